@@ -1,0 +1,13 @@
+/* gzip (RFC 1952) over zlib, whole buffers. The output is deterministic: no name, no time. */
+#ifndef KEDGE_COMMON_GZIP_H
+#define KEDGE_COMMON_GZIP_H
+
+#include "common/bytes.h"
+
+kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error);
+/* KEDGE_CORRUPT for anything but one whole gzip stream; KEDGE_LIMIT_EXCEEDED as soon as the output
+ * would pass `size_max`, so that a bomb costs no more than that. */
+kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer *out,
+                          kedge_error *error);
+
+#endif

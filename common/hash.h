@@ -1,0 +1,19 @@
+/* SHA-256, hexadecimal, and random ids. Over OpenSSL's libcrypto. */
+#ifndef KEDGE_COMMON_HASH_H
+#define KEDGE_COMMON_HASH_H
+
+#include "common/bytes.h"
+
+#define KEDGE_SHA256_SIZE   32
+#define KEDGE_SHA256_HEX    65 /* 64 lower-case digits and a NUL */
+#define KEDGE_DIGEST_SIZE   16 /* a mutation's digest: the first half of a SHA-256 */
+#define KEDGE_DIGEST_HEX    33
+
+void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE]);
+void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
+/* Lower-case; `hex` holds 2 * size + 1 bytes. */
+void kedge_hex_encode(const uint8_t *bytes, size_t size, char *hex);
+/* Accepts exactly 2 * size lower-case digits; false otherwise, and `bytes` is untouched. */
+bool kedge_hex_decode(kedge_bytes hex, uint8_t *bytes, size_t size);
+
+#endif
