@@ -1,0 +1,62 @@
+/* The queue port: messages in order within a group, in the shape of SQS FIFO.
+ *
+ * At-least-once: a message comes again when it is not done before its visibility ends. While a
+ * message of a group is in flight, no other receive gets one of that group. A message received more
+ * than the configured number of times goes to the dead letters. Implementations: SQLite, SQS, memory. */
+#ifndef KEDGE_BACKEND_PORTS_QUEUE_H
+#define KEDGE_BACKEND_PORTS_QUEUE_H
+
+#include "common/bytes.h"
+
+#define KEDGE_QUEUE_GROUP_BYTES_MAX 128
+#define KEDGE_QUEUE_BODY_BYTES_MAX  1048576
+#define KEDGE_QUEUE_RECEIVE_MAX     10
+
+typedef struct kedge_queue_message {
+    char       *receipt; /* names this delivery; NUL-terminated */
+    kedge_bytes group;
+    kedge_bytes body;
+    int64_t     sent_ms;
+    uint32_t    receive_count; /* 1 at the first delivery */
+} kedge_queue_message;
+
+/* Messages that a receive gave, with their memory. Start from {0}; kedge_queue_batch_free. */
+typedef struct kedge_queue_batch {
+    kedge_queue_message *messages;
+    size_t               count;
+    void                *memory;
+    void (*memory_free)(void *memory);
+} kedge_queue_batch;
+
+void kedge_queue_batch_free(kedge_queue_batch *batch);
+
+typedef struct kedge_queue_vtable {
+    /* must. Durable when KEDGE_OK. A second send with the same `deduplication` within 5 minutes is
+     * accepted and does nothing. KEDGE_UNAVAILABLE: unknown whether it was sent. */
+    kedge_status (*send)(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
+                         kedge_error *error);
+    /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
+     * invisible for `visibility_ms`. An empty batch is KEDGE_OK; does not wait. */
+    kedge_status (*receive)(void *self, uint32_t count, int64_t visibility_ms,
+                            kedge_queue_batch *batch, kedge_error *error);
+    /* must. The visibility ends `visibility_ms` from now (0: at once). KEDGE_CONFLICT when the
+     * delivery is no longer the message's newest. */
+    kedge_status (*extend)(void *self, const char *receipt, int64_t visibility_ms,
+                           kedge_error *error);
+    /* must. Deletes the message. KEDGE_CONFLICT as above. */
+    kedge_status (*done)(void *self, const char *receipt, kedge_error *error);
+    /* must. Up to `count` dead letters, oldest first, which stay; their receipts are for redrive. */
+    kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
+                                 kedge_error *error);
+    /* must. Puts one dead letter back at the end of its group. */
+    kedge_status (*redrive)(void *self, const char *receipt, kedge_error *error);
+    /* must. */
+    void (*close)(void *self);
+} kedge_queue_vtable;
+
+typedef struct kedge_queue {
+    const kedge_queue_vtable *vtable;
+    void                     *self;
+} kedge_queue;
+
+#endif

@@ -1,0 +1,118 @@
+/* The records port: ordered records under partition and sort keys, in the shape of DynamoDB.
+ *
+ * A record is (partition, sort) and named attributes of three types. Single writes are atomic and
+ * conditional; `transact` is all or nothing. Implementations: SQLite, DynamoDB, memory. One contract
+ * suite (tests/ports) runs against each.
+ *
+ * Failures. KEDGE_CONFLICT: a condition did not hold, nothing was written. KEDGE_UNAVAILABLE:
+ * the call may or may not have taken effect; the caller reads again before it decides anything.
+ * KEDGE_LIMIT_EXCEEDED: over a limit below, nothing was written. All calls block; any thread. */
+#ifndef KEDGE_BACKEND_PORTS_RECORDS_H
+#define KEDGE_BACKEND_PORTS_RECORDS_H
+
+#include "common/bytes.h"
+
+#define KEDGE_RECORD_BYTES_MAX       400000  /* names and values of one record, keys included */
+#define KEDGE_TRANSACT_WRITES_MAX    100
+#define KEDGE_TRANSACT_BYTES_MAX     4000000
+#define KEDGE_RECORDS_PAGE_BYTES     1000000 /* a query stops behind the record that passes it */
+#define KEDGE_RECORD_ATTRIBUTES_MAX  32
+
+/* A record with this text attribute also stands in the inverted index, under the attribute's value;
+ * the others do not: the index is sparse. */
+#define KEDGE_RECORDS_INVERTED "inverted"
+
+typedef enum kedge_attribute_type {
+    KEDGE_ATTRIBUTE_TEXT,   /* UTF-8, `bytes` */
+    KEDGE_ATTRIBUTE_BINARY, /* `bytes` */
+    KEDGE_ATTRIBUTE_NUMBER  /* `number` */
+} kedge_attribute_type;
+
+typedef struct kedge_attribute {
+    const char          *name;
+    kedge_attribute_type type;
+    kedge_bytes          bytes;
+    int64_t              number;
+} kedge_attribute;
+
+typedef struct kedge_record_key {
+    kedge_bytes partition;
+    kedge_bytes sort;
+} kedge_record_key;
+
+typedef struct kedge_record {
+    kedge_record_key       key;
+    const kedge_attribute *attributes;
+    size_t                 attribute_count;
+} kedge_record;
+
+/* NULL when the record has no such attribute. */
+const kedge_attribute *kedge_record_attribute(const kedge_record *record, const char *name);
+
+/* Records that a read gave, with their memory. Start from {0}; kedge_record_set_free in the end.
+ * `more`: the page was full; go on behind the last record's sort key. */
+typedef struct kedge_record_set {
+    kedge_record *records;
+    size_t        count;
+    bool          more;
+    void         *memory; /* owned; the implementation's own */
+    void (*memory_free)(void *memory);
+} kedge_record_set;
+
+void kedge_record_set_free(kedge_record_set *set);
+
+typedef enum kedge_condition {
+    KEDGE_IF_ANY,    /* no condition */
+    KEDGE_IF_ABSENT, /* there is no record under the key */
+    KEDGE_IF_EQUAL   /* the record's attribute `expected.name` has exactly this value */
+} kedge_condition;
+
+typedef enum kedge_write_kind {
+    KEDGE_WRITE_PUT,    /* replaces the whole record */
+    KEDGE_WRITE_DELETE,
+    KEDGE_WRITE_CHECK   /* only the condition; transact only */
+} kedge_write_kind;
+
+typedef struct kedge_record_write {
+    kedge_write_kind kind;
+    kedge_record     record; /* attributes only for a put */
+    kedge_condition  condition;
+    kedge_attribute  expected;
+} kedge_record_write;
+
+typedef struct kedge_records_query {
+    kedge_bytes partition; /* or, with `inverted`, the value of the attribute KEDGE_RECORDS_INVERTED */
+    bool        inverted;
+    kedge_bytes sort_from; /* inclusive; empty: from the first */
+    kedge_bytes sort_to;   /* inclusive; empty: to the last */
+    kedge_bytes after;     /* exclusive start, in the direction of the walk; empty: none */
+    bool        descending;
+    uint32_t    limit; /* 1 to 1000 */
+    bool        consistent; /* sees every write that returned before; not allowed with `inverted` */
+} kedge_records_query;
+
+typedef struct kedge_records_vtable {
+    /* must. KEDGE_NOT_FOUND when there is none; one record otherwise. */
+    kedge_status (*get)(void *self, const kedge_record_key *key, bool consistent,
+                        kedge_record_set *set, kedge_error *error);
+    /* must. The records that exist among at most 100 distinct keys, in any order. */
+    kedge_status (*batch_get)(void *self, const kedge_record_key *keys, size_t count,
+                              bool consistent, kedge_record_set *set, kedge_error *error);
+    /* must. In sort order; a page may be short although there is more (`more` tells). */
+    kedge_status (*query)(void *self, const kedge_records_query *query, kedge_record_set *set,
+                          kedge_error *error);
+    /* must. One put or delete. */
+    kedge_status (*write)(void *self, const kedge_record_write *write, kedge_error *error);
+    /* must. At most 100 writes on distinct keys and 4 MB, all or none. */
+    kedge_status (*transact)(void *self, const kedge_record_write *writes, size_t count,
+                             kedge_error *error);
+    /* must. */
+    void (*close)(void *self);
+} kedge_records_vtable;
+
+typedef struct kedge_records {
+    const kedge_records_vtable *vtable;
+    void                       *self;
+} kedge_records;
+
+#endif

@@ -1,0 +1,42 @@
+/* Running mutations: what stands behind the kedge_tx that mutators see.
+ *
+ * One transaction serves a whole run of mutations, in order, over one overlay: each mutation sees
+ * what those before it did, and one that fails leaves nothing behind. */
+#ifndef KEDGE_MUTATE_TRANSACTION_H
+#define KEDGE_MUTATE_TRANSACTION_H
+
+#include "mutate/overlay.h"
+#include "mutate/registry.h"
+
+/* What one mutation may cost; over it the mutation is rejected with "mutation-too-costly". */
+#define KEDGE_LIMIT_MUTATION_OPERATIONS 1000000   /* calls on the transaction */
+#define KEDGE_LIMIT_MUTATION_BYTES      67108864  /* bytes read and written: 64 MiB */
+
+typedef struct kedge_call {
+    kedge_bytes  name;
+    kedge_bytes  args; /* any JSON; checked and made canonical by kedge_tx_run; empty: null */
+    kedge_caller caller;
+} kedge_call;
+
+/* Asked after a mutator succeeded, before its changes count: KEDGE_OK keeps them, KEDGE_REJECTED
+ * with a code drops them. May be NULL. The overlay's changes since `mark` are the mutation's. */
+typedef kedge_status (*kedge_tx_accept)(void *context, const kedge_overlay *overlay,
+                                        kedge_overlay_mark mark, kedge_error *error);
+
+/* The overlay and the reader are borrowed and must outlive the transaction. */
+kedge_status kedge_tx_new(const kedge_allocator *allocator, const kedge_registry *registry,
+                          kedge_overlay *overlay, kedge_state_reader reader, kedge_tx **tx,
+                          kedge_error *error);
+void         kedge_tx_free(kedge_tx *tx);
+void         kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context);
+
+/* Runs one mutation in a savepoint of its own.
+ *   KEDGE_OK        applied; its changes are in the overlay
+ *   KEDGE_REJECTED  decided: refused, for ever; error holds code and message; the overlay is as before.
+ *                   Codes of Kedge's own: mutator-unknown, mutator-failed, args-invalid,
+ *                   args-too-large, item-too-large, item-id-invalid, collection-invalid,
+ *                   too-many-changes, mutation-too-costly, project-record-too-large, …
+ *   other           nothing was decided (no memory, a failed read): try the whole run again */
+kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *error);
+
+#endif
