@@ -1,0 +1,78 @@
+/* The driver: carries events to the core and its actions to the store and the transport.
+ *
+ * It is single-threaded: one thread, or the simulator, calls it. What differs between a real client and
+ * a simulated one is behind two small vtables: the transport (libcurl or the simulated network) and the
+ * host (timers, status, changes). */
+#ifndef KEDGE_SDK_RUNTIME_DRIVER_H
+#define KEDGE_SDK_RUNTIME_DRIVER_H
+
+#include "sdk/core/core.h"
+#include "sdk/store/store.h"
+
+typedef struct kedge_driver kedge_driver;
+
+/* A request to the server. `path` is relative to the project's base
+ * (/v1/orgs/{org}/projects/{project}/), with its query. `body` NULL data for GET. Borrowed during
+ * `send`. */
+typedef struct kedge_driver_request {
+    uint64_t    number; /* names the request; 1, 2, 3… */
+    const char *method;
+    const char *path;
+    kedge_bytes body;
+    const char *accept;     /* media type */
+    const char *token;      /* bearer token; NULL: none */
+    int64_t     deadline_ms; /* a duration */
+    size_t      answer_bytes_max;
+} kedge_driver_request;
+
+/* What came back. `status` 0: no whole answer; `error` says why. */
+typedef struct kedge_driver_answer {
+    uint64_t    number;
+    int         status;
+    kedge_bytes content_type;
+    kedge_bytes body; /* decoded from any content encoding */
+    int64_t     retry_after_ms;
+    kedge_error error;
+} kedge_driver_answer;
+
+/* All non-blocking. Each request that was sent and not cancelled is answered once through
+ * kedge_driver_answer_arrived, never from inside `send`. The stream reports through
+ * kedge_driver_stream_*. */
+typedef struct kedge_transport {
+    void *context;
+    kedge_status (*send)(void *context, const kedge_driver_request *request, kedge_error *error);
+    void (*cancel)(void *context, uint64_t number);
+    kedge_status (*open_stream)(void *context, const char *path, const char *token,
+                                kedge_error *error);
+    void (*close_stream)(void *context);
+} kedge_transport;
+
+/* What the driver tells its owner; never called after kedge_driver_free. */
+typedef struct kedge_driver_host {
+    void *context;
+    void (*set_timer)(void *context, int64_t at_ms); /* monotonic; replaces the one before */
+    void (*ask_token)(void *context); /* answer with kedge_driver_token */
+    void (*changed)(void *context, const kedge_change_set *changes);
+    void (*report)(void *context, kedge_connection connection, const kedge_error *error);
+    void (*synced)(void *context, bool ok, const kedge_error *error);
+} kedge_driver_host;
+
+kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store *store,
+                              const kedge_transport *transport, const kedge_driver_host *host,
+                              bool online, kedge_driver **driver, kedge_error *error);
+void         kedge_driver_free(kedge_driver *driver);
+
+/* Events. `start` comes first. */
+void kedge_driver_start(kedge_driver *driver);
+void kedge_driver_mutated(kedge_driver *driver); /* something was committed to the outbox */
+void kedge_driver_timer(kedge_driver *driver);
+void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer *answer);
+void kedge_driver_stream_up(kedge_driver *driver);
+void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error);
+void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data);
+void kedge_driver_set_online(kedge_driver *driver, bool online);
+void kedge_driver_token(kedge_driver *driver, const char *token); /* NULL: there is none */
+void kedge_driver_sync(kedge_driver *driver);
+void kedge_driver_shutdown(kedge_driver *driver);
+
+#endif
