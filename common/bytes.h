@@ -20,6 +20,8 @@ bool        kedge_bytes_equal_text(kedge_bytes a, const char *text);
 int         kedge_bytes_compare(kedge_bytes a, kedge_bytes b); /* memcmp order, shorter first */
 bool        kedge_bytes_start_with(kedge_bytes bytes, kedge_bytes prefix);
 bool        kedge_bytes_are_utf8(kedge_bytes bytes); /* strict: no surrogates, no overlong forms */
+/* The size (1 to 4) of the well-formed UTF-8 sequence that `bytes` starts with; 0: there is none. */
+size_t kedge_utf8_sequence(const char *bytes, size_t size);
 
 /* The allocator of malloc, realloc and free. Every allocator parameter of Kedge's insides is one of
  * these pointers, never NULL. */
@@ -43,13 +45,16 @@ typedef struct kedge_buffer {
 kedge_buffer kedge_buffer_make(const kedge_allocator *allocator);
 void         kedge_buffer_free(kedge_buffer *buffer);  /* empties it; usable again */
 void         kedge_buffer_clear(kedge_buffer *buffer); /* keeps the memory */
+/* Takes back what was appended behind `size`; a failed allocation stays remembered. */
+void         kedge_buffer_truncate(kedge_buffer *buffer, size_t size);
 void         kedge_buffer_append(kedge_buffer *buffer, const void *data, size_t size);
 void         kedge_buffer_append_bytes(kedge_buffer *buffer, kedge_bytes bytes);
 void         kedge_buffer_append_text(kedge_buffer *buffer, const char *text);
 void         kedge_buffer_append_byte(kedge_buffer *buffer, char byte);
 void         kedge_buffer_append_format(kedge_buffer *buffer, const char *format, ...)
     KEDGE_PRINTF(2, 3);
-/* Makes room for `size` more bytes and returns where they go, or NULL; add to `size` what you used. */
+/* Makes room for `size` more bytes and a NUL and returns where they go, or NULL. Add to the buffer's
+ * `size` what you used; the next append puts the NUL behind it. */
 char        *kedge_buffer_reserve(kedge_buffer *buffer, size_t size);
 kedge_bytes  kedge_buffer_bytes(const kedge_buffer *buffer);
 kedge_status kedge_buffer_status(const kedge_buffer *buffer, kedge_error *error);

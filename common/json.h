@@ -89,7 +89,8 @@ void kedge_json_begin_array(kedge_json_writer *writer);
 void kedge_json_end_array(kedge_json_writer *writer);
 void kedge_json_key(kedge_json_writer *writer, const char *name);
 void kedge_json_key_bytes(kedge_json_writer *writer, kedge_bytes name);
-void kedge_json_text(kedge_json_writer *writer, kedge_bytes utf8); /* invalid UTF-8 → U+FFFD */
+/* A byte that is no UTF-8, and NUL, become U+FFFD, so that what was written passes kedge_json_check. */
+void kedge_json_text(kedge_json_writer *writer, kedge_bytes utf8);
 void kedge_json_chars(kedge_json_writer *writer, const char *text);
 void kedge_json_integer(kedge_json_writer *writer, int64_t value);
 void kedge_json_number(kedge_json_writer *writer, double value); /* must be finite */

@@ -49,7 +49,7 @@ KEDGE_BEGIN_DECLS
 
 /* The version of the library that runs, for example "0.1.0"; compare with KEDGE_VERSION_STRING, the
  * one that was compiled against. Static storage; any thread. */
-KEDGE_API const char *kedge_version(void);
+KEDGE_API const char *kedge_library_version(void);
 
 KEDGE_END_DECLS
 
