@@ -8,19 +8,20 @@
 /* Bytes that somebody else owns. `data` may be NULL only when `size` is 0. Passed by value. */
 typedef struct kedge_bytes {
     const char *data;
-    size_t      size;
+    size_t size;
 } kedge_bytes;
 
 /* A literal as bytes, without its NUL. */
 #define KEDGE_BYTES(literal) ((kedge_bytes){(literal), sizeof(literal) - 1})
 
 kedge_bytes kedge_bytes_of(const char *text); /* a NUL-terminated string; NULL gives {NULL, 0} */
-bool        kedge_bytes_equal(kedge_bytes a, kedge_bytes b);
-bool        kedge_bytes_equal_text(kedge_bytes a, const char *text);
-int         kedge_bytes_compare(kedge_bytes a, kedge_bytes b); /* memcmp order, shorter first */
-bool        kedge_bytes_start_with(kedge_bytes bytes, kedge_bytes prefix);
-bool        kedge_bytes_are_utf8(kedge_bytes bytes); /* strict: no surrogates, no overlong forms */
-/* The size (1 to 4) of the well-formed UTF-8 sequence that `bytes` starts with; 0: there is none. */
+bool kedge_bytes_equal(kedge_bytes a, kedge_bytes b);
+bool kedge_bytes_equal_text(kedge_bytes a, const char *text);
+int kedge_bytes_compare(kedge_bytes a, kedge_bytes b); /* memcmp order, shorter first */
+bool kedge_bytes_start_with(kedge_bytes bytes, kedge_bytes prefix);
+bool kedge_bytes_are_utf8(kedge_bytes bytes); /* strict: no surrogates, no overlong forms */
+/* The size (1 to 4) of the well-formed UTF-8 sequence that `bytes` starts with; 0: there is none.
+ */
 size_t kedge_utf8_sequence(const char *bytes, size_t size);
 
 /* The allocator of malloc, realloc and free. Every allocator parameter of Kedge's insides is one of
@@ -28,35 +29,34 @@ size_t kedge_utf8_sequence(const char *bytes, size_t size);
 extern const kedge_allocator kedge_allocator_default;
 
 void *kedge_allocate(const kedge_allocator *allocator, size_t size); /* zeroed; NULL: no memory */
-void  kedge_release(const kedge_allocator *allocator, void *block);  /* NULL is allowed */
+void kedge_release(const kedge_allocator *allocator, void *block);   /* NULL is allowed */
 char *kedge_copy_text(const kedge_allocator *allocator, kedge_bytes bytes); /* adds a NUL */
 
 /* A buffer that grows by doubling. Appending after a failed allocation does nothing, so that a long
  * series of appends needs one check at its end: kedge_buffer_status. A buffer is always
  * NUL-terminated behind `size` once anything was appended. Start from kedge_buffer_make. */
 typedef struct kedge_buffer {
-    char                  *data;
-    size_t                 size;
-    size_t                 capacity;
+    char *data;
+    size_t size;
+    size_t capacity;
     const kedge_allocator *allocator;
-    bool                   no_memory;
+    bool no_memory;
 } kedge_buffer;
 
 kedge_buffer kedge_buffer_make(const kedge_allocator *allocator);
-void         kedge_buffer_free(kedge_buffer *buffer);  /* empties it; usable again */
-void         kedge_buffer_clear(kedge_buffer *buffer); /* keeps the memory */
+void kedge_buffer_free(kedge_buffer *buffer);  /* empties it; usable again */
+void kedge_buffer_clear(kedge_buffer *buffer); /* keeps the memory */
 /* Takes back what was appended behind `size`; a failed allocation stays remembered. */
-void         kedge_buffer_truncate(kedge_buffer *buffer, size_t size);
-void         kedge_buffer_append(kedge_buffer *buffer, const void *data, size_t size);
-void         kedge_buffer_append_bytes(kedge_buffer *buffer, kedge_bytes bytes);
-void         kedge_buffer_append_text(kedge_buffer *buffer, const char *text);
-void         kedge_buffer_append_byte(kedge_buffer *buffer, char byte);
-void         kedge_buffer_append_format(kedge_buffer *buffer, const char *format, ...)
-    KEDGE_PRINTF(2, 3);
-/* Makes room for `size` more bytes and a NUL and returns where they go, or NULL. Add to the buffer's
- * `size` what you used; the next append puts the NUL behind it. */
-char        *kedge_buffer_reserve(kedge_buffer *buffer, size_t size);
-kedge_bytes  kedge_buffer_bytes(const kedge_buffer *buffer);
+void kedge_buffer_truncate(kedge_buffer *buffer, size_t size);
+void kedge_buffer_append(kedge_buffer *buffer, const void *data, size_t size);
+void kedge_buffer_append_bytes(kedge_buffer *buffer, kedge_bytes bytes);
+void kedge_buffer_append_text(kedge_buffer *buffer, const char *text);
+void kedge_buffer_append_byte(kedge_buffer *buffer, char byte);
+void kedge_buffer_append_format(kedge_buffer *buffer, const char *format, ...) KEDGE_PRINTF(2, 3);
+/* Makes room for `size` more bytes and a NUL and returns where they go, or NULL. Add to the
+ * buffer's `size` what you used; the next append puts the NUL behind it. */
+char *kedge_buffer_reserve(kedge_buffer *buffer, size_t size);
+kedge_bytes kedge_buffer_bytes(const kedge_buffer *buffer);
 kedge_status kedge_buffer_status(const kedge_buffer *buffer, kedge_error *error);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "common/bytes.h"
 
-#define KEDGE_SHA256_SIZE   32
-#define KEDGE_SHA256_HEX    65 /* 64 lower-case digits and a NUL */
-#define KEDGE_DIGEST_SIZE   16 /* a mutation's digest: the first half of a SHA-256 */
-#define KEDGE_DIGEST_HEX    33
+#define KEDGE_SHA256_SIZE 32
+#define KEDGE_SHA256_HEX  65 /* 64 lower-case digits and a NUL */
+#define KEDGE_DIGEST_SIZE 16 /* a mutation's digest: the first half of a SHA-256 */
+#define KEDGE_DIGEST_HEX  33
 
 void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE]);
 void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);

@@ -4,11 +4,11 @@
  * with no copy and no tree. Three levels of trust:
  *   1. kedge_json_skip finds where a value ends, whatever is inside. It is how a push body is cut
  *      into mutations, so that a bad one harms only itself.
- *   2. kedge_json_check validates: grammar, depth, UTF-8, no duplicate member, no lone surrogate, no
- *      NUL, no number out of double's range.
- *   3. The readers below work on text that passed kedge_json_check (on skipped but unchecked text they
- *      are memory-safe and may answer false).
- * Nothing here recurses deeper than KEDGE_LIMIT_JSON_DEPTH and nothing depends on the locale. */
+ *   2. kedge_json_check validates: grammar, depth, UTF-8, no duplicate member, no lone surrogate,
+ * no NUL, no number out of double's range.
+ *   3. The readers below work on text that passed kedge_json_check (on skipped but unchecked text
+ * they are memory-safe and may answer false). Nothing here recurses deeper than
+ * KEDGE_LIMIT_JSON_DEPTH and nothing depends on the locale. */
 #ifndef KEDGE_COMMON_JSON_H
 #define KEDGE_COMMON_JSON_H
 
@@ -37,8 +37,8 @@ kedge_json_type kedge_json_type_of(kedge_bytes value); /* by its first byte */
 /* Walks over an object or array. `key` is the member's string value still in quotes. */
 typedef struct kedge_json_iterator {
     kedge_bytes rest;
-    bool        started;
-    bool        failed; /* the text between the values was not what JSON has there */
+    bool started;
+    bool failed; /* the text between the values was not what JSON has there */
 } kedge_json_iterator;
 
 kedge_json_iterator kedge_json_iterate(kedge_bytes container);
@@ -79,7 +79,7 @@ size_t kedge_json_format_number(double number, char out[KEDGE_JSON_NUMBER_SIZE])
  * that must be canonical is written in sorted order or goes through kedge_json_canonical. */
 typedef struct kedge_json_writer {
     kedge_buffer *buffer;
-    bool          comma;
+    bool comma;
 } kedge_json_writer;
 
 kedge_json_writer kedge_json_write(kedge_buffer *buffer);
@@ -89,7 +89,8 @@ void kedge_json_begin_array(kedge_json_writer *writer);
 void kedge_json_end_array(kedge_json_writer *writer);
 void kedge_json_key(kedge_json_writer *writer, const char *name);
 void kedge_json_key_bytes(kedge_json_writer *writer, kedge_bytes name);
-/* A byte that is no UTF-8, and NUL, become U+FFFD, so that what was written passes kedge_json_check. */
+/* A byte that is no UTF-8, and NUL, become U+FFFD, so that what was written passes
+ * kedge_json_check. */
 void kedge_json_text(kedge_json_writer *writer, kedge_bytes utf8);
 void kedge_json_chars(kedge_json_writer *writer, const char *text);
 void kedge_json_integer(kedge_json_writer *writer, int64_t value);

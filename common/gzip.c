@@ -1,0 +1,138 @@
+/* gzip (RFC 1952) over zlib. zlib's memory comes from the output buffer's allocator; its counts are
+ * 32 bits wide, so that input is handed over in parts. */
+#include "common/gzip.h"
+
+#include "common/error.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#define INPUT_PART     ((size_t)1 << 30)
+#define OUTPUT_PART    ((size_t)64 * 1024)
+#define GZIP_WINDOW    (15 + 16) /* the largest window; 16 asks for the gzip format */
+#define MEMORY_LEVEL   8         /* zlib's default */
+#define UNKNOWN_SYSTEM 255
+
+static voidpf allocate_for_zlib(voidpf opaque, uInt items, uInt size)
+{
+    const kedge_allocator *allocator = opaque;
+    if (size != 0 && items > SIZE_MAX / size) return NULL;
+    return kedge_allocate(allocator, (size_t)items * size);
+}
+
+static void release_for_zlib(voidpf opaque, voidpf block)
+{
+    kedge_release(opaque, block);
+}
+
+static z_stream stream_for(const kedge_buffer *out)
+{
+    z_stream stream;
+    memset(&stream, 0, sizeof stream);
+    stream.zalloc = allocate_for_zlib;
+    stream.zfree = release_for_zlib;
+    /* zlib's opaque pointer is not const; the functions above only read through it. */
+    memcpy(&stream.opaque, &out->allocator, sizeof stream.opaque);
+    return stream;
+}
+
+/* Hands the next part of `input` to the stream when it has used up the last one. */
+static void feed(z_stream *stream, kedge_bytes *input)
+{
+    if (stream->avail_in > 0 || input->size == 0) return;
+    size_t part = input->size < INPUT_PART ? input->size : INPUT_PART;
+    stream->next_in = (z_const Bytef *)input->data;
+    stream->avail_in = (uInt)part;
+    input->data += part;
+    input->size -= part;
+}
+
+static int deflate_all(z_stream *stream, kedge_bytes plain, kedge_buffer *out)
+{
+    int result = Z_OK;
+    while (result == Z_OK) {
+        feed(stream, &plain);
+        char *room = kedge_buffer_reserve(out, OUTPUT_PART);
+        if (room == NULL) return Z_MEM_ERROR;
+        stream->next_out = (Bytef *)room;
+        stream->avail_out = (uInt)OUTPUT_PART;
+        result = deflate(stream, plain.size == 0 ? Z_FINISH : Z_NO_FLUSH);
+        out->size += OUTPUT_PART - stream->avail_out;
+    }
+    return result;
+}
+
+kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error)
+{
+    size_t start = out->size;
+    z_stream stream = stream_for(out);
+    gz_header header;
+    memset(&header, 0, sizeof header);
+    header.os = UNKNOWN_SYSTEM; /* the same bytes on every system */
+
+    int result = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+                              Z_DEFAULT_STRATEGY);
+    if (result != Z_OK) return kedge_fail_no_memory(error);
+    deflateSetHeader(&stream, &header);
+    result = deflate_all(&stream, plain, out);
+    deflateEnd(&stream);
+    if (result != Z_STREAM_END) {
+        kedge_buffer_truncate(out, start);
+        return kedge_fail_no_memory(error);
+    }
+    kedge_buffer_append(out, "", 0);
+    return KEDGE_OK;
+}
+
+/* Until the end of the stream, or `size_max` bytes and one more that did not fit: Z_BUF_ERROR then.
+ */
+static int inflate_all(z_stream *stream, kedge_bytes *compressed, size_t size_max,
+                       kedge_buffer *out)
+{
+    size_t room_left = size_max;
+    int result = Z_OK;
+    while (result == Z_OK) {
+        Bytef one_too_many;
+        size_t part = room_left < OUTPUT_PART ? room_left : OUTPUT_PART;
+        char *room = kedge_buffer_reserve(out, part);
+        if (room == NULL) return Z_MEM_ERROR;
+        feed(stream, compressed);
+        stream->next_out = part == 0 ? &one_too_many : (Bytef *)room;
+        stream->avail_out = part == 0 ? 1 : (uInt)part;
+        result = inflate(stream, Z_NO_FLUSH);
+        if (part == 0 && stream->avail_out == 0) return Z_BUF_ERROR;
+        if (part > 0) {
+            size_t written = part - stream->avail_out;
+            out->size += written;
+            room_left -= written;
+        }
+        /* No progress because the input has ended: cut short. */
+        if (result == Z_BUF_ERROR) return Z_DATA_ERROR;
+    }
+    return result;
+}
+
+kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer *out,
+                          kedge_error *error)
+{
+    size_t start = out->size;
+    size_t compressed_size = compressed.size;
+    z_stream stream = stream_for(out);
+    if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK) return kedge_fail_no_memory(error);
+    int result = inflate_all(&stream, &compressed, size_max, out);
+    bool trailing = result == Z_STREAM_END && (stream.avail_in > 0 || compressed.size > 0);
+    inflateEnd(&stream);
+    if (result == Z_STREAM_END && !trailing) {
+        kedge_buffer_append(out, "", 0);
+        return kedge_buffer_status(out, error);
+    }
+    kedge_buffer_truncate(out, start);
+    if (result == Z_MEM_ERROR) return kedge_fail_no_memory(error);
+    if (result == Z_BUF_ERROR) {
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "gzip-too-large",
+                          "the gzip stream holds more than the %zu bytes allowed", size_max);
+    }
+    return kedge_fail(error, KEDGE_CORRUPT, "gzip-damaged",
+                      "the %zu bytes are not one whole gzip stream%s", compressed_size,
+                      trailing ? ": something follows it" : "");
+}
