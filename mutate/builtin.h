@@ -6,6 +6,6 @@
 #include <kedge/mutator.h>
 
 extern const kedge_mutator kedge_builtin_mutators[];
-extern const size_t        kedge_builtin_mutator_count;
+extern const size_t kedge_builtin_mutator_count;
 
 #endif

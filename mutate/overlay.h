@@ -1,8 +1,9 @@
 /* An ordered map of changes laid over a state that is read elsewhere.
  *
  * Keys are (collection, id) in byte order; the project record is the key ("", ""). An entry is a
- * value or the mark that the key is deleted. Marks and rollbacks nest: everything since a mark can be
- * undone. The client's rebase, its local writes and the server's processor all run on this one map. */
+ * value or the mark that the key is deleted. Marks and rollbacks nest: everything since a mark can
+ * be undone. The client's rebase, its local writes and the server's processor all run on this one
+ * map. */
 #ifndef KEDGE_MUTATE_OVERLAY_H
 #define KEDGE_MUTATE_OVERLAY_H
 
@@ -28,15 +29,15 @@ typedef struct kedge_overlay kedge_overlay;
 typedef struct kedge_overlay_entry {
     kedge_bytes collection;
     kedge_bytes id;
-    bool        deleted;
+    bool deleted;
     kedge_bytes value; /* empty when deleted */
 } kedge_overlay_entry;
 
 kedge_overlay *kedge_overlay_new(const kedge_allocator *allocator); /* NULL: no memory */
-void           kedge_overlay_free(kedge_overlay *overlay);
-void           kedge_overlay_clear(kedge_overlay *overlay);
-size_t         kedge_overlay_count(const kedge_overlay *overlay);
-size_t         kedge_overlay_bytes(const kedge_overlay *overlay); /* keys and values held */
+void kedge_overlay_free(kedge_overlay *overlay);
+void kedge_overlay_clear(kedge_overlay *overlay);
+size_t kedge_overlay_count(const kedge_overlay *overlay);
+size_t kedge_overlay_bytes(const kedge_overlay *overlay); /* keys and values held */
 
 kedge_status kedge_overlay_put(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                kedge_bytes value, kedge_error *error);
@@ -51,19 +52,19 @@ bool kedge_overlay_get(const kedge_overlay *overlay, kedge_bytes collection, ked
 bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry *at,
                         kedge_overlay_entry *entry);
 
-/* Changes since the mark can be undone until the mark is released. Marks are released or rolled back
- * in the reverse order of their making. */
+/* Changes since the mark can be undone until the mark is released. Marks are released or rolled
+ * back in the reverse order of their making. */
 typedef size_t kedge_overlay_mark;
 kedge_overlay_mark kedge_overlay_set_mark(kedge_overlay *overlay);
-void               kedge_overlay_rollback(kedge_overlay *overlay, kedge_overlay_mark mark);
-void               kedge_overlay_release(kedge_overlay *overlay, kedge_overlay_mark mark);
+void kedge_overlay_rollback(kedge_overlay *overlay, kedge_overlay_mark mark);
+void kedge_overlay_release(kedge_overlay *overlay, kedge_overlay_mark mark);
 /* How many keys were written since the mark, and the bytes written to them. */
 size_t kedge_overlay_changes_since(const kedge_overlay *overlay, kedge_overlay_mark mark);
 
 /* The overlay on top of `below`, as a reader. `storage` holds the pair and must outlive the use. */
 typedef struct kedge_overlay_view {
     const kedge_overlay *overlay;
-    kedge_state_reader   below;
+    kedge_state_reader below;
 } kedge_overlay_view;
 kedge_state_reader kedge_overlay_reader(kedge_overlay_view *view);
 

@@ -7,15 +7,16 @@
 
 typedef struct kedge_registry kedge_registry;
 
-/* Copies the array; names and userdata stay the caller's. Fails with KEDGE_INVALID_ARGUMENT on a bad
- * or reserved name, a duplicate, version 0, or a NULL function, naming it. */
+/* Copies the array; names and userdata stay the caller's. Fails with KEDGE_INVALID_ARGUMENT on a
+ * bad or reserved name, a duplicate, version 0, or a NULL function, naming it. */
 kedge_status kedge_registry_new(const kedge_allocator *allocator, const kedge_mutator *mutators,
                                 size_t count, kedge_registry **registry, kedge_error *error);
-void         kedge_registry_free(kedge_registry *registry);
+void kedge_registry_free(kedge_registry *registry);
 
 /* NULL when unknown. */
 const kedge_mutator *kedge_registry_find(const kedge_registry *registry, kedge_bytes name);
-/* Names and versions, sorted, as canonical JSON [["name",version],…]: equal text, equal mutators. */
+/* Names and versions, sorted, as canonical JSON [["name",version],…]: equal text, equal mutators.
+ */
 kedge_status kedge_registry_describe(const kedge_registry *registry, kedge_buffer *out,
                                      kedge_error *error);
 

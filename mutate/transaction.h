@@ -9,12 +9,12 @@
 #include "mutate/registry.h"
 
 /* What one mutation may cost; over it the mutation is rejected with "mutation-too-costly". */
-#define KEDGE_LIMIT_MUTATION_OPERATIONS 1000000   /* calls on the transaction */
-#define KEDGE_LIMIT_MUTATION_BYTES      67108864  /* bytes read and written: 64 MiB */
+#define KEDGE_LIMIT_MUTATION_OPERATIONS 1000000  /* calls on the transaction */
+#define KEDGE_LIMIT_MUTATION_BYTES      67108864 /* bytes read and written: 64 MiB */
 
 typedef struct kedge_call {
-    kedge_bytes  name;
-    kedge_bytes  args; /* any JSON; checked and made canonical by kedge_tx_run; empty: null */
+    kedge_bytes name;
+    kedge_bytes args; /* any JSON; checked and made canonical by kedge_tx_run; empty: null */
     kedge_caller caller;
 } kedge_call;
 
@@ -27,16 +27,16 @@ typedef kedge_status (*kedge_tx_accept)(void *context, const kedge_overlay *over
 kedge_status kedge_tx_new(const kedge_allocator *allocator, const kedge_registry *registry,
                           kedge_overlay *overlay, kedge_state_reader reader, kedge_tx **tx,
                           kedge_error *error);
-void         kedge_tx_free(kedge_tx *tx);
-void         kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context);
+void kedge_tx_free(kedge_tx *tx);
+void kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context);
 
 /* Runs one mutation in a savepoint of its own.
  *   KEDGE_OK        applied; its changes are in the overlay
- *   KEDGE_REJECTED  decided: refused, for ever; error holds code and message; the overlay is as before.
- *                   Codes of Kedge's own: mutator-unknown, mutator-failed, args-invalid,
- *                   args-too-large, item-too-large, item-id-invalid, collection-invalid,
- *                   too-many-changes, mutation-too-costly, project-record-too-large, …
- *   other           nothing was decided (no memory, a failed read): try the whole run again */
+ *   KEDGE_REJECTED  decided: refused, for ever; error holds code and message; the overlay is as
+ * before. Codes of Kedge's own: mutator-unknown, mutator-failed, args-invalid, args-too-large,
+ * item-too-large, item-id-invalid, collection-invalid, too-many-changes, mutation-too-costly,
+ * project-record-too-large, … other           nothing was decided (no memory, a failed read): try
+ * the whole run again */
 kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *error);
 
 #endif

@@ -1,9 +1,9 @@
 /* The backend: one object over the ports, one function for all requests.
  *
- * Front ends (HTTP server, Lambda, simulator) authenticate, hand a request to kedge_backend_handle and
- * send back the response. Everything else, routes and problem documents included, is the same for all.
- * Any thread may call; calls block in the ports. Correct with any number of backends over the same
- * ports: the version record is the only commit (docs/explanation/backend.md). */
+ * Front ends (HTTP server, Lambda, simulator) authenticate, hand a request to kedge_backend_handle
+ * and send back the response. Everything else, routes and problem documents included, is the same
+ * for all. Any thread may call; calls block in the ports. Correct with any number of backends over
+ * the same ports: the version record is the only commit (docs/explanation/backend.md). */
 #ifndef KEDGE_BACKEND_CORE_BACKEND_H
 #define KEDGE_BACKEND_CORE_BACKEND_H
 
@@ -17,17 +17,18 @@ typedef struct kedge_backend kedge_backend;
 /* How versions are written; readers do not care which wrote. */
 typedef enum kedge_cadence {
     KEDGE_CADENCE_COMPACT, /* one conditional put; index rows and checkpoints afterwards */
-    KEDGE_CADENCE_SEED     /* collection maps and mutation records in one transaction with the version */
+    KEDGE_CADENCE_SEED /* collection maps and mutation records in one transaction with the version
+                        */
 } kedge_cadence;
 
 typedef struct kedge_backend_options {
     const kedge_environment *environment; /* must outlive the backend, like ports and registry */
-    kedge_records            records;
-    kedge_blobs              blobs;
-    const kedge_registry    *registry;
-    kedge_cadence            cadence;
-    bool                     create_projects;   /* open mode: a project is created by its first use */
-    size_t                   state_cache_bytes; /* states kept in memory; 0: 64 MiB */
+    kedge_records records;
+    kedge_blobs blobs;
+    const kedge_registry *registry;
+    kedge_cadence cadence;
+    bool create_projects;     /* open mode: a project is created by its first use */
+    size_t state_cache_bytes; /* states kept in memory; 0: 64 MiB */
     /* Called after each commit of this backend, on the committing thread, without locks held. */
     void (*committed)(void *context, kedge_bytes organization, kedge_bytes project,
                       int64_t version);
@@ -36,42 +37,43 @@ typedef struct kedge_backend_options {
 
 kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backend **backend,
                                kedge_error *error);
-void         kedge_backend_free(kedge_backend *backend);
+void kedge_backend_free(kedge_backend *backend);
 
 /* Who asks, as the front end has verified it. Strings are borrowed and never NULL. */
 typedef struct kedge_identity {
-    const char  *user;
-    const char  *role;
-    const char  *organization;  /* the only one this identity sees; "*" with admin or open mode: any */
-    const char **projects;      /* the projects it may use; NULL: all of the organization */
-    size_t       project_count;
-    bool         admin;
+    const char *user;
+    const char *role;
+    const char
+        *organization;     /* the only one this identity sees; "*" with admin or open mode: any */
+    const char **projects; /* the projects it may use; NULL: all of the organization */
+    size_t project_count;
+    bool admin;
 } kedge_identity;
 
 typedef struct kedge_api_request {
-    kedge_bytes           method; /* "GET", "POST", "PUT" */
-    kedge_bytes           path;   /* still percent-encoded, from "/v1" on, without the query */
-    kedge_bytes           query;  /* still percent-encoded, without '?' */
-    kedge_bytes           body;   /* content encoding removed; at most KEDGE_LIMIT_PUSH_BYTES, or its prefix */
-    bool                  body_truncated; /* the body was longer than that */
-    bool                  accepts_gzip;
-    kedge_bytes           range; /* the Range header, or empty */
+    kedge_bytes method; /* "GET", "POST", "PUT" */
+    kedge_bytes path;   /* still percent-encoded, from "/v1" on, without the query */
+    kedge_bytes query;  /* still percent-encoded, without '?' */
+    kedge_bytes body; /* content encoding removed; at most KEDGE_LIMIT_PUSH_BYTES, or its prefix */
+    bool body_truncated; /* the body was longer than that */
+    bool accepts_gzip;
+    kedge_bytes range; /* the Range header, or empty */
     const kedge_identity *identity;
 } kedge_api_request;
 
 typedef struct kedge_api_response {
-    int          status;
-    const char  *content_type;  /* static storage */
-    const char  *content_encoding; /* static storage, or NULL */
-    bool         immutable;     /* may be cached for ever */
-    int32_t      retry_after_s; /* 0: none */
-    char         content_range[64]; /* "" when none */
+    int status;
+    const char *content_type;     /* static storage */
+    const char *content_encoding; /* static storage, or NULL */
+    bool immutable;               /* may be cached for ever */
+    int32_t retry_after_s;        /* 0: none */
+    char content_range[64];       /* "" when none */
     kedge_buffer body;
 } kedge_api_response;
 
-/* Answers every request of docs/reference/wire.md but events, health and metrics, which belong to front
- * ends. Always fills `response` (an internal failure is a problem document of its own); `response->body`
- * comes in made and empty. */
+/* Answers every request of docs/reference/wire.md but events, health and metrics, which belong to
+ * front ends. Always fills `response` (an internal failure is a problem document of its own);
+ * `response->body` comes in made and empty. */
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response);
 
@@ -79,8 +81,8 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail);
 
-/* For the event stream: checks that the identity may read the project and tells its current version.
- * KEDGE_NOT_FOUND, KEDGE_FORBIDDEN, or a transient failure. */
+/* For the event stream: checks that the identity may read the project and tells its current
+ * version. KEDGE_NOT_FOUND, KEDGE_FORBIDDEN, or a transient failure. */
 kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
                                            kedge_bytes organization, kedge_bytes project,
                                            int64_t *version, kedge_error *error);

@@ -1,10 +1,10 @@
 /* The processor: turns a push into a version.
  *
- * Load the head, THEN dedupe by lmid and digest, run the mutators in order, each in a savepoint of its own,
- * write large bodies, put version head+1 if absent, then index rows. From a cached head only a commit may
- * follow; every other answer is given after a consistent read. Lost race, timeout, unknown outcome: reload,
- * dedupe, replay, with jittered retry. Correct without any lock or queue. (Seed 000's ten steps, for a
- * batch.) */
+ * Load the head, THEN dedupe by lmid and digest, run the mutators in order, each in a savepoint of
+ * its own, write large bodies, put version head+1 if absent, then index rows. From a cached head
+ * only a commit may follow; every other answer is given after a consistent read. Lost race,
+ * timeout, unknown outcome: reload, dedupe, replay, with jittered retry. Correct without any lock
+ * or queue. (Seed 000's ten steps, for a batch.) */
 #ifndef KEDGE_BACKEND_CORE_PROCESSOR_H
 #define KEDGE_BACKEND_CORE_PROCESSOR_H
 
@@ -14,24 +14,25 @@
 /* A mutation as it was pushed. Everything borrows from the request's body. */
 typedef struct kedge_push_mutation {
     kedge_bytes client;
-    int64_t     id;
+    int64_t id;
     kedge_bytes name; /* decoded */
     kedge_bytes args; /* as pushed; normalized by the transaction */
-    int64_t     timestamp_ms;
+    int64_t timestamp_ms;
     kedge_bytes uid;           /* hexadecimal, or empty */
     kedge_bytes origin_client; /* empty: none */
-    int64_t     origin_id;
-    uint8_t     digest[KEDGE_DIGEST_SIZE];
-    /* Set when the mutation is not I-JSON or a member is wrong: it is decided as rejected with these. */
+    int64_t origin_id;
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    /* Set when the mutation is not I-JSON or a member is wrong: it is decided as rejected with
+     * these. */
     const char *invalid_code; /* static storage; NULL: valid */
-    char        invalid_message[256];
+    char invalid_message[256];
 } kedge_push_mutation;
 
 typedef struct kedge_push {
-    kedge_bytes          group;
-    bool                 native;
+    kedge_bytes group;
+    bool native;
     kedge_push_mutation *mutations;
-    size_t               count;
+    size_t count;
 } kedge_push;
 
 typedef enum kedge_push_problem {
@@ -44,9 +45,10 @@ typedef enum kedge_push_problem {
 } kedge_push_problem;
 
 typedef struct kedge_push_result {
-    int64_t            version; /* a version that covers all that was decided */
-    kedge_push_problem problem; /* the first one met; the other clients were committed all the same */
-    char               detail[256];
+    int64_t version; /* a version that covers all that was decided */
+    kedge_push_problem
+        problem; /* the first one met; the other clients were committed all the same */
+    char detail[256];
 } kedge_push_result;
 
 /* KEDGE_OK with `result`; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE and other transient
@@ -55,16 +57,16 @@ kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_re
                                   const kedge_identity *identity, const kedge_push *push,
                                   kedge_push_result *result, kedge_error *error);
 
-/* Retires a client: a version with an empty run and `retired`, idempotent. `*at` is a version in which
- * it is retired; release it. KEDGE_NOT_FOUND when the client is of another group or user. A client that was
- * never seen is retired as well, and stays so. */
+/* Retires a client: a version with an empty run and `retired`, idempotent. `*at` is a version in
+ * which it is retired; release it. KEDGE_NOT_FOUND when the client is of another group or user. A
+ * client that was never seen is retired as well, and stays so. */
 kedge_status kedge_processor_retire(kedge_backend *backend, const kedge_project_ref *ref,
                                     const kedge_identity *identity, kedge_bytes group,
                                     kedge_bytes client, const kedge_version **at,
                                     kedge_error *error);
 
-/* Completes the index rows of all versions, and the checkpoints that are due. Called by the processor as
- * the layout requires; by tools and tests at will. */
+/* Completes the index rows of all versions, and the checkpoints that are due. Called by the
+ * processor as the layout requires; by tools and tests at will. */
 kedge_status kedge_processor_index(kedge_backend *backend, const kedge_project_ref *ref,
                                    kedge_error *error);
 

@@ -10,10 +10,11 @@ kedge_status kedge_project_create(kedge_backend *backend, const kedge_project_re
 
 typedef kedge_status (*kedge_project_visit)(void *context, kedge_bytes name, int64_t created_ms,
                                             kedge_error *error);
-/* The projects of an organization behind `after`, by name, at most `limit`; `*more` when there are more. */
-kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization,
-                                kedge_bytes after, uint32_t limit, kedge_project_visit visit,
-                                void *context, bool *more, kedge_error *error);
+/* The projects of an organization behind `after`, by name, at most `limit`; `*more` when there are
+ * more. */
+kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization, kedge_bytes after,
+                                uint32_t limit, kedge_project_visit visit, void *context,
+                                bool *more, kedge_error *error);
 /* The organizations that have a project of this name. */
 kedge_status kedge_project_organizations(kedge_backend *backend, kedge_bytes project,
                                          kedge_project_visit visit, void *context,

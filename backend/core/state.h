@@ -1,9 +1,10 @@
 /* The state of a project at one version, pinned: what mutators, pulls and queries read.
  *
- * A state is immutable. Its collections are persistent ordered maps (a change shares all but a path with the
- * map before it), so that the state of the head, those of pages being fetched and those that a
- * processor is building live side by side without copies or locks. A collection is loaded when it is first
- * read: newest checkpoint root at or below the version, then the changes after it. */
+ * A state is immutable. Its collections are persistent ordered maps (a change shares all but a path
+ * with the map before it), so that the state of the head, those of pages being fetched and those
+ * that a processor is building live side by side without copies or locks. A collection is loaded
+ * when it is first read: newest checkpoint root at or below the version, then the changes after it.
+ */
 #ifndef KEDGE_BACKEND_CORE_STATE_H
 #define KEDGE_BACKEND_CORE_STATE_H
 
@@ -11,11 +12,12 @@
 
 typedef struct kedge_state kedge_state;
 
-/* Pins a version: `version` is retained. States of recent versions come from the backend's cache. */
+/* Pins a version: `version` is retained. States of recent versions come from the backend's cache.
+ */
 kedge_status kedge_state_open(kedge_backend *backend, const kedge_project_ref *ref,
                               const kedge_version *version, kedge_state **state,
                               kedge_error *error);
-void         kedge_state_close(kedge_state *state);
+void kedge_state_close(kedge_state *state);
 const kedge_version *kedge_state_version(const kedge_state *state);
 
 /* Entries are borrowed until the state is closed. KEDGE_NOT_FOUND; KEDGE_DONE behind the last. */
@@ -32,15 +34,15 @@ kedge_status kedge_state_body(kedge_state *state, kedge_bytes collection, const 
  * with kedge_changes_free. KEDGE_NOT_FOUND when a version in between is no longer retained. */
 typedef struct kedge_changes {
     kedge_version_change *changes;
-    size_t                count;
-    bool                  project_changed;
+    size_t count;
+    bool project_changed;
     const kedge_version **versions; /* retained: the changes borrow from them */
-    size_t                version_count;
+    size_t version_count;
     const kedge_allocator *allocator;
 } kedge_changes;
 
 kedge_status kedge_state_changes(kedge_state *state, int64_t from, kedge_changes *changes,
                                  kedge_error *error);
-void         kedge_changes_free(kedge_changes *changes);
+void kedge_changes_free(kedge_changes *changes);
 
 #endif

@@ -11,7 +11,7 @@
 #define KEDGE_BLOB_BYTES_MAX     67108864 /* 64 MiB */
 
 typedef struct kedge_blob_info {
-    char   *key; /* NUL-terminated */
+    char *key; /* NUL-terminated */
     int64_t size_bytes;
     int64_t modified_ms;
 } kedge_blob_info;
@@ -19,8 +19,8 @@ typedef struct kedge_blob_info {
 /* A page of a listing, with its memory. Start from {0}; kedge_blob_list_free in the end. */
 typedef struct kedge_blob_list {
     kedge_blob_info *blobs;
-    size_t           count;
-    bool             more;
+    size_t count;
+    bool more;
     const kedge_allocator *allocator;
 } kedge_blob_list;
 
@@ -42,7 +42,8 @@ typedef struct kedge_blobs_vtable {
                             kedge_error *error);
     /* must. Deleting an absent key is KEDGE_OK. */
     kedge_status (*remove)(void *self, kedge_bytes key, kedge_error *error);
-    /* must. Up to `limit` (1 to 1000) keys that start with `prefix`, behind `after`, in byte order. */
+    /* must. Up to `limit` (1 to 1000) keys that start with `prefix`, behind `after`, in byte order.
+     */
     kedge_status (*list)(void *self, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
                          kedge_blob_list *list, kedge_error *error);
     /* must. */
@@ -51,7 +52,7 @@ typedef struct kedge_blobs_vtable {
 
 typedef struct kedge_blobs {
     const kedge_blobs_vtable *vtable;
-    void                     *self;
+    void *self;
 } kedge_blobs;
 
 #endif

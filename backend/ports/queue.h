@@ -2,7 +2,8 @@
  *
  * At-least-once: a message comes again when it is not done before its visibility ends. While a
  * message of a group is in flight, no other receive gets one of that group. A message received more
- * than the configured number of times goes to the dead letters. Implementations: SQLite, SQS, memory. */
+ * than the configured number of times goes to the dead letters. Implementations: SQLite, SQS,
+ * memory. */
 #ifndef KEDGE_BACKEND_PORTS_QUEUE_H
 #define KEDGE_BACKEND_PORTS_QUEUE_H
 
@@ -13,18 +14,18 @@
 #define KEDGE_QUEUE_RECEIVE_MAX     10
 
 typedef struct kedge_queue_message {
-    char       *receipt; /* names this delivery; NUL-terminated */
+    char *receipt; /* names this delivery; NUL-terminated */
     kedge_bytes group;
     kedge_bytes body;
-    int64_t     sent_ms;
-    uint32_t    receive_count; /* 1 at the first delivery */
+    int64_t sent_ms;
+    uint32_t receive_count; /* 1 at the first delivery */
 } kedge_queue_message;
 
 /* Messages that a receive gave, with their memory. Start from {0}; kedge_queue_batch_free. */
 typedef struct kedge_queue_batch {
     kedge_queue_message *messages;
-    size_t               count;
-    void                *memory;
+    size_t count;
+    void *memory;
     void (*memory_free)(void *memory);
 } kedge_queue_batch;
 
@@ -45,7 +46,8 @@ typedef struct kedge_queue_vtable {
                            kedge_error *error);
     /* must. Deletes the message. KEDGE_CONFLICT as above. */
     kedge_status (*done)(void *self, const char *receipt, kedge_error *error);
-    /* must. Up to `count` dead letters, oldest first, which stay; their receipts are for redrive. */
+    /* must. Up to `count` dead letters, oldest first, which stay; their receipts are for redrive.
+     */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);
     /* must. Puts one dead letter back at the end of its group. */
@@ -56,7 +58,7 @@ typedef struct kedge_queue_vtable {
 
 typedef struct kedge_queue {
     const kedge_queue_vtable *vtable;
-    void                     *self;
+    void *self;
 } kedge_queue;
 
 #endif

@@ -1,8 +1,8 @@
 /* The records port: ordered records under partition and sort keys, in the shape of DynamoDB.
  *
  * A record is (partition, sort) and named attributes of three types. Single writes are atomic and
- * conditional; `transact` is all or nothing. Implementations: SQLite, DynamoDB, memory. One contract
- * suite (tests/ports) runs against each.
+ * conditional; `transact` is all or nothing. Implementations: SQLite, DynamoDB, memory. One
+ * contract suite (tests/ports) runs against each.
  *
  * Failures. KEDGE_CONFLICT: a condition did not hold, nothing was written. KEDGE_UNAVAILABLE:
  * the call may or may not have taken effect; the caller reads again before it decides anything.
@@ -12,11 +12,11 @@
 
 #include "common/bytes.h"
 
-#define KEDGE_RECORD_BYTES_MAX       400000  /* names and values of one record, keys included */
-#define KEDGE_TRANSACT_WRITES_MAX    100
-#define KEDGE_TRANSACT_BYTES_MAX     4000000
-#define KEDGE_RECORDS_PAGE_BYTES     1000000 /* a query stops behind the record that passes it */
-#define KEDGE_RECORD_ATTRIBUTES_MAX  32
+#define KEDGE_RECORD_BYTES_MAX      400000 /* names and values of one record, keys included */
+#define KEDGE_TRANSACT_WRITES_MAX   100
+#define KEDGE_TRANSACT_BYTES_MAX    4000000
+#define KEDGE_RECORDS_PAGE_BYTES    1000000 /* a query stops behind the record that passes it */
+#define KEDGE_RECORD_ATTRIBUTES_MAX 32
 
 /* A record with this text attribute also stands in the inverted index, under the attribute's value;
  * the others do not: the index is sparse. */
@@ -29,10 +29,10 @@ typedef enum kedge_attribute_type {
 } kedge_attribute_type;
 
 typedef struct kedge_attribute {
-    const char          *name;
+    const char *name;
     kedge_attribute_type type;
-    kedge_bytes          bytes;
-    int64_t              number;
+    kedge_bytes bytes;
+    int64_t number;
 } kedge_attribute;
 
 typedef struct kedge_record_key {
@@ -41,9 +41,9 @@ typedef struct kedge_record_key {
 } kedge_record_key;
 
 typedef struct kedge_record {
-    kedge_record_key       key;
+    kedge_record_key key;
     const kedge_attribute *attributes;
-    size_t                 attribute_count;
+    size_t attribute_count;
 } kedge_record;
 
 /* NULL when the record has no such attribute. */
@@ -53,9 +53,9 @@ const kedge_attribute *kedge_record_attribute(const kedge_record *record, const 
  * `more`: the page was full; go on behind the last record's sort key. */
 typedef struct kedge_record_set {
     kedge_record *records;
-    size_t        count;
-    bool          more;
-    void         *memory; /* owned; the implementation's own */
+    size_t count;
+    bool more;
+    void *memory; /* owned; the implementation's own */
     void (*memory_free)(void *memory);
 } kedge_record_set;
 
@@ -68,27 +68,28 @@ typedef enum kedge_condition {
 } kedge_condition;
 
 typedef enum kedge_write_kind {
-    KEDGE_WRITE_PUT,    /* replaces the whole record */
+    KEDGE_WRITE_PUT, /* replaces the whole record */
     KEDGE_WRITE_DELETE,
-    KEDGE_WRITE_CHECK   /* only the condition; transact only */
+    KEDGE_WRITE_CHECK /* only the condition; transact only */
 } kedge_write_kind;
 
 typedef struct kedge_record_write {
     kedge_write_kind kind;
-    kedge_record     record; /* attributes only for a put */
-    kedge_condition  condition;
-    kedge_attribute  expected;
+    kedge_record record; /* attributes only for a put */
+    kedge_condition condition;
+    kedge_attribute expected;
 } kedge_record_write;
 
 typedef struct kedge_records_query {
-    kedge_bytes partition; /* or, with `inverted`, the value of the attribute KEDGE_RECORDS_INVERTED */
-    bool        inverted;
+    kedge_bytes
+        partition; /* or, with `inverted`, the value of the attribute KEDGE_RECORDS_INVERTED */
+    bool inverted;
     kedge_bytes sort_from; /* inclusive; empty: from the first */
     kedge_bytes sort_to;   /* inclusive; empty: to the last */
     kedge_bytes after;     /* exclusive start, in the direction of the walk; empty: none */
-    bool        descending;
-    uint32_t    limit; /* 1 to 1000 */
-    bool        consistent; /* sees every write that returned before; not allowed with `inverted` */
+    bool descending;
+    uint32_t limit;  /* 1 to 1000 */
+    bool consistent; /* sees every write that returned before; not allowed with `inverted` */
 } kedge_records_query;
 
 typedef struct kedge_records_vtable {
@@ -112,7 +113,7 @@ typedef struct kedge_records_vtable {
 
 typedef struct kedge_records {
     const kedge_records_vtable *vtable;
-    void                       *self;
+    void *self;
 } kedge_records;
 
 #endif

@@ -20,9 +20,9 @@
 /* Nullability, as clang spells it, so that Swift imports exact optionals. Without a mark a pointer
  * is never NULL. */
 #if defined(__clang__)
-#define KEDGE_NULLABLE                _Nullable
-#define KEDGE_ASSUME_NONNULL_BEGIN    _Pragma("clang assume_nonnull begin")
-#define KEDGE_ASSUME_NONNULL_END      _Pragma("clang assume_nonnull end")
+#define KEDGE_NULLABLE             _Nullable
+#define KEDGE_ASSUME_NONNULL_BEGIN _Pragma("clang assume_nonnull begin")
+#define KEDGE_ASSUME_NONNULL_END   _Pragma("clang assume_nonnull end")
 #else
 #define KEDGE_NULLABLE
 #define KEDGE_ASSUME_NONNULL_BEGIN
@@ -31,15 +31,19 @@
 
 #if defined(__GNUC__)
 #define KEDGE_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#define KEDGE_MUST_USE              __attribute__((warn_unused_result))
+#define KEDGE_MUST_USE            __attribute__((warn_unused_result))
 #else
 #define KEDGE_PRINTF(text, first)
 #define KEDGE_MUST_USE
 #endif
 
 #if defined(__cplusplus)
-#define KEDGE_BEGIN_DECLS extern "C" { KEDGE_ASSUME_NONNULL_BEGIN
-#define KEDGE_END_DECLS   KEDGE_ASSUME_NONNULL_END }
+#define KEDGE_BEGIN_DECLS                                                                          \
+    extern "C" {                                                                                   \
+    KEDGE_ASSUME_NONNULL_BEGIN
+#define KEDGE_END_DECLS                                                                            \
+    KEDGE_ASSUME_NONNULL_END                                                                       \
+    }
 #else
 #define KEDGE_BEGIN_DECLS KEDGE_ASSUME_NONNULL_BEGIN
 #define KEDGE_END_DECLS   KEDGE_ASSUME_NONNULL_END

@@ -3,30 +3,30 @@
 #define KEDGE_LIMITS_H
 
 /* Names and documents. */
-#define KEDGE_LIMIT_NAME_BYTES            64       /* organization, project, collection, mutator */
-#define KEDGE_LIMIT_CLIENT_ID_BYTES       128      /* client and client group ids */
-#define KEDGE_LIMIT_ITEM_ID_BYTES         512      /* any UTF-8, also empty */
-#define KEDGE_LIMIT_PROJECT_RECORD_BYTES  1536     /* canonical JSON of the project record */
-#define KEDGE_LIMIT_ITEM_BYTES            8388608  /* canonical JSON of one item: 8 MiB */
-#define KEDGE_LIMIT_ARGS_BYTES            8388608  /* canonical JSON of one mutation's args: 8 MiB */
-#define KEDGE_LIMIT_JSON_DEPTH            64       /* nested arrays and objects */
-#define KEDGE_LIMIT_MUTATION_ID           9007199254740991 /* 2^53 - 1 */
-#define KEDGE_LIMIT_REJECTION_CODE_BYTES  63
+#define KEDGE_LIMIT_NAME_BYTES              64      /* organization, project, collection, mutator */
+#define KEDGE_LIMIT_CLIENT_ID_BYTES         128     /* client and client group ids */
+#define KEDGE_LIMIT_ITEM_ID_BYTES           512     /* any UTF-8, also empty */
+#define KEDGE_LIMIT_PROJECT_RECORD_BYTES    1536    /* canonical JSON of the project record */
+#define KEDGE_LIMIT_ITEM_BYTES              8388608 /* canonical JSON of one item: 8 MiB */
+#define KEDGE_LIMIT_ARGS_BYTES              8388608 /* canonical JSON of one mutation's args: 8 MiB */
+#define KEDGE_LIMIT_JSON_DEPTH              64      /* nested arrays and objects */
+#define KEDGE_LIMIT_MUTATION_ID             9007199254740991 /* 2^53 - 1 */
+#define KEDGE_LIMIT_REJECTION_CODE_BYTES    63
 #define KEDGE_LIMIT_REJECTION_MESSAGE_BYTES 255
 
 /* Sizes of a project. */
-#define KEDGE_LIMIT_COLLECTIONS           256
-#define KEDGE_LIMIT_COLLECTION_ITEMS      1000000
+#define KEDGE_LIMIT_COLLECTIONS      256
+#define KEDGE_LIMIT_COLLECTION_ITEMS 1000000
 
 /* Requests. */
-#define KEDGE_LIMIT_PUSH_BYTES            16777216 /* 16 MiB */
-#define KEDGE_LIMIT_PUSH_MUTATIONS        10000
-#define KEDGE_LIMIT_MUTATION_CHANGES      10000    /* items that one mutation may change */
-#define KEDGE_LIMIT_OUTCOMES_PER_PULL     1000
-#define KEDGE_LIMIT_REQUEST_DEADLINE_MS   30000
+#define KEDGE_LIMIT_PUSH_BYTES          16777216 /* 16 MiB */
+#define KEDGE_LIMIT_PUSH_MUTATIONS      10000
+#define KEDGE_LIMIT_MUTATION_CHANGES    10000 /* items that one mutation may change */
+#define KEDGE_LIMIT_OUTCOMES_PER_PULL   1000
+#define KEDGE_LIMIT_REQUEST_DEADLINE_MS 30000
 
 /* The client's memory of what was confirmed. */
-#define KEDGE_LIMIT_CONFIRMED_TAIL        10000
-#define KEDGE_LIMIT_CONFIRMED_TAIL_MS     2592000000 /* 30 days */
+#define KEDGE_LIMIT_CONFIRMED_TAIL    10000
+#define KEDGE_LIMIT_CONFIRMED_TAIL_MS 2592000000 /* 30 days */
 
 #endif

@@ -27,10 +27,10 @@ typedef kedge_status (*kedge_mutator_function)(kedge_tx *tx, const char *args, s
  * start with "kedge.", which is for the built-in ones. `version` tells behaviours of one name
  * apart and is at least 1. `userdata` is handed to every call. */
 typedef struct kedge_mutator {
-    const char            *name;
-    uint32_t               version;
+    const char *name;
+    uint32_t version;
     kedge_mutator_function function;
-    void *KEDGE_NULLABLE   userdata;
+    void *KEDGE_NULLABLE userdata;
 } kedge_mutator;
 
 /* The entry point of a plugin: a shared library that brings an app's mutators to the server exports
@@ -46,7 +46,7 @@ typedef struct kedge_caller {
     const char *user;
     const char *role;
     const char *client;
-    int64_t     now_ms;
+    int64_t now_ms;
 } kedge_caller;
 
 KEDGE_API const kedge_caller *kedge_tx_caller(kedge_tx *tx);
@@ -59,7 +59,8 @@ KEDGE_API kedge_status kedge_tx_get(kedge_tx *tx, const char *collection, const 
 
 /* Reads the first item of the collection whose id follows `after` in byte order; `after` NULL asks
  * for the first of all. KEDGE_DONE when there is none. Outputs are borrowed until the next call on
- * `tx`; `after` may be the `id` that the previous call gave. The mutator may write between calls. */
+ * `tx`; `after` may be the `id` that the previous call gave. The mutator may write between calls.
+ */
 KEDGE_API kedge_status kedge_tx_next(kedge_tx *tx, const char *collection,
                                      const char *KEDGE_NULLABLE after, size_t after_size,
                                      const char **id, size_t *id_size, const char **value,

@@ -27,7 +27,7 @@ KEDGE_API const char *kedge_document_json(const kedge_document *document,
 /* The item's id, NUL-terminated ("" for anything that is no item). Borrowed likewise. */
 KEDGE_API const char *kedge_document_id(const kedge_document *document,
                                         size_t *KEDGE_NULLABLE size);
-KEDGE_API void        kedge_document_free(kedge_document *KEDGE_NULLABLE document);
+KEDGE_API void kedge_document_free(kedge_document *KEDGE_NULLABLE document);
 
 /* An ordered walk over a collection, by id in byte order, on one snapshot. One thread at a time. */
 typedef struct kedge_scan kedge_scan;
@@ -39,12 +39,15 @@ typedef struct kedge_scan_options {
     const char *KEDGE_NULLABLE after;
     size_t after_size;
     const char *KEDGE_NULLABLE prefix;
-    size_t  prefix_size;
+    size_t prefix_size;
     int64_t limit;
-    bool    descending;
+    bool descending;
 } kedge_scan_options;
 
-#define KEDGE_SCAN_OPTIONS_INIT {.version = 1}
+#define KEDGE_SCAN_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        .version = 1                                                                               \
+    }
 
 KEDGE_API kedge_status kedge_scan_open(kedge_db *db, const char *collection,
                                        const kedge_scan_options *KEDGE_NULLABLE options,
@@ -54,7 +57,7 @@ KEDGE_API kedge_status kedge_scan_open(kedge_db *db, const char *collection,
 KEDGE_API kedge_status kedge_scan_next(kedge_scan *scan, const char **id, size_t *id_size,
                                        const char **value, size_t *value_size,
                                        kedge_error *KEDGE_NULLABLE error);
-KEDGE_API void         kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
+KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 
 /* Read-only SQL (SQLite's) over one view a collection, named like the collection, with the columns
  * `id` and `value` (JSON text; read members with value ->> 'member'), and over the view
@@ -67,15 +70,15 @@ KEDGE_API kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sq
                                         size_t parameters_size, kedge_query **query,
                                         kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_query_next(kedge_query *query, kedge_error *KEDGE_NULLABLE error);
-KEDGE_API int32_t      kedge_query_column_count(const kedge_query *query);
-KEDGE_API const char  *kedge_query_column_name(const kedge_query *query, int32_t column);
+KEDGE_API int32_t kedge_query_column_count(const kedge_query *query);
+KEDGE_API const char *kedge_query_column_name(const kedge_query *query, int32_t column);
 /* The column of the present row. `text` gives NULL for an SQL NULL; borrowed until the next call on
  * `query`. */
 KEDGE_API const char *KEDGE_NULLABLE kedge_query_text(kedge_query *query, int32_t column,
                                                       size_t *KEDGE_NULLABLE size);
 KEDGE_API int64_t kedge_query_integer(kedge_query *query, int32_t column);
-KEDGE_API double  kedge_query_real(kedge_query *query, int32_t column);
-KEDGE_API void    kedge_query_close(kedge_query *KEDGE_NULLABLE query);
+KEDGE_API double kedge_query_real(kedge_query *query, int32_t column);
+KEDGE_API void kedge_query_close(kedge_query *KEDGE_NULLABLE query);
 
 KEDGE_END_DECLS
 

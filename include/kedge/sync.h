@@ -11,22 +11,22 @@ KEDGE_BEGIN_DECLS
 #define KEDGE_CLIENT_ID_SIZE (KEDGE_LIMIT_CLIENT_ID_BYTES + 1)
 
 typedef enum kedge_connection {
-    KEDGE_OFFLINE    = 0, /* by option, kedge_set_online(db, false), or without a url */
-    KEDGE_FOLLOWER   = 1, /* another process has the database open and does the syncing */
+    KEDGE_OFFLINE = 0,    /* by option, kedge_set_online(db, false), or without a url */
+    KEDGE_FOLLOWER = 1,   /* another process has the database open and does the syncing */
     KEDGE_CONNECTING = 2, /* no answer yet, or waiting to retry */
-    KEDGE_ONLINE     = 3, /* the last request was answered */
-    KEDGE_STOPPED    = 4  /* the server refused for good; see `last_error`; kedge_set_online retries */
+    KEDGE_ONLINE = 3,     /* the last request was answered */
+    KEDGE_STOPPED = 4 /* the server refused for good; see `last_error`; kedge_set_online retries */
 } kedge_connection;
 
 typedef struct kedge_sync_status {
     kedge_connection connection;
-    bool             resyncing;  /* the cache is fetched anew; reads show what there is */
-    int64_t          version;    /* the canonical version that was pulled last; 0: none */
-    int64_t          pending;    /* edits that the server has not decided yet */
-    int64_t          rejected;   /* edits in the inbox of rejected ones */
-    int64_t          unrecovered; /* edits lost by a restore of the backend, older than the tail kept */
-    char             client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
-    kedge_error      last_error; /* the last failed request; status KEDGE_OK when none since */
+    bool resyncing;      /* the cache is fetched anew; reads show what there is */
+    int64_t version;     /* the canonical version that was pulled last; 0: none */
+    int64_t pending;     /* edits that the server has not decided yet */
+    int64_t rejected;    /* edits in the inbox of rejected ones */
+    int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept */
+    char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
+    kedge_error last_error; /* the last failed request; status KEDGE_OK when none since */
 } kedge_sync_status;
 
 KEDGE_API kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status,
@@ -44,13 +44,13 @@ KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 
 typedef enum kedge_outcome {
-    KEDGE_OUTCOME_PENDING  = 0,
-    KEDGE_OUTCOME_APPLIED  = 1, /* covered by the version pulled */
-    KEDGE_OUTCOME_REJECTED = 2  /* in the inbox, or dismissed from it */
+    KEDGE_OUTCOME_PENDING = 0,
+    KEDGE_OUTCOME_APPLIED = 1, /* covered by the version pulled */
+    KEDGE_OUTCOME_REJECTED = 2 /* in the inbox, or dismissed from it */
 } kedge_outcome;
 
-/* Waits until the edit has been decided and pulled. KEDGE_TIMEOUT after `timeout_ms`; KEDGE_NOT_FOUND
- * for a sequence that was never given out. */
+/* Waits until the edit has been decided and pulled. KEDGE_TIMEOUT after `timeout_ms`;
+ * KEDGE_NOT_FOUND for a sequence that was never given out. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);
@@ -58,12 +58,12 @@ KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeou
 /* A mutation as lists show it. All strings are NUL-terminated and borrowed until the next call on
  * the list. `code` and `message` are "" for a pending one. */
 typedef struct kedge_mutation {
-    int64_t     sequence;
-    int64_t     timestamp_ms;
-    bool        sent; /* has left this machine: cancel is refused */
+    int64_t sequence;
+    int64_t timestamp_ms;
+    bool sent; /* has left this machine: cancel is refused */
     const char *name;
     const char *args;
-    size_t      args_size;
+    size_t args_size;
     const char *code;
     const char *message;
 } kedge_mutation;
@@ -75,14 +75,13 @@ KEDGE_API kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **li
                                           kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list,
                                            kedge_error *KEDGE_NULLABLE error);
-KEDGE_API kedge_status kedge_mutation_list_next(kedge_mutation_list *list,
-                                                kedge_mutation      *mutation,
+KEDGE_API kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
                                                 kedge_error *KEDGE_NULLABLE error);
-KEDGE_API void         kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE list);
+KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE list);
 
 /* Takes a rejected edit out of the inbox: for good, or by making it anew as an edit of its own with
- * a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate does, and then the
- * edit stays in the inbox. KEDGE_NOT_FOUND when it is not there. */
+ * a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate does, and then
+ * the edit stays in the inbox. KEDGE_NOT_FOUND when it is not there. */
 KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,
                                               kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,

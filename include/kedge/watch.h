@@ -10,7 +10,7 @@ KEDGE_BEGIN_DECLS
 typedef struct kedge_change {
     const char *collection;
     const char *id;
-    size_t      id_size;
+    size_t id_size;
 } kedge_change;
 
 /* `count` 0 means: too much changed to list (a resync, or another process wrote); read again what
@@ -27,8 +27,7 @@ typedef struct kedge_watch_token kedge_watch_token;
 KEDGE_API kedge_status kedge_watch(kedge_db *db, const char *KEDGE_NULLABLE collection,
                                    kedge_watch_function callback, void *KEDGE_NULLABLE userdata,
                                    void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE),
-                                   kedge_watch_token **token,
-                                   kedge_error *KEDGE_NULLABLE error);
+                                   kedge_watch_token **token, kedge_error *KEDGE_NULLABLE error);
 
 /* Ends the watch: waits for a running callback, then frees `userdata`; no callback fires after it
  * returns. NULL is allowed. */

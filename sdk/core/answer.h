@@ -1,8 +1,8 @@
 /* The server's answers, decoded: what the store applies and the core decides on.
  *
- * Decoding is strict: an answer that is not exactly what docs/reference/wire.md says is KEDGE_PROTOCOL and
- * has no effect. Everything is borrowed from the response body, which must outlive the answer; values
- * are canonical JSON after kedge_pull_answer_decode. */
+ * Decoding is strict: an answer that is not exactly what docs/reference/wire.md says is
+ * KEDGE_PROTOCOL and has no effect. Everything is borrowed from the response body, which must
+ * outlive the answer; values are canonical JSON after kedge_pull_answer_decode. */
 #ifndef KEDGE_SDK_CORE_ANSWER_H
 #define KEDGE_SDK_CORE_ANSWER_H
 
@@ -17,19 +17,19 @@ typedef enum kedge_decision {
 
 /* The outcome of one mutation. */
 typedef struct kedge_outcome_row {
-    int64_t        id;
-    int64_t        version;
-    uint8_t        digest[KEDGE_DIGEST_SIZE];
+    int64_t id;
+    int64_t version;
+    uint8_t digest[KEDGE_DIGEST_SIZE];
     kedge_decision decision;
-    char           code[64];
-    char           message[256];
+    char code[64];
+    char message[256];
 } kedge_outcome_row;
 
 typedef struct kedge_outcome_list {
-    kedge_outcome_row     *rows; /* in id order */
-    size_t                 count;
-    size_t                 capacity;
-    int64_t                next; /* the id to go on from; 0: complete */
+    kedge_outcome_row *rows; /* in id order */
+    size_t count;
+    size_t capacity;
+    int64_t next; /* the id to go on from; 0: complete */
     const kedge_allocator *allocator;
 } kedge_outcome_list;
 
@@ -43,45 +43,45 @@ typedef enum kedge_patch_kind {
 /* One operation. `collection` and `id` are decoded; both empty: the project record. */
 typedef struct kedge_patch_operation {
     kedge_patch_kind kind;
-    kedge_bytes      collection;
-    kedge_bytes      id;
-    kedge_bytes      value;
-    uint8_t          hash[KEDGE_SHA256_SIZE];
-    int64_t          size;
+    kedge_bytes collection;
+    kedge_bytes id;
+    kedge_bytes value;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    int64_t size;
 } kedge_patch_operation;
 
 typedef struct kedge_patch {
     kedge_patch_operation *operations;
-    size_t                 count;
-    size_t                 capacity;
-    kedge_buffer           text; /* decoded keys and normalized values that are not the body's own */
+    size_t count;
+    size_t capacity;
+    kedge_buffer text; /* decoded keys and normalized values that are not the body's own */
 } kedge_patch;
 
 typedef struct kedge_pull_answer {
-    int64_t            from;    /* the cookie's version that the patch starts from */
-    int64_t            version;
-    char               lineage[33];
-    int64_t            lmid;
-    bool               retired;
-    bool               known;
-    bool               lost;
-    bool               snapshot; /* page through `version` */
+    int64_t from; /* the cookie's version that the patch starts from */
+    int64_t version;
+    char lineage[33];
+    int64_t lmid;
+    bool retired;
+    bool known;
+    bool lost;
+    bool snapshot; /* page through `version` */
     kedge_outcome_list outcomes;
-    kedge_patch        patch;
+    kedge_patch patch;
 } kedge_pull_answer;
 
 typedef struct kedge_page_answer {
-    int64_t     version;
-    char        lineage[33];
+    int64_t version;
+    char lineage[33];
     kedge_patch items; /* KEDGE_PATCH_PUT and _PUT_HASH only */
-    bool        last;
+    bool last;
     kedge_bytes next; /* wire key to go on behind, decoded; in items.text */
 } kedge_page_answer;
 
 typedef struct kedge_retire_answer {
-    int64_t            version;
-    char               lineage[33];
-    int64_t            lmid;
+    int64_t version;
+    char lineage[33];
+    int64_t lmid;
     kedge_outcome_list outcomes;
 } kedge_retire_answer;
 

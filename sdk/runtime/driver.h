@@ -1,8 +1,8 @@
 /* The driver: carries events to the core and its actions to the store and the transport.
  *
- * It is single-threaded: one thread, or the simulator, calls it. What differs between a real client and
- * a simulated one is behind two small vtables: the transport (libcurl or the simulated network) and the
- * host (timers, status, changes). */
+ * It is single-threaded: one thread, or the simulator, calls it. What differs between a real client
+ * and a simulated one is behind two small vtables: the transport (libcurl or the simulated network)
+ * and the host (timers, status, changes). */
 #ifndef KEDGE_SDK_RUNTIME_DRIVER_H
 #define KEDGE_SDK_RUNTIME_DRIVER_H
 
@@ -16,7 +16,7 @@ typedef struct kedge_driver kedge_driver;
 typedef struct kedge_driver_host {
     void *context;
     void (*set_timer)(void *context, int64_t at_ms); /* monotonic; replaces the one before */
-    void (*ask_token)(void *context); /* answer with kedge_driver_token */
+    void (*ask_token)(void *context);                /* answer with kedge_driver_token */
     void (*changed)(void *context, const kedge_change_set *changes);
     void (*report)(void *context, kedge_connection connection, const kedge_error *error);
     void (*synced)(void *context, bool ok, const kedge_error *error);
@@ -25,7 +25,7 @@ typedef struct kedge_driver_host {
 kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store *store,
                               const kedge_transport *transport, const kedge_driver_host *host,
                               bool online, kedge_driver **driver, kedge_error *error);
-void         kedge_driver_free(kedge_driver *driver);
+void kedge_driver_free(kedge_driver *driver);
 
 /* Events. `start` comes first. */
 void kedge_driver_start(kedge_driver *driver);

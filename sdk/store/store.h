@@ -1,17 +1,17 @@
 /* The client's two SQLite files in one folder.
  *
- * outbox.db holds what can never be had again: the client id, the counters, the pending mutations, the
- * inbox of rejected ones, a tail of confirmed ones. WAL, synchronous=FULL.
- * cache.db holds what a pull restores: `item`, what the app reads; `base`, the canonical value or its
- * absence under every key that a pending mutation changed; the version. WAL, NORMAL for local writes and
- * FULL for the commit of a pull. Canonical state == item with base laid over it.
+ * outbox.db holds what can never be had again: the client id, the counters, the pending mutations,
+ * the inbox of rejected ones, a tail of confirmed ones. WAL, synchronous=FULL. cache.db holds what
+ * a pull restores: `item`, what the app reads; `base`, the canonical value or its absence under
+ * every key that a pending mutation changed; the version. WAL, NORMAL for local writes and FULL for
+ * the commit of a pull. Canonical state == item with base laid over it.
  *
  * Which pending row counts as covered, and is neither replayed nor sent, is one durable rule:
  *     client == cache.client and id <= cache.lmid, or covered_version <= cache.version.
  * The second half serves a rotation, which learns outcomes of versions that it has not pulled yet.
  *
- * Lock order is cache, then outbox. All functions may be called from any thread; writers wait for each
- * other, readers for nobody. Several processes may open one folder. */
+ * Lock order is cache, then outbox. All functions may be called from any thread; writers wait for
+ * each other, readers for nobody. Several processes may open one folder. */
 #ifndef KEDGE_SDK_STORE_H
 #define KEDGE_SDK_STORE_H
 
@@ -32,15 +32,15 @@ typedef void (*kedge_store_phase_function)(void *context, const char *phase);
 
 typedef struct kedge_store_options {
     const kedge_environment *environment; /* must outlive the store */
-    const char              *path;        /* the folder; made when absent */
-    const char              *organization;
-    const char              *project;
-    const char              *user;
-    const char              *role;
-    const kedge_registry    *registry; /* must outlive the store */
-    const char              *vfs;      /* name of an SQLite VFS; NULL: the default */
+    const char *path;                     /* the folder; made when absent */
+    const char *organization;
+    const char *project;
+    const char *user;
+    const char *role;
+    const kedge_registry *registry; /* must outlive the store */
+    const char *vfs;                /* name of an SQLite VFS; NULL: the default */
     kedge_store_phase_function phase;
-    void                      *phase_context;
+    void *phase_context;
 } kedge_store_options;
 
 /* Opens or creates, and repairs what a crash left: deletes covered pending rows, rebuilds the
@@ -48,25 +48,25 @@ typedef struct kedge_store_options {
  * kedge_open. */
 kedge_status kedge_store_open(const kedge_store_options *options, kedge_store **store,
                               kedge_error *error);
-void         kedge_store_close(kedge_store *store);
+void kedge_store_close(kedge_store *store);
 
 /* What stands where. A consistent snapshot. */
 typedef struct kedge_store_position {
-    char    client[KEDGE_CLIENT_ID_SIZE]; /* the living client id; also the client group id */
-    int64_t version;                      /* of the cache; 0: nothing pulled yet */
-    char    lineage[33];                  /* "" before the first pull */
-    int64_t lmid;                         /* of the living client, at `version` */
-    int64_t lowest_pending;               /* id of the lowest uncovered mutation; next id when none */
-    int64_t highest_id;                   /* the id counter: last id given out */
-    int64_t sent_through;                 /* highest id that may have left the machine */
+    char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id; also the client group id */
+    int64_t version;                   /* of the cache; 0: nothing pulled yet */
+    char lineage[33];                  /* "" before the first pull */
+    int64_t lmid;                      /* of the living client, at `version` */
+    int64_t lowest_pending;            /* id of the lowest uncovered mutation; next id when none */
+    int64_t highest_id;                /* the id counter: last id given out */
+    int64_t sent_through;              /* highest id that may have left the machine */
     int64_t last_sequence;
-    int64_t pending;                      /* uncovered mutations, those of covered_version included */
-    int64_t rejected;                     /* rows in the inbox that the app sees */
+    int64_t pending;  /* uncovered mutations, those of covered_version included */
+    int64_t rejected; /* rows in the inbox that the app sees */
     int64_t unrecovered;
-    bool    resyncing; /* the cache was set aside, is being paged in, or waits for another lineage */
-    bool    stale;     /* an outbox commit whose cache commit failed waits to catch up */
+    bool resyncing; /* the cache was set aside, is being paged in, or waits for another lineage */
+    bool stale;     /* an outbox commit whose cache commit failed waits to catch up */
     int64_t staged_version; /* of a first pull being paged in; 0: none */
-    char    staged_lineage[33];
+    char staged_lineage[33];
 } kedge_store_position;
 
 kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *position,
@@ -75,13 +75,13 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
 /* The keys that one commit changed for readers, in key order; {"",""} is the project record. When
  * too many to list (over 4,096) `all` is set and the list is empty. */
 typedef struct kedge_change_set {
-    bool                   all;
-    size_t                 count;
-    kedge_buffer           keys; /* count times: collection, NUL, 4-byte id size (host order), id */
+    bool all;
+    size_t count;
+    kedge_buffer keys; /* count times: collection, NUL, 4-byte id size (host order), id */
 } kedge_change_set;
 
 kedge_change_set kedge_change_set_make(const kedge_allocator *allocator);
-void             kedge_change_set_free(kedge_change_set *changes);
+void kedge_change_set_free(kedge_change_set *changes);
 /* Walks: `*offset` starts at 0. False behind the last. */
 bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_bytes *collection,
                            kedge_bytes *id);
@@ -104,9 +104,9 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
 
 /* ---- sending (store_push.c) ---- */
 
-/* Writes a push body with the mutations from the lowest uncovered id on: at most `count_max` and about
- * `bytes_max` (at least one). Commits sent_through before it returns. `*count` 0: nothing to push, and
- * `body` is empty. */
+/* Writes a push body with the mutations from the lowest uncovered id on: at most `count_max` and
+ * about `bytes_max` (at least one). Commits sent_through before it returns. `*count` 0: nothing to
+ * push, and `body` is empty. */
 kedge_status kedge_store_push_body(kedge_store *store, uint32_t count_max, size_t bytes_max,
                                    kedge_buffer *body, uint32_t *count, int64_t *last_id,
                                    kedge_error *error);
@@ -116,17 +116,17 @@ kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge
 /* ---- pulling (store_pull.c, store_snapshot.c) ---- */
 
 typedef enum kedge_apply_result {
-    KEDGE_APPLY_DONE,     /* applied, or nothing to do */
-    KEDGE_APPLY_STALE,    /* the delta does not start from the cache's version: pull again */
-    KEDGE_APPLY_ROTATE,   /* ids or digests do not fit, or retired: nothing was changed; rotate */
-    KEDGE_APPLY_PAGES,    /* staging began: fetch pages from `staged_version` */
-    KEDGE_APPLY_LOST      /* another lineage: staged pages are to be completed, then rotate (lost) */
+    KEDGE_APPLY_DONE,   /* applied, or nothing to do */
+    KEDGE_APPLY_STALE,  /* the delta does not start from the cache's version: pull again */
+    KEDGE_APPLY_ROTATE, /* ids or digests do not fit, or retired: nothing was changed; rotate */
+    KEDGE_APPLY_PAGES,  /* staging began: fetch pages from `staged_version` */
+    KEDGE_APPLY_LOST    /* another lineage: staged pages are to be completed, then rotate (lost) */
 } kedge_apply_result;
 
 /* Applies a pull answer with its outcomes complete and its bodies fetched. The order: (1) outbox:
- * rejections; (2) cache, one BEGIN IMMEDIATE, commit FULL; (3) outbox: covered pending deleted, the tail
- * extended. Each step may be repeated after a crash. A mutation is dropped only when the outcome carries
- * its digest. */
+ * rejections; (2) cache, one BEGIN IMMEDIATE, commit FULL; (3) outbox: covered pending deleted, the
+ * tail extended. Each step may be repeated after a crash. A mutation is dropped only when the
+ * outcome carries its digest. */
 kedge_status kedge_store_apply(kedge_store *store, const kedge_pull_answer *answer,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);
@@ -144,15 +144,16 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
 
 /* ---- identity (store_rotate.c) ---- */
 
-/* Takes a new client id, in one outbox transaction. Pending mutations that have an outcome with their
- * digest in `answer` get its version as covered_version (a rejected one goes to the inbox); the others
- * are renumbered 1, 2, 3… in order of sequence, with their origin. Then the prediction is rebuilt. */
+/* Takes a new client id, in one outbox transaction. Pending mutations that have an outcome with
+ * their digest in `answer` get its version as covered_version (a rejected one goes to the inbox);
+ * the others are renumbered 1, 2, 3… in order of sequence, with their origin. Then the prediction
+ * is rebuilt. */
 kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *answer,
                                 kedge_change_set *changes, kedge_error *error);
-/* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail that
- * the restored backend may lack: of this client above `restored_lmid`, of earlier clients all. What is
- * missing and older than the tail is counted as `unrecovered`. The staged state replaces the canonical
- * one in the same call. */
+/* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
+ * that the restored backend may lack: of this client above `restored_lmid`, of earlier clients all.
+ * What is missing and older than the tail is counted as `unrecovered`. The staged state replaces
+ * the canonical one in the same call. */
 kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
                                      kedge_change_set *changes, kedge_error *error);
 
@@ -170,9 +171,10 @@ kedge_status kedge_store_scan_open(kedge_store *store, kedge_bytes collection,
                                    kedge_error *error);
 kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedge_bytes *value,
                                    kedge_error *error);
-void         kedge_store_scan_close(kedge_store_scan *scan);
+void kedge_store_scan_close(kedge_store_scan *scan);
 
-/* Read-only SQL over the views, as kedge_query in kedge/read.h; opaque kedge_query is the store's. */
+/* Read-only SQL over the views, as kedge_query in kedge/read.h; opaque kedge_query is the store's.
+ */
 kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_bytes parameters,
                                     kedge_query **query, kedge_error *error);
 

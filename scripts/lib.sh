@@ -1,0 +1,87 @@
+# Shared by the scripts of this folder: source it. Bash 4 or newer.
+set -euo pipefail
+KEDGE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$KEDGE_ROOT"
+
+say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+now_ms() { date +%s%3N; }
+
+# What the project is built, tested and checked with; all from Debian.
+KEDGE_PACKAGES=(
+  gcc g++ cmake ninja-build pkg-config python3
+  libsqlite3-dev libcurl4-openssl-dev libcjson-dev libssl-dev zlib1g-dev
+  libmicrohttpd-dev librhonabwy-dev libcmocka-dev clang-format
+)
+
+# Installs the packages that this machine lacks. Nothing to do costs some milliseconds.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+      missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ "$(id -u)" = 0 ] || die "these packages are missing, and only root can install them: ${missing[*]}"
+  say "installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get -o Acquire::Retries=3 update -qq >/dev/null
+  apt-get -o Acquire::Retries=3 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build_preset PRESET [TARGET…]: configures when needed and builds into build/PRESET.
+build_preset() {
+  local preset=$1 log
+  shift
+  mkdir -p "build/$preset"
+  log="build/$preset/build.log"
+  if [ ! -f "build/$preset/build.ninja" ]; then
+    cmake --preset "$preset" >"$log" 2>&1 || { tail -n 40 "$log" >&2; die "cmake failed"; }
+  fi
+  ninja -C "build/$preset" "$@" >"$log" 2>&1 || { grep -v '^\[' "$log" | tail -n 60 >&2; die "the build failed; see $log"; }
+  say "built build/$preset ($(tail -n 1 "$log" | head -c 100))"
+}
+
+# Every process that start_process started ends with the script, by pid.
+KEDGE_PIDS=()
+KEDGE_TMP=
+cleanup() {
+  local status=$? pid
+  trap - EXIT
+  for pid in "${KEDGE_PIDS[@]:-}"; do
+    [ -n "$pid" ] && kill -TERM "$pid" 2>/dev/null || true
+  done
+  for pid in "${KEDGE_PIDS[@]:-}"; do
+    [ -n "$pid" ] && wait "$pid" 2>/dev/null || true
+  done
+  [ -z "$KEDGE_TMP" ] || rm -rf "$KEDGE_TMP"
+  exit "$status"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# A fresh folder that goes with the script.
+make_tmp() { KEDGE_TMP=$(mktemp -d "${TMPDIR:-/tmp}/kedge.XXXXXX"); }
+
+# start_server LOG ARGUMENT…: starts kedge-server on a free loopback port and waits for its ready line.
+# Sets SERVER_PID and SERVER_URL.
+start_server() {
+  local log=$1
+  shift
+  : >"$log"
+  build/release/bin/kedge-server --listen "${SERVER_LISTEN:-127.0.0.1:0}" "$@" >"$log" 2>&1 &
+  SERVER_PID=$!
+  KEDGE_PIDS+=("$SERVER_PID")
+  local tries=0
+  until SERVER_URL=$(sed -n 's/^kedge-server ready on \(http[^ ]*\).*/\1/p' "$log") && [ -n "$SERVER_URL" ]; do
+    kill -0 "$SERVER_PID" 2>/dev/null || { cat "$log" >&2; die "kedge-server ended"; }
+    tries=$((tries + 1))
+    [ "$tries" -lt 200 ] || { cat "$log" >&2; die "kedge-server is not ready after 10 s"; }
+    read -rt 0.05 <> <(:) || true
+  done
+}
+
+stop_process() {
+  kill -TERM "$1" 2>/dev/null || true
+  wait "$1" 2>/dev/null || true
+}

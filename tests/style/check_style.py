@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Holds the tree to its own rules: which folder may include which, how long files, functions and
+lines may be, what no code may call, how every file opens, and that links in the docs lead somewhere.
+
+Usage: check_style.py ROOT [--self-test]. Prints one line a finding; exits 1 when there is any."""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# Folder -> folders whose headers it may include (besides its own and <kedge/…>).
+ARROWS = {
+    "common": [],
+    "http": ["common"],
+    "mutate": ["common"],
+    "sdk/core": ["common"],
+    "sdk/store": ["common", "mutate", "sdk/core"],
+    "sdk/net": ["common", "http", "sdk/core"],
+    "sdk/runtime": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net"],
+    "backend/ports": ["common"],
+    "backend/memory": ["common", "backend/ports"],
+    "backend/sqlite": ["common", "backend/ports"],
+    "backend/embedded": ["common", "backend/ports", "backend/sqlite"],
+    "backend/core": ["common", "mutate", "backend/ports"],
+    "backend/plugin": ["common", "mutate"],
+    "backend/http": ["common", "mutate", "backend/ports", "backend/core", "backend/embedded",
+                     "backend/plugin"],
+    "backend/admin": ["common", "mutate", "backend/ports", "backend/core", "backend/embedded"],
+    "examples": [],
+}
+# System headers of libraries -> the only folders that may use them.
+LIBRARIES = {
+    "sqlite3.h": ["sdk/store", "backend/sqlite", "bench", "tests"],
+    "curl/": ["http", "tests"],
+    "openssl/": ["common", "tests"],
+    "zlib.h": ["common", "tests"],
+    "cjson/": ["mutate", "tests"],
+    "microhttpd.h": ["backend/http"],
+    "rhonabwy.h": ["backend/http", "tests"],
+}
+BANNED = ["strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "atoi", "atol", "atof",
+          "alloca", "rand", "srand", "tmpnam", "mktemp"]
+BANNED_IN_TESTS = ["sleep", "usleep", "nanosleep"]
+FILE_LINES, FUNCTION_LINES, COLUMNS = 600, 70, 100
+
+
+def folder_of(path):
+    parts = path.parts[:-1]
+    for size in (2, 1):
+        name = "/".join(parts[:size])
+        if name in ARROWS:
+            return name
+    return parts[0] if parts else ""
+
+
+def without_comments(text):
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def check_includes(path, text):
+    folder = folder_of(path)
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if not match:
+            continue
+        quote, name = match.groups()
+        if quote == "<":
+            for library, folders in LIBRARIES.items():
+                if name.startswith(library) and not any(
+                        folder == f or str(path).startswith(f + "/") for f in folders):
+                    yield number, f"<{name}> may be included only in {', '.join(folders)}"
+        elif folder in ARROWS:
+            target = folder_of(pathlib.Path(name))
+            if target != folder and target not in ARROWS[folder]:
+                yield number, f'"{name}" points against the arrows: {folder} may include ' + (
+                    ", ".join(ARROWS[folder]) or "only itself and <kedge/…>")
+
+
+def check_lengths(path, text):
+    lines = text.split("\n")
+    if len(lines) - 1 > FILE_LINES:
+        yield 1, f"the file has {len(lines) - 1} lines; the limit is {FILE_LINES}"
+    start = None
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS:
+            yield number, f"the line has {len(line)} columns; the limit is {COLUMNS}"
+        if line != line.rstrip() or "\t" in line:
+            yield number, "white space at the end of the line, or a tab"
+        if line == "{":
+            start = number
+        elif line.startswith("}") and start:
+            if number - start - 1 > FUNCTION_LINES:
+                yield start, f"the function has {number - start - 1} lines; the limit is {FUNCTION_LINES}"
+            start = None
+
+
+def check_calls(path, text):
+    banned = BANNED + (BANNED_IN_TESTS if path.parts[0] == "tests" else [])
+    for number, line in enumerate(without_comments(text).split("\n"), 1):
+        for name in banned:
+            if re.search(rf"(?<![\w.>]){name}\s*\(", line):
+                yield number, f"{name}() is banned"
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.search(r"\b(TODO|FIXME|XXX|HACK)\b", line):
+            yield number, "a left-over mark"
+
+
+def check_opening(path, text):
+    if not text.startswith("/*"):
+        yield 1, "the file does not open with a comment that says what it is"
+
+
+def check_public_docs(path, text):
+    """A KEDGE_API function is documented when a comment stands above its block of declarations."""
+    if path.parts[:2] != ("include", "kedge"):
+        return
+    documented = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith(("/*", " *")) or line.endswith("*/"):
+            documented = True
+        elif not line.strip():
+            documented = False
+        if line.startswith("KEDGE_API") and not documented:
+            yield number, "a public function without a comment above it"
+
+
+def check_links(root, path, text):
+    for number, line in enumerate(text.split("\n"), 1):
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", line):
+            if not re.match(r"[a-z]+:", target) and not (root / path.parent / target).exists():
+                yield number, f"the link {target} leads nowhere"
+
+
+def tracked(root):
+    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"],
+                            capture_output=True, text=True)
+    if listed.returncode == 0 and listed.stdout:
+        names = listed.stdout.split("\0")
+    else:
+        names = [str(p.relative_to(root)) for p in root.rglob("*") if "build" not in p.parts]
+    return [pathlib.Path(n) for n in names if n and (root / n).is_file()]
+
+
+def check_tree(root):
+    findings = []
+    for path in tracked(root):
+        checks = []
+        if path.suffix in (".c", ".h"):
+            text = (root / path).read_text(encoding="utf-8")
+            checks = [check_includes, check_lengths, check_calls, check_opening, check_public_docs]
+            found = [f for check in checks for f in check(path, text)]
+        elif path.suffix == ".md":
+            text = (root / path).read_text(encoding="utf-8")
+            found = list(check_links(root, path, text))
+        else:
+            continue
+        findings += [f"{path}:{number}: {what}" for number, what in found]
+    return findings
+
+
+def check_format(root):
+    sources = [str(root / p) for p in tracked(root) if p.suffix in (".c", ".h")]
+    found = []
+    for i in range(0, len(sources), 50):
+        done = subprocess.run(["clang-format", "--dry-run", *sources[i:i + 50]],
+                              capture_output=True, text=True)
+        found += [line.replace(f"{root}/", "") for line in done.stderr.split("\n")
+                  if "warning:" in line]
+    return found[:40]
+
+
+def self_test():
+    """Every rule is seen to fail on a file that breaks it."""
+    bad = {
+        "mutate/a.c": '/* a */\n#include "sdk/store/store.h"\n',
+        "backend/core/b.c": "/* b */\n#include <sqlite3.h>\n",
+        "common/c.c": "/* c */\nvoid f(void)\n{\n" + "    x();\n" * 71 + "}\n",
+        "common/d.c": "/* d */\n" + "int x;\n" * 600,
+        "common/e.c": "/* e */\nint f(char *a) { return atoi(a); }\n",
+        "tests/f.c": "/* f */\nvoid f(void) { sleep(1); }\n",
+        "common/g.c": "int x;\n",
+        "common/h.c": "/* h */\nint " + "x" * 100 + ";\n",
+        "include/kedge/i.h": "/* i */\n\nKEDGE_API void f(void);\n",
+        "docs/j.md": "[gone](nowhere.md)\n",
+        "common/k.c": "/* TO" + "DO */\n",
+    }
+    for name, text in bad.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / name).parent.mkdir(parents=True)
+            (root / name).write_text(text)
+            if len(check_tree(root)) != 1:
+                sys.exit(f"self-test: {name} should give one finding, gave {check_tree(root)}")
+    good = '/* ok */\n#include "common/bytes.h"\nint strcpy_like; /* strcpy( in a comment */\n'
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "mutate").mkdir()
+        (root / "mutate/a.c").write_text(good)
+        if check_tree(root):
+            sys.exit(f"self-test: a good file gave {check_tree(root)}")
+    print(f"self-test: {len(bad)} rules seen failing")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    self_test()
+    findings = check_tree(root) + check_format(root)
+    for finding in findings:
+        print(finding)
+    print(f"{len(findings)} findings in {len(tracked(root))} files")
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()
