@@ -77,7 +77,7 @@ static void test_every_status_has_a_name_of_its_own(void **state)
 static void test_the_version_is_the_one_compiled_against(void **state)
 {
     (void)state;
-    assert_string_equal(kedge_version(), KEDGE_VERSION_STRING);
+    assert_string_equal(kedge_library_version(), KEDGE_VERSION_STRING);
 }
 
 int main(void)
