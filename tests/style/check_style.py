@@ -35,7 +35,7 @@ LIBRARIES = {
     "curl/": ["http", "tests"],
     "openssl/": ["common", "tests"],
     "zlib.h": ["common", "tests"],
-    "cjson/": ["mutate", "tests"],
+    "cjson/": ["mutate", "examples", "tests"],
     "microhttpd.h": ["backend/http"],
     "rhonabwy.h": ["backend/http", "tests"],
 }
@@ -72,7 +72,7 @@ def check_includes(path, text):
                         folder == f or str(path).startswith(f + "/") for f in folders):
                     yield number, f"<{name}> may be included only in {', '.join(folders)}"
         elif folder in ARROWS:
-            target = folder_of(pathlib.Path(name))
+            target = folder_of(pathlib.Path(name)) if "/" in name else folder
             if target != folder and target not in ARROWS[folder]:
                 yield number, f'"{name}" points against the arrows: {folder} may include ' + (
                     ", ".join(ARROWS[folder]) or "only itself and <kedge/…>")

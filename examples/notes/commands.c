@@ -1,0 +1,192 @@
+/* What each command does: an edit is one kedge_mutate, and it is there at once. */
+#include "notes.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYNC_TIMEOUT_MS 15000
+
+int notes_fail(const kedge_error *error)
+{
+    fprintf(stderr, "notes: %s (%s)\n", error->message, error->code);
+    return NOTES_FAILED;
+}
+
+/* Makes the edit and frees `args`. */
+static int mutate(kedge_db *db, const char *name, cJSON *args)
+{
+    char *text = cJSON_PrintUnformatted(args);
+    cJSON_Delete(args);
+    if (!text) return NOTES_FAILED;
+    kedge_error error = {0};
+    int64_t sequence = 0;
+    kedge_status status = kedge_mutate(db, name, text, strlen(text), &sequence, &error);
+    cJSON_free(text);
+    if (status != KEDGE_OK) return notes_fail(&error);
+    printf("edit %lld: %s\n", (long long)sequence, name);
+    return NOTES_DONE;
+}
+
+/* A random id that no other copy makes: 8 digits suffice for a notebook. */
+static bool new_id(char id[NOTES_ID_SIZE])
+{
+    uint32_t random = 0;
+    FILE *file = fopen("/dev/urandom", "rb");
+    bool ok = file && fread(&random, sizeof random, 1, file) == 1;
+    if (file) fclose(file);
+    snprintf(id, NOTES_ID_SIZE, "%08x", random);
+    return ok;
+}
+
+static int add(kedge_db *db, int count, char **words)
+{
+    char id[NOTES_ID_SIZE];
+    if (!new_id(id)) return NOTES_FAILED;
+    cJSON *args = cJSON_CreateObject();
+    cJSON_AddStringToObject(args, "id", id);
+    cJSON_AddStringToObject(args, "title", words[1]);
+    cJSON_AddStringToObject(args, "text", count > 2 ? words[2] : "");
+    cJSON_AddStringToObject(args, "folder", count > 3 ? words[3] : "");
+    int result = mutate(db, "notes.add", args);
+    if (result == NOTES_DONE) printf("note %s\n", id);
+    return result;
+}
+
+/* What the field shows now, so that the mutator can tell whether somebody else changed it
+ * meanwhile. */
+static char *field_now(kedge_db *db, const char *id, const char *field)
+{
+    kedge_document *document = NULL;
+    if (kedge_get(db, NOTES_COLLECTION, id, strlen(id), &document, NULL) != KEDGE_OK) return NULL;
+    size_t size = 0;
+    const char *json = kedge_document_json(document, &size);
+    char *text = malloc(NOTES_TEXT_SIZE);
+    if (text && kedge_args_text(json, size, field, text, NOTES_TEXT_SIZE, NULL, NULL) != KEDGE_OK) {
+        text[0] = '\0';
+    }
+    kedge_document_free(document);
+    return text;
+}
+
+static int edit(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    char id[NOTES_ID_SIZE];
+    if (!notes_find(db, words[1], id)) return NOTES_FAILED;
+    char *was = field_now(db, id, words[2]);
+    cJSON *args = cJSON_CreateObject();
+    cJSON_AddStringToObject(args, "id", id);
+    cJSON_AddStringToObject(args, "field", words[2]);
+    cJSON_AddStringToObject(args, "value", words[3]);
+    cJSON_AddStringToObject(args, "was", was ? was : "");
+    free(was);
+    return mutate(db, "notes.edit", args);
+}
+
+/* notes.move, notes.delete and notes.settle: the id and perhaps a folder. */
+static int change(kedge_db *db, const char *mutator, const char *prefix, const char *folder)
+{
+    char id[NOTES_ID_SIZE];
+    if (!notes_find(db, prefix, id)) return NOTES_FAILED;
+    cJSON *args = cJSON_CreateObject();
+    cJSON_AddStringToObject(args, "id", id);
+    if (folder) cJSON_AddStringToObject(args, "folder", folder);
+    return mutate(db, mutator, args);
+}
+
+static int move(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    return change(db, "notes.move", words[1], words[2]);
+}
+
+static int delete (kedge_db *db, int count, char **words)
+{
+    (void)count;
+    return change(db, "notes.delete", words[1], NULL);
+}
+
+static int settle(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    return change(db, "notes.settle", words[1], NULL);
+}
+
+static int show(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    char id[NOTES_ID_SIZE];
+    return notes_find(db, words[1], id) ? notes_print_note(db, id) : NOTES_FAILED;
+}
+
+static int dismiss(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    kedge_error error = {0};
+    kedge_status status = kedge_rejected_dismiss(db, strtoll(words[1], NULL, 10), &error);
+    return status == KEDGE_OK ? NOTES_DONE : notes_fail(&error);
+}
+
+static int retry(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    kedge_error error = {0};
+    int64_t sequence = 0;
+    kedge_status status =
+        kedge_rejected_resubmit(db, strtoll(words[1], NULL, 10), &sequence, &error);
+    if (status != KEDGE_OK) return notes_fail(&error);
+    printf("edit %lld\n", (long long)sequence);
+    return NOTES_DONE;
+}
+
+static int sync_now(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    (void)words;
+    kedge_error error = {0};
+    if (kedge_sync(db, SYNC_TIMEOUT_MS, &error) != KEDGE_OK) return notes_fail(&error);
+    return notes_print_status(db);
+}
+
+static int print(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    if (strcmp(words[0], "list") == 0) return notes_print_list(db);
+    if (strcmp(words[0], "pending") == 0) return notes_print_pending(db);
+    if (strcmp(words[0], "conflicts") == 0) return notes_print_conflicts(db);
+    if (strcmp(words[0], "history") == 0) return notes_print_history(db);
+    return notes_print_status(db);
+}
+
+static int live(kedge_db *db, int count, char **words)
+{
+    (void)count;
+    (void)words;
+    return notes_live(db);
+}
+
+int notes_command(kedge_db *db, int count, char **words)
+{
+    static const struct {
+        const char *name;
+        int words_min;
+        int words_max;
+        int (*run)(kedge_db *db, int count, char **words);
+    } commands[] = {
+        {"add", 2, 4, add},         {"edit", 4, 4, edit},     {"move", 3, 3, move},
+        {"delete", 2, 2, delete},   {"settle", 2, 2, settle}, {"show", 2, 2, show},
+        {"dismiss", 2, 2, dismiss}, {"retry", 2, 2, retry},   {"sync", 1, 1, sync_now},
+        {"list", 1, 1, print},      {"pending", 1, 1, print}, {"conflicts", 1, 1, print},
+        {"history", 1, 1, print},   {"status", 1, 1, print},  {"live", 1, 1, live},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(words[0], commands[i].name) != 0) continue;
+        if (count < commands[i].words_min || count > commands[i].words_max) break;
+        return commands[i].run(db, count, words);
+    }
+    fprintf(stderr, "notes: \"%s\" is no command, or takes other words\n", words[0]);
+    notes_print_help();
+    return NOTES_USAGE;
+}

@@ -1,0 +1,109 @@
+/* The live view: the list and a prompt, drawn again whenever this copy or another one edits.
+ *
+ * The watch's callback runs on the library's worker thread; it writes one byte into a pipe, and the
+ * loop below, which waits for the pipe and the keyboard, does the drawing. */
+#include "notes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_SIZE 70000
+#define WORDS_MAX 8
+
+static void on_change(void *userdata, const kedge_change *changes, size_t count)
+{
+    (void)changes;
+    (void)count;
+    const int *pipe_end = userdata;
+    /* The pipe does not block; when it is full a redraw is due anyway. */
+    while (write(*pipe_end, "c", 1) < 0 && errno == EINTR) {
+    }
+}
+
+static void draw(kedge_db *db)
+{
+    if (isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
+    puts("Notes  (add, edit, move, delete, show, conflicts, history, sync, quit)");
+    notes_print_list(db);
+    notes_print_status(db);
+    fputs("> ", stdout);
+    fflush(stdout);
+}
+
+/* Splits a line into words; "double quotes" keep spaces together. */
+static int split(char *line, char **words)
+{
+    int count = 0;
+    while (*line && count < WORDS_MAX) {
+        while (*line == ' ' || *line == '\t' || *line == '\n')
+            line++;
+        if (!*line) break;
+        char end = *line == '"' ? '"' : ' ';
+        if (end == '"') line++;
+        words[count++] = line;
+        while (*line && *line != end && *line != '\n')
+            line++;
+        if (*line) *line++ = '\0';
+    }
+    return count;
+}
+
+/* Runs what was typed; false at `quit`. */
+static bool run(kedge_db *db, char *line)
+{
+    char *words[WORDS_MAX];
+    int count = split(line, words);
+    if (count > 0 && strcmp(words[0], "quit") == 0) return false;
+    if (count > 0 && strcmp(words[0], "live") != 0) notes_command(db, count, words);
+    return true;
+}
+
+static int loop(kedge_db *db, int changes)
+{
+    static char line[LINE_SIZE];
+    struct pollfd waits[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                              {.fd = changes, .events = POLLIN}};
+    draw(db);
+    for (;;) {
+        if (poll(waits, 2, -1) < 0) {
+            if (errno == EINTR) continue;
+            return NOTES_FAILED;
+        }
+        if (waits[1].revents & POLLIN) {
+            char bytes[64];
+            while (read(changes, bytes, sizeof bytes) > 0) {
+            }
+            draw(db);
+        }
+        if (waits[0].revents) {
+            if (!fgets(line, sizeof line, stdin) || !run(db, line)) return NOTES_DONE;
+            fputs("> ", stdout);
+            fflush(stdout);
+        }
+    }
+}
+
+int notes_live(kedge_db *db)
+{
+    int ends[2];
+    if (pipe(ends) != 0) return NOTES_FAILED;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    setvbuf(stdin, NULL, _IONBF, 0);
+    kedge_watch_token *token = NULL;
+    kedge_error error = {0};
+    int result = NOTES_FAILED;
+    if (kedge_watch(db, NOTES_COLLECTION, on_change, &ends[1], NULL, &token, &error) != KEDGE_OK) {
+        notes_fail(&error);
+    } else {
+        result = loop(db, ends[0]);
+    }
+    kedge_watch_free(token);
+    close(ends[0]);
+    close(ends[1]);
+    return result;
+}
