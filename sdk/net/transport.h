@@ -11,28 +11,28 @@
  * (/v1/orgs/{org}/projects/{project}/), with its query. `body` NULL data for GET. Borrowed during
  * `send`. */
 typedef struct kedge_driver_request {
-    uint64_t    number; /* names the request; 1, 2, 3… */
+    uint64_t number; /* names the request; 1, 2, 3… */
     const char *method;
     const char *path;
     kedge_bytes body;
-    const char *accept;     /* media type */
-    const char *token;      /* bearer token; NULL: none */
-    int64_t     deadline_ms; /* a duration */
-    size_t      answer_bytes_max;
+    const char *accept;  /* media type */
+    const char *token;   /* bearer token; NULL: none */
+    int64_t deadline_ms; /* a duration */
+    size_t answer_bytes_max;
 } kedge_driver_request;
 
 /* What came back. `status` 0: no whole answer; `error` says why. */
 typedef struct kedge_driver_answer {
-    uint64_t    number;
-    int         status;
+    uint64_t number;
+    int status;
     kedge_bytes content_type;
     kedge_bytes body; /* decoded from any content encoding */
-    int64_t     retry_after_ms;
+    int64_t retry_after_ms;
     kedge_error error;
 } kedge_driver_answer;
 
-/* All non-blocking. Each request that was sent and not cancelled is answered once, never from inside
- * `send`. The owner of the transport hands what arrives to kedge_driver_answer_arrived and
+/* All non-blocking. Each request that was sent and not cancelled is answered once, never from
+ * inside `send`. The owner of the transport hands what arrives to kedge_driver_answer_arrived and
  * kedge_driver_stream_*. */
 typedef struct kedge_transport {
     void *context;

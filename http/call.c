@@ -1,0 +1,202 @@
+/* One request: its libcurl handle and options, and the gathering of its answer. */
+#include "http/call.h"
+
+#include "common/error.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Headers come line by line. A status line starts anew: what came before was an interim answer. */
+static size_t take_header(char *line, size_t size, size_t count, void *context)
+{
+    kedge_http_call *call = context;
+    size_t bytes = size * count;
+    kedge_bytes text = {line, bytes};
+    if (kedge_bytes_start_with(text, KEDGE_BYTES("HTTP/"))) {
+        kedge_buffer_clear(&call->answer_headers);
+        call->headers_complete = false;
+        return bytes;
+    }
+    if (bytes <= 2) {
+        call->headers_complete = true;
+        return bytes;
+    }
+    if (call->answer_headers.size + bytes > KEDGE_HTTP_HEADER_BYTES_MAX) {
+        call->too_large = true;
+        return 0;
+    }
+    kedge_buffer_append(&call->answer_headers, line, bytes);
+    return call->answer_headers.no_memory ? 0 : bytes;
+}
+
+static size_t take_body(char *data, size_t size, size_t count, void *context)
+{
+    kedge_http_call *call = context;
+    size_t bytes = size * count;
+    size_t bytes_max =
+        kedge_http_call_streams(call) ? KEDGE_HTTP_STREAM_CHUNK_MAX : call->answer_bytes_max;
+    if (bytes > bytes_max - call->answer_body.size) {
+        call->too_large = true;
+        return 0;
+    }
+    kedge_buffer_append(&call->answer_body, data, bytes);
+    return call->answer_body.no_memory ? 0 : bytes;
+}
+
+bool kedge_http_call_streams(const kedge_http_call *call)
+{
+    long status = 0;
+    if (call->stream == NULL || !call->headers_complete) return false;
+    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status >= 200 && status < 300;
+}
+
+static kedge_status add_header(kedge_http_call *call, const char *name, const char *value,
+                               kedge_error *error)
+{
+    kedge_buffer line = kedge_buffer_make(call->http->environment->allocator);
+    struct curl_slist *longer = NULL;
+    if (strpbrk(name, "\r\n:") != NULL || strpbrk(value, "\r\n") != NULL) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "header-invalid",
+                          "a header's name or value holds a line break");
+    }
+    kedge_buffer_append_format(&line, "%s: %s", name, value);
+    if (!line.no_memory) longer = curl_slist_append(call->headers, line.data);
+    kedge_buffer_free(&line);
+    if (longer == NULL) return kedge_fail_no_memory(error);
+    call->headers = longer;
+    return KEDGE_OK;
+}
+
+static kedge_status add_headers(kedge_http_call *call, const kedge_http_request *request,
+                                kedge_error *error)
+{
+    if (request->header_count > KEDGE_HTTP_HEADERS_MAX) {
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-headers",
+                          "a request has %zu headers, at most %d are allowed",
+                          request->header_count, KEDGE_HTTP_HEADERS_MAX);
+    }
+    for (size_t i = 0; i < request->header_count; i++) {
+        kedge_status status =
+            add_header(call, request->headers[i].name, request->headers[i].value, error);
+        if (status != KEDGE_OK) return status;
+    }
+    /* Without this libcurl waits for a "100 Continue" before a large body. */
+    struct curl_slist *longer = curl_slist_append(call->headers, "Expect:");
+    if (longer == NULL) return kedge_fail_no_memory(error);
+    call->headers = longer;
+    return KEDGE_OK;
+}
+
+static bool is_loopback(const char *url)
+{
+    const char *host = strstr(url, "://");
+    if (host == NULL) return false;
+    host += 3;
+    size_t size = strcspn(host, "/?#");
+    return (size >= 4 && strncmp(host, "127.", 4) == 0) ||
+           (size >= 5 && strncmp(host, "[::1]", 5) == 0) ||
+           (size >= 9 && strncasecmp(host, "localhost", 9) == 0 && (size == 9 || host[9] == ':'));
+}
+
+/* Method and body. GET and HEAD have no body; the others send one, be it empty. */
+static void set_method(kedge_http_call *call, const char *method)
+{
+    CURL *easy = call->easy;
+    if (strcmp(method, "GET") == 0) {
+        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+        return;
+    }
+    if (strcmp(method, "HEAD") == 0) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+        return;
+    }
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->request_body.size);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+                     call->request_body.size == 0 ? "" : call->request_body.data);
+    if (strcmp(method, "POST") != 0) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+}
+
+static void set_safety(kedge_http_call *call, const kedge_http_request *request)
+{
+    CURL *easy = call->easy;
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* A cancelled request does not wait for a hung name look-up. */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->deadline_ms);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)KEDGE_HTTP_CONNECT_TIMEOUT_MS);
+    if (is_loopback(request->url)) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+}
+
+static kedge_status set_options(kedge_http_call *call, const kedge_http_request *request,
+                                kedge_error *error)
+{
+    CURL *easy = call->easy;
+    /* A stream is read as it comes: a compressed one would sit in the decoder. */
+    const char *encodings = request->stream != NULL ? NULL : "gzip, deflate";
+    if (curl_easy_setopt(easy, CURLOPT_URL, request->url) != CURLE_OK ||
+        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, encodings) != CURLE_OK ||
+        curl_easy_setopt(easy, CURLOPT_USERAGENT, "kedge/" KEDGE_VERSION_STRING) != CURLE_OK) {
+        return kedge_fail_no_memory(error);
+    }
+    set_method(call, request->method);
+    set_safety(call, request);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_error);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *request,
+                                 kedge_http_call **call, kedge_error *error)
+{
+    const kedge_allocator *allocator = http->environment->allocator;
+    kedge_http_call *made = kedge_allocate(allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->http = http;
+    made->done = request->done;
+    made->stream = request->stream;
+    made->context = request->context;
+    made->answer_bytes_max = request->answer_bytes_max;
+    made->request_body = kedge_buffer_make(allocator);
+    made->answer_headers = kedge_buffer_make(allocator);
+    made->answer_body = kedge_buffer_make(allocator);
+    made->easy = curl_easy_init();
+    kedge_buffer_append_bytes(&made->request_body, request->body);
+
+    kedge_status status = kedge_buffer_status(&made->request_body, error);
+    if (status == KEDGE_OK && made->easy == NULL) status = kedge_fail_no_memory(error);
+    if (status == KEDGE_OK) status = add_headers(made, request, error);
+    if (status == KEDGE_OK) status = set_options(made, request, error);
+    if (status != KEDGE_OK) {
+        kedge_http_call_free(made);
+        return status;
+    }
+    *call = made;
+    return KEDGE_OK;
+}
+
+void kedge_http_call_free(kedge_http_call *call)
+{
+    curl_easy_cleanup(call->easy);
+    curl_slist_free_all(call->headers);
+    kedge_buffer_free(&call->request_body);
+    kedge_buffer_free(&call->answer_headers);
+    kedge_buffer_free(&call->answer_body);
+    kedge_release(call->http->environment->allocator, call);
+}

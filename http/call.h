@@ -1,0 +1,49 @@
+/* One running request: what http.c, call.c and answer.c share. */
+#ifndef KEDGE_HTTP_CALL_H
+#define KEDGE_HTTP_CALL_H
+
+#include "http/http.h"
+
+#include <curl/curl.h>
+
+struct kedge_http {
+    const kedge_environment *environment;
+    CURLM *multi;
+    kedge_http_call *calls; /* all that were sent and have not ended */
+};
+
+struct kedge_http_call {
+    kedge_http *http;
+    kedge_http_call *next;
+    kedge_http_call *previous;
+    CURL *easy;
+    struct curl_slist *headers;
+    kedge_http_done_function done;
+    kedge_http_stream_function stream;
+    void *context;
+    kedge_buffer request_body;
+    kedge_buffer answer_headers;
+    kedge_buffer answer_body;
+    size_t answer_bytes_max;
+    bool too_large;
+    bool headers_complete;
+    bool announced; /* the stream function saw the headers */
+    char curl_error[CURL_ERROR_SIZE];
+};
+
+/* Makes the handle with all its options, not yet started. */
+kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *request,
+                                 kedge_http_call **call, kedge_error *error);
+void kedge_http_call_free(kedge_http_call *call);
+
+/* True when the answer's bytes go to the stream function. */
+bool kedge_http_call_streams(const kedge_http_call *call);
+/* Fills status, headers and body from what has come so far. */
+void kedge_http_call_answer(const kedge_http_call *call, kedge_http_answer *answer);
+/* Fills `error` from how libcurl ended; the status of an answer that failed becomes 0. */
+void kedge_http_classify(const kedge_http_call *call, CURLcode code, kedge_http_answer *answer);
+
+/* Milliseconds from a Retry-After value, `now_ms` being the wall clock; 0 when it says nothing. */
+int64_t kedge_http_retry_after(kedge_bytes value, int64_t now_ms);
+
+#endif

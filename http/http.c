@@ -1,0 +1,174 @@
+/* The client: its calls, waiting, and calling back. libcurl's own callbacks (call.c) only gather
+ * bytes; everything is called back from here, outside of libcurl, so that a callback may send and
+ * cancel. */
+#include "http/call.h"
+
+#include "common/error.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+static CURLcode curl_ready = CURLE_FAILED_INIT;
+
+static void init_curl(void)
+{
+    curl_ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+kedge_status kedge_http_new(const kedge_environment *environment, uint32_t connections_max,
+                            kedge_http **http, kedge_error *error)
+{
+    pthread_once(&curl_once, init_curl);
+    if (curl_ready != CURLE_OK) {
+        return kedge_fail(error, KEDGE_INTERNAL, "http-client-failed",
+                          "libcurl could not be initialized: %s", curl_easy_strerror(curl_ready));
+    }
+    kedge_http *made = kedge_allocate(environment->allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->environment = environment;
+    made->multi = curl_multi_init();
+    if (made->multi == NULL) {
+        kedge_release(environment->allocator, made);
+        return kedge_fail_no_memory(error);
+    }
+    curl_multi_setopt(made->multi, CURLMOPT_MAXCONNECTS, (long)connections_max);
+    curl_multi_setopt(made->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)connections_max);
+    *http = made;
+    return KEDGE_OK;
+}
+
+/* Takes the call out of the client; nothing of libcurl or of the list refers to it any more. */
+static void detach(kedge_http_call *call)
+{
+    kedge_http *http = call->http;
+    curl_multi_remove_handle(http->multi, call->easy);
+    if (call->previous != NULL) call->previous->next = call->next;
+    if (call->next != NULL) call->next->previous = call->previous;
+    if (http->calls == call) http->calls = call->next;
+}
+
+void kedge_http_cancel(kedge_http_call *call)
+{
+    detach(call);
+    kedge_http_call_free(call);
+}
+
+void kedge_http_free(kedge_http *http)
+{
+    if (http == NULL) return;
+    while (http->calls != NULL) {
+        kedge_http_cancel(http->calls);
+    }
+    curl_multi_cleanup(http->multi);
+    kedge_release(http->environment->allocator, http);
+}
+
+kedge_status kedge_http_send(kedge_http *http, const kedge_http_request *request,
+                             kedge_http_call **call, kedge_error *error)
+{
+    kedge_http_call *made = NULL;
+    kedge_status status = kedge_http_call_new(http, request, &made, error);
+    if (status != KEDGE_OK) return status;
+    if (curl_multi_add_handle(http->multi, made->easy) != CURLM_OK) {
+        kedge_http_call_free(made);
+        return kedge_fail_no_memory(error);
+    }
+    made->next = http->calls;
+    if (http->calls != NULL) http->calls->previous = made;
+    http->calls = made;
+    if (call != NULL) *call = made;
+    return KEDGE_OK;
+}
+
+/* The first stream with something to tell: its headers, or bytes. */
+static kedge_http_call *ready_stream(const kedge_http *http)
+{
+    for (kedge_http_call *call = http->calls; call != NULL; call = call->next) {
+        if (!kedge_http_call_streams(call)) continue;
+        if (!call->announced || call->answer_body.size > 0) return call;
+    }
+    return NULL;
+}
+
+/* Tells one stream what it got. The bytes are taken out of the call first, since the callback may
+ * cancel it. */
+static void deliver_stream(kedge_http_call *call)
+{
+    kedge_http_answer head;
+    kedge_http_call_answer(call, &head);
+    head.body = (kedge_bytes){NULL, 0};
+    if (!call->announced) {
+        call->announced = true;
+        call->stream(call->context, &head, (kedge_bytes){NULL, 0});
+        return;
+    }
+    kedge_buffer bytes = call->answer_body;
+    call->answer_body = kedge_buffer_make(call->http->environment->allocator);
+    call->stream(call->context, &head, kedge_buffer_bytes(&bytes));
+    kedge_buffer_free(&bytes);
+}
+
+static void deliver_streams(kedge_http *http)
+{
+    kedge_http_call *call;
+    while ((call = ready_stream(http)) != NULL) {
+        deliver_stream(call);
+    }
+}
+
+static void finish(kedge_http_call *call, CURLcode code)
+{
+    kedge_http_answer answer;
+    detach(call);
+    kedge_http_call_answer(call, &answer);
+    kedge_http_classify(call, code, &answer);
+    call->done(call->context, &answer);
+    kedge_http_call_free(call);
+}
+
+/* What libcurl has finished. A finished call stays in the list until here, so that a callback of an
+ * earlier one may still cancel it: then libcurl forgets its message. */
+static void deliver_finished(kedge_http *http)
+{
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(http->multi, &left)) != NULL) {
+        if (message->msg != CURLMSG_DONE) continue;
+        CURLcode code = message->data.result;
+        kedge_http_call *call = NULL;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        finish(call, code);
+    }
+}
+
+kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
+                             kedge_error *error)
+{
+    struct curl_waitfd extra = {.fd = wake_fd, .events = CURL_WAIT_POLLIN};
+    int running = 0;
+    if (readable != NULL) *readable = false;
+    if (timeout_ms < 0) timeout_ms = 0;
+    if (timeout_ms > INT_MAX) timeout_ms = INT_MAX;
+
+    CURLMcode code = curl_multi_perform(http->multi, &running);
+    if (code == CURLM_OK && ready_stream(http) != NULL) timeout_ms = 0;
+    if (code == CURLM_OK) {
+        code = curl_multi_poll(http->multi, &extra, wake_fd < 0 ? 0 : 1, (int)timeout_ms, NULL);
+    }
+    if (code == CURLM_OK) code = curl_multi_perform(http->multi, &running);
+    if (code == CURLM_OUT_OF_MEMORY) return kedge_fail_no_memory(error);
+    if (code != CURLM_OK) {
+        return kedge_fail(error, KEDGE_INTERNAL, "http-client-failed", "libcurl failed: %s",
+                          curl_multi_strerror(code));
+    }
+    if (readable != NULL) *readable = wake_fd >= 0 && (extra.revents & CURL_WAIT_POLLIN) != 0;
+    deliver_streams(http);
+    deliver_finished(http);
+    return KEDGE_OK;
+}
+
+void kedge_http_wake(kedge_http *http)
+{
+    curl_multi_wakeup(http->multi);
+}

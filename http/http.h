@@ -1,0 +1,89 @@
+/* An HTTP client over libcurl's multi interface: non-blocking requests on one thread.
+ *
+ * A kedge_http belongs to one thread; only kedge_http_wake may come from others. Nothing is called
+ * back but from inside kedge_http_poll. A callback may send and cancel, but not free the client.
+ *
+ * What holds for every request: only http and https; TLS is verified; no redirect is followed (to a
+ * client of an API a redirect is a captive portal: its status is the answer); a deadline; an answer
+ * of at most `answer_bytes_max` decoded bytes; connections are kept and reused, and their number is
+ * capped. Environment proxies are honoured, but never for a loopback host. */
+#ifndef KEDGE_HTTP_H
+#define KEDGE_HTTP_H
+
+#include "common/environment.h"
+
+#define KEDGE_HTTP_HEADERS_MAX        32
+#define KEDGE_HTTP_HEADER_BYTES_MAX   65536  /* of an answer, together */
+#define KEDGE_HTTP_STREAM_CHUNK_MAX   262144 /* undelivered bytes of a stream */
+#define KEDGE_HTTP_CONNECT_TIMEOUT_MS 10000
+
+typedef struct kedge_http kedge_http;
+typedef struct kedge_http_call kedge_http_call;
+
+typedef struct kedge_http_header {
+    const char *name;
+    const char *value;
+} kedge_http_header;
+
+/* `status` 0: no whole answer came, and `error` says why:
+ *   KEDGE_NETWORK         "host-not-found", "connection-refused", "connection-failed",
+ *                         "answer-truncated"
+ *   KEDGE_TIMEOUT         "request-timeout"
+ *   KEDGE_PROTOCOL        "tls-failed", "answer-invalid"
+ *   KEDGE_LIMIT_EXCEEDED  "answer-too-large"
+ *   KEDGE_NO_MEMORY, KEDGE_INTERNAL
+ * All bytes are borrowed during the callback. */
+typedef struct kedge_http_answer {
+    int status;
+    kedge_bytes content_type; /* empty when there was none */
+    int64_t retry_after_ms;   /* from seconds or an HTTP date; 0: none, or past; at most a day */
+    kedge_bytes headers;      /* lines "Name: value\r\n" */
+    kedge_bytes body;         /* decoded; of a stream only what came with a status other than 2xx */
+    kedge_error error;
+} kedge_http_answer;
+
+/* Called once for each request that was sent and not cancelled. The call is gone afterwards. */
+typedef void (*kedge_http_done_function)(void *context, const kedge_http_answer *answer);
+
+/* For a streamed answer with a 2xx status: once with no bytes when the headers are there, then with
+ * the bytes as they come. */
+typedef void (*kedge_http_stream_function)(void *context, const kedge_http_answer *head,
+                                           kedge_bytes bytes);
+
+/* Borrowed during kedge_http_send. */
+typedef struct kedge_http_request {
+    const char *method;
+    const char *url;
+    const kedge_http_header *headers;
+    size_t header_count; /* at most KEDGE_HTTP_HEADERS_MAX */
+    kedge_bytes body;    /* sent for POST and PUT, also when empty */
+    int64_t deadline_ms; /* a duration; 0: none (streams) */
+    size_t answer_bytes_max;
+    kedge_http_done_function done;
+    kedge_http_stream_function stream; /* NULL: the answer is gathered */
+    void *context;
+} kedge_http_request;
+
+/* `environment` must outlive the client. At most `connections_max` connections stand at a time,
+ * kept ones included; more requests wait for one. */
+kedge_status kedge_http_new(const kedge_environment *environment, uint32_t connections_max,
+                            kedge_http **http, kedge_error *error);
+void kedge_http_free(kedge_http *http); /* cancels what runs */
+
+/* Starts a request. `call` (may be NULL) names it for kedge_http_cancel until `done` was called. */
+kedge_status kedge_http_send(kedge_http *http, const kedge_http_request *request,
+                             kedge_http_call **call, kedge_error *error);
+/* Ends a request at once; neither of its callbacks comes any more. */
+void kedge_http_cancel(kedge_http_call *call);
+
+/* Waits until something happened, `timeout_ms` passed, kedge_http_wake was called or `wake_fd` (-1:
+ * none) can be read, which is told in `readable`; then calls back what is due. */
+kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
+                             kedge_error *error);
+/* Ends a running kedge_http_poll, or the next one, early. Any thread. */
+void kedge_http_wake(kedge_http *http);
+
+/* The value of an answer's header (the last one of that name, white space trimmed). */
+bool kedge_http_header_value(const kedge_http_answer *answer, const char *name, kedge_bytes *value);
+
+#endif

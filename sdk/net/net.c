@@ -1,0 +1,137 @@
+/* Requests and their answers, and the net itself. */
+#include "sdk/net/net_private.h"
+
+#include "common/error.h"
+#include "common/gzip.h"
+#include "sdk/net/url.h"
+
+/* A body of this size or more leaves compressed. */
+#define COMPRESS_BYTES_MIN 4096
+
+kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
+                            const char *accept, const char *token, kedge_http_call **call,
+                            kedge_error *error)
+{
+    const kedge_allocator *allocator = net->environment->allocator;
+    kedge_buffer url = kedge_buffer_make(allocator);
+    kedge_buffer bearer = kedge_buffer_make(allocator);
+    kedge_buffer compressed = kedge_buffer_make(allocator);
+    kedge_http_header headers[4] = {{"Accept", accept}};
+    size_t count = 1;
+    kedge_status status = KEDGE_OK;
+
+    kedge_buffer_append_bytes(&url, kedge_buffer_bytes(&net->base));
+    kedge_buffer_append_text(&url, path);
+    if (token != NULL) {
+        kedge_buffer_append_text(&bearer, "Bearer ");
+        kedge_buffer_append_text(&bearer, token);
+        headers[count++] = (kedge_http_header){"Authorization", bearer.data};
+    }
+    if (request->body.data != NULL) {
+        headers[count++] = (kedge_http_header){"Content-Type", "application/json"};
+    }
+    if (request->body.size >= COMPRESS_BYTES_MIN) {
+        status = kedge_gzip(request->body, &compressed, error);
+        headers[count++] = (kedge_http_header){"Content-Encoding", "gzip"};
+        request->body = kedge_buffer_bytes(&compressed);
+    }
+    if (status == KEDGE_OK) status = kedge_buffer_status(&url, error);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&bearer, error);
+    if (status == KEDGE_OK) {
+        request->url = url.data;
+        request->headers = headers;
+        request->header_count = count;
+        status = kedge_http_send(net->http, request, call, error);
+    }
+    kedge_buffer_free(&url);
+    kedge_buffer_free(&bearer);
+    kedge_buffer_free(&compressed);
+    return status;
+}
+
+static void request_done(void *context, const kedge_http_answer *answer)
+{
+    kedge_net_slot *slot = context;
+    kedge_driver_answer given = {.number = slot->number,
+                                 .status = answer->status,
+                                 .content_type = answer->content_type,
+                                 .body = answer->body,
+                                 .retry_after_ms = answer->retry_after_ms,
+                                 .error = answer->error};
+    slot->call = NULL;
+    slot->net->sink.answer(slot->net->sink.context, &given);
+}
+
+static kedge_status send_request(void *context, const kedge_driver_request *request,
+                                 kedge_error *error)
+{
+    kedge_net *net = context;
+    kedge_net_slot *slot = net->slots;
+    while (slot < net->slots + KEDGE_NET_REQUESTS_MAX && slot->call != NULL) {
+        slot++;
+    }
+    if (slot == net->slots + KEDGE_NET_REQUESTS_MAX) {
+        return kedge_fail(error, KEDGE_BUSY, "too-many-requests", "%d requests run already",
+                          KEDGE_NET_REQUESTS_MAX);
+    }
+    slot->net = net;
+    slot->number = request->number;
+    kedge_http_request http_request = {.method = request->method,
+                                       .body = request->body,
+                                       .deadline_ms = request->deadline_ms,
+                                       .answer_bytes_max = request->answer_bytes_max,
+                                       .done = request_done,
+                                       .context = slot};
+    return kedge_net_send(net, &http_request, request->path, request->accept, request->token,
+                          &slot->call, error);
+}
+
+static void cancel_request(void *context, uint64_t number)
+{
+    kedge_net *net = context;
+    for (size_t i = 0; i < KEDGE_NET_REQUESTS_MAX; i++) {
+        kedge_net_slot *slot = &net->slots[i];
+        if (slot->call == NULL || slot->number != number) continue;
+        kedge_http_cancel(slot->call);
+        slot->call = NULL;
+    }
+}
+
+kedge_transport kedge_net_transport(kedge_net *net)
+{
+    return (kedge_transport){.context = net,
+                             .send = send_request,
+                             .cancel = cancel_request,
+                             .open_stream = kedge_net_open_stream,
+                             .close_stream = kedge_net_close_stream};
+}
+
+kedge_status kedge_net_new(const kedge_environment *environment, kedge_http *http, const char *url,
+                           const char *organization, const char *project,
+                           const kedge_net_sink *sink, kedge_net **net, kedge_error *error)
+{
+    kedge_net *made = kedge_allocate(environment->allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->environment = environment;
+    made->http = http;
+    made->sink = *sink;
+    made->base = kedge_buffer_make(environment->allocator);
+    kedge_status status = kedge_url_base(url, organization, project, &made->base, error);
+    if (status != KEDGE_OK) {
+        kedge_net_free(made);
+        return status;
+    }
+    *net = made;
+    return KEDGE_OK;
+}
+
+void kedge_net_free(kedge_net *net)
+{
+    if (net == NULL) return;
+    for (size_t i = 0; i < KEDGE_NET_REQUESTS_MAX; i++) {
+        if (net->slots[i].call != NULL) kedge_http_cancel(net->slots[i].call);
+    }
+    kedge_net_close_stream(net);
+    kedge_buffer_free(&net->base);
+    kedge_release(net->environment->allocator, net);
+}

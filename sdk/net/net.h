@@ -1,0 +1,37 @@
+/* The transport over HTTP: a project's requests and its event stream.
+ *
+ * Runs on the thread that polls the kedge_http it was given. What arrives is told to the sink, from
+ * inside kedge_http_poll; the sink may call the transport again. */
+#ifndef KEDGE_SDK_NET_H
+#define KEDGE_SDK_NET_H
+
+#include "http/http.h"
+#include "sdk/net/transport.h"
+
+#define KEDGE_NET_REQUESTS_MAX 16
+
+typedef struct kedge_net kedge_net;
+
+typedef struct kedge_net_sink {
+    void *context;
+    void (*answer)(void *context, const kedge_driver_answer *answer);
+    void (*stream_up)(void *context);
+    void (*stream_event)(void *context, kedge_bytes event, kedge_bytes data);
+    /* The stream that was open, or being opened, has ended; not after close_stream. */
+    void (*stream_down)(void *context, const kedge_error *error);
+} kedge_net_sink;
+
+/* `environment` and `http` must outlive the net; `url` is checked as kedge_url_base says. */
+kedge_status kedge_net_new(const kedge_environment *environment, kedge_http *http, const char *url,
+                           const char *organization, const char *project,
+                           const kedge_net_sink *sink, kedge_net **net, kedge_error *error);
+void kedge_net_free(kedge_net *net); /* cancels what runs */
+
+/* Valid as long as the net. */
+kedge_transport kedge_net_transport(kedge_net *net);
+
+/* What an answer that is no 2xx says, as an error: the code and detail of its problem document
+ * (RFC 9457), or its status. */
+void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, kedge_error *error);
+
+#endif

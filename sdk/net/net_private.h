@@ -1,0 +1,35 @@
+/* What net.c and stream.c share. */
+#ifndef KEDGE_SDK_NET_PRIVATE_H
+#define KEDGE_SDK_NET_PRIVATE_H
+
+#include "sdk/net/net.h"
+#include "sdk/net/sse.h"
+
+/* A running request; free when `call` is NULL. */
+typedef struct kedge_net_slot {
+    kedge_net *net;
+    uint64_t number;
+    kedge_http_call *call;
+} kedge_net_slot;
+
+struct kedge_net {
+    const kedge_environment *environment;
+    kedge_http *http;
+    kedge_net_sink sink;
+    kedge_buffer base;
+    kedge_net_slot slots[KEDGE_NET_REQUESTS_MAX];
+    kedge_http_call *stream;
+    bool stream_up;
+    kedge_sse sse;
+};
+
+/* Sends, with the token and the headers that every request has. `request` comes with the rest
+ * filled; `path` is relative to the base. */
+kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
+                            const char *accept, const char *token, kedge_http_call **call,
+                            kedge_error *error);
+kedge_status kedge_net_open_stream(void *context, const char *path, const char *token,
+                                   kedge_error *error);
+void kedge_net_close_stream(void *context);
+
+#endif
