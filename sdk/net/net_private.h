@@ -19,6 +19,7 @@ struct kedge_net {
     kedge_buffer base;
     kedge_net_slot slots[KEDGE_NET_REQUESTS_MAX];
     kedge_http_call *stream;
+    uint64_t stream_number; /* tells a reopened stream from the one before */
     bool stream_up;
     kedge_sse sse;
 };
