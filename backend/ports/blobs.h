@@ -1,14 +1,18 @@
 /* The blobs port: immutable objects under text keys, in the shape of S3.
  *
- * Keys are UTF-8 of 1..1024 bytes, '/' separates. A read sees every put that returned before it.
- * Failures as in records.h. Implementations: a folder, S3, memory. */
+ * Keys are UTF-8 of 1..1024 bytes without NUL, '/' separates. A read sees every put that returned
+ * before it. Failures as in records.h. Implementations: a folder, S3, memory. */
 #ifndef KEDGE_BACKEND_PORTS_BLOBS_H
 #define KEDGE_BACKEND_PORTS_BLOBS_H
 
 #include "common/bytes.h"
 
-#define KEDGE_BLOB_KEY_BYTES_MAX 1024
-#define KEDGE_BLOB_BYTES_MAX     67108864 /* 64 MiB */
+#define KEDGE_BLOB_KEY_BYTES_MAX       1024
+#define KEDGE_BLOB_BYTES_MAX           67108864 /* 64 MiB */
+#define KEDGE_BLOB_LIST_MAX            1000
+#define KEDGE_BLOB_TAGS_MAX            10 /* of one object; names and values are UTF-8 */
+#define KEDGE_BLOB_TAG_NAME_BYTES_MAX  128
+#define KEDGE_BLOB_TAG_VALUE_BYTES_MAX 256
 
 typedef struct kedge_blob_info {
     char *key; /* NUL-terminated */
@@ -40,7 +44,7 @@ typedef struct kedge_blobs_vtable {
     /* must. Appends the tag's value; KEDGE_NOT_FOUND when the object or the tag is absent. */
     kedge_status (*get_tag)(void *self, kedge_bytes key, kedge_bytes name, kedge_buffer *value,
                             kedge_error *error);
-    /* must. Deleting an absent key is KEDGE_OK. */
+    /* must. The object and its tags. Deleting an absent key is KEDGE_OK. */
     kedge_status (*remove)(void *self, kedge_bytes key, kedge_error *error);
     /* must. Up to `limit` (1 to 1000) keys that start with `prefix`, behind `after`, in byte order.
      */

@@ -1,17 +1,22 @@
 /* The queue port: messages in order within a group, in the shape of SQS FIFO.
  *
  * At-least-once: a message comes again when it is not done before its visibility ends. While a
- * message of a group is in flight, no other receive gets one of that group. A message received more
- * than the configured number of times goes to the dead letters. Implementations: SQLite, SQS,
- * memory. */
+ * message of a group is in flight, no other receive gets one of that group. A message received
+ * the configured number of times goes to the dead letters instead of being received once more, and
+ * its group goes on. Groups, deduplication names and bodies are bytes, not empty. Failures as in
+ * records.h; a receipt that no receive can have given is KEDGE_INVALID_ARGUMENT.
+ * Implementations: SQLite, SQS, memory. */
 #ifndef KEDGE_BACKEND_PORTS_QUEUE_H
 #define KEDGE_BACKEND_PORTS_QUEUE_H
 
 #include "common/bytes.h"
 
-#define KEDGE_QUEUE_GROUP_BYTES_MAX 128
-#define KEDGE_QUEUE_BODY_BYTES_MAX  1048576
-#define KEDGE_QUEUE_RECEIVE_MAX     10
+#define KEDGE_QUEUE_GROUP_BYTES_MAX         128
+#define KEDGE_QUEUE_BODY_BYTES_MAX          1048576
+#define KEDGE_QUEUE_RECEIVE_MAX             10
+#define KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX 128
+#define KEDGE_QUEUE_DEDUPLICATION_MS        300000   /* 5 minutes */
+#define KEDGE_QUEUE_VISIBILITY_MS_MAX       43200000 /* 12 hours */
 
 typedef struct kedge_queue_message {
     char *receipt; /* names this delivery; NUL-terminated */
@@ -50,7 +55,8 @@ typedef struct kedge_queue_vtable {
      */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);
-    /* must. Puts one dead letter back at the end of its group. */
+    /* must. Puts one dead letter back at the end of its group, as if it was never received.
+     * KEDGE_CONFLICT when it is no dead letter any more. */
     kedge_status (*redrive)(void *self, const char *receipt, kedge_error *error);
     /* must. */
     void (*close)(void *self);

@@ -6,20 +6,32 @@
  *
  * Failures. KEDGE_CONFLICT: a condition did not hold, nothing was written. KEDGE_UNAVAILABLE:
  * the call may or may not have taken effect; the caller reads again before it decides anything.
- * KEDGE_LIMIT_EXCEEDED: over a limit below, nothing was written. All calls block; any thread. */
+ * KEDGE_LIMIT_EXCEEDED: over a limit below, nothing was written. KEDGE_INVALID_ARGUMENT: outside
+ * the contract, nothing was written. KEDGE_BUSY, KEDGE_DISK_FULL, KEDGE_IO, KEDGE_NO_MEMORY:
+ * nothing was written. All calls block; any thread. */
 #ifndef KEDGE_BACKEND_PORTS_RECORDS_H
 #define KEDGE_BACKEND_PORTS_RECORDS_H
 
 #include "common/bytes.h"
 
+/* Keys are UTF-8 and not empty; so are the bounds of a query, where they are given. */
+#define KEDGE_RECORD_PARTITION_BYTES_MAX 2048
+#define KEDGE_RECORD_SORT_BYTES_MAX      1024
+#define KEDGE_RECORD_NAME_BYTES_MAX      255 /* of an attribute */
+#define KEDGE_RECORD_NUMBER_BYTES        21  /* what a number counts for */
+
 #define KEDGE_RECORD_BYTES_MAX      400000 /* names and values of one record, keys included */
 #define KEDGE_TRANSACT_WRITES_MAX   100
 #define KEDGE_TRANSACT_BYTES_MAX    4000000
 #define KEDGE_RECORDS_PAGE_BYTES    1000000 /* a query stops behind the record that passes it */
+#define KEDGE_RECORDS_QUERY_MAX     1000    /* records a page */
+#define KEDGE_BATCH_GET_KEYS_MAX    100
 #define KEDGE_RECORD_ATTRIBUTES_MAX 32
 
 /* A record with this text attribute also stands in the inverted index, under the attribute's value;
- * the others do not: the index is sparse. */
+ * the others do not: the index is sparse. The index turns the keys around: under one value, records
+ * stand in order of their partition keys, and the bounds of a query speak of those. The caller puts
+ * at most one record of a partition under one value. The value is as long as a partition key. */
 #define KEDGE_RECORDS_INVERTED "inverted"
 
 typedef enum kedge_attribute_type {
@@ -50,7 +62,8 @@ typedef struct kedge_record {
 const kedge_attribute *kedge_record_attribute(const kedge_record *record, const char *name);
 
 /* Records that a read gave, with their memory. Start from {0}; kedge_record_set_free in the end.
- * `more`: the page was full; go on behind the last record's sort key. */
+ * `more`: the page was full; go on behind the last record's sort key (with `inverted`: behind its
+ * partition key). */
 typedef struct kedge_record_set {
     kedge_record *records;
     size_t count;
@@ -64,13 +77,13 @@ void kedge_record_set_free(kedge_record_set *set);
 typedef enum kedge_condition {
     KEDGE_IF_ANY,    /* no condition */
     KEDGE_IF_ABSENT, /* there is no record under the key */
-    KEDGE_IF_EQUAL   /* the record's attribute `expected.name` has exactly this value */
+    KEDGE_IF_EQUAL   /* the record's attribute `expected.name` has exactly this type and value */
 } kedge_condition;
 
 typedef enum kedge_write_kind {
     KEDGE_WRITE_PUT, /* replaces the whole record */
     KEDGE_WRITE_DELETE,
-    KEDGE_WRITE_CHECK /* only the condition; transact only */
+    KEDGE_WRITE_CHECK /* only the condition, which is not KEDGE_IF_ANY; transact only */
 } kedge_write_kind;
 
 typedef struct kedge_record_write {

@@ -1,0 +1,135 @@
+/* The queue port: what its headers promise for every implementation. */
+#include "backend/ports/queue_support.h"
+#include "common/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RECEIPT_SIZE 40
+#define DEAD         "-dead"
+
+void kedge_queue_batch_free(kedge_queue_batch *batch)
+{
+    if (batch->memory_free != NULL) batch->memory_free(batch->memory);
+    *batch = (kedge_queue_batch){0};
+}
+
+/* ---- checks ---- */
+
+static kedge_status check_size(const char *what, kedge_bytes bytes, size_t size_max,
+                               kedge_error *error)
+{
+    if (bytes.size == 0)
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-message",
+                          "the message's %s is empty", what);
+    if (bytes.size > size_max)
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "message-too-large",
+                          "the message's %s is %zu bytes long; at most %zu are allowed", what,
+                          bytes.size, size_max);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_queue_send_check(kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
+                                    kedge_error *error)
+{
+    kedge_status status = check_size("group", group, KEDGE_QUEUE_GROUP_BYTES_MAX, error);
+    if (status == KEDGE_OK)
+        status = check_size("deduplication name", deduplication,
+                            KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX, error);
+    if (status == KEDGE_OK) status = check_size("body", body, KEDGE_QUEUE_BODY_BYTES_MAX, error);
+    return status;
+}
+
+kedge_status kedge_queue_count_check(uint32_t count, kedge_error *error)
+{
+    if (count >= 1 && count <= KEDGE_QUEUE_RECEIVE_MAX) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-count",
+                      "%u messages were asked for; 1 to %d are allowed", count,
+                      KEDGE_QUEUE_RECEIVE_MAX);
+}
+
+kedge_status kedge_queue_visibility_check(int64_t visibility_ms, kedge_error *error)
+{
+    if (visibility_ms >= 0 && visibility_ms <= KEDGE_QUEUE_VISIBILITY_MS_MAX) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-visibility",
+                      "the visibility is %" PRId64 " ms; 0 to %d are allowed", visibility_ms,
+                      KEDGE_QUEUE_VISIBILITY_MS_MAX);
+}
+
+/* ---- receipts ---- */
+
+kedge_status kedge_queue_stale_receipt(const char *receipt, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_CONFLICT, "stale-receipt",
+                      "the receipt %s is not of the message's newest delivery", receipt);
+}
+
+static bool read_decimal(const char **at, uint64_t limit, uint64_t *value)
+{
+    const char *start = *at;
+    *value = 0;
+    for (; **at >= '0' && **at <= '9'; (*at)++) {
+        uint64_t digit = (uint64_t)(**at - '0');
+        if (*value > (limit - digit) / 10) return false;
+        *value = *value * 10 + digit;
+    }
+    return *at != start && *value > 0;
+}
+
+kedge_status kedge_queue_receipt_read(const char *receipt, bool dead, kedge_queue_receipt *read,
+                                      kedge_error *error)
+{
+    uint64_t message, receive_count = 0;
+    const char *at = receipt;
+    bool valid = read_decimal(&at, INT64_MAX, &message);
+    if (valid && dead) {
+        valid = strcmp(at, DEAD) == 0;
+    } else if (valid) {
+        valid = *at++ == '-' && read_decimal(&at, UINT32_MAX, &receive_count) && *at == '\0';
+    }
+    if (!valid)
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-receipt",
+                          "%.60s is no receipt of this queue", receipt);
+    *read = (kedge_queue_receipt){(int64_t)message, (uint32_t)receive_count};
+    return KEDGE_OK;
+}
+
+static void write_receipt(kedge_queue_receipt receipt, char text[RECEIPT_SIZE])
+{
+    if (receipt.receive_count == 0)
+        snprintf(text, RECEIPT_SIZE, "%" PRId64 DEAD, receipt.message);
+    else
+        snprintf(text, RECEIPT_SIZE, "%" PRId64 "-%" PRIu32, receipt.message,
+                 receipt.receive_count);
+}
+
+/* ---- batches ---- */
+
+static bool start_batch(kedge_queue_batch *batch, const kedge_allocator *allocator, size_t capacity)
+{
+    if (batch->memory != NULL) return true;
+    kedge_arena *arena = kedge_arena_make(allocator);
+    if (arena == NULL) return false;
+    batch->memory = arena;
+    batch->memory_free = kedge_arena_free;
+    batch->messages = kedge_arena_take(arena, capacity * sizeof *batch->messages);
+    return batch->messages != NULL;
+}
+
+kedge_status kedge_queue_batch_add(kedge_queue_batch *batch, const kedge_allocator *allocator,
+                                   size_t capacity, kedge_queue_receipt receipt,
+                                   const kedge_queue_message *message, kedge_error *error)
+{
+    if (!start_batch(batch, allocator, capacity)) return kedge_fail_no_memory(error);
+    char text[RECEIPT_SIZE];
+    write_receipt(receipt, text);
+    kedge_queue_message copy = *message;
+    copy.receipt = kedge_arena_take(batch->memory, RECEIPT_SIZE);
+    if (copy.receipt == NULL || !kedge_arena_copy(batch->memory, message->group, &copy.group) ||
+        !kedge_arena_copy(batch->memory, message->body, &copy.body))
+        return kedge_fail_no_memory(error);
+    memcpy(copy.receipt, text, RECEIPT_SIZE);
+    batch->messages[batch->count++] = copy;
+    return KEDGE_OK;
+}

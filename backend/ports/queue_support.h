@@ -1,0 +1,34 @@
+/* What every implementation of the queue port shares: the checks of its contract, receipts, and the
+ * building of batches. */
+#ifndef KEDGE_BACKEND_PORTS_QUEUE_SUPPORT_H
+#define KEDGE_BACKEND_PORTS_QUEUE_SUPPORT_H
+
+#include "backend/ports/arena.h"
+#include "backend/ports/queue.h"
+
+/* A clock that went back by more than this ends what was measured by it. */
+#define KEDGE_QUEUE_CLOCK_SLACK_MS 60000
+
+/* KEDGE_OK, KEDGE_INVALID_ARGUMENT or KEDGE_LIMIT_EXCEEDED. */
+kedge_status kedge_queue_send_check(kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
+                                    kedge_error *error);
+kedge_status kedge_queue_count_check(uint32_t count, kedge_error *error);
+kedge_status kedge_queue_visibility_check(int64_t visibility_ms, kedge_error *error);
+
+kedge_status kedge_queue_stale_receipt(const char *receipt, kedge_error *error); /* CONFLICT */
+
+/* A receipt is "{message}-{receive count}" in decimals; that of a dead letter "{message}-dead". */
+typedef struct kedge_queue_receipt {
+    int64_t message;
+    uint32_t receive_count; /* 0: a dead letter */
+} kedge_queue_receipt;
+
+kedge_status kedge_queue_receipt_read(const char *receipt, bool dead, kedge_queue_receipt *read,
+                                      kedge_error *error);
+
+/* Adds a copy to a batch that started from {0}; `capacity` is the same in all calls. */
+kedge_status kedge_queue_batch_add(kedge_queue_batch *batch, const kedge_allocator *allocator,
+                                   size_t capacity, kedge_queue_receipt receipt,
+                                   const kedge_queue_message *message, kedge_error *error);
+
+#endif
