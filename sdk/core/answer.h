@@ -48,6 +48,7 @@ typedef struct kedge_patch_operation {
     kedge_bytes value;
     uint8_t hash[KEDGE_SHA256_SIZE];
     int64_t size;
+    char *owned; /* the value's memory when it was fetched by its hash */
 } kedge_patch_operation;
 
 typedef struct kedge_patch {
@@ -75,7 +76,8 @@ typedef struct kedge_page_answer {
     char lineage[33];
     kedge_patch items; /* KEDGE_PATCH_PUT and _PUT_HASH only */
     bool last;
-    kedge_bytes next; /* wire key to go on behind, decoded; in items.text */
+    kedge_bytes next; /* wire key to go on behind, decoded; in next_text */
+    kedge_buffer next_text;
 } kedge_page_answer;
 
 typedef struct kedge_retire_answer {
