@@ -1,0 +1,26 @@
+/* Bugs on purpose: the simulator builds the sources again with KEDGE_PLANTED and shows that its
+ * checkers catch each of them. A normal build has none: the macro is the constant 0. */
+#ifndef KEDGE_BACKEND_CORE_PLANTED_H
+#define KEDGE_BACKEND_CORE_PLANTED_H
+
+typedef enum kedge_planted_server_bug {
+    KEDGE_PLANTED_DEDUP_BEFORE_HEAD = 101, /* dedupes with a cached head and answers from it */
+    KEDGE_PLANTED_RECENT_SHORTENED_EARLY,  /* `recent` dropped before its rows are durable */
+    KEDGE_PLANTED_LMID_NEWER_THAN_PIN,     /* reads the newest rows whatever version is pinned */
+    KEDGE_PLANTED_NO_VERSION_CONDITION,    /* puts the version record without its condition */
+    KEDGE_PLANTED_GAP_SKIPPED,             /* applies id > lmid + 1 */
+    KEDGE_PLANTED_REJECT_BLOCKS,           /* a rejected mutation does not advance lmid */
+    KEDGE_PLANTED_MISMATCH_SKIPPED,   /* another digest under a decided id is skipped silently */
+    KEDGE_PLANTED_BODY_AFTER_COMMIT,  /* large bodies are written behind the version record */
+    KEDGE_PLANTED_ORIGIN_NOT_CHECKED, /* an origin is applied as often as it comes */
+    KEDGE_PLANTED_STALE_LINEAGE_ROWS  /* rows and roots of another lineage are believed */
+} kedge_planted_server_bug;
+
+#ifdef KEDGE_PLANTED
+extern int kedge_planted_bug; /* the one that is active; 0: none */
+#define KEDGE_PLANTED_BUG(bug) (kedge_planted_bug == (int)(bug))
+#else
+#define KEDGE_PLANTED_BUG(bug) 0
+#endif
+
+#endif
