@@ -80,6 +80,19 @@ int kedge_json_entry_compare(const kedge_json_entry *a, const kedge_json_entry *
     return compare_plain(a->key, b->key);
 }
 
+static kedge_json_entry entry_of(kedge_bytes quoted)
+{
+    kedge_bytes key = {quoted.data + 1, quoted.size - 2};
+    return (kedge_json_entry){.key = key, .escaped = memchr(key.data, '\\', key.size) != NULL};
+}
+
+int kedge_json_key_compare(kedge_bytes a, kedge_bytes b)
+{
+    kedge_json_entry left = entry_of(a);
+    kedge_json_entry right = entry_of(b);
+    return kedge_json_entry_compare(&left, &right);
+}
+
 /* Equal keys in the order of the text, so that the later one can be named. */
 static bool comes_after(const kedge_json_entry *a, const kedge_json_entry *b)
 {

@@ -53,15 +53,18 @@ bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry 
                         kedge_overlay_entry *entry);
 
 /* Changes since the mark can be undone until the mark is released. Marks are released or rolled
- * back in the reverse order of their making. */
+ * back in the reverse order of their making; either ends the mark, and those set after it. To end a
+ * mark that has ended does nothing. At most KEDGE_OVERLAY_MARKS are open at once: more is a bug of
+ * the caller and aborts. */
+#define KEDGE_OVERLAY_MARKS 16
 typedef size_t kedge_overlay_mark;
 kedge_overlay_mark kedge_overlay_set_mark(kedge_overlay *overlay);
 void kedge_overlay_rollback(kedge_overlay *overlay, kedge_overlay_mark mark);
 void kedge_overlay_release(kedge_overlay *overlay, kedge_overlay_mark mark);
-/* How many keys were written since the mark, and the bytes written to them. */
+/* How many keys were written since the mark, each counted once. */
 size_t kedge_overlay_changes_since(const kedge_overlay *overlay, kedge_overlay_mark mark);
 
-/* The overlay on top of `below`, as a reader. `storage` holds the pair and must outlive the use. */
+/* The overlay on top of `below`, as a reader. `view` holds the pair and must outlive the use. */
 typedef struct kedge_overlay_view {
     const kedge_overlay *overlay;
     kedge_state_reader below;

@@ -5,6 +5,8 @@
 #include "common/bytes.h"
 #include <kedge/mutator.h>
 
+#define KEDGE_LIMIT_MUTATORS 10000 /* of an app */
+
 typedef struct kedge_registry kedge_registry;
 
 /* Copies the array; names and userdata stay the caller's. Fails with KEDGE_INVALID_ARGUMENT on a

@@ -39,4 +39,14 @@ void kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context);
  * the whole run again */
 kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *error);
 
+/* For mutators of Kedge's own, not for an app's. */
+
+const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx);
+/* Counts work that is not a call on the transaction towards KEDGE_LIMIT_MUTATION_BYTES. What is
+ * counted must depend on nothing but the mutation and the state that it sees. */
+kedge_status kedge_tx_charge(kedge_tx *tx, uint64_t bytes, kedge_error *error);
+/* The mutation cannot be decided now: kedge_tx_run will return `cause`, whatever the mutator
+ * returns. Returns cause->status. */
+kedge_status kedge_tx_postpone(kedge_tx *tx, const kedge_error *cause, kedge_error *error);
+
 #endif

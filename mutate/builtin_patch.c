@@ -1,0 +1,40 @@
+/* kedge.patch {collection, id, patch}: RFC 6902. */
+#include "mutate/builtin_args.h"
+#include "mutate/json_patch.h"
+#include "mutate/transaction.h"
+
+/* What a failed patch means for the mutation. */
+static kedge_status patch_failed(kedge_tx *tx, const kedge_error *why, kedge_error *error)
+{
+    if (why->status == KEDGE_REJECTED) return kedge_tx_reject(tx, why->code, why->message, error);
+    return kedge_tx_postpone(tx, why, error);
+}
+
+kedge_status kedge_builtin_patch(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                 kedge_error *error)
+{
+    (void)userdata;
+    kedge_builtin_item item;
+    kedge_status status =
+        kedge_builtin_read_item(tx, (kedge_bytes){args, args_size}, "patch", &item, error);
+    if (status != KEDGE_OK) return status;
+
+    kedge_bytes target;
+    status =
+        kedge_tx_get(tx, item.collection, item.id, item.id_size, &target.data, &target.size, error);
+    if (status != KEDGE_OK) return status;
+
+    uint64_t cost = 0;
+    kedge_error why = {0};
+    kedge_buffer patched = kedge_buffer_make(kedge_tx_allocator(tx));
+    kedge_status done = kedge_json_patch(kedge_tx_allocator(tx), target, item.extra,
+                                         KEDGE_LIMIT_MUTATION_BYTES, &cost, &patched, &why);
+    status = kedge_tx_charge(tx, cost, error);
+    if (status == KEDGE_OK && done != KEDGE_OK) status = patch_failed(tx, &why, error);
+    if (status == KEDGE_OK) {
+        status = kedge_tx_put(tx, item.collection, item.id, item.id_size, patched.data,
+                              patched.size, error);
+    }
+    kedge_buffer_free(&patched);
+    return status;
+}

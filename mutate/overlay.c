@@ -1,0 +1,309 @@
+/* The overlay: a tree of changes, and a journal that can take them back.
+ *
+ * While a mark is open, the first write to a key since the innermost mark appends what the key was
+ * to the journal; later writes to it need not. So the part of the journal behind a mark holds each
+ * key once, and its length is the number of keys changed. A release merges the innermost part into
+ * the one below it and drops what that one had saved already. */
+#include "mutate/overlay.h"
+
+#include "common/error.h"
+#include "mutate/overlay_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a key was before a write. */
+typedef struct saved {
+    kedge_overlay_node *node; /* NULL: forgotten since */
+    bool existed;
+    bool deleted;
+    kedge_bytes value;
+    size_t saved_before; /* the node's saved_at before this */
+} saved;
+
+struct kedge_overlay {
+    const kedge_allocator *allocator;
+    kedge_overlay_node *root;
+    size_t count;
+    size_t bytes;
+    saved *journal;
+    size_t journal_count;
+    size_t journal_capacity;
+    size_t marks[KEDGE_OVERLAY_MARKS]; /* where each part of the journal starts */
+    size_t depth;
+};
+
+kedge_overlay *kedge_overlay_new(const kedge_allocator *allocator)
+{
+    kedge_overlay *overlay = kedge_allocate(allocator, sizeof *overlay);
+    if (overlay != NULL) overlay->allocator = allocator;
+    return overlay;
+}
+
+/* ---- nodes ---- */
+
+static void release_value(kedge_overlay *overlay, kedge_bytes value)
+{
+    kedge_release(overlay->allocator, (void *)(uintptr_t)value.data);
+}
+
+static size_t bytes_of(const kedge_overlay_entry *entry)
+{
+    return entry->collection.size + entry->id.size + entry->value.size;
+}
+
+static kedge_overlay_node *new_node(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id)
+{
+    kedge_overlay_node *node =
+        kedge_allocate(overlay->allocator, sizeof *node + collection.size + id.size);
+    if (node == NULL) return NULL;
+    char *key = (char *)(node + 1);
+    if (collection.size > 0) memcpy(key, collection.data, collection.size);
+    if (id.size > 0) memcpy(key + collection.size, id.data, id.size);
+    node->entry.collection = (kedge_bytes){key, collection.size};
+    node->entry.id = (kedge_bytes){key + collection.size, id.size};
+    overlay->root = kedge_overlay_tree_insert(overlay->root, node);
+    overlay->count++;
+    overlay->bytes += bytes_of(&node->entry);
+    return node;
+}
+
+static void drop_node(kedge_overlay *overlay, kedge_overlay_node *node)
+{
+    overlay->root = kedge_overlay_tree_remove(overlay->root, node);
+    overlay->count--;
+    overlay->bytes -= bytes_of(&node->entry);
+    release_value(overlay, node->entry.value);
+    kedge_release(overlay->allocator, node);
+}
+
+/* Takes `value` over; the node's old value is the caller's to keep or release. */
+static void set_entry(kedge_overlay *overlay, kedge_overlay_node *node, bool deleted,
+                      kedge_bytes value)
+{
+    overlay->bytes = overlay->bytes - node->entry.value.size + value.size;
+    node->entry.deleted = deleted;
+    node->entry.value = value;
+}
+
+static void free_tree(kedge_overlay *overlay, kedge_overlay_node *node)
+{
+    if (node == NULL) return;
+    free_tree(overlay, node->left);
+    free_tree(overlay, node->right);
+    release_value(overlay, node->entry.value);
+    kedge_release(overlay->allocator, node);
+}
+
+void kedge_overlay_clear(kedge_overlay *overlay)
+{
+    for (size_t i = 0; i < overlay->journal_count; i++) {
+        release_value(overlay, overlay->journal[i].value);
+    }
+    free_tree(overlay, overlay->root);
+    overlay->root = NULL;
+    overlay->count = overlay->bytes = 0;
+    overlay->journal_count = overlay->depth = 0;
+}
+
+void kedge_overlay_free(kedge_overlay *overlay)
+{
+    if (overlay == NULL) return;
+    kedge_overlay_clear(overlay);
+    kedge_release(overlay->allocator, overlay->journal);
+    kedge_release(overlay->allocator, overlay);
+}
+
+/* ---- reads ---- */
+
+size_t kedge_overlay_count(const kedge_overlay *overlay)
+{
+    return overlay->count;
+}
+
+size_t kedge_overlay_bytes(const kedge_overlay *overlay)
+{
+    return overlay->bytes;
+}
+
+bool kedge_overlay_get(const kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                       kedge_overlay_entry *entry)
+{
+    const kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
+    if (node != NULL) *entry = node->entry;
+    return node != NULL;
+}
+
+bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry *at,
+                        kedge_overlay_entry *entry)
+{
+    const kedge_overlay_node *node =
+        at == NULL ? kedge_overlay_tree_first(overlay->root)
+                   : kedge_overlay_tree_after(overlay->root, at->collection, at->id);
+    if (node != NULL) *entry = node->entry;
+    return node != NULL;
+}
+
+/* ---- writes ---- */
+
+static bool journal_has_room(kedge_overlay *overlay)
+{
+    if (overlay->journal_count < overlay->journal_capacity) return true;
+    size_t capacity = overlay->journal_capacity == 0 ? 16 : 2 * overlay->journal_capacity;
+    if (capacity > SIZE_MAX / sizeof(saved)) return false;
+    const kedge_allocator *allocator = overlay->allocator;
+    saved *journal =
+        allocator->reallocate(allocator->context, overlay->journal, capacity * sizeof(saved));
+    if (journal == NULL) return false;
+    overlay->journal = journal;
+    overlay->journal_capacity = capacity;
+    return true;
+}
+
+/* The old value moves into the journal. */
+static void save(kedge_overlay *overlay, kedge_overlay_node *node, bool existed)
+{
+    overlay->journal[overlay->journal_count++] = (saved){.node = node,
+                                                         .existed = existed,
+                                                         .deleted = node->entry.deleted,
+                                                         .value = node->entry.value,
+                                                         .saved_before = node->saved_at};
+    node->saved_at = overlay->journal_count;
+}
+
+/* `value` is a block that is taken over, or released when this fails. */
+static kedge_status write_entry(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                                bool deleted, kedge_bytes value, kedge_error *error)
+{
+    kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
+    bool existed = node != NULL;
+    bool must_save =
+        overlay->depth > 0 && (!existed || node->saved_at <= overlay->marks[overlay->depth - 1]);
+    if (must_save && !journal_has_room(overlay)) goto no_memory;
+    if (!existed) node = new_node(overlay, collection, id);
+    if (node == NULL) goto no_memory;
+    if (must_save) {
+        save(overlay, node, existed);
+    } else {
+        release_value(overlay, node->entry.value);
+    }
+    set_entry(overlay, node, deleted, value);
+    return KEDGE_OK;
+
+no_memory:
+    release_value(overlay, value);
+    return kedge_fail_no_memory(error);
+}
+
+kedge_status kedge_overlay_put(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                               kedge_bytes value, kedge_error *error)
+{
+    char *copy = kedge_copy_text(overlay->allocator, value);
+    if (copy == NULL) return kedge_fail_no_memory(error);
+    return write_entry(overlay, collection, id, false, (kedge_bytes){copy, value.size}, error);
+}
+
+kedge_status kedge_overlay_delete(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                                  kedge_error *error)
+{
+    return write_entry(overlay, collection, id, true, (kedge_bytes){NULL, 0}, error);
+}
+
+void kedge_overlay_forget(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id)
+{
+    kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
+    if (node == NULL) return;
+    size_t at = node->saved_at;
+    while (at > 0) {
+        saved *record = &overlay->journal[at - 1];
+        at = record->saved_before;
+        release_value(overlay, record->value);
+        *record = (saved){0};
+    }
+    drop_node(overlay, node);
+}
+
+/* ---- marks ---- */
+
+kedge_overlay_mark kedge_overlay_set_mark(kedge_overlay *overlay)
+{
+    if (overlay->depth == KEDGE_OVERLAY_MARKS) abort();
+    overlay->marks[overlay->depth] = overlay->journal_count;
+    return overlay->depth++;
+}
+
+static void restore(kedge_overlay *overlay, const saved *record)
+{
+    kedge_overlay_node *node = record->node;
+    if (node == NULL) return;
+    if (!record->existed) {
+        drop_node(overlay, node);
+        return;
+    }
+    kedge_bytes undone = node->entry.value;
+    set_entry(overlay, node, record->deleted, record->value);
+    release_value(overlay, undone);
+    node->saved_at = record->saved_before;
+}
+
+void kedge_overlay_rollback(kedge_overlay *overlay, kedge_overlay_mark mark)
+{
+    if (mark >= overlay->depth) return;
+    while (overlay->journal_count > overlay->marks[mark]) {
+        restore(overlay, &overlay->journal[--overlay->journal_count]);
+    }
+    overlay->depth = mark;
+}
+
+/* Moves the records behind `start` together, without those that an earlier record behind `outer`
+ * makes needless: a rollback to there restores the earlier one. */
+static void merge_into_outer(kedge_overlay *overlay, size_t start, size_t outer)
+{
+    size_t kept = start;
+    for (size_t i = start; i < overlay->journal_count; i++) {
+        saved *record = &overlay->journal[i];
+        if (record->node == NULL) continue;
+        if (record->saved_before <= outer) {
+            record->node->saved_at = kept + 1;
+            overlay->journal[kept++] = *record;
+            continue;
+        }
+        /* When the earlier record is itself behind `start`, it has set saved_at already. */
+        if (record->saved_before <= start) record->node->saved_at = record->saved_before;
+        release_value(overlay, record->value);
+    }
+    overlay->journal_count = kept;
+}
+
+static void drop_journal(kedge_overlay *overlay)
+{
+    for (size_t i = 0; i < overlay->journal_count; i++) {
+        saved *record = &overlay->journal[i];
+        if (record->node != NULL) record->node->saved_at = 0;
+        release_value(overlay, record->value);
+    }
+    overlay->journal_count = 0;
+}
+
+void kedge_overlay_release(kedge_overlay *overlay, kedge_overlay_mark mark)
+{
+    if (mark >= overlay->depth) return;
+    overlay->depth = mark;
+    if (mark == 0) {
+        drop_journal(overlay);
+    } else {
+        merge_into_outer(overlay, overlay->marks[mark], overlay->marks[mark - 1]);
+    }
+}
+
+size_t kedge_overlay_changes_since(const kedge_overlay *overlay, kedge_overlay_mark mark)
+{
+    if (mark >= overlay->depth) return 0;
+    size_t start = overlay->marks[mark];
+    if (mark == overlay->depth - 1) return overlay->journal_count - start;
+    size_t changes = 0;
+    for (size_t i = start; i < overlay->journal_count; i++) {
+        if (overlay->journal[i].saved_before <= start) changes++;
+    }
+    return changes;
+}
