@@ -6,23 +6,32 @@
  * means for the data is the store's and the decoder's affair; the driver (sdk/runtime/driver.h)
  * carries events and actions between them and reports back how each action ended.
  *
- * At most one push and one pull are in flight. Everything that belongs to a pull (its pages,
- * outcomes and bodies) and to an identity change (retire, rotate) runs in the pull's place, one
- * request after the other. */
+ * Three lanes run side by side: the push, the pull, and the event stream. At most one push and one
+ * pull are in flight. Everything that belongs to a pull (its pages, outcomes and bodies) and to an
+ * identity change (retire, rotate) runs in the pull's lane, one step after the other. An event
+ * changes the state; then kedge_core_advance, the one place that decides what comes next, brings
+ * each lane as far as it may go. docs/explanation/client-core.md tells the whole story. */
 #ifndef KEDGE_SDK_CORE_CORE_H
 #define KEDGE_SDK_CORE_CORE_H
 
 #include <kedge/sync.h>
 
 /* Tuned values, in one place. */
-#define KEDGE_CORE_BACKOFF_MIN_MS      100 /* full jitter: a delay is random in 0..ceiling */
+#define KEDGE_CORE_BACKOFF_MIN_MS      100 /* full jitter: a delay is random in 0..ceiling, */
+#define KEDGE_CORE_BACKOFF_FLOOR_MS    25  /* but never so short that a loop could become hot */
 #define KEDGE_CORE_BACKOFF_MAX_MS      60000
+#define KEDGE_CORE_RETRY_AFTER_MAX_MS  600000 /* more than a server may ask of us */
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
+#define KEDGE_CORE_GUARD_MS            1000 /* after a deadline: the transport forgot to answer */
 #define KEDGE_CORE_STALL_MS            10000 /* pending that was pushed but not covered: push again */
+#define KEDGE_CORE_COVER_MS            1000  /* … and pull so often when no stream tells */
 #define KEDGE_CORE_PULL_INTERVAL_MS    60000 /* without a stream */
 #define KEDGE_CORE_STREAM_SILENCE_MS   40000 /* no ping for so long: the stream is dead */
+#define KEDGE_CORE_STREAM_STEADY_MS    10000 /* a stream that lived so long had not failed */
 #define KEDGE_CORE_PUSH_COUNT_MAX      1000
 #define KEDGE_CORE_PUSH_BYTES_MAX      1048576
+#define KEDGE_CORE_PUSH_BYTES_MIN      1024
+#define KEDGE_CORE_IDENTITY_MAX        3 /* identity refusals that pulls do not explain: rotate */
 
 typedef enum kedge_request_kind {
     KEDGE_REQUEST_PUSH,
@@ -41,65 +50,73 @@ typedef enum kedge_answer_class {
     KEDGE_ANSWER_UNAUTHORIZED, /* 401 */
     KEDGE_ANSWER_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
     KEDGE_ANSWER_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
-    KEDGE_ANSWER_GONE,    /* version-gone: drop the staged pages, pull anew */
+    KEDGE_ANSWER_GONE,    /* version-gone, body-not-found: start over with a pull */
     KEDGE_ANSWER_SHORTER, /* push-too-large: halve the batch */
     KEDGE_ANSWER_REFUSED  /* 403, 404, 400 and the like: stop until the app says so */
 } kedge_answer_class;
 
-/* What the driver reports after KEDGE_ACTION_APPLY and KEDGE_ACTION_ROTATE. */
+/* What the driver reports after KEDGE_ACTION_APPLY, KEDGE_ACTION_ROTATE and KEDGE_ACTION_UNSTAGE.
+ */
 typedef enum kedge_applied {
     KEDGE_APPLIED_DONE,
     KEDGE_APPLIED_AGAIN,  /* stale: pull again at once */
     KEDGE_APPLIED_PAGES,  /* more pages to fetch */
     KEDGE_APPLIED_ROTATE, /* the client id is spent: retire it, then rotate */
-    KEDGE_APPLIED_LOST,   /* another lineage: pages, then rotate */
+    KEDGE_APPLIED_LOST,   /* another lineage, whose state is staged whole: retire, rotate lost */
     KEDGE_APPLIED_FAILED  /* the disk failed; `error` says how; try again after a backoff */
 } kedge_applied;
 
 typedef enum kedge_event_kind {
-    KEDGE_EVENT_START,    /* once, first; `position` */
-    KEDGE_EVENT_MUTATION, /* a mutation was committed here or in another process; `position` */
-    KEDGE_EVENT_TIMER,    /* the timer set last has passed */
-    KEDGE_EVENT_ANSWER,   /* a request ended: `request`, `answer`, `retry_after_ms`, `more` */
-    KEDGE_EVENT_APPLIED,  /* an apply or a rotate ended: `applied`, `position` */
-    KEDGE_EVENT_POKE,     /* the stream told `version` */
-    KEDGE_EVENT_PING,     /* the stream lives */
-    KEDGE_EVENT_STREAM_UP,
-    KEDGE_EVENT_STREAM_DOWN,
-    KEDGE_EVENT_ONLINE, /* the app, or the system, says so */
+    KEDGE_EVENT_START,       /* once, first; `position` */
+    KEDGE_EVENT_MUTATION,    /* a mutation was committed here or in another process; `position` */
+    KEDGE_EVENT_TIMER,       /* the timer set last has passed */
+    KEDGE_EVENT_ANSWER,      /* a request ended: `request`, `answer`, `retry_after_ms`, `more_…`;
+                                of a push `last_id`, and `version` that covers it (0: not told) */
+    KEDGE_EVENT_APPLIED,     /* an apply, rotate or unstage ended: `applied`, `position` */
+    KEDGE_EVENT_POKE,        /* the stream told `version` */
+    KEDGE_EVENT_PING,        /* the stream lives */
+    KEDGE_EVENT_STREAM_UP,   /* its answer began */
+    KEDGE_EVENT_STREAM_DOWN, /* it ended, or could not be opened: `error` */
+    KEDGE_EVENT_ONLINE,      /* the app, or the system, says so */
     KEDGE_EVENT_OFFLINE,
     KEDGE_EVENT_TOKEN, /* a new token is there (`ok`), or the app had none */
-    KEDGE_EVENT_SYNC,  /* the app waits: push and pull now, whatever the backoff */
+    KEDGE_EVENT_SYNC,  /* the app waits: push and pull now */
     KEDGE_EVENT_SHUTDOWN
 } kedge_event_kind;
 
+/* Where the store stands. */
+typedef struct kedge_core_position {
+    int64_t version;
+    int64_t lowest_pending; /* the next id when nothing is pending */
+    int64_t highest_id;
+    bool staging; /* pages of a snapshot are being fetched */
+} kedge_core_position;
+
 typedef struct kedge_core_event {
     kedge_event_kind kind;
-    int64_t now_ms;  /* monotonic */
+    int64_t now_ms;  /* monotonic; may stand still or jump */
     uint64_t random; /* fresh in each event */
     kedge_request_kind request;
     kedge_answer_class answer;
     int64_t retry_after_ms; /* 0: none given */
-    bool more_outcomes;     /* of an OK pull or retire: outcomes are still to be fetched */
-    bool more_bodies;       /* of an OK pull or page: bodies are still to be fetched */
+    bool more_outcomes;     /* of an OK answer: outcomes are still to be fetched */
+    bool more_bodies;       /* of an OK answer: bodies are still to be fetched */
+    int64_t last_id;        /* of a push that ended OK: the last id that it held; 0: it held none */
     kedge_applied applied;
-    int64_t version; /* of a poke */
+    int64_t version;
     bool ok;
     kedge_error error; /* what to show in the status */
-    /* From the store, where the event says so. */
-    int64_t position_version;
-    int64_t position_lowest_pending;
-    int64_t position_highest_id;
-    bool position_staging;
+    bool has_position; /* may be true in any event */
+    kedge_core_position position;
 } kedge_core_event;
 
 typedef enum kedge_action_kind {
-    KEDGE_ACTION_SEND,   /* `request`, `deadline_ms`; for a push `count_max`, `bytes_max` */
-    KEDGE_ACTION_CANCEL, /* forget the running request of kind `request` */
-    KEDGE_ACTION_APPLY,  /* hand the decoded answer of `request` to the store */
-    KEDGE_ACTION_ROTATE, /* with the retire answer, or (`lost`) with the staged pages */
-    KEDGE_ACTION_UNSTAGE,
-    KEDGE_ACTION_TIMER, /* one timer, at `at_ms`; replaces the one before */
+    KEDGE_ACTION_SEND,    /* `request`, `deadline_ms`; for a push `count_max`, `bytes_max` */
+    KEDGE_ACTION_CANCEL,  /* forget the running request of kind `request` */
+    KEDGE_ACTION_APPLY,   /* hand the decoded answer of `request` (pull or page) to the store */
+    KEDGE_ACTION_ROTATE,  /* with the retire answer; `lost`: with the staged pages, too */
+    KEDGE_ACTION_UNSTAGE, /* drop the staged pages and the decoded answers */
+    KEDGE_ACTION_TIMER,   /* one timer, at `at_ms`; replaces the one before */
     KEDGE_ACTION_OPEN_STREAM,
     KEDGE_ACTION_CLOSE_STREAM,
     KEDGE_ACTION_ASK_TOKEN,
@@ -120,54 +137,101 @@ typedef struct kedge_core_action {
     kedge_error error;
 } kedge_core_action;
 
-#define KEDGE_CORE_ACTIONS_MAX 8
+/* Each kind at most once in a step, but for a cancel and a send of each lane. */
+#define KEDGE_CORE_ACTIONS_MAX 16
 
 typedef struct kedge_core_actions {
     kedge_core_action list[KEDGE_CORE_ACTIONS_MAX];
     size_t count;
 } kedge_core_actions;
 
+/* A lane: something of which one runs at a time and which is tried again after a failure. Moments
+ * are monotonic milliseconds; INT64_MIN: at once, INT64_MAX: never. */
+typedef struct kedge_core_lane {
+    bool running;
+    bool woken;        /* the next attempt comes by a wake, before its backoff is over */
+    bool wake_spent;   /* no other wake until an attempt was made on schedule */
+    uint32_t failures; /* in a row */
+    int64_t at_ms;     /* not before */
+    int64_t floor_ms;  /* Retry-After: no wake goes below it */
+    int64_t guard_ms;  /* give up what runs */
+    uint64_t token;    /* number of the token that it was sent with */
+} kedge_core_lane;
+
+/* Where the pull's lane stands; what it does next, or is doing. */
+typedef enum kedge_pull_step {
+    KEDGE_STEP_IDLE,
+    KEDGE_STEP_PULL,
+    KEDGE_STEP_PAGE,
+    KEDGE_STEP_OUTCOMES,
+    KEDGE_STEP_BODY,
+    KEDGE_STEP_RETIRE,
+    KEDGE_STEP_APPLY, /* from here on: work of the store */
+    KEDGE_STEP_ROTATE,
+    KEDGE_STEP_UNSTAGE
+} kedge_pull_step;
+
 /* The machine's whole state; initialize with kedge_core_init. Copyable: plain data. The members are
  * private to sdk/core. */
 typedef struct kedge_core {
+    int64_t now_ms;
+    uint64_t random;
+
+    /* May anything be sent? */
     bool started;
     bool online;
     bool stopped;
     bool shut_down;
-    bool stream_wanted;
-    bool stream_up;
-    bool token_wanted;
-    bool push_running;
-    bool pull_running; /* a pull, or what belongs to it */
-    kedge_request_kind pull_step;
-    bool apply_running;
-    bool lost;
-    bool rotating;
-    bool pull_due;
-    bool push_due;
-    bool sync_wanted;
-    bool sync_pulled;
-    int64_t sync_through; /* the id that a wait needs covered */
-    int64_t version;
-    int64_t poke_version;
-    int64_t lowest_pending;
-    int64_t highest_id;
-    int64_t pushed_through;
-    int64_t push_stall_at_ms;
+    bool token_wanted;    /* asked for, not there yet */
+    bool token_asked;     /* the present token is the answer to that, and not proved yet */
+    uint64_t token_count; /* tokens given so far: names the present one */
+
+    kedge_core_position position;
+
+    kedge_core_lane push;
+    int64_t pushed_through; /* ids up to here were pushed with success */
+    bool push_cut;          /* the last push ended at a cap: the next needs a higher lowest id */
+    int64_t push_cut_at;    /* … than this */
+    int64_t push_highest;   /* highest id when the running push was sent */
+    int64_t stall_ms;       /* pushed but uncovered by then: push again */
+    uint64_t push_count;    /* pushes that ended well */
+    uint64_t push_pulled;   /* … of which the last pull could tell */
     uint32_t push_count_max;
     size_t push_bytes_max;
-    uint32_t push_failures;
-    uint32_t pull_failures;
-    uint32_t stream_failures;
-    int64_t push_at_ms; /* not before; 0: at once */
-    int64_t pull_at_ms;
-    int64_t stream_at_ms;
-    int64_t stream_heard_ms;
+    uint32_t identity;  /* identity refusals in a row */
+    bool identity_held; /* no push until a pull begun after one has ended */
+
+    kedge_core_lane pull;
+    kedge_pull_step step;
+    kedge_request_kind source; /* whose answer the step is about: pull, page or retire */
+    bool working;              /* the store is at work on the step */
+    bool lost;                 /* the rotation is that of another lineage */
+    bool source_bodies;        /* the source still lacks bodies */
+    bool pull_due;
+    bool pulled;          /* one pull has ended well */
+    uint32_t agains;      /* rounds without progress */
+    int64_t want_version; /* the server is known to have it */
+    int64_t pull_wanted;  /* want_version when the running pull began */
+    uint64_t pull_push;   /* push_count when it began */
     int64_t next_pull_ms;
-    int64_t timer_at_ms;
-    uint32_t unauthorized;
+
+    kedge_core_lane stream;
+    bool stream_up;
+    bool stream_poked;
+    int64_t stream_up_ms;
+    int64_t stream_heard_ms;
+
+    bool sync_wanted;
+    bool sync_begun;      /* a pull begun after the wait is running */
+    bool sync_pulled;     /* … has ended */
+    int64_t sync_through; /* the id that the wait needs covered */
+
+    int64_t timer_ms;
+    bool answered; /* something since going online */
+    bool reported;
     kedge_connection connection;
     kedge_error error;
+    kedge_error error_reported;
 } kedge_core;
 
 void kedge_core_init(kedge_core *core, bool online);

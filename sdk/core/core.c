@@ -1,0 +1,125 @@
+/* The step: one event is taken, then everything is brought as far as it may go. */
+#include "sdk/core/core_internal.h"
+
+#include <assert.h>
+
+void kedge_core_init(kedge_core *core, bool online)
+{
+    *core = (kedge_core){.online = online};
+    kedge_lane_init(&core->push);
+    kedge_lane_init(&core->pull);
+    kedge_lane_init(&core->stream);
+    core->push_count_max = KEDGE_CORE_PUSH_COUNT_MAX;
+    core->push_bytes_max = KEDGE_CORE_PUSH_BYTES_MAX;
+    core->next_pull_ms = KEDGE_CORE_NEVER;
+    core->timer_ms = KEDGE_CORE_NEVER;
+    core->stall_ms = KEDGE_CORE_NEVER;
+}
+
+kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind)
+{
+    assert(actions->count < KEDGE_CORE_ACTIONS_MAX);
+    kedge_core_action *action = &actions->list[actions->count++];
+    *action = (kedge_core_action){.kind = kind};
+    return action;
+}
+
+int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms)
+{
+    if (core->now_ms > KEDGE_CORE_NEVER - 1 - delay_ms) return KEDGE_CORE_NEVER - 1;
+    return core->now_ms + delay_ms;
+}
+
+/* One step of splitmix64 a draw: the event brings one random number, a step may need several. */
+int64_t kedge_core_draw(kedge_core *core, int64_t bound)
+{
+    core->random += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t mixed = core->random;
+    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
+    mixed ^= mixed >> 31;
+    return (int64_t)(mixed % ((uint64_t)bound + 1));
+}
+
+bool kedge_core_may_send(const kedge_core *core)
+{
+    return core->started && core->online && !core->stopped && !core->shut_down &&
+           !core->token_wanted;
+}
+
+static void answered(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions)
+{
+    if (event->request == KEDGE_REQUEST_PUSH) {
+        if (core->push.running) kedge_core_push_answered(core, event, actions);
+    } else if (core->pull.running && event->request == kedge_core_step_request(core)) {
+        kedge_core_pull_answered(core, event, actions);
+    }
+}
+
+static void started(kedge_core *core)
+{
+    core->started = true;
+    core->pull_due = true;
+    if (core->position.staging) core->step = KEDGE_STEP_PAGE;
+}
+
+static void take_event(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions)
+{
+    switch (event->kind) {
+    case KEDGE_EVENT_START:
+        started(core);
+        break;
+    case KEDGE_EVENT_MUTATION:
+        kedge_lane_wake(core, &core->push);
+        break;
+    case KEDGE_EVENT_TIMER:
+        core->timer_ms = KEDGE_CORE_NEVER;
+        break;
+    case KEDGE_EVENT_ANSWER:
+        answered(core, event, actions);
+        break;
+    case KEDGE_EVENT_APPLIED:
+        if (core->working) kedge_core_applied(core, event);
+        break;
+    case KEDGE_EVENT_POKE:
+        kedge_core_poked(core, event->version);
+        break;
+    case KEDGE_EVENT_PING:
+        kedge_core_pinged(core);
+        break;
+    case KEDGE_EVENT_STREAM_UP:
+        kedge_core_stream_came_up(core);
+        break;
+    case KEDGE_EVENT_STREAM_DOWN:
+        kedge_core_stream_went_down(core, event);
+        break;
+    case KEDGE_EVENT_ONLINE:
+        kedge_core_went_online(core);
+        break;
+    case KEDGE_EVENT_OFFLINE:
+        kedge_core_went_offline(core, actions);
+        break;
+    case KEDGE_EVENT_TOKEN:
+        kedge_core_token_came(core, event, actions);
+        break;
+    case KEDGE_EVENT_SYNC:
+        kedge_core_sync_asked(core);
+        break;
+    case KEDGE_EVENT_SHUTDOWN:
+        kedge_core_shut_down(core, actions);
+        break;
+    }
+}
+
+void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions)
+{
+    actions->count = 0;
+    if (core->shut_down) return;
+    kedge_core_take_time(core, event->now_ms);
+    core->random = event->random;
+    if (event->has_position) core->position = event->position;
+    take_event(core, event, actions);
+    if (core->shut_down) return;
+    kedge_core_check_guards(core, actions);
+    kedge_core_advance(core, actions);
+}

@@ -1,0 +1,207 @@
+/* What comes next: the one place that begins things.
+ *
+ * The events' files only change the state. Here each lane is looked at in turn: is there something
+ * to do, may it be done, is its moment there? Then it is begun. At the end the timer is set to the
+ * next moment at which the answer may change by itself. */
+#include "sdk/core/core_internal.h"
+
+#include <string.h>
+
+/* ---- push ---- */
+
+/* An identity change is under way: what would be pushed has no id yet. */
+static bool rotating(const kedge_core *core)
+{
+    return core->step == KEDGE_STEP_RETIRE || core->step == KEDGE_STEP_ROTATE ||
+           (core->step == KEDGE_STEP_OUTCOMES && core->source == KEDGE_REQUEST_RETIRE);
+}
+
+bool kedge_core_push_is_wanted(const kedge_core *core)
+{
+    const kedge_core_position *position = &core->position;
+    if (position->lowest_pending > position->highest_id) return false;
+    if (core->identity_held || rotating(core)) return false;
+    if (position->highest_id <= core->pushed_through) return false;
+    return !core->push_cut || position->lowest_pending > core->push_cut_at;
+}
+
+/* Everything was pushed, a pull has looked, and it is still not covered. */
+static void push_what_stalls(kedge_core *core)
+{
+    bool uncovered = core->position.lowest_pending <= core->pushed_through &&
+                     core->position.lowest_pending <= core->position.highest_id;
+    if (!uncovered) {
+        core->stall_ms = KEDGE_CORE_NEVER;
+    } else if (core->stall_ms == KEDGE_CORE_NEVER) {
+        core->stall_ms = kedge_core_after(core, KEDGE_CORE_STALL_MS);
+    } else if (core->now_ms >= core->stall_ms && core->push_pulled == core->push_count) {
+        core->stall_ms = KEDGE_CORE_NEVER;
+        core->pushed_through = core->position.lowest_pending - 1;
+        core->push_cut = false;
+    }
+}
+
+static void advance_push(kedge_core *core, kedge_core_actions *actions)
+{
+    push_what_stalls(core);
+    if (!kedge_core_may_send(core) || !kedge_core_push_is_wanted(core)) return;
+    if (!kedge_lane_ready(core, &core->push)) return;
+    kedge_lane_begin(core, &core->push,
+                     kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
+    core->push_highest = core->position.highest_id;
+    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SEND);
+    action->request = KEDGE_REQUEST_PUSH;
+    action->deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
+    action->count_max = core->push_count_max;
+    action->bytes_max = core->push_bytes_max;
+}
+
+/* ---- pull, and what runs in its place ---- */
+
+bool kedge_core_pull_is_wanted(const kedge_core *core)
+{
+    return core->pull_due || core->want_version > core->position.version ||
+           (!core->stream_up && core->now_ms >= core->next_pull_ms);
+}
+
+kedge_request_kind kedge_core_step_request(const kedge_core *core)
+{
+    switch (core->step) {
+    case KEDGE_STEP_PAGE:
+        return KEDGE_REQUEST_PAGE;
+    case KEDGE_STEP_OUTCOMES:
+        return KEDGE_REQUEST_OUTCOMES;
+    case KEDGE_STEP_BODY:
+        return KEDGE_REQUEST_BODY;
+    case KEDGE_STEP_RETIRE:
+        return KEDGE_REQUEST_RETIRE;
+    default:
+        return KEDGE_REQUEST_PULL;
+    }
+}
+
+/* What is true of a pull from its first moment on. */
+static void begin_pull(kedge_core *core)
+{
+    core->pull_due = false;
+    core->pull_wanted = core->want_version;
+    core->pull_push = core->push_count;
+    core->sync_begun = core->sync_wanted;
+}
+
+/* No push may be decided under an id that is being retired after its outcomes were told. */
+static void begin_retire(kedge_core *core, kedge_core_actions *actions)
+{
+    if (!core->push.running) return;
+    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = KEDGE_REQUEST_PUSH;
+    kedge_lane_cancel(core, &core->push);
+}
+
+static void begin_request(kedge_core *core, kedge_core_actions *actions)
+{
+    if (core->step == KEDGE_STEP_PULL) begin_pull(core);
+    if (core->step == KEDGE_STEP_RETIRE) begin_retire(core, actions);
+    kedge_lane_begin(core, &core->pull,
+                     kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
+    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SEND);
+    action->request = kedge_core_step_request(core);
+    action->deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
+}
+
+static void begin_work(kedge_core *core, kedge_core_actions *actions)
+{
+    kedge_action_kind kind = core->step == KEDGE_STEP_APPLY    ? KEDGE_ACTION_APPLY
+                             : core->step == KEDGE_STEP_ROTATE ? KEDGE_ACTION_ROTATE
+                                                               : KEDGE_ACTION_UNSTAGE;
+    kedge_core_action *action = kedge_core_act(actions, kind);
+    action->request = core->source;
+    action->lost = core->lost;
+    core->working = true;
+}
+
+static void advance_pull(kedge_core *core, kedge_core_actions *actions)
+{
+    if (core->working || !core->started) return;
+    if (core->step == KEDGE_STEP_IDLE) {
+        if (!kedge_core_pull_is_wanted(core)) return;
+        core->step = KEDGE_STEP_PULL;
+    }
+    if (!kedge_lane_ready(core, &core->pull)) return;
+    if (core->step >= KEDGE_STEP_APPLY) {
+        begin_work(core, actions);
+    } else if (kedge_core_may_send(core)) {
+        begin_request(core, actions);
+    }
+}
+
+/* ---- stream ---- */
+
+bool kedge_core_stream_is_wanted(const kedge_core *core)
+{
+    return kedge_core_may_send(core) && core->pulled;
+}
+
+static void advance_stream(kedge_core *core, kedge_core_actions *actions)
+{
+    bool wanted = kedge_core_stream_is_wanted(core);
+    if (core->stream.running && !wanted) {
+        kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
+        kedge_lane_cancel(core, &core->stream);
+        core->stream_up = false;
+    }
+    if (!wanted || !kedge_lane_ready(core, &core->stream)) return;
+    kedge_lane_begin(core, &core->stream, KEDGE_CORE_NEVER);
+    core->stream_up = false;
+    core->stream_heard_ms = core->now_ms;
+    kedge_core_act(actions, KEDGE_ACTION_OPEN_STREAM);
+}
+
+/* ---- what the app sees ---- */
+
+static kedge_connection connection_of(const kedge_core *core)
+{
+    if (!core->online) return KEDGE_OFFLINE;
+    if (core->stopped) return KEDGE_STOPPED;
+    bool well = core->answered && core->push.failures == 0 && core->pull.failures == 0;
+    return well && !core->token_wanted ? KEDGE_ONLINE : KEDGE_CONNECTING;
+}
+
+static bool errors_differ(const kedge_error *a, const kedge_error *b)
+{
+    return a->status != b->status || strcmp(a->code, b->code) != 0 ||
+           strcmp(a->message, b->message) != 0;
+}
+
+static void report(kedge_core *core, kedge_core_actions *actions)
+{
+    kedge_connection connection = connection_of(core);
+    if (connection == KEDGE_ONLINE) core->error = (kedge_error){0};
+    if (core->reported && connection == core->connection &&
+        !errors_differ(&core->error, &core->error_reported)) {
+        return;
+    }
+    core->reported = true;
+    core->connection = connection;
+    core->error_reported = core->error;
+    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_REPORT);
+    action->connection = connection;
+    action->error = core->error;
+}
+
+static void set_timer(kedge_core *core, kedge_core_actions *actions)
+{
+    int64_t moment = kedge_core_next_moment(core);
+    if (moment == core->timer_ms || moment == KEDGE_CORE_NEVER) return;
+    core->timer_ms = moment;
+    kedge_core_act(actions, KEDGE_ACTION_TIMER)->at_ms = moment;
+}
+
+void kedge_core_advance(kedge_core *core, kedge_core_actions *actions)
+{
+    advance_pull(core, actions);
+    advance_push(core, actions);
+    advance_stream(core, actions);
+    report(core, actions);
+    kedge_core_sync_end(core, actions, NULL);
+    set_timer(core, actions);
+}

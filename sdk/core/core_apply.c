@@ -1,0 +1,117 @@
+/* How the store's work ended, and which step follows. */
+#include "sdk/core/core_internal.h"
+
+/* A round without progress. The first is taken at once, further ones back off, so that a server and
+ * a store that do not understand each other cannot keep each other busy. */
+void kedge_core_pull_again(kedge_core *core)
+{
+    core->pull_due = true;
+    core->agains++;
+    if (core->agains < 2) return;
+    core->pull.failures = core->agains - 2;
+    kedge_lane_fail(core, &core->pull, 0);
+}
+
+/* How long until the next pull, when no stream tells of changes. Spread by a tenth. */
+static int64_t pull_interval(kedge_core *core)
+{
+    bool uncovered = core->position.lowest_pending <= core->pushed_through &&
+                     core->position.lowest_pending <= core->position.highest_id;
+    int64_t interval = uncovered ? KEDGE_CORE_COVER_MS : KEDGE_CORE_PULL_INTERVAL_MS;
+    return interval - kedge_core_draw(core, interval / 10);
+}
+
+/* A pull, with all that belonged to it, has ended. */
+static void pulled(kedge_core *core)
+{
+    kedge_lane_succeed(&core->pull);
+    core->step = KEDGE_STEP_IDLE;
+    core->agains = 0;
+    core->pulled = true;
+    core->push_pulled = core->pull_push;
+    if (core->sync_begun) core->sync_pulled = true;
+    core->sync_begun = false;
+    core->next_pull_ms = kedge_core_after(core, pull_interval(core));
+    /* Told of a version that a pull begun afterwards did not bring: do not ask for ever. */
+    if (core->want_version <= core->pull_wanted) core->want_version = 0;
+    if (core->identity_held && !core->pull_due) {
+        core->identity_held = false;
+        if (core->identity >= KEDGE_CORE_IDENTITY_MAX) {
+            core->lost = false;
+            core->step = KEDGE_STEP_RETIRE;
+        }
+    }
+}
+
+/* There is a new client id, and all pending mutations have new ids. */
+static void rotated(kedge_core *core)
+{
+    kedge_lane_succeed(&core->pull);
+    kedge_lane_succeed(&core->push);
+    core->step = KEDGE_STEP_IDLE;
+    core->lost = false;
+    core->identity = 0;
+    core->identity_held = false;
+    core->pushed_through = 0;
+    core->push_cut = false;
+    core->want_version = 0;
+    core->sync_through = core->position.highest_id;
+    core->pull_due = true;
+}
+
+static void done(kedge_core *core, kedge_pull_step step)
+{
+    switch (step) {
+    case KEDGE_STEP_ROTATE:
+        rotated(core);
+        break;
+    case KEDGE_STEP_UNSTAGE: /* the backoff of kedge_core_pull_again, if any, holds on */
+        core->step = KEDGE_STEP_PULL;
+        break;
+    default:
+        pulled(core);
+        break;
+    }
+}
+
+static void rotate(kedge_core *core, bool lost)
+{
+    core->lost = lost;
+    core->step = KEDGE_STEP_RETIRE;
+    kedge_core_pull_again(core);
+}
+
+static void more_pages(kedge_core *core)
+{
+    core->step = KEDGE_STEP_PAGE;
+    if (core->source != KEDGE_REQUEST_PAGE) return;
+    core->agains = 0;
+    kedge_lane_succeed(&core->pull);
+}
+
+void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
+{
+    core->working = false;
+    switch (event->applied) {
+    case KEDGE_APPLIED_DONE:
+        done(core, core->step);
+        break;
+    case KEDGE_APPLIED_AGAIN:
+        core->step = KEDGE_STEP_PULL;
+        kedge_core_pull_again(core);
+        break;
+    case KEDGE_APPLIED_PAGES:
+        more_pages(core);
+        break;
+    case KEDGE_APPLIED_ROTATE:
+        rotate(core, false);
+        break;
+    case KEDGE_APPLIED_LOST:
+        rotate(core, true);
+        break;
+    case KEDGE_APPLIED_FAILED:
+        core->error = event->error;
+        kedge_lane_fail(core, &core->pull, 0);
+        break;
+    }
+}

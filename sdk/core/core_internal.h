@@ -1,0 +1,75 @@
+/* What the files of the core share. Private to sdk/core. */
+#ifndef KEDGE_SDK_CORE_CORE_INTERNAL_H
+#define KEDGE_SDK_CORE_CORE_INTERNAL_H
+
+#include "sdk/core/core.h"
+
+#define KEDGE_CORE_AT_ONCE INT64_MIN
+#define KEDGE_CORE_NEVER   INT64_MAX
+
+/* ---- core.c ---- */
+
+kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind);
+/* `now_ms` + `delay_ms`, never beyond the ends. */
+int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms);
+/* A random number in 0..bound. */
+int64_t kedge_core_draw(kedge_core *core, int64_t bound);
+bool kedge_core_may_send(const kedge_core *core);
+
+/* ---- core_lane.c ---- */
+
+void kedge_lane_init(kedge_core_lane *lane);
+bool kedge_lane_ready(const kedge_core *core, const kedge_core_lane *lane);
+void kedge_lane_begin(kedge_core *core, kedge_core_lane *lane, int64_t guard_ms);
+void kedge_lane_succeed(kedge_core_lane *lane);
+void kedge_lane_fail(kedge_core *core, kedge_core_lane *lane, int64_t retry_after_ms);
+/* Ends what runs without counting it as a failure; not again before `retry_after_ms`. */
+void kedge_lane_postpone(kedge_core *core, kedge_core_lane *lane, int64_t retry_after_ms);
+/* Ends what runs from our side. An app that goes offline and online all the time is slowed, too. */
+void kedge_lane_cancel(kedge_core *core, kedge_core_lane *lane);
+/* Lets the lane go on at once, once a backoff period. */
+void kedge_lane_wake(kedge_core *core, kedge_core_lane *lane);
+
+/* ---- core_advance.c ---- */
+
+/* What comes next, in every lane. The end of every step. */
+void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
+bool kedge_core_push_is_wanted(const kedge_core *core);
+bool kedge_core_pull_is_wanted(const kedge_core *core);
+bool kedge_core_stream_is_wanted(const kedge_core *core);
+kedge_request_kind kedge_core_step_request(const kedge_core *core);
+
+/* ---- one file an event, or a few that belong together ---- */
+
+/* core_push.c */
+void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,
+                              kedge_core_actions *actions);
+/* core_pull.c */
+void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
+                              kedge_core_actions *actions);
+/* core_apply.c */
+void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
+void kedge_core_pull_again(kedge_core *core);
+/* core_stream.c */
+void kedge_core_stream_came_up(kedge_core *core);
+void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event);
+void kedge_core_poked(kedge_core *core, int64_t version);
+void kedge_core_pinged(kedge_core *core);
+/* core_access.c */
+void kedge_core_went_online(kedge_core *core);
+void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions);
+void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
+                           kedge_core_actions *actions);
+void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions);
+/* A request of `lane` failed in a way that has nothing to do with what it asked. */
+void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
+                               const kedge_core_event *event, kedge_core_actions *actions);
+/* core_sync.c */
+void kedge_core_sync_asked(kedge_core *core);
+void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
+/* core_timer.c */
+void kedge_core_take_time(kedge_core *core, int64_t now_ms);
+void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions);
+int64_t kedge_core_next_moment(const kedge_core *core);
+
+#endif

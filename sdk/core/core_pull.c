@@ -1,0 +1,61 @@
+/* Answers to the requests of the pull's lane, and which step follows each. */
+#include "sdk/core/core_internal.h"
+
+/* What the source still lacks comes first; then the store gets it. */
+static kedge_pull_step step_after(const kedge_core *core, const kedge_core_event *event)
+{
+    if (event->more_outcomes) return KEDGE_STEP_OUTCOMES;
+    if (event->more_bodies) return KEDGE_STEP_BODY;
+    return core->source == KEDGE_REQUEST_RETIRE ? KEDGE_STEP_ROTATE : KEDGE_STEP_APPLY;
+}
+
+static void received(kedge_core *core, const kedge_core_event *event)
+{
+    bool part = event->request == KEDGE_REQUEST_OUTCOMES || event->request == KEDGE_REQUEST_BODY;
+    core->answered = true;
+    core->token_asked = false;
+    if (!part) core->source = event->request;
+    core->step = step_after(core, event);
+    if (part) {
+        kedge_lane_succeed(&core->pull);
+    } else { /* whether it was a success the store will tell */
+        kedge_lane_postpone(core, &core->pull, 0);
+        core->pull.at_ms = KEDGE_CORE_AT_ONCE;
+    }
+}
+
+/* The version that was being read is no longer there. */
+static void gone(kedge_core *core, const kedge_core_event *event)
+{
+    core->error = event->error;
+    kedge_lane_postpone(core, &core->pull, event->retry_after_ms);
+    core->step = KEDGE_STEP_UNSTAGE;
+    core->lost = false;
+    kedge_core_pull_again(core);
+}
+
+void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
+                              kedge_core_actions *actions)
+{
+    switch (event->answer) {
+    case KEDGE_ANSWER_OK:
+        received(core, event);
+        break;
+    case KEDGE_ANSWER_GONE:
+        gone(core, event);
+        break;
+    case KEDGE_ANSWER_IDENTITY:
+        if (core->step == KEDGE_STEP_RETIRE && core->lost) {
+            /* The restored backend never knew this client: nothing to retire. */
+            core->source = KEDGE_REQUEST_RETIRE;
+            core->step = KEDGE_STEP_ROTATE;
+            kedge_lane_postpone(core, &core->pull, 0);
+            break;
+        }
+        kedge_core_request_failed(core, &core->pull, event, actions);
+        break;
+    default:
+        kedge_core_request_failed(core, &core->pull, event, actions);
+        break;
+    }
+}

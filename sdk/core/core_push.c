@@ -1,0 +1,91 @@
+/* The answer of a push. */
+#include "sdk/core/core_internal.h"
+
+static void grow(kedge_core *core)
+{
+    core->push_count_max += core->push_count_max / 4 + 1;
+    core->push_bytes_max += core->push_bytes_max / 4;
+    if (core->push_count_max > KEDGE_CORE_PUSH_COUNT_MAX) {
+        core->push_count_max = KEDGE_CORE_PUSH_COUNT_MAX;
+    }
+    if (core->push_bytes_max > KEDGE_CORE_PUSH_BYTES_MAX) {
+        core->push_bytes_max = KEDGE_CORE_PUSH_BYTES_MAX;
+    }
+}
+
+/* The server has decided, or safely holds, everything up to `last_id`. Only a pull can tell how. */
+static void pushed(kedge_core *core, const kedge_core_event *event)
+{
+    kedge_lane_succeed(&core->push);
+    core->answered = true;
+    core->token_asked = false;
+    core->identity = 0;
+    core->push_count++;
+    if (event->last_id > core->pushed_through) core->pushed_through = event->last_id;
+    core->push_cut = event->last_id < core->push_highest;
+    core->push_cut_at = core->position.lowest_pending;
+    core->stall_ms = kedge_core_after(core, KEDGE_CORE_STALL_MS);
+    grow(core);
+    if (event->version > core->want_version) core->want_version = event->version;
+    bool uncovered = core->position.lowest_pending <= event->last_id;
+    if (uncovered && event->version <= core->position.version) core->pull_due = true;
+    kedge_lane_wake(core, &core->pull);
+}
+
+/* The next push starts again at the lowest id that is not covered. */
+static void push_anew(kedge_core *core)
+{
+    core->pushed_through = core->position.lowest_pending - 1;
+    core->push_cut = false;
+    core->pull_due = true;
+    kedge_lane_wake(core, &core->pull);
+}
+
+/* The server has read a part of it. When it cannot be made any shorter it is a failure. */
+static void shorten(kedge_core *core, const kedge_core_event *event)
+{
+    core->answered = true;
+    if (core->push_count_max == 1 && core->push_bytes_max <= KEDGE_CORE_PUSH_BYTES_MIN) {
+        core->error = event->error;
+        kedge_lane_fail(core, &core->push, event->retry_after_ms);
+    } else {
+        kedge_lane_postpone(core, &core->push, event->retry_after_ms);
+    }
+    core->push_count_max = core->push_count_max / 2 > 1 ? core->push_count_max / 2 : 1;
+    core->push_bytes_max = core->push_bytes_max / 2 > KEDGE_CORE_PUSH_BYTES_MIN
+                               ? core->push_bytes_max / 2
+                               : KEDGE_CORE_PUSH_BYTES_MIN;
+    push_anew(core);
+}
+
+void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,
+                              kedge_core_actions *actions)
+{
+    switch (event->answer) {
+    case KEDGE_ANSWER_OK:
+        if (event->last_id > 0) {
+            pushed(core, event);
+        } else { /* the store had nothing although something is pending: look again, not at once */
+            kedge_lane_fail(core, &core->push, 0);
+        }
+        break;
+    case KEDGE_ANSWER_IDENTITY: /* a pull tells why */
+        core->error = event->error;
+        kedge_lane_fail(core, &core->push, event->retry_after_ms);
+        core->identity++;
+        core->identity_held = true;
+        push_anew(core);
+        break;
+    case KEDGE_ANSWER_GAP:
+        core->error = event->error;
+        kedge_lane_fail(core, &core->push, event->retry_after_ms);
+        push_anew(core);
+        break;
+    case KEDGE_ANSWER_SHORTER:
+        shorten(core, event);
+        break;
+    default:
+        kedge_core_request_failed(core, &core->push, event, actions);
+        break;
+    }
+}

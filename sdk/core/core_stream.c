@@ -1,0 +1,46 @@
+/* The event stream: what it tells, and how it ends. */
+#include "sdk/core/core_internal.h"
+
+void kedge_core_stream_came_up(kedge_core *core)
+{
+    if (!core->stream.running) return;
+    core->stream_up = true;
+    core->stream_poked = false;
+    core->stream_up_ms = core->now_ms;
+    core->stream_heard_ms = core->now_ms;
+}
+
+/* A stream that the server keeps closing right after it was opened has failed each time; one that
+ * lived for a while has not. */
+void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event)
+{
+    if (!core->stream.running) return;
+    if (core->stream_up && core->now_ms - core->stream_up_ms >= KEDGE_CORE_STREAM_STEADY_MS) {
+        kedge_lane_succeed(&core->stream);
+    }
+    core->stream_up = false;
+    kedge_lane_fail(core, &core->stream, event->retry_after_ms);
+    int64_t next = kedge_core_after(core, KEDGE_CORE_PULL_INTERVAL_MS);
+    if (core->next_pull_ms > next) core->next_pull_ms = next;
+    /* An idle client learns from the stream that its token has expired; a pull asks for another. */
+    if (event->error.status == KEDGE_UNAUTHORIZED) core->pull_due = true;
+}
+
+void kedge_core_pinged(kedge_core *core)
+{
+    core->stream_heard_ms = core->now_ms;
+}
+
+/* The first poke of a stream tells the current version: another than ours, even a lower one, is
+ * worth a pull (a restored backend). Later ones may be overtaken by a pull, so only higher ones
+ * count. */
+void kedge_core_poked(kedge_core *core, int64_t version)
+{
+    if (!core->stream.running) return;
+    kedge_core_pinged(core);
+    if (!core->stream_poked && version != core->position.version) core->pull_due = true;
+    core->stream_poked = true;
+    if (version > core->want_version) core->want_version = version;
+    kedge_lane_wake(core, &core->pull);
+    kedge_lane_wake(core, &core->push);
+}

@@ -1,0 +1,40 @@
+/* Waits of kedge_sync: over when all that was pending at the call is covered and a pull begun after
+ * the call has ended; or when nothing can be sent any more. A failed request does not end them. */
+#include "common/error.h"
+#include "sdk/core/core_internal.h"
+
+void kedge_core_sync_asked(kedge_core *core)
+{
+    core->sync_wanted = true;
+    core->sync_begun = false;
+    core->sync_pulled = false;
+    core->sync_through = core->position.highest_id;
+    core->pull_due = true;
+    kedge_lane_wake(core, &core->push);
+    kedge_lane_wake(core, &core->pull);
+}
+
+static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
+{
+    core->sync_wanted = false;
+    core->sync_begun = false;
+    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SYNCED);
+    action->ok = error == NULL;
+    if (error != NULL) action->error = *error;
+}
+
+void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
+{
+    kedge_error offline;
+    if (!core->sync_wanted) return;
+    if (error != NULL) {
+        end(core, actions, error);
+    } else if (!core->online) {
+        kedge_fail(&offline, KEDGE_NETWORK, "offline", "the database is offline");
+        end(core, actions, &offline);
+    } else if (core->stopped) {
+        end(core, actions, &core->error);
+    } else if (core->sync_pulled && core->position.lowest_pending > core->sync_through) {
+        end(core, actions, NULL);
+    }
+}

@@ -1,0 +1,100 @@
+/* Time: clocks that go back, guards over what never ends, and the next moment to look. */
+#include "common/error.h"
+#include "sdk/core/core_internal.h"
+
+/* ---- a clock that goes back ---- */
+
+static void shift(int64_t *moment, int64_t by)
+{
+    if (*moment != KEDGE_CORE_AT_ONCE && *moment != KEDGE_CORE_NEVER) *moment += by;
+}
+
+static void shift_lane(kedge_core_lane *lane, int64_t by)
+{
+    shift(&lane->at_ms, by);
+    shift(&lane->floor_ms, by);
+    shift(&lane->guard_ms, by);
+}
+
+/* When the clock goes back all moments go with it, as if it had stood still: no wait becomes longer
+ * than it was. When it jumps ahead, waits end early. */
+void kedge_core_take_time(kedge_core *core, int64_t now_ms)
+{
+    if (core->started && now_ms < core->now_ms) {
+        int64_t by = now_ms - core->now_ms;
+        shift_lane(&core->push, by);
+        shift_lane(&core->pull, by);
+        shift_lane(&core->stream, by);
+        shift(&core->stall_ms, by);
+        shift(&core->next_pull_ms, by);
+        core->stream_up_ms += by;
+        core->stream_heard_ms += by;
+        core->timer_ms = KEDGE_CORE_NEVER;
+    }
+    core->now_ms = now_ms;
+}
+
+/* ---- guards ---- */
+
+static void give_up(kedge_core *core, kedge_core_lane *lane, kedge_request_kind request,
+                    kedge_core_actions *actions)
+{
+    if (!lane->running || core->now_ms < lane->guard_ms) return;
+    kedge_fail(&core->error, KEDGE_TIMEOUT, "request-timeout",
+               "the server did not answer within %d seconds",
+               KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
+    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = request;
+    kedge_lane_fail(core, lane, 0);
+}
+
+static int64_t silence_end(const kedge_core *core)
+{
+    return core->stream_heard_ms + KEDGE_CORE_STREAM_SILENCE_MS;
+}
+
+void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions)
+{
+    give_up(core, &core->push, KEDGE_REQUEST_PUSH, actions);
+    give_up(core, &core->pull, kedge_core_step_request(core), actions);
+    if (core->stream.running && core->now_ms >= silence_end(core)) {
+        kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
+        kedge_core_event silent = {0};
+        kedge_core_stream_went_down(core, &silent);
+    }
+}
+
+/* ---- the next moment ---- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t push_moment(const kedge_core *core)
+{
+    if (core->push.running) return core->push.guard_ms;
+    if (!kedge_core_may_send(core)) return KEDGE_CORE_NEVER;
+    if (kedge_core_push_is_wanted(core)) return core->push.at_ms;
+    return core->push_pulled == core->push_count ? core->stall_ms : KEDGE_CORE_NEVER;
+}
+
+static int64_t pull_moment(const kedge_core *core)
+{
+    if (core->pull.running) return core->pull.guard_ms;
+    if (core->working) return KEDGE_CORE_NEVER;
+    if (core->step >= KEDGE_STEP_APPLY) return core->pull.at_ms;
+    if (!kedge_core_may_send(core)) return KEDGE_CORE_NEVER;
+    if (core->step != KEDGE_STEP_IDLE) return core->pull.at_ms;
+    return core->stream_up ? KEDGE_CORE_NEVER : core->next_pull_ms;
+}
+
+static int64_t stream_moment(const kedge_core *core)
+{
+    if (core->stream.running) return silence_end(core);
+    return kedge_core_stream_is_wanted(core) ? core->stream.at_ms : KEDGE_CORE_NEVER;
+}
+
+int64_t kedge_core_next_moment(const kedge_core *core)
+{
+    return earlier(push_moment(core), earlier(pull_moment(core), stream_moment(core)));
+}
