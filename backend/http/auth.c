@@ -1,0 +1,274 @@
+/* See auth.h. */
+#include "backend/http/auth.h"
+
+#include "common/error.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <rhonabwy.h>
+#include <string.h>
+
+#define ALGORITHMS_MAX  8
+#define CLOCK_LEEWAY_S  60
+#define TOKEN_BYTES_MAX 16384
+
+struct kedge_auth {
+    const kedge_environment *environment;
+    bool open;
+    char *issuer;
+    char *audience;
+    jwa_alg algorithms[ALGORITHMS_MAX];
+    size_t algorithm_count;
+    jwks_t *keys;
+    pthread_mutex_t mutex; /* over `keys`: its copies count references */
+};
+
+static kedge_status refuse(kedge_error *error, const char *code, const char *what)
+{
+    return kedge_fail(error, KEDGE_UNAUTHORIZED, code, "%s", what);
+}
+
+/* Only signatures by a private key: a shared secret or "none" would let a holder of the key set
+ * sign. */
+static bool is_asymmetric(jwa_alg algorithm)
+{
+    static const jwa_alg allowed[] = {
+        R_JWA_ALG_RS256, R_JWA_ALG_RS384, R_JWA_ALG_RS512, R_JWA_ALG_PS256, R_JWA_ALG_PS384,
+        R_JWA_ALG_PS512, R_JWA_ALG_ES256, R_JWA_ALG_ES384, R_JWA_ALG_ES512, R_JWA_ALG_EDDSA};
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+        if (allowed[i] == algorithm) return true;
+    }
+    return false;
+}
+
+static kedge_status parse_algorithms(kedge_auth *auth, const char *list, kedge_error *error)
+{
+    if (!list) list = "RS256,PS256,ES256,EdDSA";
+    while (*list) {
+        size_t size = strcspn(list, ",");
+        char name[16] = "";
+        if (size < sizeof name) memcpy(name, list, size);
+        jwa_alg algorithm = r_str_to_jwa_alg(name);
+        if (!is_asymmetric(algorithm) || auth->algorithm_count == ALGORITHMS_MAX) {
+            return kedge_fail(
+                error, KEDGE_INVALID_ARGUMENT, "algorithm-invalid",
+                "the token algorithm \"%.*s\" is not allowed; there are RS256, RS384, "
+                "RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA",
+                (int)size, list);
+        }
+        auth->algorithms[auth->algorithm_count++] = algorithm;
+        list += size + (list[size] == ',');
+    }
+    return KEDGE_OK;
+}
+
+static kedge_status load_keys(kedge_auth *auth, const kedge_auth_options *options,
+                              kedge_error *error)
+{
+    if (!options->jwks || !options->issuer || !options->audience) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "token-options-missing",
+                          "tokens need --jwks, --issuer and --audience; "
+                          "or start with --open on loopback");
+    }
+    auth->issuer =
+        kedge_copy_text(options->environment->allocator, kedge_bytes_of(options->issuer));
+    auth->audience =
+        kedge_copy_text(options->environment->allocator, kedge_bytes_of(options->audience));
+    if (!auth->issuer || !auth->audience) return kedge_fail_no_memory(error);
+    if (r_global_init() != RHN_OK || r_jwks_init(&auth->keys) != RHN_OK) {
+        return kedge_fail_no_memory(error);
+    }
+    if (r_jwks_import_from_json_str(auth->keys, options->jwks) != RHN_OK ||
+        r_jwks_size(auth->keys) == 0) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "jwks-invalid",
+                          "the key set is not a JWKS with at least one key (RFC 7517)");
+    }
+    return parse_algorithms(auth, options->algorithms, error);
+}
+
+kedge_status kedge_auth_new(const kedge_auth_options *options, kedge_auth **auth,
+                            kedge_error *error)
+{
+    kedge_auth *made = kedge_allocate(options->environment->allocator, sizeof *made);
+    if (!made) return kedge_fail_no_memory(error);
+    made->environment = options->environment;
+    made->open = options->open;
+    pthread_mutex_init(&made->mutex, NULL);
+    kedge_status status = options->open ? KEDGE_OK : load_keys(made, options, error);
+    if (status != KEDGE_OK) {
+        kedge_auth_free(made);
+        return status;
+    }
+    *auth = made;
+    return KEDGE_OK;
+}
+
+void kedge_auth_free(kedge_auth *auth)
+{
+    if (!auth) return;
+    const kedge_allocator *allocator = auth->environment->allocator;
+    if (auth->keys) r_jwks_free(auth->keys);
+    pthread_mutex_destroy(&auth->mutex);
+    kedge_release(allocator, auth->issuer);
+    kedge_release(allocator, auth->audience);
+    kedge_release(allocator, auth);
+}
+
+/* The key that the token names, or the only one there is. Free with r_jwk_free. */
+static jwk_t *find_key(kedge_auth *auth, jwt_t *token)
+{
+    const char *kid = r_jwt_get_header_str_value(token, "kid");
+    pthread_mutex_lock(&auth->mutex);
+    jwk_t *key = kid                            ? r_jwks_get_by_kid(auth->keys, kid)
+                 : r_jwks_size(auth->keys) == 1 ? r_jwks_get_at(auth->keys, 0)
+                                                : NULL;
+    pthread_mutex_unlock(&auth->mutex);
+    return key;
+}
+
+static kedge_status check_signature(kedge_auth *auth, jwt_t *token, kedge_error *error)
+{
+    jwa_alg algorithm = r_jwt_get_sign_alg(token);
+    bool pinned = false;
+    for (size_t i = 0; i < auth->algorithm_count; i++) {
+        pinned = pinned || auth->algorithms[i] == algorithm;
+    }
+    if (!pinned) return refuse(error, "token-invalid", "the token's algorithm is not accepted");
+    jwk_t *key = find_key(auth, token);
+    if (!key) return refuse(error, "token-invalid", "the token's key is not in the key set");
+    int verified = r_jwt_verify_signature(token, key, 0);
+    r_jwk_free(key);
+    if (verified != RHN_OK) return refuse(error, "token-invalid", "the token's signature is wrong");
+    return KEDGE_OK;
+}
+
+static bool is_member(const json_t *value, const char *text)
+{
+    if (json_is_string(value)) return strcmp(json_string_value(value), text) == 0;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *element = json_array_get(value, i);
+        if (json_is_string(element) && strcmp(json_string_value(element), text) == 0) return true;
+    }
+    return false;
+}
+
+/* `exp` is required; `nbf` is optional; both in seconds, with a minute's leeway. */
+static kedge_status check_times(kedge_auth *auth, const json_t *claims, kedge_error *error)
+{
+    int64_t now_s = auth->environment->now_ms(auth->environment->context) / 1000;
+    const json_t *expires = json_object_get(claims, "exp");
+    const json_t *starts = json_object_get(claims, "nbf");
+    if (!json_is_number(expires)) {
+        return refuse(error, "token-invalid", "the token has no expiry (exp)");
+    }
+    if (json_number_value(expires) + CLOCK_LEEWAY_S < (double)now_s) {
+        return refuse(error, "token-expired", "the token has expired");
+    }
+    if (starts &&
+        (!json_is_number(starts) || json_number_value(starts) - CLOCK_LEEWAY_S > (double)now_s)) {
+        return refuse(error, "token-invalid", "the token is not valid yet (nbf)");
+    }
+    return KEDGE_OK;
+}
+
+static bool copy_claim(const json_t *value, char *out)
+{
+    const char *text = json_string_value(value);
+    size_t size = json_string_length(value);
+    if (!text || size >= KEDGE_TOKEN_NAME_SIZE || strlen(text) != size) return false;
+    memcpy(out, text, size + 1);
+    return true;
+}
+
+static kedge_status copy_projects(const json_t *projects, kedge_auth_result *result,
+                                  kedge_error *error)
+{
+    if (!projects) return KEDGE_OK;
+    size_t count = json_array_size(projects);
+    if (!json_is_array(projects) || count > KEDGE_TOKEN_PROJECTS_MAX) {
+        return refuse(error, "token-invalid",
+                      "the claim projects must be an array of at most 64 names");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!copy_claim(json_array_get(projects, i), result->projects[i])) {
+            return refuse(error, "token-invalid",
+                          "the claim projects holds something else than names");
+        }
+        result->project_list[i] = result->projects[i];
+    }
+    result->identity.projects = result->project_list;
+    result->identity.project_count = count;
+    return KEDGE_OK;
+}
+
+static kedge_status read_claims(kedge_auth *auth, const json_t *claims, kedge_auth_result *result,
+                                kedge_error *error)
+{
+    if (!is_member(json_object_get(claims, "iss"), auth->issuer)) {
+        return refuse(error, "token-invalid", "the token is of another issuer (iss)");
+    }
+    if (!is_member(json_object_get(claims, "aud"), auth->audience)) {
+        return refuse(error, "token-invalid", "the token is for another audience (aud)");
+    }
+    kedge_status status = check_times(auth, claims, error);
+    if (status != KEDGE_OK) return status;
+    if (!copy_claim(json_object_get(claims, "sub"), result->user) ||
+        !copy_claim(json_object_get(claims, "org"), result->organization)) {
+        return refuse(error, "token-invalid", "the token needs the claims sub and org, as strings");
+    }
+    const json_t *role = json_object_get(claims, "role");
+    if (role && !copy_claim(role, result->role)) {
+        return refuse(error, "token-invalid", "the claim role must be a string");
+    }
+    result->identity.user = result->user;
+    result->identity.role = result->role;
+    result->identity.organization = result->organization;
+    result->identity.admin = strcmp(result->role, "admin") == 0;
+    if (strcmp(result->organization, "*") == 0 && !result->identity.admin) {
+        return refuse(error, "token-invalid", "the organization * is for the role admin");
+    }
+    return copy_projects(json_object_get(claims, "projects"), result, error);
+}
+
+static kedge_status check_token(kedge_auth *auth, const char *text, kedge_auth_result *result,
+                                kedge_error *error)
+{
+    jwt_t *token = NULL;
+    json_t *claims = NULL;
+    kedge_status status;
+    if (r_jwt_init(&token) != RHN_OK) return kedge_fail_no_memory(error);
+    if (r_jwt_advanced_parse(token, text, R_PARSE_NONE, 0) != RHN_OK ||
+        r_jwt_get_type(token) != R_JWT_TYPE_SIGN) {
+        status = refuse(error, "token-invalid", "the token is no signed JWT");
+        goto out;
+    }
+    status = check_signature(auth, token, error);
+    if (status != KEDGE_OK) goto out;
+    claims = r_jwt_get_full_claims_json_t(token);
+    status = claims ? read_claims(auth, claims, result, error) : kedge_fail_no_memory(error);
+out:
+    json_decref(claims);
+    r_jwt_free(token);
+    return status;
+}
+
+kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
+                              kedge_auth_result *result, kedge_error *error)
+{
+    memset(result, 0, sizeof *result);
+    result->identity.user = result->user;
+    result->identity.role = result->role;
+    if (auth->open) {
+        result->identity.organization = "*";
+        result->identity.admin = true;
+        return KEDGE_OK;
+    }
+    if (!authorization || !*authorization) {
+        return refuse(error, "token-missing", "the header Authorization: Bearer … is missing");
+    }
+    if (strncasecmp(authorization, "Bearer ", 7) == 0) authorization += 7;
+    if (strlen(authorization) > TOKEN_BYTES_MAX) {
+        return refuse(error, "token-invalid", "the token is over 16 KiB");
+    }
+    return check_token(auth, authorization, result, error);
+}

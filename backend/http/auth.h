@@ -1,0 +1,45 @@
+/* Who asks: bearer JWT (RFC 7519) checked by librhonabwy against a JWKS, or open mode.
+ *
+ * librhonabwy was chosen because it reads key sets (JWKS), selects by `kid`, and is packaged by
+ * Debian; libjwt 1.10 knows no JWKS and cjose has single keys only. Algorithms are pinned to
+ * asymmetric ones, and keys that a token brings along (jwk, jku, x5u, x5c) are never used. */
+#ifndef KEDGE_BACKEND_HTTP_AUTH_H
+#define KEDGE_BACKEND_HTTP_AUTH_H
+
+#include "backend/core/backend.h"
+#include "common/environment.h"
+
+#define KEDGE_TOKEN_PROJECTS_MAX 64
+#define KEDGE_TOKEN_NAME_SIZE    256
+
+/* The claims, copied: `sub` (user), `org`, `role`, `projects` (an array; absent: all). The role
+ * "admin" may use every organization when `org` is "*". */
+typedef struct kedge_auth_result {
+    char user[KEDGE_TOKEN_NAME_SIZE];
+    char role[KEDGE_TOKEN_NAME_SIZE];
+    char organization[KEDGE_TOKEN_NAME_SIZE];
+    char projects[KEDGE_TOKEN_PROJECTS_MAX][KEDGE_TOKEN_NAME_SIZE];
+    const char *project_list[KEDGE_TOKEN_PROJECTS_MAX];
+    kedge_identity identity; /* borrows from this struct: do not copy it away */
+} kedge_auth_result;
+
+typedef struct kedge_auth_options {
+    const kedge_environment *environment;
+    bool open;              /* everybody on loopback is the administrator */
+    const char *jwks;       /* JSON text of the key set */
+    const char *issuer;     /* required value of `iss` */
+    const char *audience;   /* required value or member of `aud` */
+    const char *algorithms; /* "RS256,ES256"; NULL: RS256, PS256, ES256, EdDSA */
+} kedge_auth_options;
+
+typedef struct kedge_auth kedge_auth;
+
+kedge_status kedge_auth_new(const kedge_auth_options *options, kedge_auth **auth,
+                            kedge_error *error);
+void kedge_auth_free(kedge_auth *auth);
+/* `authorization` is the header's value, or NULL. KEDGE_UNAUTHORIZED with the code token-missing,
+ * token-invalid or token-expired. Any thread. */
+kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
+                              kedge_auth_result *result, kedge_error *error);
+
+#endif

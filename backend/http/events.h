@@ -1,0 +1,40 @@
+/* Server-Sent Events (WHATWG HTML, section 9.2): a poke with the new version after each commit of a
+ * project, and a ping that finds the dead.
+ *
+ * A stream with nothing to say is a suspended connection. libmicrohttpd does not notice that a
+ * suspended peer has gone; the ping, which writes, does. Before the daemon stops every stream is
+ * resumed and ended. */
+#ifndef KEDGE_BACKEND_HTTP_EVENTS_H
+#define KEDGE_BACKEND_HTTP_EVENTS_H
+
+#include "backend/http/metrics.h"
+#include "common/environment.h"
+
+#include <microhttpd.h>
+
+typedef struct kedge_events kedge_events;
+typedef struct kedge_event_stream kedge_event_stream;
+
+kedge_events *kedge_events_new(const kedge_environment *environment, kedge_metrics *metrics,
+                               size_t streams_max); /* NULL: no memory */
+/* After the daemon has stopped. */
+void kedge_events_free(kedge_events *events);
+
+/* Subscribes to a project: what is committed from now on is told. Subscribe first, then read the
+ * version for kedge_event_stream_tell, so that nothing falls between. NULL: too many streams, or no
+ * memory. */
+kedge_event_stream *kedge_events_subscribe(kedge_events *events, kedge_bytes organization,
+                                           kedge_bytes project, struct MHD_Connection *connection);
+void kedge_event_stream_tell(kedge_event_stream *stream, int64_t version);
+/* The response that streams; it owns the stream from now on. NULL: no memory, and still the
+ * caller's. */
+struct MHD_Response *kedge_event_stream_respond(kedge_event_stream *stream);
+void kedge_event_stream_free(kedge_event_stream *stream);
+
+void kedge_events_committed(kedge_events *events, kedge_bytes organization, kedge_bytes project,
+                            int64_t version);
+void kedge_events_ping(kedge_events *events);
+/* Ends all streams, also those that subscribe later. */
+void kedge_events_close(kedge_events *events);
+
+#endif

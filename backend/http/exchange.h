@@ -1,0 +1,69 @@
+/* One request and its answer.
+ *
+ *   reading    the epoll thread collects the body, up to the limit
+ *   working    a worker authenticates and runs it; the connection is suspended
+ *   answered   resumed: the epoll thread sends the response
+ *
+ * An exchange is made with the request's first line and freed when the answer was sent or the
+ * connection broke. */
+#ifndef KEDGE_BACKEND_HTTP_EXCHANGE_H
+#define KEDGE_BACKEND_HTTP_EXCHANGE_H
+
+#include "backend/http/server.h"
+
+#include <microhttpd.h>
+
+typedef enum kedge_exchange_state {
+    KEDGE_EXCHANGE_NEW,
+    KEDGE_EXCHANGE_READING,
+    KEDGE_EXCHANGE_WORKING,
+    KEDGE_EXCHANGE_ANSWERED
+} kedge_exchange_state;
+
+/* What all exchanges of a server share. */
+typedef struct kedge_exchange_context {
+    const kedge_environment *environment;
+    _Atomic(kedge_backend *) backend; /* NULL until it serves */
+    kedge_auth *auth;
+    kedge_origins *origins;
+    kedge_log *log;
+    kedge_metrics metrics;
+    kedge_workers *workers;
+    kedge_events *events;
+    kedge_tickets *tickets;
+    atomic_size_t body_bytes; /* held by all exchanges, at most KEDGE_SERVER_BODIES_BYTES */
+    atomic_bool stopping;
+    atomic_int_fast64_t running; /* exchanges that live */
+} kedge_exchange_context;
+
+#define KEDGE_SERVER_BODIES_BYTES 268435456 /* 256 MiB of request bodies at once */
+
+typedef struct kedge_exchange {
+    kedge_exchange_context *context;
+    struct MHD_Connection *connection;
+    _Atomic(kedge_exchange_state) state;
+    char *target; /* path and query, still percent-encoded */
+    char method[8];
+    kedge_buffer body;
+    size_t body_counted; /* what of it stands in context->body_bytes */
+    size_t received;
+    bool truncated;
+    bool overloaded;
+    int64_t started_ms;
+    kedge_api_response response;
+    kedge_event_stream *stream; /* the answer is an event stream */
+} kedge_exchange;
+
+/* NULL: no memory. */
+kedge_exchange *kedge_exchange_new(kedge_exchange_context *context, const char *target);
+void kedge_exchange_free(kedge_exchange *exchange);
+
+/* The daemon's access handler for an exchange: called with the head, with each piece of the body,
+ * at its end, and again when the connection is resumed. */
+enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connection *connection,
+                                    const char *method, const char *upload, size_t *upload_size);
+
+/* Runs the request on a worker thread: routes.c. Fills `response` or `stream`. */
+void kedge_exchange_run(kedge_exchange *exchange);
+
+#endif

@@ -1,0 +1,340 @@
+/* kedge-server: one process that serves projects from a folder.
+ *
+ * It prints one line when it is ready, logs JSON lines on stderr, and ends in order on SIGINT or
+ * SIGTERM. */
+#include "backend/embedded/embedded.h"
+#include "backend/http/server.h"
+#include "backend/plugin/plugin.h"
+
+#include "common/error.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_BYTES_MAX  1048576
+#define DEFAULT_WORKERS 16
+
+typedef struct kedge_arguments {
+    const char *data;
+    const char *listen;
+    const char *jwks;
+    const char *issuer;
+    const char *audience;
+    const char *algorithms;
+    const char *mutators;
+    const char *cadence;
+    const char *certificate;
+    const char *key;
+    const char *workers;
+    bool open;
+    bool verbose;
+    kedge_origins origins;
+} kedge_arguments;
+
+/* What runs, to be taken down in reverse. */
+typedef struct kedge_service {
+    kedge_environment environment;
+    kedge_log log;
+    char *certificate;
+    char *key;
+    kedge_embedded *ports;
+    kedge_plugin *plugin;
+    kedge_registry *registry;
+    kedge_auth *auth;
+    kedge_server *server;
+    kedge_backend *backend;
+} kedge_service;
+
+static void print_help(FILE *out)
+{
+    fputs(
+        "kedge-server --data DIR --listen HOST:PORT (--open | --jwks FILE --issuer I --audience "
+        "A)\n"
+        "\n"
+        "  --data DIR          where everything is kept; made when absent\n"
+        "  --listen HOST:PORT  a numeric address; [ADDRESS]:PORT for IPv6; port 0: any free one\n"
+        "  --open              no tokens: everybody on loopback may do everything\n"
+        "  --jwks FILE         public keys (RFC 7517) that sign the bearer tokens\n"
+        "  --issuer I, --audience A\n"
+        "                      what the claims iss and aud must be\n"
+        "  --algorithms LIST   accepted signatures; default RS256,PS256,ES256,EdDSA\n"
+        "  --mutators LIBRARY  the app's mutators, run in child processes\n"
+        "  --origin ORIGIN     a web origin that may read answers (CORS); may be repeated\n"
+        "  --cadence compact|seed\n"
+        "                      how versions are written; default compact\n"
+        "  --tls-certificate FILE, --tls-key FILE\n"
+        "                      PEM; without them put a TLS proxy in front of other than loopback\n"
+        "  --workers N         threads that run requests; default 16\n"
+        "  --verbose           log every request's trouble, too\n",
+        out);
+}
+
+static const char **find_option(kedge_arguments *arguments, const char *name)
+{
+    const struct {
+        const char *name;
+        const char **value;
+    } options[] = {
+        {"--data", &arguments->data},         {"--listen", &arguments->listen},
+        {"--jwks", &arguments->jwks},         {"--issuer", &arguments->issuer},
+        {"--audience", &arguments->audience}, {"--algorithms", &arguments->algorithms},
+        {"--mutators", &arguments->mutators}, {"--cadence", &arguments->cadence},
+        {"--tls-key", &arguments->key},       {"--tls-certificate", &arguments->certificate},
+        {"--workers", &arguments->workers},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (strcmp(name, options[i].name) == 0) return options[i].value;
+    }
+    kedge_origins *origins = &arguments->origins;
+    if (strcmp(name, "--origin") == 0 && origins->allowed_count < KEDGE_ORIGINS_MAX) {
+        return &origins->allowed[origins->allowed_count++];
+    }
+    return NULL;
+}
+
+static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *arguments,
+                                    kedge_error *error)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--open") == 0) {
+            arguments->open = true;
+        } else if (strcmp(argv[i], "--verbose") == 0) {
+            arguments->verbose = true;
+        } else {
+            const char **value = find_option(arguments, argv[i]);
+            if (!value || i + 1 == argc) {
+                return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s %s; see --help",
+                                  argv[i], value ? "needs a value" : "is no option");
+            }
+            *value = argv[++i];
+        }
+    }
+    if (!arguments->data || !arguments->listen) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s is missing; see --help",
+                          arguments->data ? "--listen HOST:PORT" : "--data DIR");
+    }
+    if (!arguments->certificate != !arguments->key) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--tls-certificate and --tls-key go together");
+    }
+    arguments->origins.open = arguments->open;
+    return KEDGE_OK;
+}
+
+/* "127.0.0.1:7420" or "[::1]:7420". */
+static kedge_status parse_listen(const char *listen, char *address, size_t address_size,
+                                 uint16_t *port, kedge_error *error)
+{
+    const char *colon = strrchr(listen, ':');
+    char *end = NULL;
+    unsigned long number = colon ? strtoul(colon + 1, &end, 10) : 0;
+    size_t size = colon ? (size_t)(colon - listen) : 0;
+    if (size >= 2 && listen[0] == '[' && listen[size - 1] == ']') {
+        listen++;
+        size -= 2;
+    }
+    if (!colon || end == colon + 1 || *end || number > 65535 || size == 0 || size >= address_size) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--listen takes ADDRESS:PORT, for example 127.0.0.1:7420");
+    }
+    memcpy(address, listen, size);
+    address[size] = '\0';
+    *port = (uint16_t)number;
+    return KEDGE_OK;
+}
+
+/* A whole small file as text. Free with kedge_release. */
+static kedge_status read_file(const kedge_allocator *allocator, const char *path, char **text,
+                              kedge_error *error)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    char *bytes = kedge_allocate(allocator, FILE_BYTES_MAX + 1);
+    size_t size = 0;
+    ssize_t got = -1;
+    while (file >= 0 && bytes && size < FILE_BYTES_MAX) {
+        got = read(file, bytes + size, FILE_BYTES_MAX - size);
+        if (got <= 0) break;
+        size += (size_t)got;
+    }
+    if (file >= 0) close(file);
+    if (file < 0 || !bytes || got != 0) {
+        kedge_release(allocator, bytes);
+        return kedge_fail(error, KEDGE_IO, "file-unreadable",
+                          "cannot read %s, a file of at most 1 MiB", path);
+    }
+    *text = bytes;
+    return KEDGE_OK;
+}
+
+static kedge_status open_auth(kedge_service *service, const kedge_arguments *arguments,
+                              const char *address, kedge_error *error)
+{
+    if (arguments->open && !kedge_host_is_loopback(strcmp(address, "::1") ? address : "[::1]")) {
+        return kedge_fail(
+            error, KEDGE_INVALID_ARGUMENT, "open-not-loopback",
+            "--open has no tokens and so listens only on 127.0.0.1 or [::1], not on %s", address);
+    }
+    char *jwks = NULL;
+    kedge_status status = KEDGE_OK;
+    if (arguments->jwks) {
+        status = read_file(service->environment.allocator, arguments->jwks, &jwks, error);
+    }
+    kedge_auth_options options = {
+        .environment = &service->environment,
+        .open = arguments->open,
+        .jwks = jwks,
+        .issuer = arguments->issuer,
+        .audience = arguments->audience,
+        .algorithms = arguments->algorithms,
+    };
+    if (status == KEDGE_OK) status = kedge_auth_new(&options, &service->auth, error);
+    kedge_release(service->environment.allocator, jwks);
+    return status;
+}
+
+static kedge_status open_registry(kedge_service *service, const kedge_arguments *arguments,
+                                  kedge_error *error)
+{
+    const kedge_mutator *mutators = NULL;
+    size_t count = 0;
+    if (arguments->mutators) {
+        kedge_plugin_options options = KEDGE_PLUGIN_OPTIONS_INIT;
+        kedge_status status = kedge_plugin_start(&service->environment, arguments->mutators,
+                                                 &options, &service->plugin, error);
+        if (status != KEDGE_OK) return status;
+        kedge_plugin_mutators(service->plugin, &mutators, &count);
+    }
+    return kedge_registry_new(service->environment.allocator, mutators, count, &service->registry,
+                              error);
+}
+
+static kedge_status open_server(kedge_service *service, kedge_arguments *arguments,
+                                const char *address, uint16_t port, kedge_error *error)
+{
+    const kedge_allocator *allocator = service->environment.allocator;
+    kedge_status status = KEDGE_OK;
+    if (arguments->certificate) {
+        status = read_file(allocator, arguments->certificate, &service->certificate, error);
+        if (status == KEDGE_OK) status = read_file(allocator, arguments->key, &service->key, error);
+    }
+    unsigned long workers =
+        arguments->workers ? strtoul(arguments->workers, NULL, 10) : DEFAULT_WORKERS;
+    if (status == KEDGE_OK && (workers < 1 || workers > KEDGE_WORKERS_MAX)) {
+        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "--workers takes 1 to %d",
+                            KEDGE_WORKERS_MAX);
+    }
+    if (status != KEDGE_OK) return status;
+    kedge_server_options options = {
+        .environment = &service->environment,
+        .address = address,
+        .port = port,
+        .tls_certificate = service->certificate,
+        .tls_key = service->key,
+        .worker_count = (uint32_t)workers,
+        .auth = service->auth,
+        .origins = &arguments->origins,
+        .log = &service->log,
+    };
+    return kedge_server_start(&options, &service->server, error);
+}
+
+static kedge_status open_backend(kedge_service *service, const kedge_arguments *arguments,
+                                 kedge_error *error)
+{
+    const char *cadence = arguments->cadence ? arguments->cadence : "compact";
+    if (strcmp(cadence, "compact") != 0 && strcmp(cadence, "seed") != 0) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--cadence takes compact or seed, not \"%s\"", cadence);
+    }
+    kedge_backend_options options = {
+        .environment = &service->environment,
+        .records = kedge_embedded_records(service->ports),
+        .blobs = kedge_embedded_blobs(service->ports),
+        .registry = service->registry,
+        .cadence = strcmp(cadence, "seed") == 0 ? KEDGE_CADENCE_SEED : KEDGE_CADENCE_COMPACT,
+        .create_projects = arguments->open,
+        .committed = kedge_server_committed,
+        .committed_context = service->server,
+    };
+    kedge_status status = kedge_backend_new(&options, &service->backend, error);
+    if (status == KEDGE_OK) kedge_server_serve(service->server, service->backend);
+    return status;
+}
+
+static kedge_status start(kedge_service *service, kedge_arguments *arguments, kedge_error *error)
+{
+    char address[64];
+    uint16_t port = 0;
+    kedge_status status = parse_listen(arguments->listen, address, sizeof address, &port, error);
+    if (status == KEDGE_OK) status = open_auth(service, arguments, address, error);
+    if (status == KEDGE_OK) status = open_registry(service, arguments, error);
+    if (status == KEDGE_OK) {
+        status = kedge_embedded_open(&service->environment, arguments->data, true, &service->ports,
+                                     error);
+    }
+    if (status == KEDGE_OK) status = open_server(service, arguments, address, port, error);
+    if (status == KEDGE_OK) status = open_backend(service, arguments, error);
+    if (status != KEDGE_OK) return status;
+    printf("kedge-server ready on %s://%s%s%s:%u\n", arguments->certificate ? "https" : "http",
+           strchr(address, ':') ? "[" : "", address, strchr(address, ':') ? "]" : "",
+           kedge_server_port(service->server));
+    fflush(stdout);
+    return KEDGE_OK;
+}
+
+static void stop(kedge_service *service)
+{
+    kedge_server_stop(service->server);
+    kedge_backend_free(service->backend);
+    kedge_registry_free(service->registry);
+    kedge_plugin_stop(service->plugin);
+    kedge_embedded_close(service->ports);
+    kedge_auth_free(service->auth);
+    kedge_release(service->environment.allocator, service->certificate);
+    kedge_release(service->environment.allocator, service->key);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    int child = kedge_plugin_child_dispatch(argc, argv);
+    if (child >= 0) return child;
+
+    /* Threads that are started from now on leave the signals to this one. */
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    kedge_arguments arguments = {0};
+    kedge_error error = {0};
+    kedge_service service = {.environment = kedge_environment_system(NULL)};
+    kedge_status status = parse_arguments(argc, argv, &arguments, &error);
+    service.log = (kedge_log){.environment = &service.environment,
+                              .file = STDERR_FILENO,
+                              .level = arguments.verbose ? KEDGE_LOG_DEBUG : KEDGE_LOG_INFO};
+    if (status == KEDGE_OK) status = start(&service, &arguments, &error);
+    if (status != KEDGE_OK) {
+        fprintf(stderr, "kedge-server: %s (%s)\n", error.message, error.code);
+        stop(&service);
+        return status == KEDGE_INVALID_ARGUMENT ? 2 : 1;
+    }
+    kedge_log_write(&service.log, KEDGE_LOG_INFO, "started", "data", arguments.data, "listen",
+                    arguments.listen, "version", kedge_library_version(), NULL);
+    int signal_number = 0;
+    sigwait(&signals, &signal_number);
+    kedge_log_write(&service.log, KEDGE_LOG_INFO, "stopping", "signal", strsignal(signal_number),
+                    NULL);
+    stop(&service);
+    return 0;
+}

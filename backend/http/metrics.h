@@ -1,0 +1,25 @@
+/* Counters of the front end, as Prometheus text. Any thread; no locks. */
+#ifndef KEDGE_BACKEND_HTTP_METRICS_H
+#define KEDGE_BACKEND_HTTP_METRICS_H
+
+#include "common/bytes.h"
+
+#include <stdatomic.h>
+
+#define KEDGE_METRICS_BUCKETS 8
+
+typedef struct kedge_metrics {
+    atomic_uint_fast64_t requests[6]; /* by the answer's class: [2] is 2xx; [0] was cut off */
+    atomic_uint_fast64_t latency[KEDGE_METRICS_BUCKETS + 1];
+    atomic_uint_fast64_t latency_sum_us;
+    atomic_uint_fast64_t commits;
+    atomic_uint_fast64_t pokes;
+    atomic_uint_fast64_t overloaded;
+    atomic_int_fast64_t streams;
+    atomic_int_fast64_t connections;
+} kedge_metrics;
+
+void kedge_metrics_answered(kedge_metrics *metrics, int status, int64_t duration_us);
+void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out);
+
+#endif

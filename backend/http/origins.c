@@ -1,0 +1,38 @@
+/* See origins.h. */
+#include "backend/http/origins.h"
+
+#include <string.h>
+
+bool kedge_host_is_loopback(const char *host)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t size = strlen(names[i]);
+        if (strncmp(host, names[i], size) != 0) continue;
+        const char *rest = host + size;
+        if (*rest == '\0') return true;
+        if (*rest == ':' && rest[1] && strspn(rest + 1, "0123456789") == strlen(rest + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kedge_origin_is_loopback(const char *origin)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        size_t size = strlen(schemes[i]);
+        if (strncmp(origin, schemes[i], size) == 0) return kedge_host_is_loopback(origin + size);
+    }
+    return false;
+}
+
+bool kedge_origins_allow(const kedge_origins *origins, const char *origin)
+{
+    if (origins->open && kedge_origin_is_loopback(origin)) return true;
+    for (size_t i = 0; i < origins->allowed_count; i++) {
+        if (strcmp(origin, origins->allowed[i]) == 0) return true;
+    }
+    return false;
+}

@@ -1,0 +1,248 @@
+/* See server.h: the daemon, the ping clock, and an orderly stop. */
+#include "backend/http/exchange.h"
+
+#include "common/error.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOP_WAIT_MS 5000
+#define STOP_STEP_MS 10
+
+struct kedge_server {
+    kedge_exchange_context context;
+    struct MHD_Daemon *daemon;
+    pthread_t clock;
+    bool clock_runs;
+    pthread_mutex_t mutex;
+    pthread_cond_t stopped;
+    bool stop;
+};
+
+/* The first that the daemon tells of a request: its whole target, before anything is decoded. */
+static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
+{
+    (void)connection;
+    return kedge_exchange_new(context, target);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **exchange)
+{
+    (void)context;
+    (void)url;
+    (void)version;
+    if (!*exchange) return MHD_NO;
+    return kedge_exchange_step(*exchange, connection, method, upload, upload_size);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **exchange,
+                         enum MHD_RequestTerminationCode why)
+{
+    (void)context;
+    (void)connection;
+    (void)why;
+    kedge_exchange_free(*exchange);
+    *exchange = NULL;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    (void)connection;
+    (void)socket_context;
+    kedge_exchange_context *exchanges = context;
+    atomic_fetch_add(&exchanges->metrics.connections,
+                     code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+}
+
+/* Paths are decoded where they are routed, so that an encoded slash stays inside its segment. */
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+static void *run_clock(void *argument)
+{
+    kedge_server *server = argument;
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    pthread_mutex_lock(&server->mutex);
+    while (!server->stop) {
+        at.tv_sec += KEDGE_SERVER_PING_MS / 1000;
+        int waited = 0;
+        while (!server->stop && waited != ETIMEDOUT) {
+            waited = pthread_cond_timedwait(&server->stopped, &server->mutex, &at);
+        }
+        if (server->stop) break;
+        pthread_mutex_unlock(&server->mutex);
+        kedge_events_ping(server->context.events);
+        pthread_mutex_lock(&server->mutex);
+    }
+    pthread_mutex_unlock(&server->mutex);
+    return NULL;
+}
+
+static kedge_status start_clock(kedge_server *server, kedge_error *error)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->stopped, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&server->mutex, NULL);
+    server->clock_runs = pthread_create(&server->clock, NULL, run_clock, server) == 0;
+    if (server->clock_runs) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_NO_MEMORY, "no-threads", "the system refused to start a thread");
+}
+
+static kedge_status parse_address(const kedge_server_options *options,
+                                  struct sockaddr_storage *address, kedge_error *error)
+{
+    memset(address, 0, sizeof *address);
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+    if (inet_pton(AF_INET, options->address, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(options->port);
+        return KEDGE_OK;
+    }
+    if (inet_pton(AF_INET6, options->address, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(options->port);
+        return KEDGE_OK;
+    }
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "address-invalid",
+                      "\"%s\" is no numeric IPv4 or IPv6 address", options->address);
+}
+
+static kedge_status start_daemon(kedge_server *server, const kedge_server_options *options,
+                                 kedge_error *error)
+{
+    struct sockaddr_storage address;
+    kedge_status status = parse_address(options, &address, error);
+    if (status != KEDGE_OK) return status;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    if (address.ss_family == AF_INET6) flags |= MHD_USE_IPv6;
+    struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL}, {0}, {0}};
+    if (options->tls_certificate) {
+        flags |= MHD_USE_TLS;
+        tls[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
+                                         (void *)(uintptr_t)options->tls_certificate};
+        tls[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0,
+                                         (void *)(uintptr_t)options->tls_key};
+        tls[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    }
+    kedge_exchange_context *context = &server->context;
+    errno = 0;
+    server->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, context, MHD_OPTION_SOCK_ADDR, &address,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, context, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        context, MHD_OPTION_NOTIFY_CONNECTION, on_connection, context, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)KEDGE_SERVER_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KEDGE_SERVER_HEADER_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEDGE_SERVER_IDLE_TIMEOUT_S,
+        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    if (server->daemon) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_IO, "listen-failed", "cannot listen on %s port %u: %s",
+                      options->address, options->port,
+                      errno ? strerror(errno) : "libmicrohttpd refused (certificate or key?)");
+}
+
+kedge_status kedge_server_start(const kedge_server_options *options, kedge_server **server,
+                                kedge_error *error)
+{
+    const kedge_environment *environment = options->environment;
+    kedge_server *made = kedge_allocate(environment->allocator, sizeof *made);
+    if (!made) return kedge_fail_no_memory(error);
+    kedge_exchange_context *context = &made->context;
+    context->environment = environment;
+    context->auth = options->auth;
+    context->origins = options->origins;
+    context->log = options->log;
+    context->tickets = kedge_tickets_new(environment);
+    context->events =
+        kedge_events_new(environment, &context->metrics, KEDGE_SERVER_EVENT_STREAMS_MAX);
+    kedge_status status =
+        context->tickets && context->events ? KEDGE_OK : kedge_fail_no_memory(error);
+    if (status == KEDGE_OK) {
+        status = kedge_workers_start(environment->allocator, options->worker_count,
+                                     &context->workers, error);
+    }
+    if (status == KEDGE_OK) status = start_clock(made, error);
+    if (status == KEDGE_OK) status = start_daemon(made, options, error);
+    if (status != KEDGE_OK) {
+        kedge_server_stop(made);
+        return status;
+    }
+    *server = made;
+    return KEDGE_OK;
+}
+
+void kedge_server_serve(kedge_server *server, kedge_backend *backend)
+{
+    atomic_store(&server->context.backend, backend);
+}
+
+uint16_t kedge_server_port(const kedge_server *server)
+{
+    return MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+}
+
+void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes project,
+                            int64_t version)
+{
+    kedge_exchange_context *context = &((kedge_server *)server)->context;
+    atomic_fetch_add(&context->metrics.commits, 1);
+    kedge_events_committed(context->events, organization, project, version);
+}
+
+/* Gives answers that are under way the time to leave. */
+static void wait_for_exchanges(kedge_server *server)
+{
+    struct timespec step = {.tv_nsec = STOP_STEP_MS * 1000000L};
+    for (int waited = 0; waited < STOP_WAIT_MS; waited += STOP_STEP_MS) {
+        if (atomic_load(&server->context.running) == 0) return;
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
+    }
+}
+
+/* The order matters: no new connections; streams end; workers finish, so that no connection is
+ * suspended when the daemon stops, which would be an error. */
+void kedge_server_stop(kedge_server *server)
+{
+    if (!server) return;
+    kedge_exchange_context *context = &server->context;
+    const kedge_allocator *allocator = context->environment->allocator;
+    atomic_store(&context->stopping, true);
+    if (server->daemon) {
+        MHD_socket listening = MHD_quiesce_daemon(server->daemon);
+        if (listening != MHD_INVALID_SOCKET) close(listening);
+    }
+    if (server->clock_runs) {
+        pthread_mutex_lock(&server->mutex);
+        server->stop = true;
+        pthread_cond_broadcast(&server->stopped);
+        pthread_mutex_unlock(&server->mutex);
+        pthread_join(server->clock, NULL);
+        pthread_cond_destroy(&server->stopped);
+        pthread_mutex_destroy(&server->mutex);
+    }
+    if (context->events) kedge_events_close(context->events);
+    kedge_workers_stop(context->workers);
+    if (server->daemon) {
+        wait_for_exchanges(server);
+        MHD_stop_daemon(server->daemon);
+    }
+    kedge_workers_free(context->workers);
+    kedge_events_free(context->events);
+    kedge_tickets_free(context->tickets);
+    kedge_release(allocator, server);
+}

@@ -1,0 +1,61 @@
+/* kedge-server's HTTP front end over libmicrohttpd.
+ *
+ *   server.c    the daemon: one epoll thread that parses and sends, and never blocks
+ *   exchange.c  one request and its answer; while it works, its connection is suspended
+ *   workers.c   a bounded pool of threads that run requests (the ports block)
+ *   events.c    Server-Sent Events: suspended streams, woken by commits and by the ping clock
+ *   auth.c      who asks: bearer JWT, or open mode on loopback
+ *   tickets.c   one-use tickets for a browser's EventSource
+ *   origins.c   CORS, and the checks of Host and Origin in open mode
+ *   metrics.c   counters as Prometheus text
+ *   log.c       one JSON object a line
+ *   main.c      arguments, ports, signals */
+#ifndef KEDGE_BACKEND_HTTP_SERVER_H
+#define KEDGE_BACKEND_HTTP_SERVER_H
+
+#include "backend/core/backend.h"
+#include "backend/http/auth.h"
+#include "backend/http/events.h"
+#include "backend/http/log.h"
+#include "backend/http/metrics.h"
+#include "backend/http/origins.h"
+#include "backend/http/tickets.h"
+#include "backend/http/workers.h"
+#include <kedge/limits.h>
+
+/* The limits of this front end. */
+#define KEDGE_SERVER_CONNECTIONS_MAX    4096
+#define KEDGE_SERVER_HEADER_BYTES       32768 /* memory a connection has for its request's head */
+#define KEDGE_SERVER_IDLE_TIMEOUT_S     45
+#define KEDGE_SERVER_REQUEST_TIMEOUT_MS 30000    /* from the first byte of a body to its last */
+#define KEDGE_SERVER_DISCARD_BYTES      67108864 /* read of a body before it is cut off */
+#define KEDGE_SERVER_EVENT_STREAMS_MAX  2048
+#define KEDGE_SERVER_PING_MS            15000
+
+typedef struct kedge_server_options {
+    const kedge_environment *environment;
+    const char *address;         /* numeric IPv4 or IPv6 address */
+    uint16_t port;               /* 0: the system picks one */
+    const char *tls_certificate; /* PEM text; NULL: plain HTTP */
+    const char *tls_key;
+    uint32_t worker_count;
+    kedge_auth *auth;
+    kedge_origins *origins;
+    kedge_log *log;
+} kedge_server_options;
+
+typedef struct kedge_server kedge_server;
+
+/* Listens at once, but answers 503 until kedge_server_serve gives it a backend, so that the
+ * backend's `committed` can be kedge_server_committed. */
+kedge_status kedge_server_start(const kedge_server_options *options, kedge_server **server,
+                                kedge_error *error);
+void kedge_server_serve(kedge_server *server, kedge_backend *backend);
+uint16_t kedge_server_port(const kedge_server *server);
+/* Wakes the event streams of a project. Any thread. */
+void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes project,
+                            int64_t version);
+/* Stops listening, finishes what runs, ends the streams, frees. */
+void kedge_server_stop(kedge_server *server);
+
+#endif
