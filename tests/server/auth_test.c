@@ -1,0 +1,273 @@
+/* Bearer tokens: what is accepted, and each thing that is refused, with real keys and signatures.
+ */
+#include "backend/http/auth.h"
+
+#include <jansson.h>
+#include <rhonabwy.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static kedge_environment environment;
+static jwk_t *signing_key;
+static jwk_t *public_key;
+static jwk_t *stranger_key;
+static jwk_t *stranger_public;
+static char *key_set;
+
+static int make_keys(void **state)
+{
+    (void)state;
+    environment = kedge_environment_system(NULL);
+    r_global_init();
+    r_jwk_init(&signing_key);
+    r_jwk_init(&public_key);
+    r_jwk_init(&stranger_key);
+    r_jwk_init(&stranger_public);
+    if (r_jwk_generate_key_pair(signing_key, public_key, R_KEY_TYPE_EC, 256, "one") != RHN_OK ||
+        r_jwk_generate_key_pair(stranger_key, stranger_public, R_KEY_TYPE_EC, 256, "one") !=
+            RHN_OK) {
+        return -1;
+    }
+    jwks_t *keys = NULL;
+    r_jwks_init(&keys);
+    r_jwks_append_jwk(keys, public_key);
+    key_set = r_jwks_export_to_json_str(keys, 0);
+    r_jwks_free(keys);
+    return key_set ? 0 : -1;
+}
+
+static int free_keys(void **state)
+{
+    (void)state;
+    r_jwk_free(signing_key);
+    r_jwk_free(public_key);
+    r_jwk_free(stranger_key);
+    r_jwk_free(stranger_public);
+    r_free(key_set);
+    r_global_close();
+    return 0;
+}
+
+static kedge_auth *make_auth(const char *algorithms)
+{
+    kedge_auth_options options = {.environment = &environment,
+                                  .jwks = key_set,
+                                  .issuer = "https://issuer.example",
+                                  .audience = "kedge",
+                                  .algorithms = algorithms};
+    kedge_auth *auth = NULL;
+    kedge_error error = {0};
+    assert_int_equal(kedge_auth_new(&options, &auth, &error), KEDGE_OK);
+    return auth;
+}
+
+/* A token of the claims, with `change` merged over good ones: a null takes a claim away. */
+static char *make_token(const char *change, jwk_t *key, jwa_alg algorithm)
+{
+    json_t *claims = json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "iss", "https://issuer.example", "aud",
+                               "kedge", "sub", "u1", "org", "acme", "role", "editor", "exp",
+                               (json_int_t)time(NULL) + 600);
+    json_t *changes = json_loads(change, 0, NULL);
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(changes, name, value)
+    {
+        if (json_is_null(value)) {
+            json_object_del(claims, name);
+        } else {
+            json_object_set(claims, name, value);
+        }
+    }
+    jwt_t *token = NULL;
+    r_jwt_init(&token);
+    r_jwt_set_sign_alg(token, algorithm);
+    r_jwt_set_full_claims_json_t(token, claims);
+    char *text = r_jwt_serialize_signed(token, key, 0);
+    r_jwt_free(token);
+    json_decref(changes);
+    json_decref(claims);
+    return text;
+}
+
+static kedge_status check(kedge_auth *auth, const char *token, kedge_auth_result *result,
+                          kedge_error *error)
+{
+    char header[8192];
+    snprintf(header, sizeof header, "Bearer %s", token);
+    return kedge_auth_check(auth, header, result, error);
+}
+
+static void test_a_good_token_gives_its_identity(void **state)
+{
+    (void)state;
+    kedge_auth *auth = make_auth(NULL);
+    char *token = make_token("{\"projects\":[\"p1\",\"p2\"]}", signing_key, R_JWA_ALG_ES256);
+    assert_non_null(token);
+    kedge_auth_result result;
+    kedge_error error = {0};
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_OK);
+    assert_string_equal(result.identity.user, "u1");
+    assert_string_equal(result.identity.role, "editor");
+    assert_string_equal(result.identity.organization, "acme");
+    assert_int_equal(result.identity.project_count, 2);
+    assert_string_equal(result.identity.projects[1], "p2");
+    assert_false(result.identity.admin);
+    r_free(token);
+    kedge_auth_free(auth);
+}
+
+static void test_a_token_with_a_wrong_claim_is_refused_with_its_code(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *change;
+        const char *code;
+        const char *message;
+    } cases[] = {
+        {"{\"iss\":\"https://other.example\"}", "token-invalid", "iss"},
+        {"{\"aud\":\"other\"}", "token-invalid", "aud"},
+        {"{\"aud\":[\"x\",\"y\"]}", "token-invalid", "aud"},
+        {"{\"aud\":null}", "token-invalid", "aud"},
+        {"{\"exp\":1000}", "token-expired", "expired"},
+        {"{\"exp\":null}", "token-invalid", "exp"},
+        {"{\"exp\":\"soon\"}", "token-invalid", "exp"},
+        {"{\"nbf\":4102444800}", "token-invalid", "nbf"},
+        {"{\"sub\":null}", "token-invalid", "sub"},
+        {"{\"org\":7}", "token-invalid", "org"},
+        {"{\"org\":\"*\"}", "token-invalid", "admin"},
+        {"{\"role\":[]}", "token-invalid", "role"},
+        {"{\"projects\":\"p1\"}", "token-invalid", "projects"},
+        {"{\"projects\":[1]}", "token-invalid", "projects"},
+    };
+    kedge_auth *auth = make_auth(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *token = make_token(cases[i].change, signing_key, R_JWA_ALG_ES256);
+        kedge_auth_result result;
+        kedge_error error = {0};
+        assert_int_equal(check(auth, token, &result, &error), KEDGE_UNAUTHORIZED);
+        assert_string_equal(error.code, cases[i].code);
+        assert_non_null(strstr(error.message, cases[i].message));
+        r_free(token);
+    }
+    kedge_auth_free(auth);
+}
+
+static void test_an_audience_may_be_one_of_several(void **state)
+{
+    (void)state;
+    kedge_auth *auth = make_auth(NULL);
+    char *token = make_token("{\"aud\":[\"other\",\"kedge\"]}", signing_key, R_JWA_ALG_ES256);
+    kedge_auth_result result;
+    kedge_error error = {0};
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_OK);
+    r_free(token);
+    kedge_auth_free(auth);
+}
+
+static void test_a_signature_by_another_key_of_the_same_id_is_refused(void **state)
+{
+    (void)state;
+    kedge_auth *auth = make_auth(NULL);
+    char *token = make_token("{}", stranger_key, R_JWA_ALG_ES256);
+    kedge_auth_result result;
+    kedge_error error = {0};
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_UNAUTHORIZED);
+    assert_non_null(strstr(error.message, "signature"));
+    r_free(token);
+    kedge_auth_free(auth);
+}
+
+static void test_an_algorithm_that_is_not_pinned_is_refused(void **state)
+{
+    (void)state;
+    kedge_auth *auth = make_auth("RS256");
+    char *token = make_token("{}", signing_key, R_JWA_ALG_ES256);
+    kedge_auth_result result;
+    kedge_error error = {0};
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_UNAUTHORIZED);
+    assert_non_null(strstr(error.message, "algorithm"));
+    r_free(token);
+    kedge_auth_free(auth);
+}
+
+static void test_a_token_without_signature_or_with_a_shared_secret_is_refused(void **state)
+{
+    (void)state;
+    /* {"alg":"none"} and {"alg":"HS256"} over the same claims. */
+    static const char *const heads[] = {"eyJhbGciOiJub25lIn0",
+                                        "eyJhbGciOiJIUzI1NiIsImtpZCI6Im9uZSJ9"};
+    kedge_auth *auth = make_auth(NULL);
+    char *good = make_token("{}", signing_key, R_JWA_ALG_ES256);
+    char *claims = strchr(good, '.');
+    for (size_t i = 0; i < 2; i++) {
+        char token[4096];
+        snprintf(token, sizeof token, "%s%s", heads[i], claims);
+        kedge_auth_result result;
+        kedge_error error = {0};
+        assert_int_equal(check(auth, token, &result, &error), KEDGE_UNAUTHORIZED);
+        assert_string_equal(error.code, "token-invalid");
+    }
+    r_free(good);
+    kedge_auth_free(auth);
+}
+
+static void test_garbage_in_place_of_a_token_is_refused(void **state)
+{
+    (void)state;
+    static const char *const garbage[] = {
+        "x", "a.b.c", "..", "eyJ.eyJ.eyJ", "\x01\xff", "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"};
+    kedge_auth *auth = make_auth(NULL);
+    kedge_auth_result result;
+    kedge_error error = {0};
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+        assert_int_equal(check(auth, garbage[i], &result, &error), KEDGE_UNAUTHORIZED);
+        assert_string_equal(error.code, "token-invalid");
+    }
+    assert_int_equal(kedge_auth_check(auth, NULL, &result, &error), KEDGE_UNAUTHORIZED);
+    assert_string_equal(error.code, "token-missing");
+    kedge_auth_free(auth);
+}
+
+static void test_wrong_options_are_named(void **state)
+{
+    (void)state;
+    kedge_auth *auth = NULL;
+    kedge_error error = {0};
+    kedge_auth_options options = {.environment = &environment, .jwks = key_set};
+    assert_int_equal(kedge_auth_new(&options, &auth, &error), KEDGE_INVALID_ARGUMENT);
+    assert_string_equal(error.code, "token-options-missing");
+    options.issuer = "i";
+    options.audience = "a";
+    options.algorithms = "ES256,HS256";
+    assert_int_equal(kedge_auth_new(&options, &auth, &error), KEDGE_INVALID_ARGUMENT);
+    assert_string_equal(error.code, "algorithm-invalid");
+    assert_non_null(strstr(error.message, "HS256"));
+    options.algorithms = NULL;
+    options.jwks = "{\"keys\":[]}";
+    assert_int_equal(kedge_auth_new(&options, &auth, &error), KEDGE_INVALID_ARGUMENT);
+    assert_string_equal(error.code, "jwks-invalid");
+    options.jwks = "<html>";
+    assert_int_equal(kedge_auth_new(&options, &auth, &error), KEDGE_INVALID_ARGUMENT);
+    assert_null(auth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_good_token_gives_its_identity),
+        cmocka_unit_test(test_a_token_with_a_wrong_claim_is_refused_with_its_code),
+        cmocka_unit_test(test_an_audience_may_be_one_of_several),
+        cmocka_unit_test(test_a_signature_by_another_key_of_the_same_id_is_refused),
+        cmocka_unit_test(test_an_algorithm_that_is_not_pinned_is_refused),
+        cmocka_unit_test(test_a_token_without_signature_or_with_a_shared_secret_is_refused),
+        cmocka_unit_test(test_garbage_in_place_of_a_token_is_refused),
+        cmocka_unit_test(test_wrong_options_are_named),
+    };
+    return cmocka_run_group_tests(tests, make_keys, free_keys);
+}

@@ -1,0 +1,80 @@
+/* The small parts of the HTTP front end: origins and tickets. */
+#include "backend/http/origins.h"
+#include "backend/http/tickets.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int64_t time_ms;
+
+static int64_t told_time(void *context)
+{
+    (void)context;
+    return time_ms;
+}
+
+static void test_only_loopback_names_are_loopback(void **state)
+{
+    (void)state;
+    assert_true(kedge_host_is_loopback("localhost"));
+    assert_true(kedge_host_is_loopback("127.0.0.1:7420"));
+    assert_true(kedge_host_is_loopback("[::1]:80"));
+    assert_false(kedge_host_is_loopback("localhost.example.com"));
+    assert_false(kedge_host_is_loopback("127.0.0.1.example.com"));
+    assert_false(kedge_host_is_loopback("127.0.0.1:80x"));
+    assert_false(kedge_host_is_loopback("example.com:127"));
+    assert_false(kedge_host_is_loopback("localhost:"));
+    assert_true(kedge_origin_is_loopback("http://localhost:3000"));
+    assert_false(kedge_origin_is_loopback("null"));
+    assert_false(kedge_origin_is_loopback("ftp://localhost"));
+}
+
+static void test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode(void **state)
+{
+    (void)state;
+    kedge_origins origins = {.allowed = {"https://app.example.com"}, .allowed_count = 1};
+    assert_true(kedge_origins_allow(&origins, "https://app.example.com"));
+    assert_false(kedge_origins_allow(&origins, "https://app.example.com.evil.example"));
+    assert_false(kedge_origins_allow(&origins, "http://localhost:3000"));
+    origins.open = true;
+    assert_true(kedge_origins_allow(&origins, "http://localhost:3000"));
+}
+
+static void test_a_ticket_is_good_once_for_its_scope_and_a_minute(void **state)
+{
+    (void)state;
+    kedge_environment environment = kedge_environment_system(NULL);
+    environment.monotonic_ms = told_time;
+    time_ms = 1000;
+    kedge_tickets *tickets = kedge_tickets_new(&environment);
+    kedge_bytes scope = KEDGE_BYTES("/v1/orgs/a/projects/p/");
+    char ticket[KEDGE_TICKET_SIZE];
+
+    kedge_tickets_issue(tickets, scope, ticket);
+    assert_int_equal(strlen(ticket), KEDGE_TICKET_SIZE - 1);
+    assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
+
+    kedge_tickets_issue(tickets, scope, ticket);
+    assert_false(kedge_tickets_redeem(tickets, KEDGE_BYTES("/v1/orgs/b/"), kedge_bytes_of(ticket)));
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
+
+    kedge_tickets_issue(tickets, scope, ticket);
+    time_ms += KEDGE_TICKET_LIFE_MS;
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
+    assert_false(kedge_tickets_redeem(tickets, scope, (kedge_bytes){NULL, 0}));
+    kedge_tickets_free(tickets);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_loopback_names_are_loopback),
+        cmocka_unit_test(test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode),
+        cmocka_unit_test(test_a_ticket_is_good_once_for_its_scope_and_a_minute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
