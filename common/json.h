@@ -49,7 +49,8 @@ bool kedge_json_next_element(kedge_json_iterator *iterator, kedge_bytes *value);
  * with the decoded key. The first one wins in unchecked text. */
 bool kedge_json_member(kedge_bytes object, const char *name, kedge_bytes *value);
 
-/* The order of two members in canonical JSON, by their keys (checked, in quotes). 0: the same key. */
+/* The order of two members in canonical JSON, by their keys: checked strings, in quotes. 0: the
+ * same key. */
 int kedge_json_key_compare(kedge_bytes a, kedge_bytes b);
 
 /* Typed reads. False when the value has another type (or is no integer of at most 2^53 - 1). */

@@ -136,6 +136,29 @@ static void test_a_member_is_found_by_its_decoded_name(void **state)
     assert_int_equal(number, 6);
 }
 
+static void test_keys_are_ordered_by_utf16_and_compared_decoded(void **state)
+{
+    (void)state;
+    static const char *const ascending[] = {"\"\"",
+                                            "\"\\n\"",
+                                            "\"A\"",
+                                            "\"\\u0061\"",
+                                            "\"a\\u0000\"",
+                                            "\"ab\"",
+                                            "\"\xC3\xA9\"",
+                                            "\"\\ud83d\\ude00\"",
+                                            "\"\xEE\x80\x80\""};
+    size_t count = sizeof ascending / sizeof ascending[0];
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            int order =
+                kedge_json_key_compare(kedge_bytes_of(ascending[i]), kedge_bytes_of(ascending[k]));
+            assert_int_equal((order > 0) - (order < 0), (i > k) - (i < k));
+        }
+    }
+    assert_int_equal(kedge_json_key_compare(KEDGE_BYTES("\"a\""), KEDGE_BYTES("\"\\u0061\"")), 0);
+}
+
 static void test_integers_are_whole_and_at_most_2_to_the_53_minus_1(void **state)
 {
     (void)state;
@@ -276,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_members_come_in_the_order_of_the_text),
         cmocka_unit_test(test_walking_says_when_the_text_is_broken),
         cmocka_unit_test(test_a_member_is_found_by_its_decoded_name),
+        cmocka_unit_test(test_keys_are_ordered_by_utf16_and_compared_decoded),
         cmocka_unit_test(test_integers_are_whole_and_at_most_2_to_the_53_minus_1),
         cmocka_unit_test(test_strings_are_decoded_into_the_room_there_is),
         cmocka_unit_test(test_text_is_appended_or_nothing_is),
