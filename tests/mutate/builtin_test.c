@@ -1,0 +1,238 @@
+/* The built-in mutators, as a client's edits meet them. */
+#include "mutate/builtin.h"
+
+#include "tests/mutate/tx_fixture.h"
+#include "tests/support/failing_allocator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int open_fixture(void **state)
+{
+    static tx_fixture fixture;
+    *state = &fixture;
+    return tx_fixture_open(&fixture, &kedge_allocator_default, NULL, 0) ? 0 : 1;
+}
+
+static int close_fixture(void **state)
+{
+    tx_fixture_close(*state);
+    return 0;
+}
+
+static void applies(tx_fixture *fixture, const char *name, const char *args)
+{
+    kedge_status status = tx_fixture_run(fixture, name, args);
+    if (status != KEDGE_OK) print_error("%s %s: %s\n", name, args, fixture->error.message);
+    assert_int_equal(status, KEDGE_OK);
+}
+
+/* Refused with the code, and the message names `word`. */
+static void refuses(tx_fixture *fixture, const char *name, const char *args, const char *code,
+                    const char *word)
+{
+    size_t count = kedge_overlay_count(fixture->overlay);
+    assert_int_equal(tx_fixture_run(fixture, name, args), KEDGE_REJECTED);
+    assert_string_equal(fixture->error.code, code);
+    if (strstr(fixture->error.message, word) == NULL) {
+        fail_msg("\"%s\" does not name %s", fixture->error.message, word);
+    }
+    assert_int_equal(kedge_overlay_count(fixture->overlay), count);
+}
+
+static void test_put_takes_any_json_value_and_makes_it_canonical(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.put",
+            "{\"value\": {\"b\":1.0, \"a\":[ ]}, \"id\":\"1\", \"collection\":\"notes\"}");
+    assert_string_equal(tx_fixture_item(fixture, "notes", "1"), "{\"a\":[],\"b\":1}");
+    applies(fixture, "kedge.put", "{\"collection\":\"notes\",\"id\":\"\",\"value\":null}");
+    assert_string_equal(tx_fixture_item(fixture, "notes", ""), "null");
+}
+
+static void test_put_names_the_member_that_is_wrong(void **state)
+{
+    tx_fixture *fixture = *state;
+    refuses(fixture, "kedge.put", "[]", "args-invalid", "object");
+    refuses(fixture, "kedge.put", "{\"id\":\"1\",\"value\":1}", "args-invalid", "\"collection\"");
+    refuses(fixture, "kedge.put", "{\"collection\":\"c\",\"value\":1}", "args-invalid", "\"id\"");
+    refuses(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\"}", "args-invalid",
+            "\"value\"");
+    refuses(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":7,\"value\":1}", "args-invalid",
+            "\"id\"");
+    refuses(fixture, "kedge.put", "{\"collection\":\"a/b\",\"id\":\"1\",\"value\":1}",
+            "args-invalid", "\"collection\"");
+    refuses(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1,\"valeu\":2}",
+            "args-invalid", "\"valeu\"");
+    refuses(fixture, "kedge.put", "{\"collection\":\"c\"", "args-invalid", "args");
+    refuses(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"\\ud800\",\"value\":1}",
+            "args-invalid", "args");
+}
+
+static void test_an_item_id_has_at_most_512_bytes(void **state)
+{
+    tx_fixture *fixture = *state;
+    char args[700];
+    char id[514];
+    memset(id, 'x', sizeof id);
+    id[512] = '\0';
+    snprintf(args, sizeof args, "{\"collection\":\"c\",\"id\":\"%s\",\"value\":1}", id);
+    applies(fixture, "kedge.put", args);
+    assert_string_equal(tx_fixture_item(fixture, "c", id), "1");
+    id[512] = 'x';
+    id[513] = '\0';
+    snprintf(args, sizeof args, "{\"collection\":\"c\",\"id\":\"%s\",\"value\":1}", id);
+    refuses(fixture, "kedge.put", args, "args-invalid", "512");
+}
+
+static void test_merge_creates_changes_and_replaces(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.merge",
+            "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{\"a\":1,\"b\":null}}");
+    assert_string_equal(tx_fixture_item(fixture, "c", "1"), "{\"a\":1}");
+    applies(fixture, "kedge.merge",
+            "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{\"a\":null,\"c\":{\"d\":2}}}");
+    assert_string_equal(tx_fixture_item(fixture, "c", "1"), "{\"c\":{\"d\":2}}");
+    applies(fixture, "kedge.merge", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":[1]}");
+    applies(fixture, "kedge.merge", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{\"x\":1}}");
+    assert_string_equal(tx_fixture_item(fixture, "c", "1"), "{\"x\":1}");
+    refuses(fixture, "kedge.merge", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}",
+            "args-invalid", "\"value\"");
+}
+
+static void test_patch_changes_what_is_there_and_refuses_the_rest(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":{\"n\":[1]}}");
+    applies(fixture, "kedge.patch",
+            "{\"collection\":\"c\",\"id\":\"1\",\"patch\":"
+            "[{\"op\":\"test\",\"path\":\"/n/0\",\"value\":1.0},"
+            "{\"op\":\"add\",\"path\":\"/n/-\",\"value\":2}]}");
+    assert_string_equal(tx_fixture_item(fixture, "c", "1"), "{\"n\":[1,2]}");
+    refuses(fixture, "kedge.patch",
+            "{\"collection\":\"c\",\"id\":\"1\",\"patch\":"
+            "[{\"op\":\"remove\",\"path\":\"/n\"},"
+            "{\"op\":\"test\",\"path\":\"/m\",\"value\":1}]}",
+            "patch-path-not-found", "operation 1");
+    refuses(fixture, "kedge.patch",
+            "{\"collection\":\"c\",\"id\":\"1\",\"patch\":"
+            "[{\"op\":\"test\",\"path\":\"/n/0\",\"value\":2}]}",
+            "patch-test-failed", "operation 0");
+    refuses(fixture, "kedge.patch",
+            "{\"collection\":\"c\",\"id\":\"1\",\"patch\":[{\"op\":\"remove\",\"path\":\"\"}]}",
+            "patch-removes-root", "kedge.delete");
+    refuses(fixture, "kedge.patch", "{\"collection\":\"c\",\"id\":\"2\",\"patch\":[]}",
+            "item-not-found", "c/2");
+    refuses(fixture, "kedge.patch", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{}}",
+            "args-invalid", "\"patch\"");
+    assert_string_equal(tx_fixture_item(fixture, "c", "1"), "{\"n\":[1,2]}");
+}
+
+static void test_delete_of_an_absent_item_applies_without_a_change(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.delete", "{\"collection\":\"c\",\"id\":\"1\"}");
+    assert_int_equal(kedge_overlay_count(fixture->overlay), 0);
+    applies(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}");
+    applies(fixture, "kedge.delete", "{\"collection\":\"c\",\"id\":\"1\"}");
+    assert_null(tx_fixture_item(fixture, "c", "1"));
+    refuses(fixture, "kedge.delete", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}",
+            "args-invalid", "\"value\"");
+}
+
+static void test_project_merges_into_the_record_and_keeps_it_small(void **state)
+{
+    tx_fixture *fixture = *state;
+    char args[1700];
+    applies(fixture, "kedge.project", "{\"name\":\"Kitchen\",\"none\":null}");
+    assert_string_equal(tx_fixture_item(fixture, "", ""), "{\"name\":\"Kitchen\"}");
+    applies(fixture, "kedge.project", "{\"name\":null}");
+    assert_string_equal(tx_fixture_item(fixture, "", ""), "{}");
+    refuses(fixture, "kedge.project", "[]", "args-invalid", "object");
+
+    /* {"n":"…"} has 8 bytes around its text. */
+    snprintf(args, sizeof args, "{\"n\":\"%0*d\"}", 1536 - 8, 0);
+    applies(fixture, "kedge.project", args);
+    snprintf(args, sizeof args, "{\"n\":\"%0*d\"}", 1537 - 8, 0);
+    refuses(fixture, "kedge.project", args, "project-record-too-large", "1536");
+}
+
+static void test_noop_applies_without_a_change(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.noop", "null");
+    applies(fixture, "kedge.noop", "");
+    applies(fixture, "kedge.noop", "{}");
+    assert_int_equal(kedge_overlay_count(fixture->overlay), 0);
+}
+
+static void test_a_result_that_is_nested_too_deep_is_refused(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":{\"x\":{}}}");
+    for (int depth = 2; depth < 64; depth++) {
+        applies(fixture, "kedge.patch",
+                "{\"collection\":\"c\",\"id\":\"1\",\"patch\":["
+                "{\"op\":\"add\",\"path\":\"/y\",\"value\":{}},"
+                "{\"op\":\"move\",\"from\":\"/x\",\"path\":\"/y/x\"},"
+                "{\"op\":\"move\",\"from\":\"/y\",\"path\":\"/x\"}]}");
+    }
+    refuses(fixture, "kedge.patch",
+            "{\"collection\":\"c\",\"id\":\"1\",\"patch\":["
+            "{\"op\":\"add\",\"path\":\"/y\",\"value\":{}},"
+            "{\"op\":\"move\",\"from\":\"/x\",\"path\":\"/y/x\"}]}",
+            "json-too-deep", "64");
+}
+
+static bool edit_with(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    static const char *const edits[][2] = {
+        {"kedge.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":{\"a\":[1,2]}}"},
+        {"kedge.merge", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{\"b\":{\"c\":1}}}"},
+        {"kedge.patch", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":"
+                        "[{\"op\":\"add\",\"path\":\"/b/d\",\"value\":1}]}"},
+        {"kedge.project", "{\"name\":\"Kitchen\"}"},
+        {"kedge.delete", "{\"collection\":\"c\",\"id\":\"1\"}"},
+    };
+    tx_fixture fixture;
+    bool well = tx_fixture_open(&fixture, allocator, NULL, 0);
+    for (size_t i = 0; i < 5 && well; i++) {
+        kedge_status status = tx_fixture_run(&fixture, edits[i][0], edits[i][1]);
+        /* Memory that runs out must never look like a decision. */
+        assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+        well = status == KEDGE_OK;
+    }
+    tx_fixture_close(&fixture);
+    return well;
+}
+
+static void test_memory_that_runs_out_is_never_a_rejection(void **state)
+{
+    (void)state;
+    assert_true(failing_allocator_try_every_call(edit_with, NULL, 300) > 30);
+}
+
+#define edits(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        edits(test_put_takes_any_json_value_and_makes_it_canonical),
+        edits(test_put_names_the_member_that_is_wrong),
+        edits(test_an_item_id_has_at_most_512_bytes),
+        edits(test_merge_creates_changes_and_replaces),
+        edits(test_patch_changes_what_is_there_and_refuses_the_rest),
+        edits(test_delete_of_an_absent_item_applies_without_a_change),
+        edits(test_project_merges_into_the_record_and_keeps_it_small),
+        edits(test_noop_applies_without_a_change),
+        edits(test_a_result_that_is_nested_too_deep_is_refused),
+        cmocka_unit_test(test_memory_that_runs_out_is_never_a_rejection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

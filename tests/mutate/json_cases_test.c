@@ -1,0 +1,222 @@
+/* Merge patch and JSON patch: cases from data files, their cost, and memory that fails. */
+#include "common/json.h"
+#include "mutate/json_merge.h"
+#include "mutate/json_patch.h"
+#include "tests/support/failing_allocator.h"
+
+#include <kedge/limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LINE_BYTES 4096
+#define COST_MAX   67108864
+
+static const char *merge_path;
+static const char *patch_path;
+
+typedef struct json_case {
+    char line[LINE_BYTES];
+    kedge_bytes target;
+    kedge_bytes patch;
+    const char *expected;
+    kedge_buffer target_text;
+    kedge_buffer patch_text;
+} json_case;
+
+/* The next line that is no comment, cut at its tabs, both texts made canonical. */
+static bool read_case(FILE *file, json_case *given)
+{
+    do {
+        if (fgets(given->line, sizeof given->line, file) == NULL) return false;
+    } while (given->line[0] == '#');
+    given->line[strcspn(given->line, "\n")] = '\0';
+    char *patch = strchr(given->line, '\t');
+    assert_non_null(patch);
+    *patch++ = '\0';
+    char *expected = strchr(patch, '\t');
+    assert_non_null(expected);
+    *expected++ = '\0';
+    given->expected = expected;
+
+    kedge_buffer_clear(&given->target_text);
+    kedge_buffer_clear(&given->patch_text);
+    if (strcmp(given->line, "-") != 0) {
+        assert_int_equal(
+            kedge_json_normalize(kedge_bytes_of(given->line), 64, &given->target_text, NULL),
+            KEDGE_OK);
+    }
+    assert_int_equal(kedge_json_normalize(kedge_bytes_of(patch), 64, &given->patch_text, NULL),
+                     KEDGE_OK);
+    given->target = kedge_buffer_bytes(&given->target_text);
+    given->patch = kedge_buffer_bytes(&given->patch_text);
+    return true;
+}
+
+static json_case case_make(void)
+{
+    return (json_case){.target_text = kedge_buffer_make(&kedge_allocator_default),
+                       .patch_text = kedge_buffer_make(&kedge_allocator_default)};
+}
+
+static void case_free(json_case *given)
+{
+    kedge_buffer_free(&given->target_text);
+    kedge_buffer_free(&given->patch_text);
+}
+
+static void test_merge_patches_give_what_rfc_7396_says(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    json_case given = case_make();
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    FILE *file = fopen(merge_path, "r");
+    assert_non_null(file);
+    for (; read_case(file, &given); count++) {
+        kedge_buffer_clear(&out);
+        kedge_json_merge(given.target, given.patch, &out);
+        assert_string_equal(out.data, given.expected);
+    }
+    assert_int_equal(count, 25);
+    fclose(file);
+    kedge_buffer_free(&out);
+    case_free(&given);
+}
+
+static void assert_patch_case(const json_case *given, kedge_buffer *out)
+{
+    uint64_t cost;
+    kedge_error error = {0};
+    kedge_buffer_clear(out);
+    kedge_status status = kedge_json_patch(&kedge_allocator_default, given->target, given->patch,
+                                           COST_MAX, &cost, out, &error);
+    if (given->expected[0] == '!') {
+        if (status != KEDGE_REJECTED) print_error("not refused: %s\n", given->patch.data);
+        assert_int_equal(status, KEDGE_REJECTED);
+        assert_string_equal(error.code, given->expected + 1);
+        return;
+    }
+    if (status != KEDGE_OK) print_error("%s: %s\n", error.message, given->patch.data);
+    assert_int_equal(status, KEDGE_OK);
+    assert_string_equal(out->data, given->expected);
+}
+
+static void test_patches_give_what_rfc_6902_says(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    json_case given = case_make();
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    FILE *file = fopen(patch_path, "r");
+    assert_non_null(file);
+    for (; read_case(file, &given); count++)
+        assert_patch_case(&given, &out);
+    assert_int_equal(count, 97);
+    fclose(file);
+    kedge_buffer_free(&out);
+    case_free(&given);
+}
+
+/* ---- bounds ---- */
+
+static kedge_status run_patch(const kedge_allocator *allocator, const kedge_buffer *target,
+                              const kedge_buffer *patch, kedge_buffer *out, kedge_error *error)
+{
+    uint64_t cost;
+    return kedge_json_patch(allocator, kedge_buffer_bytes(target), kedge_buffer_bytes(patch),
+                            COST_MAX, &cost, out, error);
+}
+
+static void test_a_patch_that_doubles_the_document_meets_the_cost_limit(void **state)
+{
+    (void)state;
+    kedge_error error = {0};
+    kedge_buffer target = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer patch = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&target, "{\"a\":1}");
+    kedge_buffer_append_text(&patch, "[");
+    for (int i = 0; i < 60; i++) {
+        kedge_buffer_append_format(&patch, "%s{\"from\":\"\",\"op\":\"copy\",\"path\":\"/%d\"}",
+                                   i == 0 ? "" : ",", i);
+    }
+    kedge_buffer_append_text(&patch, "]");
+    assert_int_equal(run_patch(&kedge_allocator_default, &target, &patch, &out, &error),
+                     KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(error.code, "mutation-too-costly");
+    kedge_buffer_free(&target);
+    kedge_buffer_free(&patch);
+    kedge_buffer_free(&out);
+}
+
+static void test_a_pointer_deeper_than_any_document_is_refused(void **state)
+{
+    (void)state;
+    kedge_error error = {0};
+    kedge_buffer target = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer patch = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&target, "{}");
+    kedge_buffer_append_text(&patch, "[{\"op\":\"remove\",\"path\":\"");
+    for (int i = 0; i <= KEDGE_LIMIT_JSON_DEPTH; i++)
+        kedge_buffer_append_text(&patch, "/a");
+    kedge_buffer_append_text(&patch, "\"}]");
+    assert_int_equal(run_patch(&kedge_allocator_default, &target, &patch, &out, &error),
+                     KEDGE_REJECTED);
+    assert_string_equal(error.code, "args-invalid");
+    kedge_buffer_free(&target);
+    kedge_buffer_free(&patch);
+    kedge_buffer_free(&out);
+}
+
+/* ---- memory ---- */
+
+static bool merge_and_patch(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    static const char patch[] = "[{\"op\":\"add\",\"path\":\"/c/d\",\"value\":1},"
+                                "{\"from\":\"/c\",\"op\":\"move\",\"path\":\"/l/0\"},"
+                                "{\"op\":\"test\",\"path\":\"/l/0\",\"value\":{\"d\":1}},"
+                                "{\"op\":\"test\",\"path\":\"/l\",\"value\":[{\"d\":1},2]}]";
+    static const char expected[] = "{\"l\":[{\"d\":1},2]}";
+    uint64_t cost;
+    kedge_buffer out = kedge_buffer_make(allocator);
+    kedge_json_merge(KEDGE_BYTES("{\"l\":[2]}"), KEDGE_BYTES("{\"c\":{}}"), &out);
+    bool well = kedge_buffer_status(&out, NULL) == KEDGE_OK;
+    if (well) {
+        kedge_buffer patched = kedge_buffer_make(allocator);
+        kedge_status status = kedge_json_patch(allocator, kedge_buffer_bytes(&out),
+                                               KEDGE_BYTES(patch), COST_MAX, &cost, &patched, NULL);
+        assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+        well = status == KEDGE_OK;
+        if (well) assert_string_equal(patched.data, expected);
+        kedge_buffer_free(&patched);
+    }
+    kedge_buffer_free(&out);
+    return well;
+}
+
+static void test_every_failed_allocation_is_told_and_nothing_leaks(void **state)
+{
+    (void)state;
+    assert_true(failing_allocator_try_every_call(merge_and_patch, NULL, 200) > 10);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return 2;
+    merge_path = argv[1];
+    patch_path = argv[2];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_merge_patches_give_what_rfc_7396_says),
+        cmocka_unit_test(test_patches_give_what_rfc_6902_says),
+        cmocka_unit_test(test_a_patch_that_doubles_the_document_meets_the_cost_limit),
+        cmocka_unit_test(test_a_pointer_deeper_than_any_document_is_refused),
+        cmocka_unit_test(test_every_failed_allocation_is_told_and_nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,339 @@
+/* The overlay: against a naive model under random writes and marks, and as a reader over a state.
+ */
+#include "mutate/overlay.h"
+
+#include "common/error.h"
+#include "tests/support/failing_allocator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the model: a table of all keys there are, copied whole at each mark ---- */
+
+#define KEYS  120
+#define MARKS 6
+
+typedef enum key_state { ABSENT, DELETED, PRESENT } key_state;
+
+typedef struct model_state {
+    key_state state[KEYS];
+    uint32_t value[KEYS];
+    bool written[MARKS][KEYS]; /* since each open mark */
+} model_state;
+
+typedef struct naive_model {
+    model_state now;
+    model_state at_mark[MARKS];
+    kedge_overlay_mark marks[MARKS];
+    size_t depth;
+} naive_model;
+
+/* Splitmix64: the same numbers from a seed everywhere. */
+static uint64_t next_random(uint64_t *seed)
+{
+    uint64_t z = (*seed += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* Keys in byte order: collections "", "a", "b", and ids of growing length. */
+static kedge_bytes collection_of(size_t key)
+{
+    static const char *const names[] = {"", "a", "b"};
+    return kedge_bytes_of(names[key / (KEYS / 3)]);
+}
+
+static kedge_bytes id_of(size_t key, char text[16])
+{
+    snprintf(text, 16, "%03zu", key);
+    return (kedge_bytes){text, key % (KEYS / 3) == 0 ? 0 : strlen(text)};
+}
+
+static kedge_bytes value_of(uint32_t value, char text[16])
+{
+    int size = snprintf(text, 16, "%u", value);
+    return (kedge_bytes){text, (size_t)size};
+}
+
+static void write_model(naive_model *model, size_t key, key_state state, uint32_t value)
+{
+    model->now.state[key] = state;
+    model->now.value[key] = value;
+    for (size_t i = 0; i < model->depth; i++)
+        model->now.written[i][key] = true;
+}
+
+static void forget_in_model(naive_model *model, size_t key)
+{
+    model->now.state[key] = ABSENT;
+    for (size_t i = 0; i < model->depth; i++)
+        model->at_mark[i].state[key] = ABSENT;
+}
+
+static void assert_entry_is(const kedge_overlay_entry *entry, const naive_model *model, size_t key)
+{
+    char id[16];
+    char value[16];
+    assert_true(kedge_bytes_equal(entry->collection, collection_of(key)));
+    assert_true(kedge_bytes_equal(entry->id, id_of(key, id)));
+    assert_int_equal(entry->deleted, model->now.state[key] == DELETED);
+    if (!entry->deleted) {
+        assert_true(kedge_bytes_equal(entry->value, value_of(model->now.value[key], value)));
+    }
+}
+
+static void assert_overlay_is(const kedge_overlay *overlay, const naive_model *model)
+{
+    size_t count = 0;
+    size_t bytes = 0;
+    kedge_overlay_entry entry;
+    bool more = kedge_overlay_next(overlay, NULL, &entry);
+    for (size_t key = 0; key < KEYS; key++) {
+        char id[16];
+        kedge_overlay_entry found;
+        bool known = kedge_overlay_get(overlay, collection_of(key), id_of(key, id), &found);
+        assert_int_equal(known, model->now.state[key] != ABSENT);
+        if (!known) continue;
+        assert_true(more);
+        assert_entry_is(&entry, model, key);
+        assert_entry_is(&found, model, key);
+        count++;
+        bytes += entry.collection.size + entry.id.size + entry.value.size;
+        more = kedge_overlay_next(overlay, &entry, &entry);
+    }
+    assert_false(more);
+    assert_int_equal(kedge_overlay_count(overlay), count);
+    assert_int_equal(kedge_overlay_bytes(overlay), bytes);
+}
+
+static void assert_changes_are_counted(const kedge_overlay *overlay, const naive_model *model)
+{
+    for (size_t i = 0; i < model->depth; i++) {
+        size_t written = 0;
+        for (size_t key = 0; key < KEYS; key++)
+            written += model->now.written[i][key];
+        assert_int_equal(kedge_overlay_changes_since(overlay, model->marks[i]), written);
+    }
+}
+
+static void random_mark(kedge_overlay *overlay, naive_model *model, uint64_t choice)
+{
+    if (model->depth == 0 || (choice % 3 == 0 && model->depth < MARKS)) {
+        model->at_mark[model->depth] = model->now;
+        memset(model->now.written[model->depth], 0, sizeof model->now.written[0]);
+        model->marks[model->depth++] = kedge_overlay_set_mark(overlay);
+        return;
+    }
+    size_t mark = choice % 16 == 1 ? 0 : model->depth - 1;
+    if (choice % 2 == 0) {
+        kedge_overlay_rollback(overlay, model->marks[mark]);
+        model->now = model->at_mark[mark];
+    } else {
+        kedge_overlay_release(overlay, model->marks[mark]);
+    }
+    model->depth = mark;
+}
+
+static void random_write(kedge_overlay *overlay, naive_model *model, uint64_t *seed, bool forgets)
+{
+    char id_text[16];
+    char value_text[16];
+    size_t key = next_random(seed) % KEYS;
+    kedge_bytes collection = collection_of(key);
+    kedge_bytes id = id_of(key, id_text);
+    uint64_t choice = next_random(seed) % 10;
+    if (choice == 0 && forgets) {
+        kedge_overlay_forget(overlay, collection, id);
+        forget_in_model(model, key);
+    } else if (choice <= 3) {
+        assert_int_equal(kedge_overlay_delete(overlay, collection, id, NULL), KEDGE_OK);
+        write_model(model, key, DELETED, 0);
+    } else {
+        uint32_t number = (uint32_t)next_random(seed);
+        assert_int_equal(
+            kedge_overlay_put(overlay, collection, id, value_of(number, value_text), NULL),
+            KEDGE_OK);
+        write_model(model, key, PRESENT, number);
+    }
+}
+
+static void run_model(uint64_t seed, bool forgets, const kedge_allocator *allocator)
+{
+    naive_model model = {0};
+    kedge_overlay *overlay = kedge_overlay_new(allocator);
+    assert_non_null(overlay);
+    for (size_t step = 0; step < 3000; step++) {
+        if (next_random(&seed) % 8 == 0) {
+            random_mark(overlay, &model, next_random(&seed));
+        } else {
+            random_write(overlay, &model, &seed, forgets);
+        }
+        if (!forgets) assert_changes_are_counted(overlay, &model);
+        if (step % 10 == 0) assert_overlay_is(overlay, &model);
+    }
+    assert_overlay_is(overlay, &model);
+    kedge_overlay_clear(overlay);
+    assert_int_equal(kedge_overlay_count(overlay), 0);
+    assert_int_equal(kedge_overlay_bytes(overlay), 0);
+    kedge_overlay_free(overlay);
+}
+
+static void test_random_writes_and_marks_agree_with_a_naive_model(void **state)
+{
+    (void)state;
+    failing_allocator counting;
+    failing_allocator_init(&counting);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        run_model(seed, false, &counting.allocator);
+        run_model(seed, true, &counting.allocator);
+    }
+    assert_int_equal(counting.living, 0);
+}
+
+static void test_a_rollback_needs_no_memory(void **state)
+{
+    (void)state;
+    failing_allocator failing;
+    failing_allocator_init(&failing);
+    kedge_overlay *overlay = kedge_overlay_new(&failing.allocator);
+    kedge_bytes a = KEDGE_BYTES("a");
+    assert_int_equal(kedge_overlay_put(overlay, a, a, KEDGE_BYTES("1"), NULL), KEDGE_OK);
+    kedge_overlay_mark outer = kedge_overlay_set_mark(overlay);
+    assert_int_equal(kedge_overlay_put(overlay, a, a, KEDGE_BYTES("2"), NULL), KEDGE_OK);
+    kedge_overlay_mark inner = kedge_overlay_set_mark(overlay);
+    assert_int_equal(kedge_overlay_delete(overlay, a, a, NULL), KEDGE_OK);
+
+    failing_allocator_arm(&failing, 1, true);
+    assert_int_equal(kedge_overlay_put(overlay, a, a, KEDGE_BYTES("3"), NULL), KEDGE_NO_MEMORY);
+    kedge_overlay_release(overlay, inner);
+    assert_int_equal(kedge_overlay_changes_since(overlay, outer), 1);
+    kedge_overlay_rollback(overlay, outer);
+    kedge_overlay_entry entry;
+    assert_true(kedge_overlay_get(overlay, a, a, &entry));
+    assert_true(kedge_bytes_equal_text(entry.value, "1"));
+    kedge_overlay_free(overlay);
+    assert_int_equal(failing.living, 0);
+}
+
+static void test_sorted_writes_do_not_make_the_tree_deep(void **state)
+{
+    (void)state;
+    kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+    char id[16];
+    for (unsigned i = 0; i < 200000; i++) {
+        kedge_bytes key = {id, (size_t)snprintf(id, sizeof id, "%08u", i)};
+        assert_int_equal(kedge_overlay_put(overlay, KEDGE_BYTES("c"), key, key, NULL), KEDGE_OK);
+    }
+    /* A list would make this 2 * 10^10 steps, and the test would meet its time limit. */
+    size_t count = 0;
+    kedge_overlay_entry entry;
+    bool more = kedge_overlay_next(overlay, NULL, &entry);
+    while (more) {
+        count++;
+        more = kedge_overlay_next(overlay, &entry, &entry);
+    }
+    assert_int_equal(count, 200000);
+    kedge_overlay_free(overlay);
+}
+
+/* ---- the view ---- */
+
+static kedge_overlay *overlay_with(const char *const *writes, size_t count)
+{
+    kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+    kedge_bytes collection = KEDGE_BYTES("c");
+    for (size_t i = 0; i < count; i++) {
+        bool deletes = writes[i][0] == '-';
+        kedge_bytes id = kedge_bytes_of(writes[i] + deletes);
+        kedge_status status =
+            deletes ? kedge_overlay_delete(overlay, collection, id, NULL)
+                    : kedge_overlay_put(overlay, collection, id, KEDGE_BYTES("\"o\""), NULL);
+        assert_int_equal(status, KEDGE_OK);
+    }
+    return overlay;
+}
+
+/* The ids that a walk gives, joined by spaces. */
+static void walk(kedge_state_reader reader, const char *collection, kedge_buffer *out)
+{
+    kedge_buffer at = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer id = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer value = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status = KEDGE_OK;
+    for (bool start = true; status == KEDGE_OK; start = false) {
+        kedge_buffer_clear(&id);
+        kedge_buffer_clear(&value);
+        status = reader.next(reader.context, kedge_bytes_of(collection), start,
+                             kedge_buffer_bytes(&at), &id, &value, NULL);
+        if (status != KEDGE_OK) break;
+        kedge_buffer_append_format(out, "%s%s ", id.data, value.data);
+        kedge_buffer_clear(&at);
+        kedge_buffer_append_bytes(&at, kedge_buffer_bytes(&id));
+    }
+    assert_int_equal(status, KEDGE_DONE);
+    kedge_buffer_free(&at);
+    kedge_buffer_free(&id);
+    kedge_buffer_free(&value);
+}
+
+static void test_a_walk_merges_the_layers_and_skips_what_is_deleted(void **state)
+{
+    (void)state;
+    const char *const low[] = {"", "b", "d", "e", "f", "h"};
+    const char *const high[] = {"-", "a", "-b", "c", "d", "-e", "-f", "-g", "-z"};
+    kedge_overlay *below = overlay_with(low, 6);
+    kedge_overlay *above = overlay_with(high, 9);
+    assert_int_equal(
+        kedge_overlay_put(below, KEDGE_BYTES("d"), KEDGE_BYTES("x"), KEDGE_BYTES("1"), NULL),
+        KEDGE_OK);
+    kedge_overlay_view bottom = {below, kedge_state_reader_empty};
+    kedge_overlay_view top = {above, kedge_overlay_reader(&bottom)};
+    kedge_buffer seen = kedge_buffer_make(&kedge_allocator_default);
+    walk(kedge_overlay_reader(&top), "c", &seen);
+    assert_string_equal(seen.data, "a\"o\" c\"o\" d\"o\" h\"o\" ");
+    kedge_buffer_clear(&seen);
+    walk(kedge_overlay_reader(&bottom), "c", &seen);
+    assert_string_equal(seen.data, "\"o\" b\"o\" d\"o\" e\"o\" f\"o\" h\"o\" ");
+    kedge_buffer_free(&seen);
+    kedge_overlay_free(above);
+    kedge_overlay_free(below);
+}
+
+static bool write_and_roll_back(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    kedge_overlay *overlay = kedge_overlay_new(allocator);
+    if (overlay == NULL) return false;
+    kedge_bytes a = KEDGE_BYTES("a");
+    bool well = kedge_overlay_put(overlay, a, a, a, NULL) == KEDGE_OK;
+    kedge_overlay_mark mark = kedge_overlay_set_mark(overlay);
+    well = kedge_overlay_delete(overlay, a, a, NULL) == KEDGE_OK && well;
+    well = kedge_overlay_put(overlay, a, KEDGE_BYTES("b"), a, NULL) == KEDGE_OK && well;
+    kedge_overlay_rollback(overlay, mark);
+    well = well && kedge_overlay_count(overlay) == 1;
+    kedge_overlay_free(overlay);
+    return well;
+}
+
+static void test_a_failed_allocation_leaves_the_overlay_whole(void **state)
+{
+    (void)state;
+    assert_true(failing_allocator_try_every_call(write_and_roll_back, NULL, 200) > 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_writes_and_marks_agree_with_a_naive_model),
+        cmocka_unit_test(test_a_rollback_needs_no_memory),
+        cmocka_unit_test(test_sorted_writes_do_not_make_the_tree_deep),
+        cmocka_unit_test(test_a_walk_merges_the_layers_and_skips_what_is_deleted),
+        cmocka_unit_test(test_a_failed_allocation_leaves_the_overlay_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
