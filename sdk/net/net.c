@@ -49,6 +49,18 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     return status;
 }
 
+kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
+                           size_t answer_bytes_max, kedge_http_done_function done, void *context,
+                           kedge_http_call **call, kedge_error *error)
+{
+    kedge_http_request request = {.method = "GET",
+                                  .deadline_ms = deadline_ms,
+                                  .answer_bytes_max = answer_bytes_max,
+                                  .done = done,
+                                  .context = context};
+    return kedge_net_send(net, &request, path, "application/json", token, call, error);
+}
+
 static void request_done(void *context, const kedge_http_answer *answer)
 {
     kedge_net_slot *slot = context;

@@ -1,0 +1,212 @@
+/* Opening and closing. Everything that can be wrong with the options is found before the disk is
+ * touched; what was made is undone, in reverse, when a later step fails. */
+#include "sdk/runtime/db.h"
+
+#include "common/error.h"
+#include "common/names.h"
+#include "sdk/runtime/check.h"
+#include "sdk/runtime/worker.h"
+
+/* Push, pull, the event stream, and what the app asks itself. */
+#define CONNECTIONS_MAX 4
+
+int64_t kedge_db_now_ms(const kedge_db *db)
+{
+    return db->environment.monotonic_ms(db->environment.context);
+}
+
+static kedge_status missing(const char *option, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "option-missing",
+                      "the option `%s` is required", option);
+}
+
+static kedge_status check_options(const kedge_options *options, kedge_error *error)
+{
+    if (options->version != KEDGE_OPTIONS_VERSION) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "options-version",
+                          "the options have version %u, this library knows %d; start from "
+                          "KEDGE_OPTIONS_INIT",
+                          options->version, KEDGE_OPTIONS_VERSION);
+    }
+    if (options->path == NULL || options->path[0] == '\0') return missing("path", error);
+    if (options->organization == NULL) return missing("organization", error);
+    if (options->project == NULL) return missing("project", error);
+    if (options->mutators == NULL && options->mutator_count > 0) return missing("mutators", error);
+    if (options->allocator != NULL &&
+        (options->allocator->allocate == NULL || options->allocator->reallocate == NULL ||
+         options->allocator->release == NULL)) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "allocator-invalid",
+                          "an allocator needs allocate, reallocate and release");
+    }
+    kedge_status status =
+        kedge_check_name("organization", kedge_bytes_of(options->organization), error);
+    if (status != KEDGE_OK) return status;
+    return kedge_check_name("project", kedge_bytes_of(options->project), error);
+}
+
+static void free_strings(kedge_db *db)
+{
+    const kedge_allocator *allocator = db->environment.allocator;
+    kedge_release(allocator, db->path);
+    kedge_release(allocator, db->organization);
+    kedge_release(allocator, db->project);
+    kedge_release(allocator, db->url);
+    kedge_release(allocator, db->user);
+    kedge_release(allocator, db->role);
+}
+
+static char *copy(const kedge_allocator *allocator, const char *text, bool *copied)
+{
+    char *made = kedge_copy_text(allocator, kedge_bytes_of(text == NULL ? "" : text));
+    if (made == NULL) *copied = false;
+    return made;
+}
+
+static kedge_status copy_strings(kedge_db *db, const kedge_options *options, kedge_error *error)
+{
+    const kedge_allocator *allocator = db->environment.allocator;
+    bool copied = true;
+    db->path = copy(allocator, options->path, &copied);
+    db->organization = copy(allocator, options->organization, &copied);
+    db->project = copy(allocator, options->project, &copied);
+    db->user = copy(allocator, options->user, &copied);
+    db->role = copy(allocator, options->role, &copied);
+    if (options->url != NULL) db->url = copy(allocator, options->url, &copied);
+    return copied ? KEDGE_OK : kedge_fail_no_memory(error);
+}
+
+static void init_lock(kedge_db *db)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&db->lock, NULL);
+    pthread_cond_init(&db->moved, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* The parts that know neither disk nor thread. */
+static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge_error *error)
+{
+    const kedge_allocator *allocator = db->environment.allocator;
+    kedge_net_sink sink = kedge_worker_sink(db);
+    kedge_status status = kedge_registry_new(allocator, options->mutators, options->mutator_count,
+                                             &db->registry, error);
+    if (status == KEDGE_OK) {
+        status =
+            kedge_watches_new(allocator, options->dispatch, options->userdata, &db->watches, error);
+    }
+    if (status == KEDGE_OK) {
+        status = kedge_http_new(&db->environment, CONNECTIONS_MAX, &db->http, error);
+    }
+    if (status == KEDGE_OK && db->url != NULL) {
+        status = kedge_net_new(&db->environment, db->http, db->url, db->organization, db->project,
+                               &sink, &db->net, error);
+    }
+    return status;
+}
+
+static kedge_status open_store(kedge_db *db, kedge_error *error)
+{
+    kedge_store_options options = {.environment = &db->environment,
+                                   .path = db->path,
+                                   .organization = db->organization,
+                                   .project = db->project,
+                                   .user = db->user,
+                                   .role = db->role,
+                                   .registry = db->registry};
+    kedge_status status = kedge_store_open(&options, &db->store, error);
+    if (status == KEDGE_OK) {
+        status = kedge_peers_open(&db->environment, db->path, &db->peers, error);
+    }
+    if (status == KEDGE_OK && db->net != NULL) {
+        kedge_transport transport = kedge_net_transport(db->net);
+        kedge_driver_host host = kedge_worker_host(db);
+        status = kedge_driver_new(&db->environment, db->store, &transport, &host, false,
+                                  &db->driver, error);
+    }
+    return status;
+}
+
+/* So that the status is right from the start. The worker finds the lock taken by itself. */
+static kedge_connection first_connection(kedge_db *db)
+{
+    if (!db->shared.online || db->net == NULL) return KEDGE_OFFLINE;
+    return kedge_peers_lead(db->peers) ? KEDGE_CONNECTING : KEDGE_FOLLOWER;
+}
+
+static void free_db(kedge_db *db)
+{
+    const kedge_allocator *allocator = db->environment.allocator;
+    kedge_driver_free(db->driver);
+    kedge_net_free(db->net);
+    kedge_http_free(db->http);
+    kedge_peers_close(db->peers);
+    kedge_store_close(db->store);
+    kedge_watches_free(db->watches);
+    kedge_registry_free(db->registry);
+    kedge_token_forget(&db->token);
+    pthread_cond_destroy(&db->moved);
+    pthread_mutex_destroy(&db->lock);
+    free_strings(db);
+    kedge_release(allocator, db);
+}
+
+kedge_status kedge_open(const kedge_options *options, kedge_db **db, kedge_error *error)
+{
+    if (options == NULL) return kedge_fail_null("options", error);
+    if (db == NULL) return kedge_fail_null("db", error);
+    kedge_status status = check_options(options, error);
+    if (status != KEDGE_OK) return status;
+
+    kedge_environment environment = kedge_environment_system(options->allocator);
+    kedge_db *made = kedge_allocate(environment.allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->environment = environment;
+    made->userdata = options->userdata;
+    made->token.function = options->token;
+    made->token.userdata = options->userdata;
+    made->shared.online = !options->offline;
+    init_lock(made);
+
+    status = copy_strings(made, options, error);
+    if (status == KEDGE_OK) status = make_parts(made, options, error);
+    if (status == KEDGE_OK) status = open_store(made, error);
+    if (status == KEDGE_OK) {
+        made->shared.connection = first_connection(made);
+        status = kedge_worker_start(made, error);
+    }
+    if (status != KEDGE_OK) {
+        free_db(made);
+        return status;
+    }
+    made->userdata_free = options->userdata_free;
+    *db = made;
+    return KEDGE_OK;
+}
+
+void kedge_close(kedge_db *db)
+{
+    if (db == NULL) return;
+    void *userdata = db->userdata;
+    void (*userdata_free)(void *) = db->userdata_free;
+    kedge_worker_stop(db);
+    free_db(db);
+    if (userdata_free != NULL) userdata_free(userdata);
+}
+
+kedge_status kedge_watch(kedge_db *db, const char *collection, kedge_watch_function callback,
+                         void *userdata, void (*userdata_free)(void *), kedge_watch_token **token,
+                         kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (callback == NULL) return kedge_fail_null("callback", error);
+    if (token == NULL) return kedge_fail_null("token", error);
+    if (collection != NULL && collection[0] != '\0') {
+        kedge_status status = kedge_check_collection(collection, error);
+        if (status != KEDGE_OK) return status;
+    }
+    return kedge_watches_add(db->watches, collection, callback, userdata, userdata_free, token,
+                             error);
+}

@@ -1,0 +1,96 @@
+/* An open database: what the files of this folder share.
+ *
+ * Two kinds of state. `shared` is guarded by `lock` and is how the app's threads and the worker
+ * talk: the app raises a request and wakes the worker, the worker raises `generation` and wakes who
+ * waits. `worker` belongs to the worker thread alone, with the driver, the net and the peers. The
+ * store, the watches and kedge_http_wake may be called from any thread. */
+#ifndef KEDGE_SDK_RUNTIME_DB_H
+#define KEDGE_SDK_RUNTIME_DB_H
+
+#include "http/http.h"
+#include "sdk/net/net.h"
+#include "sdk/runtime/driver.h"
+#include "sdk/runtime/history.h"
+#include "sdk/runtime/peers.h"
+#include "sdk/runtime/token.h"
+#include "sdk/runtime/watches.h"
+
+#include <pthread.h>
+
+/* Requests are numbered, so that who waits for one sees when it, or a later one, is over. */
+typedef struct kedge_shared {
+    bool closing;
+    bool online; /* the app's wish */
+    bool retry;  /* the app went online: a database that stopped tries again */
+    bool edited; /* something was committed by this process */
+    uint64_t sync_requested;
+    uint64_t sync_completed;
+    kedge_error sync_error;      /* of the one completed last; KEDGE_OK: it went well */
+    kedge_history_call *history; /* to be started by the worker */
+    kedge_connection connection;
+    kedge_error last_error;
+    uint64_t generation; /* rises when anything that somebody may wait for has moved */
+    size_t waiting;      /* threads inside kedge_sync, kedge_wait and kedge_history */
+} kedge_shared;
+
+typedef struct kedge_worker {
+    bool leading;
+    bool core_online;
+    bool token_asked;   /* by the driver */
+    bool token_refused; /* by the app: offline until it edits or goes online */
+    kedge_error token_error;
+    bool moved;      /* an answer may have changed what the store holds */
+    bool look_again; /* at the peers' record, which was busy */
+    bool tell_peers;
+    bool tell_sync;
+    bool want_ticket;
+    bool sync_running;
+    bool sync_over; /* the driver said so */
+    kedge_error sync_error;
+    uint64_t sync_given;        /* of shared.sync_requested */
+    uint64_t peers_sync_wanted; /* tickets of followers */
+    uint64_t peers_sync_given;
+    uint64_t peers_sync_done;
+    uint64_t ticket;           /* this follower's own */
+    int64_t timer_at_ms;       /* of the driver; 0: none */
+    int64_t tick_at_ms;        /* look after the peers; 0: not needed */
+    int64_t maintenance_at_ms; /* catch up, checkpoint; 0: nothing to do */
+    kedge_connection core_connection;
+    kedge_error core_error;
+    kedge_store_position position; /* as it was told to the peers last */
+    kedge_history_call *history;   /* running */
+} kedge_worker;
+
+struct kedge_db {
+    kedge_environment environment;
+    char *path;
+    char *organization;
+    char *project;
+    char *url; /* NULL: never syncs */
+    char *user;
+    char *role;
+    void *userdata;
+    void (*userdata_free)(void *);
+    kedge_registry *registry;
+    kedge_store *store;
+    kedge_watches *watches;
+    kedge_peers *peers;
+    kedge_http *http;
+    kedge_net *net;       /* NULL without a url */
+    kedge_driver *driver; /* NULL without a url */
+    kedge_token token;
+    kedge_worker worker;
+
+    pthread_mutex_t lock;
+    pthread_cond_t moved; /* `generation` has risen; CLOCK_MONOTONIC */
+    kedge_shared shared;
+    pthread_t thread;
+    bool thread_runs;
+};
+
+int64_t kedge_db_now_ms(const kedge_db *db);
+
+/* After a commit of this process: tells the watches (NULL: everything), and the worker the rest. */
+void kedge_db_committed(kedge_db *db, const kedge_change_set *changes);
+
+#endif

@@ -1,0 +1,114 @@
+/* Leadership among the processes that have the folder open, and what they tell each other.
+ *
+ * One that is online and has a url tries to lead; the others follow, and try again each tick, so
+ * that one of them takes over when the leader dies, closes or goes offline. Only the leader's core
+ * is online. A process that does not lead still tells its commits, and hears of the leader's. */
+#include "sdk/runtime/worker.h"
+
+#include <string.h>
+
+/* The token comes before the first request. Without one the core stays offline. */
+static bool has_token(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    if (db->token.function == NULL || db->token.known) return true;
+    if (worker->token_refused) return false;
+    if (kedge_token_ask(&db->token, &worker->token_error) != KEDGE_OK) {
+        worker->token_refused = true;
+        return false;
+    }
+    kedge_driver_token(db->driver, kedge_token_text(&db->token));
+    return true;
+}
+
+static void set_core_online(kedge_db *db, bool online)
+{
+    db->worker.core_online = online;
+    if (online) kedge_driver_mutated(db->driver); /* others may have written since */
+    kedge_driver_set_online(db->driver, online);
+}
+
+void kedge_worker_lead(kedge_db *db, bool online, bool retry)
+{
+    kedge_worker *worker = &db->worker;
+    if (db->driver == NULL) return;
+    if (online && !worker->leading && kedge_peers_lead(db->peers)) {
+        worker->leading = true;
+        worker->moved = true;
+        kedge_worker_hear_peers(db);
+        worker->peers_sync_given = worker->peers_sync_done;
+    }
+    bool core_online = online && worker->leading && has_token(db);
+    if (core_online != worker->core_online || (core_online && retry)) {
+        set_core_online(db, core_online);
+    }
+    if (!online && worker->leading) {
+        kedge_peers_resign(db->peers);
+        worker->leading = false;
+        worker->moved = true;
+    }
+}
+
+void kedge_worker_hear_peers(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    kedge_peers_news news;
+    worker->tick_at_ms = 0;
+    worker->look_again = !kedge_peers_look(db->peers, &news);
+    if (worker->look_again) return;
+    worker->peers_sync_wanted = news.sync_wanted;
+    if (!worker->tell_sync) worker->peers_sync_done = news.sync_done;
+    if (worker->ticket != 0 && news.sync_done >= worker->ticket) {
+        worker->ticket = 0;
+        worker->sync_over = true;
+        worker->sync_error = (kedge_error){.status = news.sync_status};
+    }
+    if (!news.changed) return;
+    worker->moved = true;
+    kedge_watches_post(db->watches, NULL);
+    if (db->driver != NULL) kedge_driver_mutated(db->driver);
+}
+
+/* True when an answer changed more than the reads of this process: what others wait for. */
+static bool position_moved(kedge_db *db)
+{
+    kedge_store_position now;
+    kedge_store_position *told = &db->worker.position;
+    if (kedge_store_position_get(db->store, &now, NULL) != KEDGE_OK) return false;
+    bool moved = now.version != told->version || now.lmid != told->lmid ||
+                 now.pending != told->pending || now.rejected != told->rejected ||
+                 strcmp(now.client, told->client) != 0 || now.resyncing != told->resyncing;
+    *told = now;
+    return moved;
+}
+
+void kedge_worker_tell_peers(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    if (!worker->moved && !worker->tell_peers && !worker->tell_sync) return;
+    if (!kedge_peers_present(db->peers)) {
+        worker->tell_peers = false;
+        worker->tell_sync = false;
+        return;
+    }
+    if (worker->moved && position_moved(db)) worker->tell_peers = true;
+    if (worker->tell_peers && kedge_peers_tell(db->peers)) worker->tell_peers = false;
+    if (worker->tell_sync &&
+        kedge_peers_sync_done(db->peers, worker->peers_sync_done, worker->sync_error.status)) {
+        worker->tell_sync = false;
+    }
+}
+
+void kedge_worker_set_tick(kedge_db *db, bool online)
+{
+    kedge_worker *worker = &db->worker;
+    bool follows = online && !worker->leading;
+    bool deaf = kedge_peers_wake_fd(db->peers) < 0 && kedge_peers_present(db->peers);
+    if (worker->look_again || worker->tell_peers || worker->tell_sync || worker->want_ticket) {
+        worker->tick_at_ms = kedge_db_now_ms(db) + 1;
+    } else if (!follows && !deaf) {
+        worker->tick_at_ms = 0;
+    } else if (worker->tick_at_ms == 0) {
+        worker->tick_at_ms = kedge_db_now_ms(db) + KEDGE_PEERS_TICK_MS;
+    }
+}

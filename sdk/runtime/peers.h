@@ -1,0 +1,58 @@
+/* The other processes that have the folder open: who of them syncs, and telling each other of news.
+ *
+ * All of it goes through one file, `leader.lock`: three bytes that are locked (open file
+ * description locks, which end with the process, whatever kills it), and a record of three
+ * counters.
+ *
+ *     lock LEAD      exclusive: the process that syncs
+ *     lock PRESENT   shared: held by every process; one that cannot take it alone has company
+ *     lock RECORD    exclusive and short: while the record is read and written
+ *
+ *     record         magic, changes, sync_wanted, sync_done, sync_status: 8 bytes each, host order
+ *
+ * `changes` rises with each commit that others should look at. `sync_wanted` rises when a
+ * follower's app waits for a sync; the leader answers by `sync_done` and how it ended. Counters,
+ * not clocks: what a crash left in the file does no harm.
+ *
+ * A write to the file wakes the others by inotify; where that is not to be had they look every
+ * KEDGE_PEERS_TICK_MS. With no other process there is nothing to write and no tick. Used by the
+ * worker thread alone. */
+#ifndef KEDGE_SDK_RUNTIME_PEERS_H
+#define KEDGE_SDK_RUNTIME_PEERS_H
+
+#include "common/environment.h"
+
+#define KEDGE_PEERS_TICK_MS 250
+
+typedef struct kedge_peers kedge_peers;
+
+typedef struct kedge_peers_news {
+    bool changed;             /* another process committed something */
+    uint64_t sync_wanted;     /* tickets given out */
+    uint64_t sync_done;       /* tickets that are over */
+    kedge_status sync_status; /* how the last one ended */
+} kedge_peers_news;
+
+/* `folder` exists. `environment` must outlive the peers. */
+kedge_status kedge_peers_open(const kedge_environment *environment, const char *folder,
+                              kedge_peers **peers, kedge_error *error);
+void kedge_peers_close(kedge_peers *peers);
+
+/* Tries to become the one that syncs; true also when it is already. */
+bool kedge_peers_lead(kedge_peers *peers);
+void kedge_peers_resign(kedge_peers *peers);
+/* True when other processes have the folder open. */
+bool kedge_peers_present(const kedge_peers *peers);
+
+/* A descriptor that can be read when there may be news; -1: there is none, look each tick. */
+int kedge_peers_wake_fd(const kedge_peers *peers);
+/* What is new since the last call. False when the record is held by another just now: ask again
+ * soon. */
+bool kedge_peers_look(kedge_peers *peers, kedge_peers_news *news);
+
+/* These return false when the record is held by another just now: do it again soon. */
+bool kedge_peers_tell(kedge_peers *peers);
+bool kedge_peers_want_sync(kedge_peers *peers, uint64_t *ticket);
+bool kedge_peers_sync_done(kedge_peers *peers, uint64_t ticket, kedge_status status);
+
+#endif

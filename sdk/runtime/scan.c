@@ -1,0 +1,113 @@
+/* Ordered walks, SQL queries and lists: the store's, with the app's parameters checked. */
+#include "common/error.h"
+#include "sdk/runtime/check.h"
+#include "sdk/runtime/db.h"
+
+struct kedge_scan {
+    const kedge_allocator *allocator;
+    kedge_store_scan *walk;
+    kedge_buffer id; /* the present row, with a NUL behind each */
+    kedge_buffer value;
+};
+
+static kedge_status check_options(const kedge_scan_options *options, kedge_error *error)
+{
+    if (options->version != 1) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "options-version",
+                          "the options have version %u, this library knows 1; start from "
+                          "KEDGE_SCAN_OPTIONS_INIT",
+                          options->version);
+    }
+    if (options->limit < 0) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "scan-limit",
+                          "the limit of a scan must not be negative");
+    }
+    if (options->prefix == NULL && options->prefix_size > 0) {
+        return kedge_fail_null("prefix", error);
+    }
+    return KEDGE_OK;
+}
+
+kedge_status kedge_scan_open(kedge_db *db, const char *collection,
+                             const kedge_scan_options *options, kedge_scan **scan,
+                             kedge_error *error)
+{
+    static const kedge_scan_options everything = KEDGE_SCAN_OPTIONS_INIT;
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (scan == NULL) return kedge_fail_null("scan", error);
+    kedge_status status = kedge_check_collection(collection, error);
+    if (options == NULL) options = &everything;
+    if (status == KEDGE_OK) status = check_options(options, error);
+    if (status != KEDGE_OK) return status;
+
+    const kedge_allocator *allocator = db->environment.allocator;
+    kedge_scan *made = kedge_allocate(allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->allocator = allocator;
+    made->id = kedge_buffer_make(allocator);
+    made->value = kedge_buffer_make(allocator);
+    status =
+        kedge_store_scan_open(db->store, kedge_bytes_of(collection), options, &made->walk, error);
+    if (status != KEDGE_OK) {
+        kedge_release(allocator, made);
+        return status;
+    }
+    *scan = made;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_scan_next(kedge_scan *scan, const char **id, size_t *id_size, const char **value,
+                             size_t *value_size, kedge_error *error)
+{
+    kedge_bytes row_id;
+    kedge_bytes row_value;
+    if (scan == NULL) return kedge_fail_null("scan", error);
+    kedge_status status = kedge_store_scan_next(scan->walk, &row_id, &row_value, error);
+    if (status != KEDGE_OK) return status;
+    kedge_buffer_clear(&scan->id);
+    kedge_buffer_clear(&scan->value);
+    kedge_buffer_append(&scan->id, row_id.data, row_id.size);
+    kedge_buffer_append(&scan->value, row_value.data, row_value.size);
+    kedge_buffer_append_byte(&scan->id, '\0');
+    kedge_buffer_append_byte(&scan->value, '\0');
+    if (scan->id.no_memory || scan->value.no_memory) return kedge_fail_no_memory(error);
+    if (id != NULL) *id = scan->id.data;
+    if (id_size != NULL) *id_size = row_id.size;
+    if (value != NULL) *value = scan->value.data;
+    if (value_size != NULL) *value_size = row_value.size;
+    return KEDGE_OK;
+}
+
+void kedge_scan_close(kedge_scan *scan)
+{
+    if (scan == NULL) return;
+    kedge_store_scan_close(scan->walk);
+    kedge_buffer_free(&scan->id);
+    kedge_buffer_free(&scan->value);
+    kedge_release(scan->allocator, scan);
+}
+
+kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sql_size,
+                              const char *parameters, size_t parameters_size, kedge_query **query,
+                              kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (sql == NULL) return kedge_fail_null("sql", error);
+    if (query == NULL) return kedge_fail_null("query", error);
+    return kedge_store_query_open(db->store, (kedge_bytes){sql, sql_size},
+                                  (kedge_bytes){parameters, parameters_size}, query, error);
+}
+
+kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (list == NULL) return kedge_fail_null("list", error);
+    return kedge_store_pending_open(db->store, list, error);
+}
+
+kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (list == NULL) return kedge_fail_null("list", error);
+    return kedge_store_rejected_open(db->store, list, error);
+}

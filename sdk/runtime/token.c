@@ -1,0 +1,48 @@
+/* Asking for the token, and refusing what would break a header. */
+#include "sdk/runtime/token.h"
+
+#include "common/error.h"
+
+#include <string.h>
+
+const char *kedge_token_text(const kedge_token *token)
+{
+    return token->known ? token->text : NULL;
+}
+
+void kedge_token_forget(kedge_token *token)
+{
+    token->known = false;
+    explicit_bzero(token->text, sizeof token->text);
+}
+
+static bool is_token(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] <= ' ' || text[i] >= 0x7F) return false;
+    }
+    return size > 0;
+}
+
+kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
+{
+    kedge_token_forget(token);
+    if (token->function == NULL) {
+        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
+                          "the server wants a token, and the database has no token function");
+    }
+    kedge_status status = token->function(token->userdata, token->text, sizeof token->text);
+    if (status != KEDGE_OK) {
+        kedge_token_forget(token);
+        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
+                          "the app's token function answered \"%s\"", kedge_status_name(status));
+    }
+    size_t size = strnlen(token->text, sizeof token->text);
+    if (size == sizeof token->text || !is_token(token->text, size)) {
+        kedge_token_forget(token);
+        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
+                          "the app's token function wrote something that is no token");
+    }
+    token->known = true;
+    return KEDGE_OK;
+}

@@ -1,0 +1,25 @@
+/* The bearer token: asked of the app's function on the worker thread, and kept until it is refused.
+ */
+#ifndef KEDGE_SDK_RUNTIME_TOKEN_H
+#define KEDGE_SDK_RUNTIME_TOKEN_H
+
+#include <kedge/database.h>
+
+typedef struct kedge_token {
+    kedge_token_function function; /* NULL: requests carry no token */
+    void *userdata;
+    bool known;
+    char text[KEDGE_TOKEN_BYTES];
+} kedge_token;
+
+/* What a request carries; NULL: nothing. */
+const char *kedge_token_text(const kedge_token *token);
+
+/* Asks the app anew. KEDGE_UNAUTHORIZED "token-missing" when there is no function, when it refused,
+ * or when what it wrote cannot be a token. */
+kedge_status kedge_token_ask(kedge_token *token, kedge_error *error);
+
+/* Wipes it. */
+void kedge_token_forget(kedge_token *token);
+
+#endif

@@ -1,0 +1,33 @@
+/* Watches: who is told of which change, on which thread.
+ *
+ * A commit's change set is posted from any thread; the worker delivers. Each watch has a bounded
+ * queue of change sets, shared between watches; when it overflows, or memory runs out, the watch is
+ * told "everything" instead, so that no change goes untold. A watch has at most one callback
+ * running and at most one piece of work at the app's dispatcher. */
+#ifndef KEDGE_SDK_RUNTIME_WATCHES_H
+#define KEDGE_SDK_RUNTIME_WATCHES_H
+
+#include "sdk/store/store.h"
+#include <kedge/watch.h>
+
+#define KEDGE_WATCH_QUEUE_MAX 64
+
+typedef struct kedge_watches kedge_watches;
+
+/* `dispatch` NULL: callbacks run in kedge_watches_deliver. */
+kedge_status kedge_watches_new(const kedge_allocator *allocator, kedge_dispatch_function dispatch,
+                               void *userdata, kedge_watches **watches, kedge_error *error);
+/* Every watch has been freed. Work that is still at the dispatcher does nothing when it runs. */
+void kedge_watches_free(kedge_watches *watches);
+
+kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
+                               kedge_watch_function callback, void *userdata,
+                               void (*userdata_free)(void *), kedge_watch_token **token,
+                               kedge_error *error);
+
+/* Queues one commit's changes; any thread. NULL: too much to list. */
+void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes);
+/* Runs or dispatches what is queued; the worker thread. */
+void kedge_watches_deliver(kedge_watches *watches);
+
+#endif

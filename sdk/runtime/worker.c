@@ -1,0 +1,277 @@
+/* The worker's loop. A turn: take what the app asked for, step through leadership, edits, sync,
+ * history and token, tell the peers and the watches, then wait for the network, the timer, a peer
+ * or the app. */
+#include "sdk/runtime/worker.h"
+
+#include "common/error.h"
+
+#include <signal.h>
+
+/* Commits are followed by catching up and a checkpoint of the WALs, at most once in this time. */
+#define MAINTENANCE_MS 1000
+#define WAIT_MAX_MS    60000
+
+/* ---- what the net tells ---- */
+
+static void net_answer(void *context, const kedge_driver_answer *answer)
+{
+    kedge_db *db = context;
+    db->worker.moved = true;
+    kedge_driver_answer_arrived(db->driver, answer);
+}
+
+static void net_stream_up(void *context)
+{
+    kedge_db *db = context;
+    kedge_driver_stream_up(db->driver);
+}
+
+static void net_stream_event(void *context, kedge_bytes event, kedge_bytes data)
+{
+    kedge_db *db = context;
+    kedge_driver_stream_event(db->driver, event, data);
+}
+
+static void net_stream_down(void *context, const kedge_error *error)
+{
+    kedge_db *db = context;
+    kedge_driver_stream_down(db->driver, error);
+}
+
+kedge_net_sink kedge_worker_sink(kedge_db *db)
+{
+    return (kedge_net_sink){.context = db,
+                            .answer = net_answer,
+                            .stream_up = net_stream_up,
+                            .stream_event = net_stream_event,
+                            .stream_down = net_stream_down};
+}
+
+/* ---- what the driver tells ---- */
+
+static void host_set_timer(void *context, int64_t at_ms)
+{
+    kedge_db *db = context;
+    db->worker.timer_at_ms = at_ms;
+}
+
+static void host_ask_token(void *context)
+{
+    kedge_db *db = context;
+    db->worker.token_asked = true;
+}
+
+static void host_changed(void *context, const kedge_change_set *changes)
+{
+    kedge_db *db = context;
+    db->worker.moved = true;
+    kedge_watches_post(db->watches, changes);
+}
+
+static void host_report(void *context, kedge_connection connection, const kedge_error *error)
+{
+    kedge_db *db = context;
+    db->worker.core_connection = connection;
+    db->worker.core_error = error == NULL ? (kedge_error){0} : *error;
+}
+
+static void host_synced(void *context, bool ok, const kedge_error *error)
+{
+    kedge_db *db = context;
+    db->worker.sync_over = true;
+    db->worker.sync_error = (kedge_error){0};
+    if (ok) return;
+    if (error != NULL) db->worker.sync_error = *error;
+    if (db->worker.sync_error.status == KEDGE_OK) {
+        kedge_fail(&db->worker.sync_error, KEDGE_NETWORK, "sync-failed",
+                   "the server could not be reached");
+    }
+}
+
+kedge_driver_host kedge_worker_host(kedge_db *db)
+{
+    return (kedge_driver_host){.context = db,
+                               .set_timer = host_set_timer,
+                               .ask_token = host_ask_token,
+                               .changed = host_changed,
+                               .report = host_report,
+                               .synced = host_synced};
+}
+
+/* ---- the loop ---- */
+
+/* What the app asked for since the last turn. */
+typedef struct requests {
+    bool closing;
+    bool online;
+    bool retry;
+    bool edited;
+    kedge_history_call *history;
+} requests;
+
+static requests take_requests(kedge_db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    requests taken = {.closing = db->shared.closing,
+                      .online = db->shared.online && db->net != NULL,
+                      .retry = db->shared.retry,
+                      .edited = db->shared.edited,
+                      .history = db->shared.history};
+    db->shared.retry = false;
+    db->shared.edited = false;
+    db->shared.history = NULL;
+    pthread_mutex_unlock(&db->lock);
+    return taken;
+}
+
+static void answer_token(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    if (!worker->token_asked) return;
+    worker->token_asked = false;
+    kedge_status status = kedge_token_ask(&db->token, &worker->token_error);
+    worker->token_refused = status != KEDGE_OK && db->token.function != NULL;
+    kedge_driver_token(db->driver, kedge_token_text(&db->token));
+}
+
+static void plan_maintenance(kedge_db *db)
+{
+    if (db->worker.maintenance_at_ms != 0) return;
+    db->worker.maintenance_at_ms = kedge_db_now_ms(db) + MAINTENANCE_MS;
+}
+
+static void after_edit(kedge_db *db)
+{
+    db->worker.tell_peers = true;
+    plan_maintenance(db);
+    if (db->driver != NULL) kedge_driver_mutated(db->driver);
+}
+
+/* Both do nothing when there is nothing to do; what fails is tried after the next commit. */
+static void maintain(kedge_db *db)
+{
+    kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
+    db->worker.maintenance_at_ms = 0;
+    if (kedge_store_catch_up(db->store, &changes, NULL) == KEDGE_OK) {
+        kedge_watches_post(db->watches, &changes);
+    }
+    kedge_change_set_free(&changes);
+    if (kedge_store_checkpoint(db->store, NULL) != KEDGE_OK) plan_maintenance(db);
+}
+
+static void run_timers(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    int64_t now = kedge_db_now_ms(db);
+    if (worker->timer_at_ms != 0 && worker->timer_at_ms <= now) {
+        worker->timer_at_ms = 0;
+        kedge_driver_timer(db->driver);
+    }
+    if (worker->maintenance_at_ms != 0 && worker->maintenance_at_ms <= now) maintain(db);
+}
+
+static void earlier(int64_t *at, int64_t other)
+{
+    if (other != 0 && other < *at) *at = other;
+}
+
+static void wait_for_news(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    int64_t now = kedge_db_now_ms(db);
+    int64_t until = now + WAIT_MAX_MS;
+    bool readable = false;
+    earlier(&until, worker->timer_at_ms);
+    earlier(&until, worker->tick_at_ms);
+    earlier(&until, worker->maintenance_at_ms);
+    if (worker->sync_over || worker->token_asked || worker->moved) until = now;
+    kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
+    now = kedge_db_now_ms(db);
+    if (readable || (worker->tick_at_ms != 0 && worker->tick_at_ms <= now)) {
+        kedge_worker_hear_peers(db);
+    }
+    run_timers(db);
+}
+
+static void *run(void *context)
+{
+    kedge_db *db = context;
+    if (db->driver != NULL) kedge_driver_start(db->driver);
+    for (;;) {
+        requests asked = take_requests(db);
+        if (asked.closing) break;
+        if (asked.edited || asked.retry) db->worker.token_refused = false;
+        kedge_worker_lead(db, asked.online, asked.retry);
+        if (asked.edited) after_edit(db);
+        kedge_worker_sync(db, asked.online);
+        kedge_worker_history(db, asked.history, asked.online);
+        answer_token(db);
+        bool moved = db->worker.moved;
+        if (moved) plan_maintenance(db);
+        kedge_worker_tell_peers(db);
+        kedge_worker_set_tick(db, asked.online);
+        kedge_worker_publish(db, asked.online, moved);
+        kedge_watches_deliver(db->watches);
+        wait_for_news(db);
+    }
+    kedge_worker_history_cancel(db);
+    if (db->driver != NULL) kedge_driver_shutdown(db->driver);
+    return NULL;
+}
+
+static kedge_connection connection_of(const kedge_db *db, bool online)
+{
+    if (!online) return KEDGE_OFFLINE;
+    if (db->worker.token_refused) return KEDGE_STOPPED;
+    if (!db->worker.leading) return KEDGE_FOLLOWER;
+    return db->worker.core_connection == KEDGE_OFFLINE ? KEDGE_CONNECTING
+                                                       : db->worker.core_connection;
+}
+
+void kedge_worker_publish(kedge_db *db, bool online, bool moved)
+{
+    db->worker.moved = false;
+    pthread_mutex_lock(&db->lock);
+    db->shared.connection = connection_of(db, online);
+    db->shared.last_error =
+        db->worker.token_refused ? db->worker.token_error : db->worker.core_error;
+    if (moved) {
+        db->shared.generation++;
+        pthread_cond_broadcast(&db->moved);
+    }
+    pthread_mutex_unlock(&db->lock);
+}
+
+kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&db->thread, NULL, run, db);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        return kedge_fail(error, KEDGE_NO_MEMORY, "thread-failed",
+                          "the worker thread could not be started");
+    }
+    db->thread_runs = true;
+    return KEDGE_OK;
+}
+
+void kedge_worker_stop(kedge_db *db)
+{
+    if (!db->thread_runs) return;
+    pthread_mutex_lock(&db->lock);
+    db->shared.closing = true;
+    pthread_cond_broadcast(&db->moved);
+    pthread_mutex_unlock(&db->lock);
+    kedge_http_wake(db->http);
+    pthread_join(db->thread, NULL);
+    db->thread_runs = false;
+
+    pthread_mutex_lock(&db->lock);
+    while (db->shared.waiting > 0) {
+        pthread_cond_wait(&db->moved, &db->lock);
+    }
+    pthread_mutex_unlock(&db->lock);
+}

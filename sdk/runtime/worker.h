@@ -1,0 +1,30 @@
+/* The worker thread: the driver's one thread, and the one that calls the app back. */
+#ifndef KEDGE_SDK_RUNTIME_WORKER_H
+#define KEDGE_SDK_RUNTIME_WORKER_H
+
+#include "sdk/runtime/db.h"
+
+/* What the net and the driver call: every function of both runs on the worker thread. */
+kedge_net_sink kedge_worker_sink(kedge_db *db);
+kedge_driver_host kedge_worker_host(kedge_db *db);
+
+/* Starts and ends the thread; with all signals blocked in it. Ending cancels what runs and wakes
+ * who waits with KEDGE_CANCELLED. */
+kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
+void kedge_worker_stop(kedge_db *db);
+
+/* The steps of a turn that have files of their own. */
+void kedge_worker_lead(kedge_db *db, bool online, bool retry); /* leader.c */
+void kedge_worker_hear_peers(kedge_db *db);                    /* leader.c */
+void kedge_worker_tell_peers(kedge_db *db);                    /* leader.c */
+/* When to look after the peers next: soon when the record was busy, each tick as a follower, who
+ * waits for the lock to fall free, or where nothing wakes this process. */
+void kedge_worker_set_tick(kedge_db *db, bool online); /* leader.c */
+void kedge_worker_sync(kedge_db *db, bool online);     /* worker_sync.c */
+void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool online); /* history.c */
+void kedge_worker_history_cancel(kedge_db *db);                                      /* history.c */
+
+/* Publishes where the connection stands, and wakes who waits when `moved`. */
+void kedge_worker_publish(kedge_db *db, bool online, bool moved);
+
+#endif

@@ -1,0 +1,101 @@
+/* Waits for a sync, on the worker's side. The leader runs them, one at a time, so that what was
+ * asked while one runs gets a pull of its own; a follower takes a ticket and the leader answers it.
+ */
+#include "sdk/runtime/worker.h"
+
+#include "common/error.h"
+
+static uint64_t requested(kedge_db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    uint64_t count = db->shared.sync_requested;
+    pthread_mutex_unlock(&db->lock);
+    return count;
+}
+
+/* All that were given are over. */
+static void complete(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    if (worker->peers_sync_given > worker->peers_sync_done) {
+        worker->peers_sync_done = worker->peers_sync_given;
+        worker->tell_sync = true;
+    }
+    pthread_mutex_lock(&db->lock);
+    if (db->shared.sync_completed < worker->sync_given) {
+        db->shared.sync_completed = worker->sync_given;
+        db->shared.sync_error = worker->sync_error;
+        db->shared.generation++;
+        pthread_cond_broadcast(&db->moved);
+    }
+    pthread_mutex_unlock(&db->lock);
+    worker->sync_running = false;
+    worker->sync_over = false;
+}
+
+static void complete_offline(kedge_db *db)
+{
+    db->worker.sync_given = requested(db);
+    db->worker.ticket = 0;
+    db->worker.want_ticket = false;
+    if (db->worker.token_refused) {
+        db->worker.sync_error = db->worker.token_error;
+    } else {
+        kedge_fail(&db->worker.sync_error, KEDGE_NETWORK, "offline", "the database is offline");
+    }
+    complete(db);
+}
+
+static void sync_as_leader(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    if (worker->ticket != 0 || worker->want_ticket) {
+        /* It was waiting as a follower: it does it itself now. */
+        worker->ticket = 0;
+        worker->want_ticket = false;
+        worker->sync_running = false;
+        worker->sync_given = 0;
+    }
+    if (worker->sync_over) complete(db);
+    if (worker->sync_running) return;
+    pthread_mutex_lock(&db->lock);
+    uint64_t wanted = db->shared.sync_requested;
+    bool own = wanted > db->shared.sync_completed;
+    pthread_mutex_unlock(&db->lock);
+    if (!own && worker->peers_sync_wanted <= worker->peers_sync_given) return;
+    worker->sync_running = true;
+    worker->sync_given = wanted;
+    worker->peers_sync_given = worker->peers_sync_wanted;
+    kedge_driver_sync(db->driver);
+}
+
+static void sync_as_follower(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    if (worker->sync_over) {
+        if (worker->sync_error.status != KEDGE_OK) {
+            kedge_fail(&worker->sync_error, worker->sync_error.status, "sync-failed",
+                       "the process that syncs this database could not");
+        }
+        complete(db);
+    }
+    uint64_t wanted = requested(db);
+    if (worker->ticket != 0 || wanted <= worker->sync_given) return;
+    uint64_t ticket = 0;
+    worker->want_ticket = !kedge_peers_want_sync(db->peers, &ticket);
+    if (worker->want_ticket) return;
+    worker->ticket = ticket;
+    worker->sync_given = wanted;
+}
+
+void kedge_worker_sync(kedge_db *db, bool online)
+{
+    if (db->driver == NULL) return;
+    if (!online || db->worker.token_refused) {
+        complete_offline(db);
+    } else if (db->worker.leading) {
+        sync_as_leader(db);
+    } else {
+        sync_as_follower(db);
+    }
+}
