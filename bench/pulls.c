@@ -1,0 +1,217 @@
+/* Pulls: a first pull of 100,000 items of 150 bytes, from the answer's bytes to the durable commit,
+ * against raw SQLite upserts of the same rows in one transaction; and a rebase of 1,000 pending
+ * mutations over a pull of 100 rows, in a small project and in a large one. */
+#include "bench/bench.h"
+
+#include "common/json.h"
+#include "sdk/store/store.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ITEMS         100000
+#define ITEMS_SMALL   1000
+#define PULL_ROUNDS   5
+#define PENDING       1000
+#define REBASE_ROWS   100
+#define REBASE_ROUNDS 21
+#define LINEAGE       "0123456789abcdef0123456789abcdef"
+
+static kedge_environment environment;
+
+static kedge_store *open_store(const char *folder, kedge_registry **registry)
+{
+    environment = kedge_environment_system(NULL);
+    kedge_error error = {0};
+    bench_check(kedge_registry_new(environment.allocator, NULL, 0, registry, &error), &error,
+                "registry");
+    kedge_store_options options = {.environment = &environment,
+                                   .path = folder,
+                                   .organization = "bench",
+                                   .project = "pulls",
+                                   .user = "",
+                                   .role = "",
+                                   .registry = *registry};
+    kedge_store *store = NULL;
+    bench_check(kedge_store_open(&options, &store, &error), &error, "store");
+    return store;
+}
+
+/* About 150 bytes of canonical JSON. */
+static void write_value(kedge_buffer *out, int number, int version)
+{
+    kedge_buffer_append_format(
+        out,
+        "{\"done\":false,\"rank\":%d,\"text\":\"buy milk and bread, and do not forget the coffee "
+        "this "
+        "time, please; it is important\",\"title\":\"item %06d\",\"version\":%d}",
+        number, number, version);
+}
+
+/* A pull answer from version `version - 1` to `version` that puts the items first, first + step, …
+ */
+static void write_answer(kedge_buffer *out, int version, int first, int count, int step)
+{
+    kedge_buffer_clear(out);
+    kedge_buffer_append_format(out,
+                               "{\"cookie\":{\"lineage\":\"" LINEAGE "\",\"order\":%d},"
+                               "\"lastMutationIDChanges\":{},\"patch\":[",
+                               version);
+    if (version == 1) kedge_buffer_append_text(out, "{\"op\":\"clear\"}");
+    for (int i = 0; i < count; i++) {
+        int number = first + i * step;
+        kedge_buffer_append_format(out, "%s{\"op\":\"put\",\"key\":\"notes/%06d\",\"value\":",
+                                   i || version == 1 ? "," : "", number);
+        write_value(out, number, version);
+        kedge_buffer_append_byte(out, '}');
+    }
+    kedge_buffer_append_format(out,
+                               "],\"kedge\":{\"from\":%d,\"version\":%d,\"lineage\":\"" LINEAGE
+                               "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],"
+                               "\"outcomes_next\":null,\"snapshot\":null,\"lost\":false}}",
+                               version - 1, version);
+}
+
+/* Decodes and applies; the time in milliseconds. */
+static double apply(kedge_store *store, kedge_bytes body)
+{
+    kedge_error error = {0};
+    kedge_pull_answer answer = {0};
+    kedge_apply_result result = KEDGE_APPLY_STALE;
+    kedge_change_set changes = kedge_change_set_make(environment.allocator);
+    double start = bench_now_ms();
+    bench_check(kedge_pull_answer_decode(environment.allocator, body, &answer, &error), &error,
+                "decode");
+    bench_check(kedge_store_apply(store, &answer, &result, &changes, &error), &error, "apply");
+    double took = bench_now_ms() - start;
+    kedge_pull_answer_free(&answer);
+    kedge_change_set_free(&changes);
+    snprintf(error.message, sizeof error.message, "the store answered %d", (int)result);
+    bench_check(result == KEDGE_APPLY_DONE ? KEDGE_OK : KEDGE_INTERNAL, &error, "apply");
+    return took;
+}
+
+/* The floor: the same rows, prepared beforehand, upserted in one durable transaction. */
+static double raw_upserts(const char *folder, int count)
+{
+    char path[512];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *upsert = NULL;
+    snprintf(path, sizeof path, "%s/raw.db", folder);
+    sqlite3_open(path, &db);
+    sqlite3_exec(db,
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
+                 "CREATE TABLE item(collection TEXT, id BLOB, value TEXT, "
+                 "PRIMARY KEY(collection, id)) WITHOUT ROWID",
+                 NULL, NULL, NULL);
+    sqlite3_prepare_v2(db, "INSERT OR REPLACE INTO item VALUES('notes', ?1, ?2)", -1, &upsert,
+                       NULL);
+    kedge_buffer value = kedge_buffer_make(environment.allocator);
+    double start = bench_now_ms();
+    sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    bool ok = true;
+    for (int i = 0; i < count; i++) {
+        char id[16];
+        int size = snprintf(id, sizeof id, "%06d", i);
+        kedge_buffer_clear(&value);
+        write_value(&value, i, 1);
+        sqlite3_bind_blob(upsert, 1, id, size, SQLITE_STATIC);
+        sqlite3_bind_text(upsert, 2, value.data, (int)value.size, SQLITE_STATIC);
+        ok = sqlite3_step(upsert) == SQLITE_DONE && ok;
+        sqlite3_reset(upsert);
+    }
+    ok = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK && ok;
+    double took = bench_now_ms() - start;
+    kedge_buffer_free(&value);
+    sqlite3_finalize(upsert);
+    sqlite3_close(db);
+    kedge_error error = {.message = "raw SQLite failed", .code = "sqlite"};
+    bench_check(ok ? KEDGE_OK : KEDGE_IO, &error, "floor");
+    return took;
+}
+
+size_t bench_pulls(bench_row *rows)
+{
+    environment = kedge_environment_system(NULL);
+    kedge_buffer body = kedge_buffer_make(environment.allocator);
+    write_answer(&body, 1, 0, ITEMS, 1);
+    double ours[PULL_ROUNDS];
+    double floors[PULL_ROUNDS];
+    double ratios[PULL_ROUNDS];
+    for (int round = 0; round < PULL_ROUNDS; round++) {
+        char folder[256];
+        bench_make_folder(folder, sizeof folder);
+        kedge_registry *registry = NULL;
+        kedge_store *store = open_store(folder, &registry);
+        ours[round] = ITEMS / apply(store, kedge_buffer_bytes(&body)) * 1e3;
+        kedge_store_close(store);
+        kedge_registry_free(registry);
+        floors[round] = ITEMS / raw_upserts(folder, ITEMS) * 1e3;
+        ratios[round] = ours[round] / floors[round];
+        bench_remove_folder(folder);
+    }
+    kedge_buffer_free(&body);
+    rows[0] = (bench_row){.name = "pull of 100,000 items (floor: raw SQLite upserts)",
+                          .value = bench_median(ours, PULL_ROUNDS),
+                          .unit = "items/s",
+                          .floor = bench_median(floors, PULL_ROUNDS),
+                          .ratio = bench_median(ratios, PULL_ROUNDS),
+                          .target = 0.4,
+                          .target_is_ratio = true};
+    return 1;
+}
+
+/* The median time of a rebase in a project of `items` items. */
+static double rebase(int items)
+{
+    char folder[256];
+    bench_make_folder(folder, sizeof folder);
+    kedge_registry *registry = NULL;
+    kedge_store *store = open_store(folder, &registry);
+    kedge_buffer body = kedge_buffer_make(environment.allocator);
+    write_answer(&body, 1, 0, items, 1);
+    apply(store, kedge_buffer_bytes(&body));
+    kedge_error error = {0};
+    for (int i = 0; i < PENDING; i++) {
+        char args[128];
+        int size = snprintf(args, sizeof args,
+                            "{\"collection\":\"notes\",\"id\":\"%06d\",\"value\":{\"done\":true}}",
+                            (int)((long long)i * items / PENDING));
+        kedge_change_set changes = kedge_change_set_make(environment.allocator);
+        bench_check(kedge_store_mutate(store, KEDGE_BYTES("kedge.merge"),
+                                       (kedge_bytes){args, (size_t)size}, NULL, &changes, &error),
+                    &error, "mutate");
+        kedge_change_set_free(&changes);
+    }
+    double times[REBASE_ROUNDS];
+    for (int round = 0; round < REBASE_ROUNDS; round++) {
+        write_answer(&body, 2 + round, round % 7, REBASE_ROWS, items / REBASE_ROWS - 1);
+        times[round] = apply(store, kedge_buffer_bytes(&body));
+    }
+    kedge_buffer_free(&body);
+    kedge_store_close(store);
+    kedge_registry_free(registry);
+    bench_remove_folder(folder);
+    return bench_median(times, REBASE_ROUNDS);
+}
+
+size_t bench_rebases(bench_row *rows)
+{
+    double small = rebase(ITEMS_SMALL);
+    double large = rebase(ITEMS);
+    rows[0] = (bench_row){.name = "rebase of 1,000 pending over 100 rows, 100,000 items",
+                          .value = large,
+                          .unit = "ms",
+                          .target = 10,
+                          .target_is_ceiling = true};
+    rows[1] = (bench_row){.name = "the same (floor: the same in a project of 1,000 items)",
+                          .value = large,
+                          .unit = "ms",
+                          .floor = small,
+                          .ratio = large / small,
+                          .target = 2,
+                          .target_is_ratio = true,
+                          .target_is_ceiling = true};
+    return 2;
+}
