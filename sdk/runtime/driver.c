@@ -1,0 +1,232 @@
+/* The driver's loop: an event goes to the core, the core's actions are carried out in order, what
+ * they bring about becomes the next event, until none waits. */
+#include "common/error.h"
+#include "sdk/runtime/driver_internal.h"
+
+/* ---- making and freeing ---- */
+
+kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store *store,
+                              const kedge_transport *transport, const kedge_driver_host *host,
+                              bool online, kedge_driver **out, kedge_error *error)
+{
+    kedge_driver *driver = kedge_allocate(environment->allocator, sizeof *driver);
+    if (driver == NULL) return kedge_fail_no_memory(error);
+    driver->environment = environment;
+    driver->allocator = environment->allocator;
+    driver->store = store;
+    driver->transport = *transport;
+    driver->host = *host;
+    kedge_core_init(&driver->core, online);
+    kedge_driver_held_init(&driver->held, driver->allocator);
+    *out = driver;
+    return KEDGE_OK;
+}
+
+void kedge_driver_free(kedge_driver *driver)
+{
+    if (driver == NULL) return;
+    kedge_driver_shutdown(driver);
+    kedge_driver_held_free(&driver->held);
+    kedge_release(driver->allocator, driver->token);
+    kedge_release(driver->allocator, driver);
+}
+
+/* ---- actions ---- */
+
+static void cancel(kedge_driver *driver, kedge_request_kind kind)
+{
+    uint64_t *number = kind == KEDGE_REQUEST_PUSH ? &driver->push_number : &driver->pull_number;
+    if (*number != 0) driver->transport.cancel(driver->transport.context, *number);
+    *number = 0;
+}
+
+static void open_stream(kedge_driver *driver)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_STREAM_DOWN};
+    if (driver->transport.open_stream(driver->transport.context, "events", driver->token,
+                                      &event.error) != KEDGE_OK) {
+        kedge_driver_tell(driver, &event);
+    }
+}
+
+static void perform(kedge_driver *driver, const kedge_core_action *action)
+{
+    const kedge_driver_host *host = &driver->host;
+    switch (action->kind) {
+    case KEDGE_ACTION_SEND:
+        kedge_driver_send(driver, action);
+        break;
+    case KEDGE_ACTION_CANCEL:
+        cancel(driver, action->request);
+        break;
+    case KEDGE_ACTION_APPLY:
+        kedge_driver_apply(driver, action);
+        break;
+    case KEDGE_ACTION_ROTATE:
+        kedge_driver_rotate(driver, action->lost);
+        break;
+    case KEDGE_ACTION_UNSTAGE:
+        kedge_driver_unstage(driver);
+        break;
+    case KEDGE_ACTION_TIMER:
+        host->set_timer(host->context, action->at_ms);
+        break;
+    case KEDGE_ACTION_OPEN_STREAM:
+        open_stream(driver);
+        break;
+    case KEDGE_ACTION_CLOSE_STREAM:
+        driver->transport.close_stream(driver->transport.context);
+        break;
+    case KEDGE_ACTION_ASK_TOKEN:
+        host->ask_token(host->context);
+        break;
+    case KEDGE_ACTION_REPORT:
+        host->report(host->context, action->connection, &action->error);
+        break;
+    case KEDGE_ACTION_SYNCED:
+        host->synced(host->context, action->ok, &action->error);
+        break;
+    }
+}
+
+/* ---- the loop ---- */
+
+/* The core decides on where the store stands, so every event that may have moved it brings that
+ * along. When it cannot be read now, the next event tries again. */
+static void add_position(kedge_driver *driver, kedge_core_event *event)
+{
+    kedge_store_position position;
+    if (!driver->position_due) return;
+    if (kedge_store_position_get(driver->store, &position, NULL) != KEDGE_OK) return;
+    driver->position_due = false;
+    event->has_position = true;
+    event->position = (kedge_core_position){.version = position.version,
+                                            .lowest_pending = position.lowest_pending,
+                                            .highest_id = position.highest_id,
+                                            .staging = position.staged_version != 0};
+}
+
+static void step(kedge_driver *driver, kedge_core_event *event)
+{
+    kedge_core_actions actions;
+    const kedge_environment *environment = driver->environment;
+    add_position(driver, event);
+    event->now_ms = environment->monotonic_ms(environment->context);
+    event->random = kedge_random_u64(environment);
+    kedge_core_step(&driver->core, event, &actions);
+    for (size_t i = 0; i < actions.count; i++)
+        perform(driver, &actions.list[i]);
+}
+
+void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event)
+{
+    if (driver->event_count == KEDGE_DRIVER_EVENTS_MAX) return;
+    size_t at = (driver->event_first + driver->event_count) % KEDGE_DRIVER_EVENTS_MAX;
+    driver->events[at] = *event;
+    driver->event_count++;
+}
+
+static void run(kedge_driver *driver, const kedge_core_event *event)
+{
+    kedge_driver_tell(driver, event);
+    if (driver->running) return;
+    driver->running = true;
+    while (driver->event_count > 0) {
+        kedge_core_event next = driver->events[driver->event_first];
+        driver->event_first = (driver->event_first + 1) % KEDGE_DRIVER_EVENTS_MAX;
+        driver->event_count--;
+        step(driver, &next);
+    }
+    driver->running = false;
+}
+
+static void run_kind(kedge_driver *driver, kedge_event_kind kind)
+{
+    run(driver, &(kedge_core_event){.kind = kind});
+}
+
+/* ---- events ---- */
+
+void kedge_driver_start(kedge_driver *driver)
+{
+    driver->position_due = true;
+    run_kind(driver, KEDGE_EVENT_START);
+}
+
+void kedge_driver_mutated(kedge_driver *driver)
+{
+    driver->position_due = true;
+    run_kind(driver, KEDGE_EVENT_MUTATION);
+}
+
+void kedge_driver_timer(kedge_driver *driver)
+{
+    run_kind(driver, KEDGE_EVENT_TIMER);
+}
+
+/* What was cancelled or superseded has another number and is dropped. */
+void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer *answer)
+{
+    kedge_request_kind kind;
+    if (answer->number == 0) return;
+    if (answer->number == driver->push_number) {
+        kind = KEDGE_REQUEST_PUSH;
+        driver->push_number = 0;
+    } else if (answer->number == driver->pull_number) {
+        kind = driver->pull_kind;
+        driver->pull_number = 0;
+    } else {
+        return;
+    }
+    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = kind};
+    kedge_driver_read_answer(driver, kind, answer, &event);
+    run(driver, &event);
+}
+
+void kedge_driver_stream_up(kedge_driver *driver)
+{
+    run_kind(driver, KEDGE_EVENT_STREAM_UP);
+}
+
+void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_STREAM_DOWN};
+    if (error != NULL) event.error = *error;
+    run(driver, &event);
+}
+
+/* Whatever else the stream says, it lives. */
+void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data)
+{
+    kedge_core_event told = {.kind = KEDGE_EVENT_PING};
+    if (kedge_bytes_equal_text(event, "poke") &&
+        kedge_json_check(data, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
+        kedge_json_member_integer(data, "version", &told.version) && told.version >= 0) {
+        told.kind = KEDGE_EVENT_POKE;
+    }
+    run(driver, &told);
+}
+
+void kedge_driver_set_online(kedge_driver *driver, bool online)
+{
+    run_kind(driver, online ? KEDGE_EVENT_ONLINE : KEDGE_EVENT_OFFLINE);
+}
+
+void kedge_driver_token(kedge_driver *driver, const char *token)
+{
+    kedge_release(driver->allocator, driver->token);
+    driver->token = NULL;
+    if (token != NULL) driver->token = kedge_copy_text(driver->allocator, kedge_bytes_of(token));
+    run(driver, &(kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .ok = driver->token != NULL});
+}
+
+void kedge_driver_sync(kedge_driver *driver)
+{
+    driver->position_due = true;
+    run_kind(driver, KEDGE_EVENT_SYNC);
+}
+
+void kedge_driver_shutdown(kedge_driver *driver)
+{
+    run_kind(driver, KEDGE_EVENT_SHUTDOWN);
+}

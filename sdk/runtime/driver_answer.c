@@ -1,0 +1,225 @@
+/* Answers: which class each is of, for the core; and what it says, for the store.
+ *
+ * A 200 that is not exactly what the wire says comes from somebody else (a captive portal, a proxy)
+ * and is tried again. So is a refusal without a problem document. Only a refusal in Kedge's own
+ * words stops a client. */
+#include "common/error.h"
+#include "common/json.h"
+#include "sdk/net/net.h"
+#include "sdk/runtime/driver_internal.h"
+
+#include <string.h>
+
+/* ---- refusals ---- */
+
+static bool is_one_of(const char *code, const char *const *codes)
+{
+    while (*codes != NULL) {
+        if (strcmp(code, *codes++) == 0) return true;
+    }
+    return false;
+}
+
+static kedge_answer_class class_by_code(kedge_request_kind kind, const char *code)
+{
+    static const char *const identity[] = {"client-retired", "mutation-mismatch", "client-unknown",
+                                           NULL};
+    static const char *const gone[] = {"version-gone", "version-not-found", "body-not-found", NULL};
+    if (is_one_of(code, identity)) return KEDGE_ANSWER_IDENTITY;
+    if (is_one_of(code, gone)) return KEDGE_ANSWER_GONE;
+    if (strcmp(code, "mutation-gap") == 0) return KEDGE_ANSWER_GAP;
+    if (strcmp(code, "push-too-large") == 0) return KEDGE_ANSWER_SHORTER;
+    if (strcmp(code, "client-not-found") == 0 && kind == KEDGE_REQUEST_RETIRE) {
+        return KEDGE_ANSWER_IDENTITY;
+    }
+    return KEDGE_ANSWER_REFUSED;
+}
+
+static kedge_answer_class refusal_class(kedge_request_kind kind, int status, const char *code)
+{
+    kedge_answer_class by_code = class_by_code(kind, code);
+    if (by_code != KEDGE_ANSWER_REFUSED) return by_code;
+    if (status == 401) return KEDGE_ANSWER_UNAUTHORIZED;
+    if (status == 413 && kind == KEDGE_REQUEST_PUSH) return KEDGE_ANSWER_SHORTER;
+    bool kedge = strcmp(code, "unexpected-status") != 0;
+    bool refused = status >= 400 && status < 500 && status != 408 && status != 425 && status != 429;
+    return kedge && refused ? KEDGE_ANSWER_REFUSED : KEDGE_ANSWER_TRANSIENT;
+}
+
+/* ---- what a 200 says ---- */
+
+static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error *error)
+{
+    kedge_buffer_clear(copy);
+    kedge_buffer_append_bytes(copy, body);
+    return kedge_buffer_status(copy, error);
+}
+
+/* {} or {"kedge":{"version":V}}. */
+static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
+{
+    kedge_bytes native;
+    kedge_bytes key;
+    kedge_json_iterator members = kedge_json_iterate(body);
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
+        bool empty = !kedge_json_next_member(&members, &key, &native) && !members.failed;
+        if (empty ||
+            (kedge_json_member(body, "kedge", &native) &&
+             kedge_json_member_integer(native, "version", &event->version) && event->version > 0)) {
+            return KEDGE_OK;
+        }
+    }
+    event->version = 0;
+    return kedge_fail(&event->error, KEDGE_PROTOCOL, "answer-invalid",
+                      "the answer of a push is not Kedge's");
+}
+
+static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_error *error)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_driver_held_free_pull(held);
+    held->source = KEDGE_REQUEST_PULL;
+    held->next_body = 0;
+    kedge_status status = keep_body(&held->pull_body, body, error);
+    if (status == KEDGE_OK) {
+        status = kedge_pull_answer_decode(driver->allocator, kedge_buffer_bytes(&held->pull_body),
+                                          &held->pull, error);
+    }
+    held->pull_there = status == KEDGE_OK;
+    if (status != KEDGE_OK) kedge_driver_held_free_pull(held);
+    return status;
+}
+
+/* A page of another version, or of the same number in another lineage, is gone with its own. */
+static kedge_status check_page(kedge_driver *driver, kedge_core_event *event)
+{
+    kedge_store_position position;
+    kedge_status status = kedge_store_position_get(driver->store, &position, &event->error);
+    if (status != KEDGE_OK) return status;
+    const kedge_page_answer *page = &driver->held.page;
+    if (page->version != position.staged_version ||
+        strcmp(page->lineage, position.staged_lineage) != 0) {
+        event->answer = KEDGE_ANSWER_GONE;
+        return kedge_fail(&event->error, KEDGE_PROTOCOL, "page-version",
+                          "a page is of another version than the one asked for");
+    }
+    return KEDGE_OK;
+}
+
+static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_core_event *event)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_driver_held_free_page(held);
+    held->source = KEDGE_REQUEST_PAGE;
+    held->next_body = 0;
+    kedge_status status = keep_body(&held->page_body, body, &event->error);
+    if (status == KEDGE_OK) {
+        status = kedge_page_answer_decode(driver->allocator, kedge_buffer_bytes(&held->page_body),
+                                          &held->page, &event->error);
+    }
+    if (status == KEDGE_OK) status = check_page(driver, event);
+    held->page_there = status == KEDGE_OK;
+    if (status != KEDGE_OK) kedge_driver_held_free_page(held);
+    return status;
+}
+
+static kedge_status read_retire(kedge_driver *driver, kedge_bytes body, kedge_error *error)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_driver_held_free_retire(held);
+    held->source = KEDGE_REQUEST_RETIRE;
+    kedge_status status = kedge_retire_answer_decode(driver->allocator, body, &held->retire, error);
+    held->retire_there = status == KEDGE_OK;
+    if (status != KEDGE_OK) kedge_driver_held_free_retire(held);
+    return status;
+}
+
+/* An answer that brings nothing although more was promised would be asked for again and again. */
+static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_error *error)
+{
+    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    if (outcomes == NULL) return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "nothing is held");
+    size_t count = outcomes->count;
+    int64_t next = outcomes->next;
+    kedge_status status = kedge_outcomes_decode(body, outcomes, error);
+    if (status == KEDGE_OK && outcomes->count == count && outcomes->next != 0) {
+        outcomes->next = next;
+        status = kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+                            "a list of outcomes is empty and yet not the last");
+    }
+    return status;
+}
+
+static kedge_status read_body(kedge_driver *driver, kedge_bytes body, kedge_error *error)
+{
+    kedge_patch *patch = kedge_driver_held_patch(&driver->held);
+    if (kedge_driver_held_next_body(&driver->held) == NULL) {
+        return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "no body is missing");
+    }
+    return kedge_patch_set_body(patch, driver->held.next_body, body, error);
+}
+
+static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind, kedge_bytes body,
+                                 kedge_core_event *event)
+{
+    switch (kind) {
+    case KEDGE_REQUEST_PUSH:
+        return read_push(body, event);
+    case KEDGE_REQUEST_PULL:
+        return read_pull(driver, body, &event->error);
+    case KEDGE_REQUEST_PAGE:
+        return read_page(driver, body, event);
+    case KEDGE_REQUEST_OUTCOMES:
+        return read_outcomes(driver, body, &event->error);
+    case KEDGE_REQUEST_BODY:
+        return read_body(driver, body, &event->error);
+    case KEDGE_REQUEST_RETIRE:
+        return read_retire(driver, body, &event->error);
+    }
+    return KEDGE_INTERNAL;
+}
+
+/* 200 {"error":"VersionNotSupported",…}: a server to which this client is too old, or too new. */
+static bool tells_unsupported(kedge_bytes body)
+{
+    kedge_bytes code;
+    return kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
+           kedge_json_member(body, "error", &code) &&
+           kedge_json_text_equals(code, "VersionNotSupported");
+}
+
+static void read_ok(kedge_driver *driver, kedge_request_kind kind, kedge_bytes body,
+                    kedge_core_event *event)
+{
+    event->answer = KEDGE_ANSWER_TRANSIENT;
+    if (read_by_kind(driver, kind, body, event) != KEDGE_OK) {
+        if (!tells_unsupported(body)) return;
+        event->answer = KEDGE_ANSWER_REFUSED;
+        kedge_fail(&event->error, KEDGE_UNSUPPORTED, "version-not-supported",
+                   "the server does not speak this version of the protocol");
+        return;
+    }
+    event->answer = KEDGE_ANSWER_OK;
+    if (kind == KEDGE_REQUEST_PUSH) {
+        event->last_id = driver->push_last_id;
+        return;
+    }
+    const kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    event->more_outcomes = outcomes != NULL && outcomes->next != 0;
+    event->more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
+}
+
+void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
+                              const kedge_driver_answer *answer, kedge_core_event *event)
+{
+    event->retry_after_ms = answer->retry_after_ms;
+    if (answer->status == 0) {
+        event->answer = KEDGE_ANSWER_NETWORK;
+        event->error = answer->error;
+    } else if (answer->status == 200) {
+        read_ok(driver, kind, answer->body, event);
+    } else {
+        kedge_net_problem(answer->status, answer->content_type, answer->body, &event->error);
+        event->answer = refusal_class(kind, answer->status, event->error.code);
+    }
+}

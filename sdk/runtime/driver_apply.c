@@ -1,0 +1,115 @@
+/* What the store does with the answers that are held. An answer that the store could not take for
+ * want of disk or memory stays held, since the core will have it tried again. */
+#include "sdk/runtime/driver_internal.h"
+
+static kedge_applied applied_as(kedge_apply_result result, bool complete)
+{
+    switch (result) {
+    case KEDGE_APPLY_DONE:
+        return KEDGE_APPLIED_DONE;
+    case KEDGE_APPLY_STALE:
+        return KEDGE_APPLIED_AGAIN;
+    case KEDGE_APPLY_ROTATE:
+        return KEDGE_APPLIED_ROTATE;
+    case KEDGE_APPLY_PAGES:
+        return KEDGE_APPLIED_PAGES;
+    case KEDGE_APPLY_LOST:
+        return complete ? KEDGE_APPLIED_LOST : KEDGE_APPLIED_PAGES;
+    }
+    return KEDGE_APPLIED_AGAIN;
+}
+
+/* Tells the readers, then the core. */
+static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_status status,
+                         const kedge_change_set *changes)
+{
+    event->kind = KEDGE_EVENT_APPLIED;
+    if (status != KEDGE_OK) event->applied = KEDGE_APPLIED_FAILED;
+    if (status == KEDGE_OK && changes != NULL && (changes->all || changes->count > 0)) {
+        driver->host.changed(driver->host.context, changes);
+    }
+    driver->position_due = true;
+    kedge_driver_tell(driver, event);
+}
+
+static kedge_status apply_pull(kedge_driver *driver, kedge_core_event *event,
+                               kedge_change_set *changes)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_apply_result result = KEDGE_APPLY_STALE;
+    kedge_status status =
+        kedge_store_apply(driver->store, &held->pull, &result, changes, &event->error);
+    if (status != KEDGE_OK) return status;
+    event->applied = applied_as(result, !held->pull.snapshot);
+    held->lost_there = result == KEDGE_APPLY_LOST;
+    held->lost_lmid = held->pull.lmid;
+    kedge_driver_held_free_pull(held);
+    return KEDGE_OK;
+}
+
+static kedge_status apply_page(kedge_driver *driver, kedge_core_event *event,
+                               kedge_change_set *changes)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_apply_result result = KEDGE_APPLY_STALE;
+    kedge_status status =
+        kedge_store_stage(driver->store, &held->page, &result, changes, &event->error);
+    if (status != KEDGE_OK) return status;
+    event->applied = applied_as(result, held->page.last);
+    kedge_driver_held_free_page(held);
+    return KEDGE_OK;
+}
+
+void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action)
+{
+    kedge_core_event event = {.applied = KEDGE_APPLIED_AGAIN};
+    kedge_status status = KEDGE_OK;
+    kedge_change_set changes = kedge_change_set_make(driver->allocator);
+    if (action->request == KEDGE_REQUEST_PAGE && driver->held.page_there) {
+        status = apply_page(driver, &event, &changes);
+    } else if (action->request == KEDGE_REQUEST_PULL && driver->held.pull_there) {
+        status = apply_pull(driver, &event, &changes);
+    }
+    tell_applied(driver, &event, status, &changes);
+    kedge_change_set_free(&changes);
+}
+
+/* Sending something again as an origin is always safe, so the lower of the two ids counts: that of
+ * the pull that met the other lineage, and that at which the old client id was retired. */
+static int64_t restored_lmid(const kedge_driver_held *held)
+{
+    if (!held->retire_there) return held->lost_there ? held->lost_lmid : 0;
+    if (held->lost_there && held->lost_lmid < held->retire.lmid) return held->lost_lmid;
+    return held->retire.lmid;
+}
+
+void kedge_driver_rotate(kedge_driver *driver, bool lost)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_core_event event = {.applied = KEDGE_APPLIED_AGAIN};
+    kedge_status status = KEDGE_OK;
+    kedge_change_set changes = kedge_change_set_make(driver->allocator);
+    bool ready = lost || held->retire_there;
+    if (ready && lost) {
+        status =
+            kedge_store_rotate_lost(driver->store, restored_lmid(held), &changes, &event.error);
+    } else if (ready) {
+        status = kedge_store_rotate(driver->store, &held->retire, &changes, &event.error);
+    }
+    if (ready && status == KEDGE_OK) {
+        event.applied = KEDGE_APPLIED_DONE;
+        kedge_driver_held_free_retire(held);
+        held->lost_there = false;
+    }
+    tell_applied(driver, &event, status, &changes);
+    kedge_change_set_free(&changes);
+}
+
+void kedge_driver_unstage(kedge_driver *driver)
+{
+    kedge_core_event event = {.applied = KEDGE_APPLIED_DONE};
+    kedge_driver_held_free(&driver->held);
+    driver->held.lost_there = false;
+    kedge_status status = kedge_store_unstage(driver->store, &event.error);
+    tell_applied(driver, &event, status, NULL);
+}

@@ -1,0 +1,76 @@
+/* What the files of the driver share. */
+#ifndef KEDGE_SDK_RUNTIME_DRIVER_INTERNAL_H
+#define KEDGE_SDK_RUNTIME_DRIVER_INTERNAL_H
+
+#include "sdk/runtime/driver.h"
+
+/* Events that wait while another one is carried out: one an action, and what the host says from
+ * inside a callback. */
+#define KEDGE_DRIVER_EVENTS_MAX 64
+
+/* The decoded answers that wait for the store, with the bodies that they borrow from. */
+typedef struct kedge_driver_held {
+    bool pull_there;
+    kedge_pull_answer pull;
+    kedge_buffer pull_body;
+    bool page_there;
+    kedge_page_answer page;
+    kedge_buffer page_body;
+    bool retire_there;
+    kedge_retire_answer retire;
+    kedge_request_kind source; /* which of the three came last */
+    size_t next_body;          /* operation from which to look for a body to fetch */
+    bool lost_there;           /* `lost_lmid` is that of the pull that told of another lineage */
+    int64_t lost_lmid;
+} kedge_driver_held;
+
+struct kedge_driver {
+    const kedge_environment *environment;
+    const kedge_allocator *allocator;
+    kedge_store *store;
+    kedge_transport transport;
+    kedge_driver_host host;
+    kedge_core core;
+    char *token;
+    bool started;
+    bool running; /* an event is being carried out: others wait */
+    bool position_due;
+    size_t event_first;
+    size_t event_count;
+    kedge_core_event events[KEDGE_DRIVER_EVENTS_MAX];
+    uint64_t last_number;
+    uint64_t push_number; /* of the running request; 0: none */
+    uint64_t pull_number;
+    kedge_request_kind pull_kind;
+    int64_t push_last_id;
+    kedge_driver_held held;
+};
+
+/* driver.c: adds an event to those that wait. */
+void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event);
+
+/* driver_request.c: carries out KEDGE_ACTION_SEND; a failure comes back as an answer. */
+void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
+
+/* driver_answer.c: fills `event` from what came back: its class, and what is still to be fetched.
+ * What it decoded is held. */
+void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
+                              const kedge_driver_answer *answer, kedge_core_event *event);
+
+/* driver_apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
+void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action);
+void kedge_driver_rotate(kedge_driver *driver, bool lost);
+void kedge_driver_unstage(kedge_driver *driver);
+
+/* driver_held.c */
+void kedge_driver_held_init(kedge_driver_held *held, const kedge_allocator *allocator);
+void kedge_driver_held_free_pull(kedge_driver_held *held);
+void kedge_driver_held_free_page(kedge_driver_held *held);
+void kedge_driver_held_free_retire(kedge_driver_held *held);
+void kedge_driver_held_free(kedge_driver_held *held);
+/* The patch whose bodies are being fetched, and the next operation that lacks one. NULL: none. */
+kedge_patch *kedge_driver_held_patch(kedge_driver_held *held);
+kedge_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);
+kedge_outcome_list *kedge_driver_held_outcomes(kedge_driver_held *held);
+
+#endif

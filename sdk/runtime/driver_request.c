@@ -1,0 +1,211 @@
+/* Requests: what the core wants to be asked, as method, path and body. */
+#include "common/error.h"
+#include "common/json.h"
+#include "sdk/runtime/driver_internal.h"
+
+#include <inttypes.h>
+
+/* How much of an answer is taken in before it is refused. */
+#define SMALL_ANSWER_BYTES 4194304
+#define PULL_ANSWER_BYTES  268435456
+#define PAGE_ANSWER_BYTES  33554432
+#define BODY_ANSWER_BYTES  (KEDGE_LIMIT_ITEM_BYTES + 1024)
+
+/* A request on its way. `nothing` set: there is nothing to ask; what ended it stands in `event`. */
+typedef struct outgoing {
+    const char *method;
+    kedge_buffer path;
+    kedge_buffer body;
+    size_t answer_bytes_max;
+    bool nothing;
+} outgoing;
+
+static void append_percent_encoded(kedge_buffer *path, kedge_bytes bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        unsigned char byte = (unsigned char)bytes.data[i];
+        bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                     (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' ||
+                     byte == '~';
+        if (plain) {
+            kedge_buffer_append_byte(path, (char)byte);
+        } else {
+            kedge_buffer_append_format(path, "%%%02X", byte);
+        }
+    }
+}
+
+static kedge_status build_push(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
+                               kedge_error *error)
+{
+    uint32_t count = 0;
+    kedge_buffer_append_text(&out->path, "push");
+    out->method = "POST";
+    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    driver->push_last_id = 0;
+    kedge_status status = kedge_store_push_body(driver->store, action->count_max, action->bytes_max,
+                                                &out->body, &count, &driver->push_last_id, error);
+    out->nothing = status == KEDGE_OK && count == 0;
+    return status;
+}
+
+static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error *error)
+{
+    kedge_buffer_append_text(&out->path, "pull");
+    out->method = "POST";
+    out->answer_bytes_max = PULL_ANSWER_BYTES;
+    kedge_driver_held_free_pull(&driver->held);
+    kedge_driver_held_free_page(&driver->held);
+    return kedge_store_pull_body(driver->store, &out->body, error);
+}
+
+static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error *error)
+{
+    kedge_store_position position;
+    kedge_buffer after = kedge_buffer_make(driver->allocator);
+    kedge_status status = kedge_store_position_get(driver->store, &position, error);
+    if (status == KEDGE_OK) {
+        out->answer_bytes_max = PAGE_ANSWER_BYTES;
+        out->nothing = !kedge_store_staged_after(driver->store, &after);
+        kedge_buffer_append_format(&out->path, "snapshot?version=%" PRId64,
+                                   position.staged_version);
+        if (after.size > 0) {
+            kedge_buffer_append_text(&out->path, "&after=");
+            append_percent_encoded(&out->path, kedge_buffer_bytes(&after));
+        }
+        status = kedge_buffer_status(&after, error);
+    }
+    kedge_buffer_free(&after);
+    return status;
+}
+
+static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_error *error)
+{
+    kedge_store_position position;
+    kedge_driver_held *held = &driver->held;
+    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(held);
+    out->nothing = outcomes == NULL || outcomes->next == 0;
+    if (out->nothing) return KEDGE_OK;
+    kedge_status status = kedge_store_position_get(driver->store, &position, error);
+    if (status != KEDGE_OK) return status;
+    bool retire = held->source == KEDGE_REQUEST_RETIRE;
+    int64_t last = retire ? held->retire.lmid : held->pull.lmid;
+    if (last > position.highest_id) last = position.highest_id;
+    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    kedge_buffer_append_format(
+        &out->path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64,
+        position.client, outcomes->next, last, retire ? held->retire.version : held->pull.version);
+    return KEDGE_OK;
+}
+
+static kedge_status build_body(kedge_driver *driver, outgoing *out)
+{
+    char hex[KEDGE_SHA256_HEX];
+    kedge_patch_operation *operation = kedge_driver_held_next_body(&driver->held);
+    out->nothing = operation == NULL;
+    if (out->nothing) return KEDGE_OK;
+    kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
+    out->answer_bytes_max = BODY_ANSWER_BYTES;
+    kedge_buffer_append_text(&out->path, "collections/");
+    append_percent_encoded(&out->path, operation->collection);
+    kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
+    return KEDGE_OK;
+}
+
+static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_error *error)
+{
+    kedge_store_position position;
+    kedge_status status = kedge_store_position_get(driver->store, &position, error);
+    if (status != KEDGE_OK) return status;
+    out->method = "POST";
+    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    kedge_buffer_append_format(&out->path, "clients/%s/retire", position.client);
+    kedge_json_writer writer = kedge_json_write(&out->body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "clientGroupID");
+    kedge_json_chars(&writer, position.client);
+    kedge_json_key(&writer, "lowest_pending");
+    kedge_json_integer(&writer, position.lowest_pending);
+    kedge_json_end_object(&writer);
+    return KEDGE_OK;
+}
+
+static kedge_status build(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
+                          kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    switch (action->request) {
+    case KEDGE_REQUEST_PUSH:
+        status = build_push(driver, action, out, error);
+        break;
+    case KEDGE_REQUEST_PULL:
+        status = build_pull(driver, out, error);
+        break;
+    case KEDGE_REQUEST_PAGE:
+        status = build_page(driver, out, error);
+        break;
+    case KEDGE_REQUEST_OUTCOMES:
+        status = build_outcomes(driver, out, error);
+        break;
+    case KEDGE_REQUEST_BODY:
+        status = build_body(driver, out);
+        break;
+    case KEDGE_REQUEST_RETIRE:
+        status = build_retire(driver, out, error);
+        break;
+    }
+    if (status == KEDGE_OK) status = kedge_buffer_status(&out->path, error);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&out->body, error);
+    return status;
+}
+
+static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *action,
+                              const outgoing *out, kedge_error *error)
+{
+    kedge_driver_request request = {.number = ++driver->last_number,
+                                    .method = out->method,
+                                    .path = out->path.data,
+                                    .body = kedge_buffer_bytes(&out->body),
+                                    .accept = "application/json",
+                                    .token = driver->token,
+                                    .deadline_ms = action->deadline_ms,
+                                    .answer_bytes_max = out->answer_bytes_max};
+    kedge_status status = driver->transport.send(driver->transport.context, &request, error);
+    if (status != KEDGE_OK) return status;
+    if (action->request == KEDGE_REQUEST_PUSH) {
+        driver->push_number = request.number;
+    } else {
+        driver->pull_number = request.number;
+        driver->pull_kind = action->request;
+    }
+    return KEDGE_OK;
+}
+
+/* The store had nothing to ask for. An empty push ends well, with a fresh look at the store; a step
+ * of a pull that lost its ground starts over. */
+static void tell_nothing(kedge_driver *driver, kedge_core_event *event)
+{
+    event->answer = event->request == KEDGE_REQUEST_PUSH ? KEDGE_ANSWER_OK : KEDGE_ANSWER_GONE;
+    driver->position_due = true;
+    kedge_driver_tell(driver, event);
+}
+
+void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = action->request};
+    outgoing out = {.method = "GET",
+                    .path = kedge_buffer_make(driver->allocator),
+                    .body = kedge_buffer_make(driver->allocator)};
+    kedge_status status = build(driver, action, &out, &event.error);
+    if (status == KEDGE_OK && !out.nothing) {
+        status = hand_over(driver, action, &out, &event.error);
+    }
+    if (status != KEDGE_OK) {
+        event.answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
+        kedge_driver_tell(driver, &event);
+    } else if (out.nothing) {
+        tell_nothing(driver, &event);
+    }
+    kedge_buffer_free(&out.path);
+    kedge_buffer_free(&out.body);
+}
