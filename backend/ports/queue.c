@@ -41,12 +41,19 @@ kedge_status kedge_queue_send_check(kedge_bytes group, kedge_bytes deduplication
     return status;
 }
 
-kedge_status kedge_queue_count_check(uint32_t count, kedge_error *error)
+kedge_status kedge_queue_count_check(uint32_t count, uint32_t count_max, kedge_error *error)
 {
-    if (count >= 1 && count <= KEDGE_QUEUE_RECEIVE_MAX) return KEDGE_OK;
+    if (count >= 1 && count <= count_max) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-count",
-                      "%u messages were asked for; 1 to %d are allowed", count,
-                      KEDGE_QUEUE_RECEIVE_MAX);
+                      "%u messages were asked for; 1 to %u are allowed", count, count_max);
+}
+
+kedge_status kedge_queue_receive_max_check(uint32_t receive_max, kedge_error *error)
+{
+    if (receive_max >= 1 && receive_max <= KEDGE_QUEUE_DELIVERIES_MAX) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-receive-max",
+                      "a message would be delivered %u times; 1 to %d are allowed", receive_max,
+                      KEDGE_QUEUE_DELIVERIES_MAX);
 }
 
 kedge_status kedge_queue_visibility_check(int64_t visibility_ms, kedge_error *error)

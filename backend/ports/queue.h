@@ -14,6 +14,8 @@
 #define KEDGE_QUEUE_GROUP_BYTES_MAX         128
 #define KEDGE_QUEUE_BODY_BYTES_MAX          1048576
 #define KEDGE_QUEUE_RECEIVE_MAX             10
+#define KEDGE_QUEUE_DEAD_LETTERS_MAX        100  /* that one call shows */
+#define KEDGE_QUEUE_DELIVERIES_MAX          1000 /* the most that may be configured */
 #define KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX 128
 #define KEDGE_QUEUE_DEDUPLICATION_MS        300000   /* 5 minutes */
 #define KEDGE_QUEUE_VISIBILITY_MS_MAX       43200000 /* 12 hours */
@@ -51,7 +53,8 @@ typedef struct kedge_queue_vtable {
                            kedge_error *error);
     /* must. Deletes the message. KEDGE_CONFLICT as above. */
     kedge_status (*done)(void *self, const char *receipt, kedge_error *error);
-    /* must. Up to `count` dead letters, oldest first, which stay; their receipts are for redrive.
+    /* must. Up to `count` (1 to 100) dead letters, oldest first, which stay; their receipts are for
+     * redrive.
      */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);

@@ -1,0 +1,30 @@
+/* The ports in memory, for the simulator and for tests. Any thread may call; one thread alone gets
+ * the same answers every time. Nothing is durable. */
+#ifndef KEDGE_BACKEND_MEMORY_PORTS_H
+#define KEDGE_BACKEND_MEMORY_PORTS_H
+
+#include "backend/ports/blobs.h"
+#include "backend/ports/queue.h"
+#include "backend/ports/records.h"
+#include "common/environment.h"
+
+/* `environment` must outlive what is opened. Close with vtable->close. */
+kedge_status kedge_memory_records_open(const kedge_environment *environment, kedge_records *records,
+                                       kedge_error *error);
+kedge_status kedge_memory_blobs_open(const kedge_environment *environment, kedge_blobs *blobs,
+                                     kedge_error *error);
+/* `receive_max`: deliveries before a message becomes a dead letter. */
+kedge_status kedge_memory_queue_open(const kedge_environment *environment, uint32_t receive_max,
+                                     kedge_queue *queue, kedge_error *error);
+
+/* Replaces the whole contents of `to` with a copy of those of `from`: a backup when `to` is put
+ * aside, a restore the other way round. Both are memory ports; a failure changes nothing. Receipts
+ * that the one queue gave are good for the other. */
+kedge_status kedge_memory_records_copy(const kedge_records *from, const kedge_records *to,
+                                       kedge_error *error);
+kedge_status kedge_memory_blobs_copy(const kedge_blobs *from, const kedge_blobs *to,
+                                     kedge_error *error);
+kedge_status kedge_memory_queue_copy(const kedge_queue *from, const kedge_queue *to,
+                                     kedge_error *error);
+
+#endif
