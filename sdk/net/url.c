@@ -7,8 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* A url with user information is not repeated: errors end up in logs. */
 static kedge_status invalid(const char *url, const char *why, kedge_error *error)
 {
+    if (strchr(url, '@') != NULL) url = "…@…";
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "url-invalid",
                       "the url \"%.100s\" cannot be used: %s", url, why);
 }
