@@ -107,7 +107,8 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     return status;
 }
 
-static kedge_status open_store(kedge_db *db, kedge_error *error)
+static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, void *phase_context,
+                               kedge_error *error)
 {
     kedge_store_options options = {.environment = &db->environment,
                                    .path = db->path,
@@ -115,7 +116,9 @@ static kedge_status open_store(kedge_db *db, kedge_error *error)
                                    .project = db->project,
                                    .user = db->user,
                                    .role = db->role,
-                                   .registry = db->registry};
+                                   .registry = db->registry,
+                                   .phase = phase,
+                                   .phase_context = phase_context};
     kedge_status status = kedge_store_open(&options, &db->store, error);
     if (status == KEDGE_OK) {
         status = kedge_peers_open(&db->environment, db->path, &db->peers, error);
@@ -155,6 +158,12 @@ static void free_db(kedge_db *db)
 
 kedge_status kedge_open(const kedge_options *options, kedge_db **db, kedge_error *error)
 {
+    return kedge_open_with_phases(options, NULL, NULL, db, error);
+}
+
+kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_phase_function phase,
+                                    void *phase_context, kedge_db **db, kedge_error *error)
+{
     if (options == NULL) return kedge_fail_null("options", error);
     if (db == NULL) return kedge_fail_null("db", error);
     kedge_status status = check_options(options, error);
@@ -172,7 +181,7 @@ kedge_status kedge_open(const kedge_options *options, kedge_db **db, kedge_error
 
     status = copy_strings(made, options, error);
     if (status == KEDGE_OK) status = make_parts(made, options, error);
-    if (status == KEDGE_OK) status = open_store(made, error);
+    if (status == KEDGE_OK) status = open_store(made, phase, phase_context, error);
     if (status == KEDGE_OK) {
         made->shared.connection = first_connection(made);
         status = kedge_worker_start(made, error);

@@ -88,6 +88,10 @@ struct kedge_db {
     bool thread_runs;
 };
 
+/* kedge_open for the crash tests: `phase` is called at the store's points of no return. */
+kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_phase_function phase,
+                                    void *phase_context, kedge_db **db, kedge_error *error);
+
 int64_t kedge_db_now_ms(const kedge_db *db);
 
 /* After a commit of this process: tells the watches (NULL: everything), and the worker the rest. */
