@@ -1,0 +1,271 @@
+/* kedge-kill9 --server PROGRAM [--hits N]: see kill9.h. Ends 1 when an acknowledged edit is missing
+ * or came twice. */
+#include "tests/kill9/kill9.h"
+
+#include "common/json.h"
+
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EDITS_A_RUN    48
+#define RUNS_MAX       400 /* a phase that is not hit often enough within these is a failure */
+#define TOKENS_MAX     100000
+#define RUN_TIMEOUT_MS 60000
+
+static const char *const phases[] = {
+    "mutate-before-outbox", "mutate-between-commits", "push-sent",
+    "pull-before-inbox",    "pull-before-cache",      "pull-before-delete"};
+#define PHASE_COUNT (sizeof phases / sizeof *phases)
+
+static unsigned char acknowledged[TOKENS_MAX];
+static unsigned char arrived[TOKENS_MAX]; /* how often, in the server's history */
+static unsigned char inboxed[TOKENS_MAX]; /* how often, in the inbox of rejected edits */
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "kill9: %s\n", what);
+    exit(1);
+}
+
+static pid_t start_server(const char *program, const char *folder, char *url, size_t url_size)
+{
+    int ends[2];
+    if (pipe(ends) != 0) fail("no pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execl(program, program, "--data", folder, "--listen", "127.0.0.1:0", "--open",
+              (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *lines = fdopen(ends[0], "r");
+    char line[256] = "";
+    if (!lines || !fgets(line, sizeof line, lines) ||
+        strncmp(line, "kedge-server ready on ", 22) != 0) {
+        fail("the server did not start");
+    }
+    line[strcspn(line, "\n")] = '\0';
+    snprintf(url, url_size, "%s", line + 22);
+    fclose(lines);
+    return child;
+}
+
+/* Reads the acknowledged tokens until the writer's end of the pipe is closed. */
+static void read_tokens(int file)
+{
+    FILE *lines = fdopen(file, "r");
+    char line[64];
+    while (lines && fgets(line, sizeof line, lines)) {
+        long token = strtol(line, NULL, 10);
+        if (token < 0 || token >= TOKENS_MAX || line[strlen(line) - 1] != '\n') continue;
+        acknowledged[token] = 1;
+    }
+    if (lines) fclose(lines);
+}
+
+/* Runs one writer in a process of its own; true when it was killed in its phase. */
+static bool run_writer(kill9_writer writer)
+{
+    int ends[2];
+    if (pipe(ends) != 0) fail("no pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        writer.report = ends[1];
+        alarm(RUN_TIMEOUT_MS / 1000);
+        _exit(kill9_write(&writer));
+    }
+    close(ends[1]);
+    read_tokens(ends[0]);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child) fail("lost a writer");
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return true;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fprintf(stderr, "kill9: a writer for the phase %s ended with status %d\n",
+                writer.phase ? writer.phase : "(none)", status);
+        exit(1);
+    }
+    return false;
+}
+
+/* A small generator: the runs are the same each time, the system's timing is not. */
+static unsigned long draw(unsigned long below)
+{
+    static uint64_t state = 0x9e3779b97f4a7c15u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned long)(state % below);
+}
+
+static long kill_in_all_phases(const char *folder, const char *url, int hits_wanted)
+{
+    long token = 1;
+    for (size_t i = 0; i < PHASE_COUNT; i++) {
+        int hits = 0;
+        int runs = 0;
+        for (; hits < hits_wanted && runs < RUNS_MAX; runs++) {
+            kill9_writer writer = {.folder = folder,
+                                   .url = url,
+                                   .phase = phases[i],
+                                   .nth = 1 + (long)draw(i < 2 ? 40 : 6),
+                                   .first_token = token,
+                                   .edits = EDITS_A_RUN};
+            token += EDITS_A_RUN;
+            hits += run_writer(writer);
+        }
+        printf("  killed %2d times in %-24s (%d runs)\n", hits, phases[i], runs);
+        fflush(stdout);
+        if (hits < hits_wanted) fail("a phase was not hit often enough");
+    }
+    return token;
+}
+
+/* Adds one version's mutations to `arrived`; both outcomes count as an arrival. */
+static void count_version(kedge_bytes version)
+{
+    kedge_bytes mutations;
+    kedge_bytes mutation;
+    if (!kedge_json_member(version, "mutations", &mutations)) return;
+    kedge_json_iterator walk = kedge_json_iterate(mutations);
+    while (kedge_json_next_element(&walk, &mutation)) {
+        kedge_bytes args;
+        kedge_bytes value;
+        kedge_bytes outcome;
+        int64_t token = -1;
+        if (!kedge_json_member(mutation, "args", &args) ||
+            !kedge_json_member(args, "value", &value) ||
+            !kedge_json_member_integer(value, "token", &token) || token < 0 ||
+            token >= TOKENS_MAX) {
+            continue;
+        }
+        bool rejected = kedge_json_member(mutation, "outcome", &outcome) &&
+                        kedge_json_text_equals(outcome, "rejected");
+        if (rejected != kill9_is_rejected((long)token)) fail("an edit has the wrong outcome");
+        arrived[token]++;
+    }
+}
+
+static void read_history(kedge_db *db)
+{
+    int64_t before = 0;
+    for (;;) {
+        kedge_document *page = NULL;
+        kedge_error error = {0};
+        if (kedge_history(db, before, 100, 10000, &page, &error) != KEDGE_OK) fail(error.message);
+        size_t size = 0;
+        const char *json = kedge_document_json(page, &size);
+        kedge_json_iterator walk = kedge_json_iterate((kedge_bytes){json, size});
+        kedge_bytes version;
+        int count = 0;
+        while (kedge_json_next_element(&walk, &version)) {
+            count_version(version);
+            if (!kedge_json_member_integer(version, "version", &before)) fail("no version number");
+            count++;
+        }
+        kedge_document_free(page);
+        if (count == 0 || before <= 1) return;
+    }
+}
+
+static void read_inbox(kedge_db *db)
+{
+    kedge_mutation_list *list = NULL;
+    kedge_error error = {0};
+    if (kedge_rejected_open(db, &list, &error) != KEDGE_OK) fail(error.message);
+    kedge_mutation row;
+    while (kedge_mutation_list_next(list, &row, NULL) == KEDGE_OK) {
+        kedge_bytes value;
+        int64_t token = -1;
+        if (kedge_json_member((kedge_bytes){row.args, row.args_size}, "value", &value) &&
+            kedge_json_member_integer(value, "token", &token) && token >= 0 && token < TOKENS_MAX) {
+            inboxed[token]++;
+        }
+    }
+    kedge_mutation_list_close(list);
+}
+
+static int check(const char *folder, const char *url)
+{
+    kedge_options options = KEDGE_OPTIONS_INIT;
+    options.path = folder;
+    options.url = url;
+    options.organization = KILL9_ORGANIZATION;
+    options.project = KILL9_PROJECT;
+    options.mutators = kill9_mutators;
+    options.mutator_count = 1;
+    kedge_db *db = NULL;
+    kedge_error error = {0};
+    kedge_sync_status status;
+    if (kedge_open(&options, &db, &error) != KEDGE_OK) fail(error.message);
+    if (kedge_sync(db, 30000, &error) != KEDGE_OK) fail(error.message);
+    if (kedge_get_status(db, &status, &error) != KEDGE_OK) fail(error.message);
+    read_history(db);
+    read_inbox(db);
+    kedge_close(db);
+
+    int known = 0;
+    int lost = 0;
+    int doubled = 0;
+    int inbox_wrong = 0;
+    for (long token = 0; token < TOKENS_MAX; token++) {
+        known += acknowledged[token];
+        lost += acknowledged[token] && arrived[token] == 0;
+        doubled += arrived[token] > 1;
+        inbox_wrong += inboxed[token] != (kill9_is_rejected(token) ? arrived[token] : 0);
+    }
+    printf("%d acknowledged edits: %d lost, %d arrived twice, %d wrong in the inbox, %lld still "
+           "pending\n",
+           known, lost, doubled, inbox_wrong, (long long)status.pending);
+    return lost || doubled || inbox_wrong || status.pending || known == 0 ? 1 : 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+int main(int argc, char **argv)
+{
+    const char *server = NULL;
+    int hits = 10;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--server") == 0) server = argv[i + 1];
+        if (strcmp(argv[i], "--hits") == 0) hits = (int)strtol(argv[i + 1], NULL, 10);
+    }
+    if (!server || hits < 1) {
+        fputs("usage: kedge-kill9 --server PROGRAM [--hits N]\n", stderr);
+        return 2;
+    }
+    char folder[256];
+    char data[300];
+    char client[300];
+    char url[256];
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/kedge-kill9.XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(folder)) fail("no temporary folder");
+    snprintf(data, sizeof data, "%s/server", folder);
+    snprintf(client, sizeof client, "%s/client", folder);
+    pid_t child = start_server(server, data, url, sizeof url);
+
+    long token = kill_in_all_phases(client, url, hits);
+    run_writer(
+        (kill9_writer){.folder = client, .url = url, .first_token = token, .edits = EDITS_A_RUN});
+    int result = check(client, url);
+    kill(child, SIGTERM);
+    waitpid(child, NULL, 0);
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return result;
+}
