@@ -30,6 +30,7 @@ static bool stands_alone(kedge_bytes id)
 {
     kedge_bytes collection;
     kedge_bytes rest;
+    if (id.size == 0) return false;
     kedge_wire_key_split(id, &collection, &rest);
     return kedge_bytes_equal_text(collection, "_") && rest.size == id.size;
 }

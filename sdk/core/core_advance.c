@@ -143,13 +143,12 @@ bool kedge_core_stream_is_wanted(const kedge_core *core)
 
 static void advance_stream(kedge_core *core, kedge_core_actions *actions)
 {
-    bool wanted = kedge_core_stream_is_wanted(core);
-    if (core->stream.running && !wanted) {
+    if (core->stream.running && (!core->online || core->stopped)) {
         kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
         kedge_lane_cancel(core, &core->stream);
         core->stream_up = false;
     }
-    if (!wanted || !kedge_lane_ready(core, &core->stream)) return;
+    if (!kedge_core_stream_is_wanted(core) || !kedge_lane_ready(core, &core->stream)) return;
     kedge_lane_begin(core, &core->stream, KEDGE_CORE_NEVER);
     core->stream_up = false;
     core->stream_heard_ms = core->now_ms;

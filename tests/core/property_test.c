@@ -1,0 +1,415 @@
+/* Whatever happens in whatever order, these hold:
+ *   - at most one push and one request of the pull's lane run; the store works on one thing at a
+ * time
+ *   - nothing is sent while offline, stopped, without the token that was asked for, or shut down
+ *   - only what runs is cancelled, and only a wait that was asked for is ended
+ *   - the timer is always ahead; while something waits and nothing runs, it is set
+ *   - a server that always fails gets a bounded number of requests, however often we are woken
+ * The random events include answers to nothing, clocks that jump, and stores that fail. */
+#include "sdk/core/core.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/error.h"
+
+typedef struct world {
+    kedge_core core;
+    uint64_t seed;
+    int64_t now_ms;
+    int64_t timer_ms;
+    kedge_core_position position;
+    bool online;
+    bool stopped;
+    bool token_asked;
+    bool shut_down;
+    bool push_running;
+    bool pull_running;
+    kedge_request_kind pull_kind;
+    kedge_action_kind work;
+    bool working;
+    bool stream_open;
+    bool sync_wanted;
+    int64_t sends;
+} world;
+
+static uint64_t draw(world *w, uint64_t bound)
+{
+    w->seed ^= w->seed << 13;
+    w->seed ^= w->seed >> 7;
+    w->seed ^= w->seed << 17;
+    return (w->seed >> 11) % bound;
+}
+
+static void world_init(world *w, uint64_t seed)
+{
+    *w = (world){.seed = seed * UINT64_C(0x9E3779B97F4A7C15) + 1,
+                 .timer_ms = INT64_MAX,
+                 .online = true,
+                 .position = {.lowest_pending = 1}};
+    kedge_core_init(&w->core, true);
+}
+
+/* ---- what each action means, and when it may come ---- */
+
+static void take_send(world *w, const kedge_core_action *action)
+{
+    assert_true(w->online && !w->stopped && !w->token_asked && !w->shut_down);
+    assert_true(action->deadline_ms > 0);
+    w->sends++;
+    if (action->request == KEDGE_REQUEST_PUSH) {
+        assert_false(w->push_running);
+        assert_in_range(action->count_max, 1, KEDGE_CORE_PUSH_COUNT_MAX);
+        assert_in_range(action->bytes_max, 1, KEDGE_CORE_PUSH_BYTES_MAX);
+        assert_true(w->position.lowest_pending <= w->position.highest_id);
+        w->push_running = true;
+        return;
+    }
+    assert_false(w->pull_running || w->working);
+    w->pull_running = true;
+    w->pull_kind = action->request;
+}
+
+static void take_cancel(world *w, const kedge_core_action *action)
+{
+    if (action->request == KEDGE_REQUEST_PUSH) {
+        assert_true(w->push_running);
+        w->push_running = false;
+    } else {
+        assert_true(w->pull_running);
+        assert_int_equal(w->pull_kind, action->request);
+        w->pull_running = false;
+    }
+}
+
+static void take_action(world *w, const kedge_core_action *action)
+{
+    switch (action->kind) {
+    case KEDGE_ACTION_SEND:
+        take_send(w, action);
+        break;
+    case KEDGE_ACTION_CANCEL:
+        take_cancel(w, action);
+        break;
+    case KEDGE_ACTION_APPLY:
+    case KEDGE_ACTION_ROTATE:
+    case KEDGE_ACTION_UNSTAGE:
+        assert_false(w->pull_running || w->working || w->shut_down);
+        w->working = true;
+        w->work = action->kind;
+        break;
+    case KEDGE_ACTION_TIMER:
+        assert_true(action->at_ms > w->now_ms);
+        w->timer_ms = action->at_ms;
+        break;
+    case KEDGE_ACTION_OPEN_STREAM:
+        assert_true(w->online && !w->stopped && !w->stream_open && !w->shut_down);
+        w->stream_open = true;
+        w->sends++;
+        break;
+    case KEDGE_ACTION_CLOSE_STREAM:
+        assert_true(w->stream_open);
+        w->stream_open = false;
+        break;
+    case KEDGE_ACTION_ASK_TOKEN:
+        assert_false(w->token_asked);
+        w->token_asked = true;
+        break;
+    case KEDGE_ACTION_REPORT:
+        w->stopped = action->connection == KEDGE_STOPPED;
+        break;
+    case KEDGE_ACTION_SYNCED:
+        assert_true(w->sync_wanted);
+        w->sync_wanted = false;
+        break;
+    }
+}
+
+static void check_waits(const world *w)
+{
+    bool runs = w->push_running || w->pull_running || w->working;
+    if (w->shut_down || !w->online || w->stopped || w->token_asked) return;
+    /* Requests have guards, too; only the store's own work needs none. */
+    if (w->working && !w->push_running && !w->stream_open) return;
+    if (w->timer_ms != INT64_MAX && w->timer_ms > w->now_ms) return;
+    assert_true(runs && w->working);
+}
+
+/* `w` stands as the event says; the core must agree. */
+static void take_event(world *w, kedge_core_event event)
+{
+    kedge_core_actions actions;
+    event.now_ms = w->now_ms;
+    event.random = draw(w, UINT64_MAX);
+    event.has_position = true;
+    event.position = w->position;
+    if (event.answer != KEDGE_ANSWER_OK) {
+        kedge_fail(&event.error, KEDGE_NETWORK, "fails", "as the test says");
+    }
+    bool was_stopped = w->stopped;
+    if (event.kind == KEDGE_EVENT_ONLINE || (event.kind == KEDGE_EVENT_TOKEN && event.ok)) {
+        w->stopped = false;
+    }
+    if (event.kind == KEDGE_EVENT_TIMER) w->timer_ms = INT64_MAX;
+    kedge_core_step(&w->core, &event, &actions);
+    for (size_t i = 0; i < actions.count; i++)
+        take_action(w, &actions.list[i]);
+    if (was_stopped && w->core.stopped) w->stopped = true;
+    check_waits(w);
+}
+
+/* ---- random events ---- */
+
+static void answer(world *w, bool push, kedge_answer_class class)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
+                              .answer = class,
+                              .request = push ? KEDGE_REQUEST_PUSH : w->pull_kind,
+                              .retry_after_ms = draw(w, 20) == 0 ? (int64_t)draw(w, 5000) : 0};
+    if (push) {
+        w->push_running = false;
+        event.last_id = w->position.highest_id - (int64_t)draw(w, 3);
+        if (event.last_id < w->position.lowest_pending) event.last_id = w->position.lowest_pending;
+        event.version = (int64_t)draw(w, 2) * (w->position.version + 1);
+    } else {
+        w->pull_running = false;
+        event.more_outcomes = w->pull_kind != KEDGE_REQUEST_PAGE &&
+                              w->pull_kind != KEDGE_REQUEST_BODY && draw(w, 4) == 0;
+        event.more_bodies = w->pull_kind != KEDGE_REQUEST_RETIRE &&
+                            w->core.source != KEDGE_REQUEST_RETIRE && draw(w, 4) == 0;
+    }
+    take_event(w, event);
+}
+
+static void finish_work(world *w)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED};
+    kedge_action_kind work = w->work;
+    w->working = false;
+    if (draw(w, 10) == 0) {
+        event.applied = KEDGE_APPLIED_FAILED;
+    } else if (work == KEDGE_ACTION_ROTATE) {
+        w->position.highest_id = (int64_t)draw(w, 5);
+        w->position.lowest_pending = 1;
+    } else if (work == KEDGE_ACTION_APPLY) {
+        static const kedge_applied ends[] = {
+            KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,   KEDGE_APPLIED_DONE,
+            KEDGE_APPLIED_AGAIN, KEDGE_APPLIED_PAGES, KEDGE_APPLIED_ROTATE, KEDGE_APPLIED_LOST};
+        event.applied = ends[draw(w, 8)];
+        if (event.applied == KEDGE_APPLIED_DONE) {
+            w->position.version++;
+            int64_t pending = w->position.highest_id - w->position.lowest_pending + 1;
+            w->position.lowest_pending += (int64_t)draw(w, (uint64_t)pending + 1);
+        }
+    }
+    take_event(w, event);
+}
+
+/* Something runs: it ends, one way or another. */
+static void random_end(world *w)
+{
+    kedge_answer_class class = draw(w, 3) > 0 ? KEDGE_ANSWER_OK : (kedge_answer_class)draw(w, 9);
+    if (w->working && draw(w, 2) == 0) {
+        finish_work(w);
+    } else if (w->push_running && draw(w, 2) == 0) {
+        answer(w, true, class);
+    } else if (w->pull_running) {
+        answer(w, false, class);
+    }
+}
+
+static void random_wake(world *w)
+{
+    kedge_core_event event = {0};
+    switch (draw(w, 6)) {
+    case 0:
+        w->position.highest_id++;
+        event.kind = KEDGE_EVENT_MUTATION;
+        break;
+    case 1:
+        event.kind = KEDGE_EVENT_POKE;
+        event.version = w->position.version + (int64_t)draw(w, 3);
+        break;
+    case 2:
+        event.kind = KEDGE_EVENT_PING;
+        break;
+    case 3:
+        event.kind = KEDGE_EVENT_STREAM_UP;
+        break;
+    case 4:
+        event.kind = KEDGE_EVENT_STREAM_DOWN;
+        w->stream_open = false;
+        break;
+    default:
+        event.kind = KEDGE_EVENT_SYNC;
+        w->sync_wanted = true;
+        break;
+    }
+    take_event(w, event);
+}
+
+static void random_access(world *w)
+{
+    kedge_core_event event = {0};
+    switch (draw(w, 4)) {
+    case 0:
+        event.kind = KEDGE_EVENT_OFFLINE;
+        w->online = false;
+        break;
+    case 1:
+        event.kind = KEDGE_EVENT_ONLINE;
+        w->online = true;
+        w->token_asked = false;
+        break;
+    default:
+        event.kind = KEDGE_EVENT_TOKEN;
+        event.ok = draw(w, 4) > 0;
+        w->token_asked = false;
+        break;
+    }
+    take_event(w, event);
+}
+
+/* An answer to something that was never asked, or was cancelled. */
+static void random_stray(world *w)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
+                              .answer = (kedge_answer_class)draw(w, 9),
+                              .request = (kedge_request_kind)draw(w, 6)};
+    if (event.request == KEDGE_REQUEST_PUSH ? w->push_running
+                                            : w->pull_running && event.request == w->pull_kind) {
+        return;
+    }
+    take_event(w, event);
+}
+
+static void random_time(world *w)
+{
+    static const int64_t leaps[] = {0, 1, 20, 500, 5000, 60000, 86400000, -3600000};
+    w->now_ms += leaps[draw(w, draw(w, 50) == 0 ? 8 : 4)];
+    if (w->timer_ms <= w->now_ms || draw(w, 20) == 0) {
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
+    } else if (w->timer_ms != INT64_MAX && draw(w, 3) == 0) {
+        w->now_ms = w->timer_ms;
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
+    }
+}
+
+static void random_step(world *w)
+{
+    uint64_t which = draw(w, 100);
+    if (w->timer_ms <= w->now_ms) {
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
+    } else if (which < 10 && (w->stopped || !w->online || w->token_asked)) {
+        random_access(w);
+    } else if (which < 50) {
+        random_end(w);
+    } else if (which < 75) {
+        random_time(w);
+    } else if (which < 93) {
+        random_wake(w);
+    } else if (which < 96) {
+        random_stray(w);
+    } else {
+        random_access(w);
+    }
+}
+
+static void test_no_sequence_of_events_breaks_the_rules(void **state)
+{
+    (void)state;
+    int64_t sends = 0;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        world w;
+        world_init(&w, seed);
+        take_event(&w, (kedge_core_event){.kind = KEDGE_EVENT_START});
+        for (int step = 0; step < 500; step++)
+            random_step(&w);
+        sends += w.sends;
+        w.shut_down = true;
+        kedge_core_event end = {.kind = KEDGE_EVENT_SHUTDOWN};
+        take_event(&w, end);
+        assert_false(w.push_running || w.pull_running || w.stream_open || w.sync_wanted);
+        for (int step = 0; step < 20; step++)
+            random_wake(&w);
+    }
+    assert_true(sends > 20000);
+}
+
+/* ---- a server that always fails ---- */
+
+static void fail_everything(world *w, kedge_answer_class class)
+{
+    if (w->stream_open) {
+        w->stream_open = false;
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_STREAM_DOWN});
+    }
+    if (w->push_running) answer(w, true, class);
+    if (w->working) finish_work(w);
+    if (w->pull_running) answer(w, false, class);
+    if (w->token_asked) {
+        w->token_asked = false;
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .ok = true});
+    }
+}
+
+/* Every millisecond something that would like to be sent at once, also from an app that does not
+ * stop saying that it is online. */
+static void wake_in_every_way(world *w)
+{
+    static const kedge_event_kind kinds[] = {KEDGE_EVENT_MUTATION, KEDGE_EVENT_SYNC,
+                                             KEDGE_EVENT_ONLINE, KEDGE_EVENT_POKE};
+    kedge_core_event event = {.kind = kinds[draw(w, 4)], .version = 1000};
+    if (event.kind == KEDGE_EVENT_SYNC) w->sync_wanted = true;
+    if (event.kind == KEDGE_EVENT_MUTATION) w->position.highest_id++;
+    if (event.kind == KEDGE_EVENT_ONLINE) w->token_asked = false;
+    take_event(w, event);
+    if (w->timer_ms <= w->now_ms) take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
+}
+
+static void check_load(kedge_answer_class class, uint64_t seed)
+{
+    world w;
+    world_init(&w, seed);
+    take_event(&w, (kedge_core_event){.kind = KEDGE_EVENT_START});
+    int64_t worst = 0;
+    int64_t last_minute = 0;
+    for (int second = 0; second < 180; second++) {
+        int64_t before = w.sends;
+        for (int i = 0; i < 1000; i++) {
+            w.now_ms++;
+            wake_in_every_way(&w);
+            fail_everything(&w, class);
+        }
+        if (w.sends - before > worst) worst = w.sends - before;
+        if (second >= 120) last_minute += w.sends - before;
+    }
+    assert_in_range(worst, 1, 60);
+    assert_in_range(last_minute, 0, 40);
+}
+
+static void test_a_server_that_always_fails_is_not_stormed(void **state)
+{
+    (void)state;
+    static const kedge_answer_class classes[] = {KEDGE_ANSWER_NETWORK,  KEDGE_ANSWER_TRANSIENT,
+                                                 KEDGE_ANSWER_IDENTITY, KEDGE_ANSWER_GAP,
+                                                 KEDGE_ANSWER_GONE,     KEDGE_ANSWER_SHORTER,
+                                                 KEDGE_ANSWER_REFUSED,  KEDGE_ANSWER_UNAUTHORIZED};
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        for (uint64_t seed = 1; seed <= 3; seed++)
+            check_load(classes[i], seed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_sequence_of_events_breaks_the_rules),
+        cmocka_unit_test(test_a_server_that_always_fails_is_not_stormed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* Pushing: at once, one at a time, from the lowest uncovered id, again when it stalls. */
+#include "tests/core/trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void test_a_mutation_is_pushed_at_once_and_pulled_at_once(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_pass(t, 500);
+    trace_mutation(t);
+    trace_pass(t, 5);
+    trace_pushed(t, 1, 4);
+    trace_pass(t, 5);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_expect(t, "[  500] mutation 1\n"
+                    "          send push\n"
+                    "[  505] pushed through 1, in version 4\n"
+                    "          send pull\n"
+                    "[  510] pull ok\n"
+                    "          apply pull\n"
+                    "[  510] applied version 4, covers 1\n");
+}
+
+/* The poke of the same version comes before the answer: one pull serves both. */
+static void test_a_poke_that_overtakes_the_answer_of_a_push_saves_a_pull(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_poke(t, 4);
+    trace_pushed(t, 1, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "[    0] pushed through 1, in version 4\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 1\n");
+}
+
+static void test_a_pull_that_began_before_the_push_was_decided_is_followed_by_another(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_poke(t, 4);
+    trace_pushed(t, 1, 5);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 5, 1);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "[    0] pushed through 1, in version 5\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 0\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 5, covers 1\n");
+}
+
+static void test_mutations_during_a_push_leave_together_after_it(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_mutation(t);
+    trace_mutation(t);
+    trace_pushed(t, 1, 4);
+    trace_pushed(t, 3, 5);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 5, 3);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] mutation 2\n"
+                    "[    0] mutation 3\n"
+                    "[    0] pushed through 1, in version 4\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "[    0] pushed through 3, in version 5\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 5, covers 3\n");
+}
+
+/* A push that ended at a cap would begin at the same id again: the next waits for a pull. */
+static void test_a_backlog_goes_batch_by_batch_as_pulls_cover_it(void **state)
+{
+    trace *t = *state;
+    trace_start(t, 3, 1, 2500);
+    trace_pushed(t, 1000, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1000);
+    trace_pushed(t, 2000, 5);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 5, 2000);
+    trace_pushed(t, 2500, 6);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 6, 2500);
+    trace_expect(t, "[    0] start at version 3\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "          report connecting\n"
+                    "[    0] pushed through 1000, in version 4\n"
+                    "          report online\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 3, covers 0\n"
+                    "          send pull\n"
+                    "          open stream\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 1000\n"
+                    "          send push\n"
+                    "[    0] pushed through 2000, in version 5\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 5, covers 2000\n"
+                    "          send push\n"
+                    "[    0] pushed through 2500, in version 6\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 6, covers 2500\n");
+}
+
+static void test_pending_that_was_pushed_but_stays_uncovered_is_pushed_again(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_pushed(t, 1, 0);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_timer(t);
+    trace_pushed(t, 1, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] pushed through 1, in version 0\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 3, covers 0\n"
+                    "[10000] timer\n"
+                    "          send push\n"
+                    "[10000] pushed through 1, in version 4\n"
+                    "          send pull\n"
+                    "[10000] pull ok\n"
+                    "          apply pull\n"
+                    "[10000] applied version 4, covers 1\n");
+}
+
+static void test_a_push_that_is_too_large_is_halved_and_grows_back(void **state)
+{
+    trace *t = *state;
+    trace_start(t, 3, 1, 1000);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_SHORTER);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_SHORTER);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 300);
+    trace_pushed(t, 550, 5);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 5, 550);
+    trace_pushed(t, 863, 6);
+    trace_expect(t, "[    0] start at version 3\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "          report connecting\n"
+                    "[    0] push shorter\n"
+                    "          send push of 500\n"
+                    "          report online\n"
+                    "[    0] push shorter\n"
+                    "          send push of 250\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 300\n"
+                    "          send pull\n"
+                    "          open stream\n"
+                    "[    0] pushed through 550, in version 5\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 5, covers 550\n"
+                    "          send push of 313\n"
+                    "[    0] pushed through 863, in version 6\n"
+                    "          send pull\n");
+}
+
+/* Halving ends at one mutation; from there on it is a failure like any other. */
+static void test_a_push_that_cannot_be_made_shorter_backs_off(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    int sends = 1;
+    while (trace_sends(t, KEDGE_REQUEST_PUSH)) {
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_SHORTER);
+        assert_true(++sends < 20);
+    }
+    assert_true(sends > 10);
+    trace_skip(t);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_timer(t);
+    trace_expect(t, "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 3, covers 0\n"
+                    "          send pull\n"
+                    "[   25] timer\n"
+                    "          send push of 1\n");
+}
+
+static void test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_GAP);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_timer(t);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] push gap\n"
+                    "          send pull\n"
+                    "          report connecting: gap\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 0\n"
+                    "[   94] timer\n"
+                    "          send push\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_mutation_is_pushed_at_once_and_pulled_at_once,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_poke_that_overtakes_the_answer_of_a_push_saves_a_pull, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_pull_that_began_before_the_push_was_decided_is_followed_by_another, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(test_mutations_during_a_push_leave_together_after_it,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_backlog_goes_batch_by_batch_as_pulls_cover_it,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_pending_that_was_pushed_but_stays_uncovered_is_pushed_again, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_push_that_is_too_large_is_halved_and_grows_back,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_push_that_cannot_be_made_shorter_backs_off,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id, trace_setup,
+            trace_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* Writing down events and actions. */
+#include "tests/core/trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/error.h"
+
+int trace_setup(void **state)
+{
+    trace *t = test_malloc(sizeof *t);
+    *t = (trace){.random = 7, .timer_ms = INT64_MAX, .position = {.lowest_pending = 1}};
+    t->text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_core_init(&t->core, true);
+    *state = t;
+    return 0;
+}
+
+int trace_teardown(void **state)
+{
+    trace *t = *state;
+    kedge_buffer_free(&t->text);
+    test_free(t);
+    return 0;
+}
+
+void trace_expect(trace *t, const char *expected)
+{
+    const char *written = t->text.size == 0 ? "" : t->text.data;
+    if (strcmp(written, expected) != 0) {
+        print_error("expected:\n%s\nwritten:\n%s\n", expected, written);
+        fail();
+    }
+    trace_skip(t);
+}
+
+void trace_skip(trace *t)
+{
+    kedge_buffer_clear(&t->text);
+}
+
+/* ---- writing ---- */
+
+static const char *request_name(kedge_request_kind request)
+{
+    static const char *const names[] = {"push", "pull", "page", "outcomes", "body", "retire"};
+    return names[request];
+}
+
+static const char *connection_name(kedge_connection connection)
+{
+    static const char *const names[] = {"offline", "follower", "connecting", "online", "stopped"};
+    return names[connection];
+}
+
+static void write_sized(trace *t, const kedge_core_action *action)
+{
+    if (action->request != KEDGE_REQUEST_PUSH || action->count_max == KEDGE_CORE_PUSH_COUNT_MAX) {
+        return;
+    }
+    kedge_buffer_append_format(&t->text, " of %u", action->count_max);
+}
+
+static void write_action(trace *t, const kedge_core_action *action)
+{
+    static const char *const names[] = {"send ",          "cancel ", "apply ",      "rotate",
+                                        "drop the pages", NULL,      "open stream", "close stream",
+                                        "ask token",      "report ", "synced"};
+    if (action->kind == KEDGE_ACTION_TIMER) {
+        t->timer_ms = action->at_ms;
+        if (!t->show_timer) return;
+        kedge_buffer_append_format(&t->text, "          timer in %lld\n",
+                                   (long long)(action->at_ms - t->now_ms));
+        return;
+    }
+    kedge_buffer_append_format(&t->text, "          %s", names[action->kind]);
+    switch (action->kind) {
+    case KEDGE_ACTION_SEND:
+    case KEDGE_ACTION_CANCEL:
+    case KEDGE_ACTION_APPLY:
+        kedge_buffer_append_text(&t->text, request_name(action->request));
+        if (action->kind == KEDGE_ACTION_SEND) write_sized(t, action);
+        break;
+    case KEDGE_ACTION_ROTATE:
+        if (action->lost) kedge_buffer_append_text(&t->text, " to another lineage");
+        break;
+    case KEDGE_ACTION_REPORT:
+        kedge_buffer_append_text(&t->text, connection_name(action->connection));
+        if (action->error.status != KEDGE_OK) {
+            kedge_buffer_append_format(&t->text, ": %s", action->error.code);
+        }
+        break;
+    case KEDGE_ACTION_SYNCED:
+        kedge_buffer_append_format(&t->text, " %s", action->ok ? "ok" : action->error.code);
+        break;
+    default:
+        break;
+    }
+    kedge_buffer_append_byte(&t->text, '\n');
+}
+
+void trace_event(trace *t, kedge_core_event event, const char *name)
+{
+    event.now_ms = t->now_ms;
+    event.random = t->random++;
+    kedge_buffer_append_format(&t->text, "[%5lld] %s\n", (long long)t->now_ms, name);
+    kedge_core_step(&t->core, &event, &t->actions);
+    for (size_t i = 0; i < t->actions.count; i++)
+        write_action(t, &t->actions.list[i]);
+}
+
+/* ---- events ---- */
+
+static void event_here(trace *t, kedge_core_event event, const char *name)
+{
+    event.has_position = true;
+    event.position = t->position;
+    trace_event(t, event, name);
+}
+
+void trace_start(trace *t, int64_t version, int64_t lowest_pending, int64_t highest_id)
+{
+    char name[64];
+    t->position.version = version;
+    t->position.lowest_pending = lowest_pending;
+    t->position.highest_id = highest_id;
+    snprintf(name, sizeof name, "start at version %lld", (long long)version);
+    event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_START}, name);
+}
+
+void trace_mutation(trace *t)
+{
+    char name[64];
+    t->position.highest_id++;
+    snprintf(name, sizeof name, "mutation %lld", (long long)t->position.highest_id);
+    event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_MUTATION}, name);
+}
+
+void trace_pass(trace *t, int64_t milliseconds)
+{
+    t->now_ms += milliseconds;
+}
+
+void trace_timer(trace *t)
+{
+    assert_true(t->timer_ms != INT64_MAX);
+    if (t->timer_ms > t->now_ms) t->now_ms = t->timer_ms;
+    t->timer_ms = INT64_MAX;
+    trace_event(t, (kedge_core_event){.kind = KEDGE_EVENT_TIMER}, "timer");
+}
+
+void trace_ok_more(trace *t, kedge_request_kind request, bool outcomes, bool bodies)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s ok%s%s", request_name(request),
+             outcomes ? ", more outcomes" : "", bodies ? ", more bodies" : "");
+    trace_event(t,
+                (kedge_core_event){.kind = KEDGE_EVENT_ANSWER,
+                                   .request = request,
+                                   .more_outcomes = outcomes,
+                                   .more_bodies = bodies},
+                name);
+}
+
+void trace_ok(trace *t, kedge_request_kind request)
+{
+    trace_ok_more(t, request, false, false);
+}
+
+void trace_pushed(trace *t, int64_t last_id, int64_t version)
+{
+    char name[64];
+    snprintf(name, sizeof name, "pushed through %lld, in version %lld", (long long)last_id,
+             (long long)version);
+    trace_event(t,
+                (kedge_core_event){.kind = KEDGE_EVENT_ANSWER,
+                                   .request = KEDGE_REQUEST_PUSH,
+                                   .last_id = last_id,
+                                   .version = version},
+                name);
+}
+
+static const char *answer_name(kedge_answer_class answer)
+{
+    static const char *const names[] = {"ok",  "network", "transient", "unauthorized", "identity",
+                                        "gap", "gone",    "shorter",   "refused"};
+    return names[answer];
+}
+
+static void fail_event(trace *t, kedge_request_kind request, kedge_answer_class answer,
+                       int64_t retry_after_ms)
+{
+    char name[64];
+    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
+                              .request = request,
+                              .answer = answer,
+                              .retry_after_ms = retry_after_ms};
+    kedge_fail(&event.error, KEDGE_NETWORK, answer_name(answer), "as the test says");
+    snprintf(name, sizeof name, "%s %s", request_name(request), answer_name(answer));
+    trace_event(t, event, name);
+}
+
+void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer)
+{
+    fail_event(t, request, answer, 0);
+}
+
+void trace_retry_after(trace *t, kedge_request_kind request, int64_t retry_after_ms)
+{
+    fail_event(t, request, KEDGE_ANSWER_TRANSIENT, retry_after_ms);
+}
+
+void trace_applied(trace *t, int64_t version, int64_t covered)
+{
+    char name[64];
+    t->position.version = version;
+    if (covered >= t->position.lowest_pending) t->position.lowest_pending = covered + 1;
+    snprintf(name, sizeof name, "applied version %lld, covers %lld", (long long)version,
+             (long long)covered);
+    event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_APPLIED}, name);
+}
+
+void trace_applied_as(trace *t, kedge_applied applied)
+{
+    static const char *const names[] = {"done",   "stale",           "pages follow",
+                                        "rotate", "another lineage", "the disk failed"};
+    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED, .applied = applied};
+    if (applied == KEDGE_APPLIED_FAILED) {
+        kedge_fail(&event.error, KEDGE_DISK_FULL, "disk-full", "as the test says");
+    }
+    event_here(t, event, names[applied]);
+}
+
+void trace_rotated(trace *t, int64_t pending)
+{
+    t->position.lowest_pending = 1;
+    t->position.highest_id = pending;
+    event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_APPLIED}, "rotated");
+}
+
+void trace_simple(trace *t, kedge_event_kind kind, const char *name)
+{
+    trace_event(t, (kedge_core_event){.kind = kind}, name);
+}
+
+void trace_poke(trace *t, int64_t version)
+{
+    char name[64];
+    snprintf(name, sizeof name, "poke of version %lld", (long long)version);
+    trace_event(t, (kedge_core_event){.kind = KEDGE_EVENT_POKE, .version = version}, name);
+}
+
+void trace_stream_up(trace *t, int64_t version)
+{
+    trace_simple(t, KEDGE_EVENT_STREAM_UP, "stream up");
+    trace_poke(t, version);
+}
+
+void trace_token(trace *t, bool ok)
+{
+    trace_event(t, (kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .ok = ok},
+                ok ? "token" : "no token");
+}
+
+bool trace_sends(const trace *t, kedge_request_kind request)
+{
+    for (size_t i = 0; i < t->actions.count; i++) {
+        const kedge_core_action *action = &t->actions.list[i];
+        if (action->kind == KEDGE_ACTION_SEND && action->request == request) return true;
+    }
+    return false;
+}
+
+void trace_settle(trace *t, int64_t version)
+{
+    trace_start(t, version, 1, 0);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, version, 0);
+    trace_stream_up(t, version);
+    trace_skip(t);
+}
