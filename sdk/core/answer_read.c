@@ -12,6 +12,10 @@ kedge_status kedge_answer_fail(kedge_place place, const kedge_member *member, co
     char at[24] = "";
     const char *dot = place.name[0] == '\0' ? "" : ".";
     const char *name = member == NULL ? "" : member->name;
+    if (member == NULL && place.name[0] == '\0') {
+        return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid", "the server's answer is not %s",
+                          expected);
+    }
     if (member == NULL) dot = "";
     if (place.index >= 0) snprintf(at, sizeof at, "[%lld]", (long long)place.index);
     if (member != NULL && member->value.data == NULL) {
