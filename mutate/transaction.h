@@ -45,6 +45,9 @@ const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx);
 /* Counts work that is not a call on the transaction towards KEDGE_LIMIT_MUTATION_BYTES. What is
  * counted must depend on nothing but the mutation and the state that it sees. */
 kedge_status kedge_tx_charge(kedge_tx *tx, uint64_t bytes, kedge_error *error);
+/* What the running mutation sees, its own changes included. Reads through it cost nothing and their
+ * failures are not remembered. */
+kedge_state_reader kedge_tx_reader(kedge_tx *tx);
 /* The mutation cannot be decided now: kedge_tx_run will return `cause`, whatever the mutator
  * returns. Returns cause->status. */
 kedge_status kedge_tx_postpone(kedge_tx *tx, const kedge_error *cause, kedge_error *error);

@@ -1,0 +1,48 @@
+/* The messages between the server and its mutator children.
+ *
+ * A frame is the size of its payload (4 bytes), its type (1 byte) and the payload: a sequence of
+ * integers (8 bytes) and byte strings (their size in 4 bytes, then they). All little-endian.
+ * Neither side trusts the other's sizes. */
+#ifndef KEDGE_BACKEND_PLUGIN_FRAME_H
+#define KEDGE_BACKEND_PLUGIN_FRAME_H
+
+#include "common/bytes.h"
+
+#define KEDGE_FRAME_HEADER_BYTES 5
+/* An item or args of 8 MiB, and what goes with them. */
+#define KEDGE_FRAME_PAYLOAD_MAX 9437184
+
+/* `turn` tells the mutations of one child apart: what it says of an earlier one is garbage. */
+typedef enum kedge_frame_type {
+    KEDGE_FRAME_HELLO = 1,   /* child: for each mutator: name, version */
+    KEDGE_FRAME_LOAD_FAILED, /* child: message */
+    KEDGE_FRAME_RUN,         /* server: turn, name, args, user, role, client, now_ms */
+    KEDGE_FRAME_GET,         /* child: turn, collection, id */
+    KEDGE_FRAME_NEXT,        /* child: turn, collection, from_start, after */
+    KEDGE_FRAME_FOUND,       /* server: status, id, value */
+    KEDGE_FRAME_CHANGE, /* child, behind the mutator's end: turn, collection, id, deleted, value */
+    KEDGE_FRAME_DONE    /* child: turn, status, code, message */
+} kedge_frame_type;
+
+void kedge_frame_begin(kedge_buffer *frame, kedge_frame_type type); /* empties the buffer */
+void kedge_frame_add_bytes(kedge_buffer *frame, kedge_bytes bytes);
+void kedge_frame_add_text(kedge_buffer *frame, const char *text);
+void kedge_frame_add_integer(kedge_buffer *frame, int64_t integer);
+/* KEDGE_NO_MEMORY when an append failed, KEDGE_LIMIT_EXCEEDED when the payload is too large. */
+kedge_status kedge_frame_end(kedge_buffer *frame, kedge_error *error);
+
+/* The payload's size by the header; false when it is over the limit or the type is none. */
+bool kedge_frame_header(const char header[KEDGE_FRAME_HEADER_BYTES], kedge_frame_type *type,
+                        size_t *size);
+
+/* Taking a payload apart. After a failed take all others give nothing. */
+typedef struct kedge_frame_reader {
+    kedge_bytes rest;
+    bool failed;
+} kedge_frame_reader;
+
+kedge_bytes kedge_frame_take_bytes(kedge_frame_reader *reader);
+int64_t kedge_frame_take_integer(kedge_frame_reader *reader);
+bool kedge_frame_is_complete(const kedge_frame_reader *reader); /* all taken, nothing failed */
+
+#endif

@@ -1,0 +1,54 @@
+/* The app's mutators on the server: a plugin library that runs in supervised child processes.
+ *
+ * The server does not load the library. Children do: the program executes itself again with
+ * --mutator-child, limits itself and loads it. Each mutation goes to one idle child over a socket;
+ * the child runs it with a transaction of its own, whose reads come back over the socket, and
+ * sends what it changed. A child that dies, exceeds a limit or sends what no child sends is killed
+ * and replaced, and costs no mutation but the one that it ran:
+ *   - "mutator-crashed": the process died or sent garbage. A child that had run other mutations
+ *     before may have been harmed by those, so the mutation is tried once more on a new one.
+ *   - "mutator-timeout": more CPU or more time than allowed. The time that the server takes to
+ *     answer reads does not count.
+ * A child that cannot be had (again) makes a mutation fail with KEDGE_UNAVAILABLE, undecided. */
+#ifndef KEDGE_BACKEND_PLUGIN_H
+#define KEDGE_BACKEND_PLUGIN_H
+
+#include "common/environment.h"
+
+#include <kedge/mutator.h>
+
+#define KEDGE_PLUGIN_CHILDREN_MAX 16
+
+typedef struct kedge_plugin_options {
+    int64_t cpu_ms_max;  /* per mutation */
+    int64_t wall_ms_max; /* per mutation; also how long one waits for an idle child */
+    uint32_t children;   /* 1 to KEDGE_PLUGIN_CHILDREN_MAX: mutations that run at once */
+} kedge_plugin_options;
+
+#define KEDGE_PLUGIN_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        .cpu_ms_max = 2000, .wall_ms_max = 5000, .children = 2                                     \
+    }
+
+typedef struct kedge_plugin kedge_plugin;
+
+/* Starts the children and learns the mutators' names and versions. KEDGE_INVALID_ARGUMENT, with the
+ * reason, when the library cannot be loaded, exports no KEDGE_PLUGIN_ENTRY or brings a bad mutator.
+ * The environment must outlive the plugin. */
+kedge_status kedge_plugin_start(const kedge_environment *environment, const char *library_path,
+                                const kedge_plugin_options *options, kedge_plugin **plugin,
+                                kedge_error *error);
+/* Ends and reaps all children. NULL is allowed. No mutation may be running. */
+void kedge_plugin_stop(kedge_plugin *plugin);
+
+/* The mutators, for kedge_registry_new: any number of threads may call them at once. They live as
+ * long as the plugin. */
+void kedge_plugin_mutators(const kedge_plugin *plugin, const kedge_mutator **mutators,
+                           size_t *count);
+
+/* To be called first in main: -1 when the program was started as itself, else the exit code of the
+ * child that it has been. The program must export its symbols, since the plugin takes the functions
+ * of <kedge/mutator.h> from it. */
+int kedge_plugin_child_dispatch(int argc, char **argv);
+
+#endif
