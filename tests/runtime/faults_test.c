@@ -1,0 +1,372 @@
+/* Servers that answer wrongly or not at all: each is a clear error, no pending mutation is lost,
+ * and closing is quick. */
+#include "tests/runtime/client.h"
+#include "tests/runtime/scripted_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PROBLEM "Content-Type: application/problem+json\r\n"
+
+static char folder[CLIENT_PATH_SIZE];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    client_make_folder(folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    client_remove_folder(folder);
+    return 0;
+}
+
+static void close_quickly(kedge_db *db)
+{
+    int64_t began = client_now_ms();
+    kedge_close(db);
+    assert_true(client_now_ms() - began < 2000);
+}
+
+/* Three edits against such a server: none is confirmed, none is lost, the status says what is
+ * wrong. */
+static void bear(scripted_handler handler, bool tells_error)
+{
+    scripted_server *server = scripted_server_start(handler, NULL);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_db *db = client_open(&options);
+    client_put(db, "a", "1");
+    client_put(db, "b", "2");
+    client_put(db, "c", "3");
+    assert_true(scripted_server_wait(server, 1));
+    assert_int_not_equal(kedge_sync(db, 200, NULL), KEDGE_OK);
+    kedge_sync_status status = client_status(db);
+    if (tells_error) assert_int_not_equal(status.last_error.status, KEDGE_OK);
+    if (tells_error) assert_true(status.last_error.message[0] != '\0');
+    assert_int_equal(status.pending, 3);
+    assert_int_equal(status.rejected, 0);
+    assert_int_equal(status.version, 0);
+    close_quickly(db);
+    scripted_server_stop(server);
+
+    options.url = NULL;
+    db = client_open(&options);
+    assert_int_equal(client_status(db).pending, 3);
+    assert_int_equal(client_count(db), 3);
+    assert_string_equal(client_get(db, "c"), "3");
+    kedge_close(db);
+}
+
+static bool html(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 200, "Content-Type: text/html\r\n",
+                    "<html><body>Please log in to the hotel's network</body></html>");
+    return true;
+}
+
+static bool garbage(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 200, "Content-Type: application/json\r\n",
+                    "{\"cookie\":{\"order\":\"nine\"},\"patch\":7,\"kedge\":[]}");
+    return true;
+}
+
+static bool empty(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 200, "", "");
+    return true;
+}
+
+static bool redirect(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 302, "Location: http://127.0.0.1:1/login\r\n", "");
+    return true;
+}
+
+static bool server_error(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 500, "Content-Type: text/plain\r\n", "oh no");
+    return true;
+}
+
+static bool hang(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_hang(request);
+    return false;
+}
+
+static bool close_in_body(void *context, const scripted_request *request)
+{
+    static const char part[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"cookie\":";
+    (void)context;
+    scripted_send(request, part, sizeof part - 1);
+    return false;
+}
+
+static bool close_at_once(void *context, const scripted_request *request)
+{
+    (void)context;
+    (void)request;
+    return false;
+}
+
+static bool drip(void *context, const scripted_request *request)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
+    (void)context;
+    scripted_send(request, head, sizeof head - 1);
+    scripted_drip(request, ' ', 5);
+    return false;
+}
+
+static void test_html_is_no_answer(void **state)
+{
+    (void)state;
+    bear(html, true);
+}
+
+static void test_garbage_is_no_answer(void **state)
+{
+    (void)state;
+    bear(garbage, true);
+}
+
+static void test_an_empty_body_is_no_answer(void **state)
+{
+    (void)state;
+    bear(empty, true);
+}
+
+static void test_a_redirect_is_no_answer(void **state)
+{
+    (void)state;
+    bear(redirect, true);
+}
+
+static void test_a_failing_server_is_borne(void **state)
+{
+    (void)state;
+    bear(server_error, true);
+}
+
+static void test_a_server_that_closes_mid_body_is_borne(void **state)
+{
+    (void)state;
+    bear(close_in_body, true);
+}
+
+static void test_a_server_that_closes_at_once_is_borne(void **state)
+{
+    (void)state;
+    bear(close_at_once, true);
+}
+
+static void test_a_hung_server_is_borne_and_closing_does_not_wait_for_it(void **state)
+{
+    (void)state;
+    bear(hang, false);
+}
+
+static void test_a_dripping_server_is_borne_and_closing_does_not_wait_for_it(void **state)
+{
+    (void)state;
+    bear(drip, false);
+}
+
+static atomic_int tokens_asked;
+
+static kedge_status give_token(void *userdata, char *buffer, size_t buffer_size)
+{
+    (void)userdata;
+    snprintf(buffer, buffer_size, "token-%d", atomic_fetch_add(&tokens_asked, 1));
+    return KEDGE_OK;
+}
+
+static kedge_status give_none(void *userdata, char *buffer, size_t buffer_size)
+{
+    (void)userdata;
+    (void)buffer;
+    (void)buffer_size;
+    atomic_fetch_add(&tokens_asked, 1);
+    return KEDGE_UNAVAILABLE;
+}
+
+static kedge_status give_bad(void *userdata, char *buffer, size_t buffer_size)
+{
+    (void)userdata;
+    atomic_fetch_add(&tokens_asked, 1);
+    snprintf(buffer, buffer_size, "x\r\nX-Evil: 1");
+    return KEDGE_OK;
+}
+
+static bool unauthorized(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 401, PROBLEM,
+                    "{\"code\":\"token-invalid\",\"detail\":\"the token is not accepted\"}");
+    return true;
+}
+
+static void test_a_refused_token_is_asked_for_again_and_then_it_stops(void **state)
+{
+    kedge_error error = {0};
+    (void)state;
+    scripted_server *server = scripted_server_start(unauthorized, NULL);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    options.token = give_token;
+    atomic_store(&tokens_asked, 0);
+    kedge_db *db = client_open(&options);
+    client_put(db, "a", "1");
+    assert_true(client_wait_connection(db, KEDGE_STOPPED));
+    assert_int_equal(atomic_load(&tokens_asked), 2);
+    assert_int_equal(kedge_sync(db, 5000, &error), KEDGE_UNAUTHORIZED);
+    assert_string_equal(error.code, "token-invalid");
+    assert_int_equal(client_status(db).last_error.status, KEDGE_UNAUTHORIZED);
+    int requests = scripted_server_requests(server);
+    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
+    assert_true(scripted_server_wait(server, requests + 1));
+    assert_true(client_wait_connection(db, KEDGE_STOPPED));
+    assert_true(atomic_load(&tokens_asked) > 2);
+    assert_int_equal(client_status(db).pending, 1);
+    kedge_close(db);
+    scripted_server_stop(server);
+}
+
+static void wait_asked(int count)
+{
+    int64_t until = client_now_ms() + 10000;
+    while (atomic_load(&tokens_asked) < count && client_now_ms() < until) {
+    }
+    assert_true(atomic_load(&tokens_asked) >= count);
+}
+
+static void stays_offline_without(kedge_token_function function)
+{
+    kedge_error error = {0};
+    scripted_server *server = scripted_server_start(unauthorized, NULL);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    options.token = function;
+    atomic_store(&tokens_asked, 0);
+    kedge_db *db = client_open(&options);
+    assert_true(client_wait_connection(db, KEDGE_STOPPED));
+    assert_int_equal(client_status(db).last_error.status, KEDGE_UNAUTHORIZED);
+    assert_int_equal(kedge_sync(db, 5000, &error), KEDGE_UNAUTHORIZED);
+    assert_int_equal(atomic_load(&tokens_asked), 1);
+    client_put(db, "a", "1"); /* the next edit asks again */
+    wait_asked(2);
+    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
+    wait_asked(3);
+    assert_int_equal(scripted_server_requests(server), 0);
+    kedge_close(db);
+    scripted_server_stop(server);
+}
+
+static void test_without_a_token_nothing_is_sent(void **state)
+{
+    (void)state;
+    stays_offline_without(give_none);
+}
+
+static void test_what_cannot_be_a_token_is_not_sent(void **state)
+{
+    (void)state;
+    stays_offline_without(give_bad);
+}
+
+static bool forbidden(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 403, PROBLEM, "{\"code\":\"not-allowed\",\"detail\":\"no right\"}");
+    return true;
+}
+
+static bool not_found(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 404, PROBLEM,
+                    "{\"code\":\"project-not-found\",\"detail\":\"no such project\"}");
+    return true;
+}
+
+static void stops(scripted_handler handler, kedge_status expected, const char *code)
+{
+    kedge_error error = {0};
+    scripted_server *server = scripted_server_start(handler, NULL);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_db *db = client_open(&options);
+    client_put(db, "a", "1");
+    assert_true(client_wait_connection(db, KEDGE_STOPPED));
+    assert_int_equal(kedge_sync(db, 5000, &error), expected);
+    assert_string_equal(error.code, code);
+    assert_string_equal(client_status(db).last_error.code, code);
+    assert_true(client_status(db).pending > 0);
+    kedge_close(db);
+    scripted_server_stop(server);
+}
+
+static void test_a_refusal_in_kedges_own_words_stops_the_sync(void **state)
+{
+    (void)state;
+    stops(forbidden, KEDGE_FORBIDDEN, "not-allowed");
+    stops(not_found, KEDGE_NOT_FOUND, "project-not-found");
+    stops(unauthorized, KEDGE_UNAUTHORIZED, "token-invalid");
+}
+
+static void test_three_thousand_edits_wait_for_a_dead_server(void **state)
+{
+    char id[16];
+    (void)state;
+    kedge_options options = client_options(folder, scripted_dead_url());
+    kedge_db *db = client_open(&options);
+    for (int i = 0; i < 3000; i++) {
+        snprintf(id, sizeof id, "%04d", i);
+        assert_int_equal(client_put(db, id, id[3] == '0' ? "0" : "{\"n\":1}"), i + 1);
+    }
+    assert_int_equal(kedge_sync(db, 50, NULL), KEDGE_TIMEOUT);
+    assert_int_equal(client_status(db).pending, 3000);
+    assert_int_equal(client_status(db).connection, KEDGE_CONNECTING);
+    close_quickly(db);
+    db = client_open(&options);
+    assert_int_equal(client_status(db).pending, 3000);
+    assert_int_equal(client_count(db), 3000);
+    close_quickly(db);
+}
+
+#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FOLDER_TEST(test_html_is_no_answer),
+        FOLDER_TEST(test_garbage_is_no_answer),
+        FOLDER_TEST(test_an_empty_body_is_no_answer),
+        FOLDER_TEST(test_a_redirect_is_no_answer),
+        FOLDER_TEST(test_a_failing_server_is_borne),
+        FOLDER_TEST(test_a_server_that_closes_mid_body_is_borne),
+        FOLDER_TEST(test_a_server_that_closes_at_once_is_borne),
+        FOLDER_TEST(test_a_hung_server_is_borne_and_closing_does_not_wait_for_it),
+        FOLDER_TEST(test_a_dripping_server_is_borne_and_closing_does_not_wait_for_it),
+        FOLDER_TEST(test_a_refused_token_is_asked_for_again_and_then_it_stops),
+        FOLDER_TEST(test_without_a_token_nothing_is_sent),
+        FOLDER_TEST(test_what_cannot_be_a_token_is_not_sent),
+        FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
+        FOLDER_TEST(test_three_thousand_edits_wait_for_a_dead_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

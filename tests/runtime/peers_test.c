@@ -1,0 +1,205 @@
+/* Leadership and news between processes, with real processes where death matters. */
+#include "sdk/runtime/peers.h"
+
+#include <ftw.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static kedge_environment environment;
+static char folder[] = "/tmp/kedge-peers-XXXXXX";
+
+static kedge_peers *join(void)
+{
+    kedge_peers *peers = NULL;
+    kedge_error error = {0};
+    if (kedge_peers_open(&environment, folder, &peers, &error) != KEDGE_OK) {
+        fail_msg("%s", error.message);
+    }
+    return peers;
+}
+
+static void test_one_leads_and_another_takes_over_when_it_leaves(void **state)
+{
+    (void)state;
+    kedge_peers *first = join();
+    kedge_peers *second = join();
+    assert_true(kedge_peers_lead(first));
+    assert_true(kedge_peers_lead(first));
+    assert_false(kedge_peers_lead(second));
+    kedge_peers_resign(first);
+    assert_true(kedge_peers_lead(second));
+    assert_false(kedge_peers_lead(first));
+    kedge_peers_close(second);
+    assert_true(kedge_peers_lead(first));
+    kedge_peers_close(first);
+}
+
+static void test_company_is_seen(void **state)
+{
+    (void)state;
+    kedge_peers *first = join();
+    assert_false(kedge_peers_present(first));
+    kedge_peers *second = join();
+    assert_true(kedge_peers_present(first));
+    assert_true(kedge_peers_present(second));
+    kedge_peers_close(first);
+    assert_false(kedge_peers_present(second));
+    kedge_peers_close(second);
+}
+
+static bool changed(kedge_peers *peers)
+{
+    kedge_peers_news news;
+    assert_true(kedge_peers_look(peers, &news));
+    return news.changed;
+}
+
+static void test_a_commit_is_told_to_the_others_and_not_to_oneself(void **state)
+{
+    (void)state;
+    kedge_peers *first = join();
+    kedge_peers *second = join();
+    kedge_peers *third = join();
+    assert_true(kedge_peers_tell(first));
+    assert_false(changed(first));
+    assert_true(changed(second));
+    assert_false(changed(second));
+    assert_true(kedge_peers_tell(third)); /* without having looked: it still hears of the first */
+    assert_true(changed(third));
+    assert_true(changed(first));
+    assert_true(changed(second));
+    kedge_peers_close(first);
+    kedge_peers_close(second);
+    kedge_peers_close(third);
+}
+
+static void test_news_wake_who_waits(void **state)
+{
+    (void)state;
+    kedge_peers *first = join();
+    kedge_peers *second = join();
+    struct pollfd set = {.fd = kedge_peers_wake_fd(second), .events = POLLIN};
+    assert_true(set.fd >= 0);
+    assert_int_equal(poll(&set, 1, 0), 0);
+    assert_true(kedge_peers_tell(first));
+    assert_int_equal(poll(&set, 1, 10000), 1);
+    assert_true(changed(second));
+    assert_int_equal(poll(&set, 1, 0), 0);
+    kedge_peers_close(first);
+    kedge_peers_close(second);
+}
+
+static void test_a_ticket_for_a_sync_is_answered(void **state)
+{
+    kedge_peers_news news;
+    uint64_t first_ticket = 0;
+    uint64_t second_ticket = 0;
+    (void)state;
+    kedge_peers *leader = join();
+    kedge_peers *follower = join();
+    assert_true(kedge_peers_want_sync(follower, &first_ticket));
+    assert_true(kedge_peers_want_sync(follower, &second_ticket));
+    assert_true(second_ticket > first_ticket);
+    assert_true(kedge_peers_look(leader, &news));
+    assert_int_equal(news.sync_wanted, second_ticket);
+    assert_true(kedge_peers_sync_done(leader, second_ticket, KEDGE_NETWORK));
+    assert_true(kedge_peers_look(follower, &news));
+    assert_int_equal(news.sync_done, second_ticket);
+    assert_int_equal(news.sync_status, KEDGE_NETWORK);
+    kedge_peers_close(leader);
+    kedge_peers_close(follower);
+}
+
+static void test_what_is_no_record_counts_as_an_empty_one(void **state)
+{
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/leader.lock", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("garbage that is long enough to be a record of five eight-byte words", file);
+    fclose(file);
+    kedge_peers *first = join();
+    kedge_peers *second = join();
+    assert_true(kedge_peers_tell(first));
+    assert_true(changed(second));
+    kedge_peers_close(first);
+    kedge_peers_close(second);
+}
+
+static void test_a_killed_leader_is_succeeded(void **state)
+{
+    int ready[2];
+    char byte;
+    (void)state;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        kedge_peers *mine = NULL;
+        if (kedge_peers_open(&environment, folder, &mine, NULL) != KEDGE_OK ||
+            !kedge_peers_lead(mine) || write(ready[1], "x", 1) != 1) {
+            _exit(1);
+        }
+        for (;;) {
+            pause();
+        }
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    kedge_peers *follower = join();
+    assert_false(kedge_peers_lead(follower));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(kedge_peers_lead(follower));
+    assert_false(kedge_peers_present(follower));
+    kedge_peers_close(follower);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static void test_a_folder_that_is_not_there_is_an_error(void **state)
+{
+    kedge_peers *peers = NULL;
+    kedge_error error = {0};
+    (void)state;
+    assert_int_equal(kedge_peers_open(&environment, "/nowhere/at/all", &peers, &error), KEDGE_IO);
+    assert_null(peers);
+    assert_string_equal(error.code, "lock-failed");
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *walk)
+{
+    (void)stat;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_leads_and_another_takes_over_when_it_leaves),
+        cmocka_unit_test(test_company_is_seen),
+        cmocka_unit_test(test_a_commit_is_told_to_the_others_and_not_to_oneself),
+        cmocka_unit_test(test_news_wake_who_waits),
+        cmocka_unit_test(test_a_ticket_for_a_sync_is_answered),
+        cmocka_unit_test(test_what_is_no_record_counts_as_an_empty_one),
+        cmocka_unit_test(test_a_killed_leader_is_succeeded),
+        cmocka_unit_test(test_a_folder_that_is_not_there_is_an_error),
+    };
+    environment = kedge_environment_system(NULL);
+    if (mkdtemp(folder) == NULL) return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return failed;
+}
