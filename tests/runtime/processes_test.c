@@ -1,0 +1,204 @@
+/* One folder, several processes: one syncs, the others see what it brings and have it push theirs,
+ * and one of them takes over when it dies or goes offline. */
+#include "tests/runtime/client.h"
+#include "tests/runtime/mini_backend.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern char **environ;
+
+typedef struct world {
+    char folder[CLIENT_PATH_SIZE];
+    mini_backend *backend;
+    scripted_server *server;
+} world;
+
+static int make_world(void **state)
+{
+    world *made = calloc(1, sizeof *made);
+    if (made == NULL) return -1;
+    client_make_folder(made->folder);
+    made->backend = mini_backend_new();
+    made->server = scripted_server_start(mini_backend_answer, made->backend);
+    *state = made;
+    return 0;
+}
+
+static int end_world(void **state)
+{
+    world *made = *state;
+    scripted_server_stop(made->server);
+    mini_backend_free(made->backend);
+    client_remove_folder(made->folder);
+    free(made);
+    return 0;
+}
+
+/* The other process: this program with arguments. It opens the folder, syncs, writes a byte, and
+ * lives until it is killed. */
+static int be_the_leader(const char *folder, const char *url)
+{
+    kedge_db *db = NULL;
+    kedge_options options = client_options(folder, url);
+    if (kedge_open(&options, &db, NULL) != KEDGE_OK) return 1;
+    if (kedge_sync(db, 10000, NULL) != KEDGE_OK) return 2;
+    if (write(STDOUT_FILENO, "x", 1) != 1) return 3;
+    for (;;) {
+        pause();
+    }
+}
+
+static pid_t spawn_leader(const world *here)
+{
+    int ready[2];
+    char byte;
+    pid_t child;
+    char program[] = "/proc/self/exe";
+    char folder[CLIENT_PATH_SIZE];
+    char url[64];
+    char *arguments[] = {program, folder, url, NULL};
+    posix_spawn_file_actions_t actions;
+    snprintf(folder, sizeof folder, "%s", here->folder);
+    snprintf(url, sizeof url, "%s", scripted_server_url(here->server));
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ready[1], STDOUT_FILENO);
+    assert_int_equal(posix_spawn(&child, program, &actions, NULL, arguments, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return child;
+}
+
+static kedge_db *open_here(const world *here)
+{
+    kedge_options options = client_options(here->folder, scripted_server_url(here->server));
+    return client_open(&options);
+}
+
+static bool wait_value(kedge_db *db, const char *id, const char *value)
+{
+    int64_t until = client_now_ms() + 10000;
+    while (strcmp(client_get(db, id), value) != 0) {
+        if (client_now_ms() > until) return false;
+        poll(NULL, 0, 2);
+    }
+    return true;
+}
+
+static void hear(void *userdata, const kedge_change *changes, size_t count)
+{
+    (void)changes;
+    if (count == 0) atomic_fetch_add((atomic_int *)userdata, 1);
+}
+
+static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_killed(void **state)
+{
+    world *here = *state;
+    atomic_int told = 0;
+    kedge_error error = {0};
+    kedge_watch_token *token = NULL;
+    kedge_outcome outcome = KEDGE_OUTCOME_PENDING;
+    pid_t leader = spawn_leader(here);
+    kedge_db *db = open_here(here);
+    assert_int_equal(client_status(db).connection, KEDGE_FOLLOWER);
+    assert_int_equal(kedge_watch(db, NULL, hear, &told, NULL, &token, NULL), KEDGE_OK);
+
+    /* The follower's edit goes out through the leader. */
+    int64_t sequence = client_put(db, "mine", "1");
+    assert_int_equal(kedge_wait(db, sequence, 10000, &outcome, &error), KEDGE_OK);
+    assert_int_equal(outcome, KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(client_status(db).connection, KEDGE_FOLLOWER);
+
+    /* What the leader pulls is seen here, and told. */
+    mini_backend_put(here->backend, "theirs", "1");
+    assert_true(wait_value(db, "theirs", "1"));
+    int64_t until = client_now_ms() + 10000;
+    while (atomic_load(&told) == 0 && client_now_ms() < until) {
+        poll(NULL, 0, 2);
+    }
+    assert_true(atomic_load(&told) > 0);
+
+    /* A follower's sync is done by the leader. */
+    client_put(db, "mine", "2");
+    mini_backend_put(here->backend, "theirs", "2");
+    if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    assert_int_equal(client_status(db).pending, 0);
+    assert_string_equal(client_get(db, "theirs"), "2");
+    assert_int_equal(client_status(db).connection, KEDGE_FOLLOWER);
+
+    assert_int_equal(kill(leader, SIGKILL), 0);
+    assert_int_equal(waitpid(leader, NULL, 0), leader);
+    client_put(db, "mine", "3");
+    if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    assert_true(client_wait_connection(db, KEDGE_ONLINE));
+    assert_int_equal(client_status(db).pending, 0);
+    assert_int_equal(mini_backend_decided(here->backend), 3);
+    kedge_watch_free(token);
+    kedge_close(db);
+}
+
+static void test_a_wait_for_a_sync_outlives_the_leader(void **state)
+{
+    world *here = *state;
+    kedge_error error = {0};
+    pid_t leader = spawn_leader(here);
+    kedge_db *db = open_here(here);
+    assert_int_equal(client_status(db).connection, KEDGE_FOLLOWER);
+    /* A stopped leader holds the lock and answers nobody. */
+    assert_int_equal(kill(leader, SIGSTOP), 0);
+    client_put(db, "mine", "1");
+    assert_int_equal(kedge_sync(db, 300, &error), KEDGE_TIMEOUT);
+    assert_int_equal(client_status(db).pending, 1);
+    assert_int_equal(kill(leader, SIGKILL), 0);
+    assert_int_equal(waitpid(leader, NULL, 0), leader);
+    if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    assert_int_equal(mini_backend_decided(here->backend), 1);
+    kedge_close(db);
+}
+
+static void test_a_leader_that_goes_offline_or_closes_is_succeeded(void **state)
+{
+    world *here = *state;
+    kedge_db *first = open_here(here);
+    kedge_db *second = open_here(here);
+    assert_true(client_wait_connection(first, KEDGE_ONLINE));
+    assert_int_equal(client_status(second).connection, KEDGE_FOLLOWER);
+    assert_int_equal(kedge_set_online(first, false, NULL), KEDGE_OK);
+    assert_true(client_wait_connection(second, KEDGE_ONLINE));
+    client_put(first, "a", "1"); /* offline itself, pushed by the other */
+    assert_int_equal(kedge_wait(first, 1, 10000, NULL, NULL), KEDGE_OK);
+    assert_int_equal(kedge_set_online(first, true, NULL), KEDGE_OK);
+    assert_true(client_wait_connection(first, KEDGE_FOLLOWER));
+    kedge_close(second);
+    assert_true(client_wait_connection(first, KEDGE_ONLINE));
+    kedge_close(first);
+}
+
+#define WORLD_TEST(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_killed),
+        WORLD_TEST(test_a_wait_for_a_sync_outlives_the_leader),
+        WORLD_TEST(test_a_leader_that_goes_offline_or_closes_is_succeeded),
+    };
+    if (count == 3) return be_the_leader(arguments[1], arguments[2]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
