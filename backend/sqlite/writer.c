@@ -120,14 +120,17 @@ static void join(kedge_sqlite_writer *writer, kedge_sqlite_job *job)
     else
         writer->first = job;
     writer->last = job;
+    writer->waiting_count++;
 }
 
 static kedge_sqlite_job *take_batch(kedge_sqlite_writer *writer)
 {
     kedge_sqlite_job *batch = writer->first;
     kedge_sqlite_job *end = batch;
-    for (size_t count = 1; count < KEDGE_SQLITE_BATCH_MAX && end->next != NULL; count++)
+    size_t count = 1;
+    for (; count < KEDGE_SQLITE_BATCH_MAX && end->next != NULL; count++)
         end = end->next;
+    writer->waiting_count -= count;
     writer->first = end->next;
     if (writer->first == NULL) writer->last = NULL;
     end->next = NULL;

@@ -25,6 +25,7 @@ typedef struct kedge_sqlite_writer {
     pthread_cond_t changed;
     kedge_sqlite_job *first; /* waiting, oldest first */
     kedge_sqlite_job *last;
+    size_t waiting_count;
     bool leading;         /* a thread is at work on the connection */
     int log_pages;        /* after the newest commit */
     int checkpoint_at;    /* pages */

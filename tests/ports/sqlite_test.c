@@ -1,0 +1,256 @@
+/* What the SQLite ports promise beyond the contract: what is on the disk, what they refuse to open,
+ * the write-ahead log. */
+#include "backend/sqlite/sqlite_ports.h"
+#include "backend/sqlite/writer.h"
+#include "tests/ports/world.h"
+
+#include <sqlite3.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct fixture {
+    world around;
+    char path[128];
+    kedge_error error;
+} fixture;
+
+static int start(void **state)
+{
+    static fixture f;
+    memset(&f, 0, sizeof f);
+    world_make(&f.around, &kedge_allocator_default);
+    world_path(&f.around, "port.db", f.path);
+    *state = &f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    world_end(&((fixture *)*state)->around);
+    return 0;
+}
+
+/* ---- short forms ---- */
+
+static kedge_records open_records(fixture *f)
+{
+    kedge_records records;
+    assert_ok(kedge_sqlite_records_open(&f->around.environment, f->path, &records, &f->error));
+    return records;
+}
+
+static kedge_status open_status(fixture *f)
+{
+    kedge_records records;
+    return kedge_sqlite_records_open(&f->around.environment, f->path, &records, &f->error);
+}
+
+static kedge_status put(const kedge_records *records, const char *sort, size_t size)
+{
+    static char bytes[400000];
+    kedge_attribute attribute = {"b", KEDGE_ATTRIBUTE_BINARY, {bytes, size}, 0};
+    kedge_record_write write = {
+        .record = {{KEDGE_BYTES("p"), kedge_bytes_of(sort)}, &attribute, 1}};
+    return records->vtable->write(records->self, &write, NULL);
+}
+
+static void execute(const char *path, const char *sql)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(handle), SQLITE_OK);
+}
+
+static int64_t file_size(const char *path, const char *suffix)
+{
+    char name[160];
+    struct stat about;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return stat(name, &about) == 0 ? (int64_t)about.st_size : -1;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- opening ---- */
+
+static void test_records_are_there_after_reopening(void **state)
+{
+    fixture *f = *state;
+    kedge_records records = open_records(f);
+    assert_ok(put(&records, "s", 100));
+    records.vtable->close(records.self);
+    records = open_records(f);
+    kedge_record_key key = {KEDGE_BYTES("p"), KEDGE_BYTES("s")};
+    kedge_record_set set = {0};
+    assert_ok(records.vtable->get(records.self, &key, true, &set, &f->error));
+    assert_int_equal(set.records[0].attributes[0].bytes.size, 100);
+    kedge_record_set_free(&set);
+    records.vtable->close(records.self);
+}
+
+static void test_messages_receipts_and_deduplication_outlive_a_reopening(void **state)
+{
+    fixture *f = *state;
+    kedge_queue queue;
+    kedge_queue_batch batch = {0}, again = {0};
+    kedge_bytes text = KEDGE_BYTES("x");
+    const kedge_environment *environment = &f->around.environment;
+    assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
+    assert_ok(queue.vtable->send(queue.self, text, text, text, &f->error));
+    assert_ok(queue.vtable->receive(queue.self, 1, 1000, &batch, &f->error));
+    queue.vtable->close(queue.self);
+    assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
+    assert_ok(queue.vtable->receive(queue.self, 1, 1000, &again, &f->error));
+    assert_int_equal(again.count, 0);
+    assert_ok(queue.vtable->done(queue.self, batch.messages[0].receipt, &f->error));
+    assert_ok(queue.vtable->send(queue.self, text, text, text, &f->error));
+    assert_ok(queue.vtable->receive(queue.self, 1, 1000, &again, &f->error));
+    assert_int_equal(again.count, 0);
+    kedge_queue_batch_free(&batch);
+    queue.vtable->close(queue.self);
+}
+
+static void test_a_file_that_is_no_database_is_refused_and_kept(void **state)
+{
+    fixture *f = *state;
+    const char *text = "This is a letter, and has been one for a long time. It is not short.\n"
+                       "It is longer than the first hundred bytes that tell a database.\n";
+    write_file(f->path, text);
+    assert_status(open_status(f), KEDGE_NOT_A_DATABASE);
+    assert_non_null(strstr(f->error.message, f->path));
+    assert_int_equal(file_size(f->path, ""), strlen(text));
+}
+
+static void test_the_database_of_another_application_is_refused_and_kept(void **state)
+{
+    fixture *f = *state;
+    execute(f->path, "CREATE TABLE theirs(x)");
+    int64_t size = file_size(f->path, "");
+    assert_status(open_status(f), KEDGE_NOT_A_DATABASE);
+    assert_non_null(strstr(f->error.message, f->path));
+    assert_int_equal(file_size(f->path, ""), size);
+    assert_int_equal(file_size(f->path, "-wal"), -1);
+    execute(f->path, "PRAGMA application_id = 77");
+    assert_status(open_status(f), KEDGE_NOT_A_DATABASE);
+}
+
+static void test_a_queue_is_not_opened_as_records(void **state)
+{
+    fixture *f = *state;
+    kedge_queue queue;
+    assert_ok(kedge_sqlite_queue_open(&f->around.environment, f->path, 3, &queue, &f->error));
+    queue.vtable->close(queue.self);
+    assert_status(open_status(f), KEDGE_NOT_A_DATABASE);
+}
+
+static void test_a_newer_schema_is_refused(void **state)
+{
+    fixture *f = *state;
+    kedge_records records = open_records(f);
+    records.vtable->close(records.self);
+    execute(f->path, "PRAGMA user_version = 2");
+    assert_status(open_status(f), KEDGE_NEWER_DATABASE);
+    assert_non_null(strstr(f->error.message, f->path));
+    assert_non_null(strstr(f->error.message, "version 2"));
+}
+
+static void test_a_path_that_cannot_be_opened_is_named(void **state)
+{
+    fixture *f = *state;
+    world_path(&f->around, "no/such/folder/port.db", f->path);
+    assert_status(open_status(f), KEDGE_IO);
+    assert_non_null(strstr(f->error.message, f->path));
+    f->path[0] = '\0';
+    assert_status(open_status(f), KEDGE_INVALID_ARGUMENT);
+}
+
+static void test_damaged_attributes_are_corrupt_and_harm_no_other_record(void **state)
+{
+    fixture *f = *state;
+    kedge_records records = open_records(f);
+    assert_ok(put(&records, "a", 10));
+    assert_ok(put(&records, "b", 10));
+    records.vtable->close(records.self);
+    static const char *const damages[] = {"x''",
+                                          "x'00'",
+                                          "x'0101'",
+                                          "x'01010162'",
+                                          "x'0121'",
+                                          "x'01ffffffffffffffffffff'",
+                                          "x'010101620003'",
+                                          "x'0101016200010562'",
+                                          "zeroblob(100)",
+                                          "attributes || x'00'"};
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        char sql[160];
+        kedge_record_set set = {0};
+        snprintf(sql, sizeof sql,
+                 "UPDATE record SET attributes = CAST(%s AS BLOB) "
+                 "WHERE sort = x'61'",
+                 damages[i]);
+        execute(f->path, sql);
+        records = open_records(f);
+        kedge_record_key key = {KEDGE_BYTES("p"), KEDGE_BYTES("a")};
+        assert_status(records.vtable->get(records.self, &key, true, &set, &f->error),
+                      KEDGE_CORRUPT);
+        key.sort = KEDGE_BYTES("b");
+        assert_ok(records.vtable->get(records.self, &key, true, &set, &f->error));
+        kedge_record_set_free(&set);
+        records.vtable->close(records.self);
+    }
+}
+
+/* ---- the write-ahead log ---- */
+
+static void test_closing_does_not_checkpoint(void **state)
+{
+    fixture *f = *state;
+    kedge_records records = open_records(f);
+    assert_ok(put(&records, "s", 100000));
+    records.vtable->close(records.self);
+    assert_true(file_size(f->path, "-wal") > 100000);
+    assert_true(file_size(f->path, "") < 100000);
+}
+
+static void test_the_log_stays_bounded_however_much_is_written(void **state)
+{
+    fixture *f = *state;
+    kedge_records records = open_records(f);
+    for (int i = 0; i < 300; i++) {
+        char sort[8];
+        snprintf(sort, sizeof sort, "%03d", i % 20);
+        assert_ok(put(&records, sort, 390000));
+    }
+    records.vtable->close(records.self);
+    int64_t bound = (int64_t)4200 * (KEDGE_SQLITE_CHECKPOINT_PAGES + 400);
+    assert_in_range(file_size(f->path, "-wal"), 1, (uintmax_t)bound);
+    assert_true(file_size(f->path, "") > (int64_t)19 * 390000);
+}
+
+#define apart(test) cmocka_unit_test_setup_teardown(test, start, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        apart(test_records_are_there_after_reopening),
+        apart(test_messages_receipts_and_deduplication_outlive_a_reopening),
+        apart(test_a_file_that_is_no_database_is_refused_and_kept),
+        apart(test_the_database_of_another_application_is_refused_and_kept),
+        apart(test_a_queue_is_not_opened_as_records),
+        apart(test_a_newer_schema_is_refused),
+        apart(test_a_path_that_cannot_be_opened_is_named),
+        apart(test_damaged_attributes_are_corrupt_and_harm_no_other_record),
+        apart(test_closing_does_not_checkpoint),
+        apart(test_the_log_stays_bounded_however_much_is_written),
+    };
+    return cmocka_run_group_tests_name("ports: SQLite", tests, NULL, NULL);
+}
