@@ -89,6 +89,12 @@ void kedge_workers_stop(kedge_workers *workers)
     pthread_mutex_unlock(&workers->mutex);
     for (uint32_t i = 0; i < workers->thread_count; i++)
         pthread_join(workers->threads[i], NULL);
+    workers->thread_count = 0;
+}
+
+void kedge_workers_free(kedge_workers *workers)
+{
+    if (!workers) return;
     pthread_cond_destroy(&workers->filled);
     pthread_mutex_destroy(&workers->mutex);
     kedge_release(workers->allocator, workers);
