@@ -86,7 +86,7 @@ void kedge_change_set_free(kedge_change_set *changes);
 bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_bytes *collection,
                            kedge_bytes *id);
 
-/* ---- writing (store_mutate.c) ---- */
+/* ---- writing (mutate.c, inbox.c) ---- */
 
 /* BEGIN IMMEDIATE on the cache, mutator in a savepoint, outbox commit (durable), cache commit. When
  * the cache commit fails after the outbox commit, the call succeeds and the store is `stale`. */
@@ -102,7 +102,7 @@ kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t 
 kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
                                   kedge_error *error);
 
-/* ---- sending (store_push.c) ---- */
+/* ---- sending (push.c) ---- */
 
 /* Writes a push body with the mutations from the lowest uncovered id on: at most `count_max` and
  * about `bytes_max` (at least one). Commits sent_through before it returns. `*count` 0: nothing to
@@ -113,14 +113,14 @@ kedge_status kedge_store_push_body(kedge_store *store, uint32_t count_max, size_
 /* Writes a pull body from the position. */
 kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge_error *error);
 
-/* ---- pulling (store_pull.c, store_snapshot.c) ---- */
+/* ---- pulling (pull.c, snapshot.c) ---- */
 
 typedef enum kedge_apply_result {
     KEDGE_APPLY_DONE,   /* applied, or nothing to do */
     KEDGE_APPLY_STALE,  /* the delta does not start from the cache's version: pull again */
     KEDGE_APPLY_ROTATE, /* ids or digests do not fit, or retired: nothing was changed; rotate */
-    KEDGE_APPLY_PAGES,  /* staging began: fetch pages from `staged_version` */
-    KEDGE_APPLY_LOST    /* another lineage: staged pages are to be completed, then rotate (lost) */
+    KEDGE_APPLY_PAGES,  /* pages of `staged_version` are to be fetched, of whichever lineage */
+    KEDGE_APPLY_LOST    /* another lineage, whose whole state is staged now: rotate (lost) */
 } kedge_apply_result;
 
 /* Applies a pull answer with its outcomes complete and its bodies fetched. The order: (1) outbox:
@@ -142,7 +142,7 @@ bool kedge_store_staged_after(kedge_store *store, kedge_buffer *after);
 /* Drops the staged pages, when their version is gone. */
 kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
 
-/* ---- identity (store_rotate.c) ---- */
+/* ---- identity (rotate.c) ---- */
 
 /* Takes a new client id, in one outbox transaction. Pending mutations that have an outcome with
  * their digest in `answer` get its version as covered_version (a rejected one goes to the inbox);
@@ -151,13 +151,14 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
 kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *answer,
                                 kedge_change_set *changes, kedge_error *error);
 /* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
- * that the restored backend may lack: of this client above `restored_lmid`, of earlier clients all.
- * What is missing and older than the tail is counted as `unrecovered`. The staged state replaces
- * the canonical one in the same call. */
+ * that the restored backend may lack: of this client above `restored_lmid` (-1: the one that came
+ * with the staged state; the lower of the two counts), of earlier clients all. What is missing and
+ * older than the tail is counted as `unrecovered`. The staged state replaces the canonical one in
+ * the same call. */
 kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
                                      kedge_change_set *changes, kedge_error *error);
 
-/* ---- reading (store_read.c, store_query.c, store_list.c) ---- */
+/* ---- reading (read.c, scan.c, query.c, list.c) ---- */
 
 kedge_status kedge_store_get(kedge_store *store, kedge_bytes collection, kedge_bytes id,
                              kedge_buffer *value, kedge_error *error);

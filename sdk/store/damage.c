@@ -1,0 +1,86 @@
+/* What is done with damaged files.
+ *
+ * A cache holds only what a pull can restore: it is renamed to cache.db.damaged-N, with its WAL,
+ * and a new one is filled by a resync; the old file stays until that is complete. An outbox holds
+ * what exists nowhere else: it is reported, with the count of what can still be read, and left
+ * alone. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void damaged_path(const kedge_store *store, int number, const char *suffix,
+                         char out[KEDGE_STORE_PATH_BYTES])
+{
+    (void)snprintf(out, KEDGE_STORE_PATH_BYTES, "%s.damaged-%d%s", store->cache_path, number,
+                   suffix);
+}
+
+/* The first free number; when all are taken, the last file is given up. */
+static int free_number(const kedge_store *store)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    for (int number = 1; number < KEDGE_STORE_DAMAGED_MAX; number++) {
+        damaged_path(store, number, "", path);
+        if (access(path, F_OK) != 0) return number;
+    }
+    return KEDGE_STORE_DAMAGED_MAX;
+}
+
+kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
+{
+    /* The file goes first: without it SQLite throws a WAL away, whereas a file without its WAL
+     * would be an older state that looks sound. */
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    int number = free_number(store);
+    kedge_store_db_close(&store->cache);
+    store->cache.damaged = false;
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        char from[KEDGE_STORE_PATH_BYTES], to[KEDGE_STORE_PATH_BYTES];
+        (void)snprintf(from, sizeof from, "%s%s", store->cache_path, suffixes[i]);
+        damaged_path(store, number, suffixes[i], to);
+        if (rename(from, to) != 0 && errno != ENOENT)
+            return kedge_fail(error, KEDGE_IO, "cache-not-set-aside",
+                              "the damaged file %s cannot be renamed: %s", from, strerror(errno));
+    }
+    return KEDGE_OK;
+}
+
+kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error)
+{
+    kedge_status status = kedge_store_rename_damaged(store, error);
+    if (status == KEDGE_OK) status = kedge_schema_open_cache(store, false, error);
+    if (status == KEDGE_OK) status = kedge_prediction_repair(store, true, NULL, error);
+    return status;
+}
+
+void kedge_store_forget_damaged(kedge_store *store)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (int number = 1; number <= KEDGE_STORE_DAMAGED_MAX; number++) {
+        for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+            char path[KEDGE_STORE_PATH_BYTES];
+            damaged_path(store, number, suffixes[i], path);
+            (void)unlink(path);
+        }
+    }
+}
+
+kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    int readable = 0;
+    sqlite3_stmt *statement;
+    static const char sql[] = "SELECT sequence, name, args FROM pending ORDER BY sequence";
+    if (kedge_store_db_take(db, sql, &statement, NULL) == KEDGE_OK) {
+        while (kedge_store_db_step(db, statement, NULL) == KEDGE_OK)
+            readable++;
+    }
+    return kedge_fail(error, KEDGE_CORRUPT, "outbox-damaged",
+                      "%s is damaged; nothing in it was changed; %d pending mutations can still be"
+                      " read",
+                      store->outbox_path, readable);
+}

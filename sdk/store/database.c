@@ -1,0 +1,241 @@
+/* One SQLite connection with its prepared statements, and SQLite's codes as Kedge's errors. */
+#include "sdk/store/database.h"
+
+#include "common/error.h"
+#include <string.h>
+#include <sys/stat.h>
+
+static int wal_committed(void *context, sqlite3 *handle, const char *schema, int pages)
+{
+    (void)handle;
+    (void)schema;
+    ((kedge_store_db *)context)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,
+                                 const char *vfs, kedge_error *error)
+{
+    memset(db, 0, sizeof *db);
+    db->name = name;
+    int code = sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
+    if (code != SQLITE_OK) {
+        if (db->handle) code = sqlite3_extended_errcode(db->handle);
+        kedge_status status = kedge_store_db_fail(db, code, "opening it", error);
+        kedge_store_db_close(db);
+        return status;
+    }
+    sqlite3_extended_result_codes(db->handle, 1);
+    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    /* The hook takes the place of SQLite's own checkpoints. */
+    sqlite3_wal_hook(db->handle, wal_committed, db);
+    struct stat facts;
+    if (stat(path, &facts) == 0) {
+        db->device = facts.st_dev;
+        db->inode = facts.st_ino;
+    }
+    return KEDGE_OK;
+}
+
+void kedge_store_db_close(kedge_store_db *db)
+{
+    for (size_t i = 0; i < db->statement_count; i++)
+        sqlite3_finalize(db->statements[i].statement);
+    db->statement_count = 0;
+    if (db->handle) sqlite3_close_v2(db->handle);
+    db->handle = NULL;
+}
+
+bool kedge_store_db_is_at(const kedge_store_db *db, const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && facts.st_dev == db->device && facts.st_ino == db->inode;
+}
+
+/* The statuses whose message does not depend on the rest. */
+static kedge_status status_of(int code)
+{
+    if (code == SQLITE_IOERR_NOMEM) return KEDGE_NO_MEMORY;
+    if (code == SQLITE_IOERR_CORRUPTFS) return KEDGE_CORRUPT;
+    switch (code & 0xff) {
+    case SQLITE_NOMEM:
+        return KEDGE_NO_MEMORY;
+    case SQLITE_FULL:
+        return KEDGE_DISK_FULL;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return KEDGE_CORRUPT;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        return KEDGE_BUSY;
+    case SQLITE_INTERRUPT:
+        return KEDGE_CANCELLED;
+    case SQLITE_TOOBIG:
+        return KEDGE_LIMIT_EXCEEDED;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return KEDGE_IO;
+    default:
+        return KEDGE_INTERNAL;
+    }
+}
+
+kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing,
+                                 kedge_error *error)
+{
+    kedge_status status = status_of(code);
+    switch (status) {
+    case KEDGE_NO_MEMORY:
+        return kedge_fail_no_memory(error);
+    case KEDGE_CORRUPT:
+        db->damaged = true;
+        return kedge_fail(error, status, "file-damaged", "%s is damaged (%s): found when %s",
+                          db->name, sqlite3_errstr(code), doing);
+    case KEDGE_DISK_FULL:
+        return kedge_fail(error, status, "disk-full", "the disk is full: %s, when %s", db->name,
+                          doing);
+    case KEDGE_INTERNAL:
+        return kedge_fail(error, status, "sqlite-error", "%s: SQLite answered %d (%s) when %s",
+                          db->name, code, db->handle ? sqlite3_errmsg(db->handle) : "closed",
+                          doing);
+    default:
+        return kedge_fail(error, status, kedge_status_name(status), "%s: %s (SQLite %d) when %s",
+                          db->name, sqlite3_errstr(code), code, doing);
+    }
+}
+
+kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_error *error)
+{
+    int code = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK) return KEDGE_OK;
+    return kedge_store_db_fail(db, code, "running a statement", error);
+}
+
+kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, "BEGIN IMMEDIATE", &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
+    return status;
+}
+
+/* A statement that still has a row keeps its snapshot open behind the commit. */
+void kedge_store_db_reset(kedge_store_db *db)
+{
+    for (size_t i = 0; i < db->statement_count; i++)
+        sqlite3_reset(db->statements[i].statement);
+}
+
+kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    kedge_store_db_reset(db);
+    kedge_status status = kedge_store_db_take(db, "COMMIT", &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
+    return status;
+}
+
+void kedge_store_db_rollback(kedge_store_db *db)
+{
+    if (!db->handle) return;
+    kedge_store_db_reset(db);
+    if (sqlite3_get_autocommit(db->handle)) return;
+    sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                            kedge_error *error)
+{
+    if (db->statement_count == KEDGE_STORE_STATEMENTS)
+        return kedge_fail(error, KEDGE_INTERNAL, "too-many-statements",
+                          "%s: over %d kept statements", db->name, KEDGE_STORE_STATEMENTS);
+    int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    if (code != SQLITE_OK) return kedge_store_db_fail(db, code, "preparing a statement", error);
+    db->statements[db->statement_count++] = (kedge_store_statement){sql, *statement};
+    return KEDGE_OK;
+}
+
+kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                                 kedge_error *error)
+{
+    db->bind_code = SQLITE_OK;
+    for (size_t i = 0; i < db->statement_count; i++) {
+        if (db->statements[i].sql != sql) continue;
+        *statement = db->statements[i].statement;
+        sqlite3_reset(*statement);
+        sqlite3_clear_bindings(*statement);
+        return KEDGE_OK;
+    }
+    return prepare(db, sql, statement, error);
+}
+
+kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error)
+{
+    int code = db->bind_code;
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) return KEDGE_OK;
+    }
+    sqlite3_reset(statement);
+    if (code == SQLITE_DONE) return KEDGE_DONE;
+    return kedge_store_db_fail(db, code, sqlite3_sql(statement), error);
+}
+
+kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_step(db, statement, error);
+    if (status == KEDGE_DONE) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    sqlite3_reset(statement);
+    return KEDGE_OK;
+}
+
+static void note_bind(kedge_store_db *db, int code)
+{
+    if (db->bind_code == SQLITE_OK) db->bind_code = code;
+}
+
+void kedge_store_bind_text(kedge_store_db *db, sqlite3_stmt *statement, int index, kedge_bytes text)
+{
+    note_bind(db, sqlite3_bind_text64(statement, index, text.data ? text.data : "", text.size,
+                                      SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void kedge_store_bind_chars(kedge_store_db *db, sqlite3_stmt *statement, int index,
+                            const char *text)
+{
+    kedge_store_bind_text(db, statement, index, kedge_bytes_of(text));
+}
+
+void kedge_store_bind_blob(kedge_store_db *db, sqlite3_stmt *statement, int index,
+                           const void *bytes, size_t size)
+{
+    note_bind(db, sqlite3_bind_blob64(statement, index, bytes, size, SQLITE_STATIC));
+}
+
+void kedge_store_bind_integer(kedge_store_db *db, sqlite3_stmt *statement, int index, int64_t value)
+{
+    note_bind(db, sqlite3_bind_int64(statement, index, value));
+}
+
+kedge_bytes kedge_store_column(sqlite3_stmt *statement, int column)
+{
+    const char *data = sqlite3_column_blob(statement, column);
+    int size = sqlite3_column_bytes(statement, column);
+    return (kedge_bytes){data ? data : "", size > 0 && data ? (size_t)size : 0};
+}
+
+bool kedge_store_column_chars(sqlite3_stmt *statement, int column, char *out, size_t out_size)
+{
+    kedge_bytes text = kedge_store_column(statement, column);
+    if (text.size >= out_size) return false;
+    memcpy(out, text.data, text.size);
+    out[text.size] = '\0';
+    return true;
+}

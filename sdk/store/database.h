@@ -1,0 +1,72 @@
+/* One SQLite connection with its prepared statements, and SQLite's codes as Kedge's errors. */
+#ifndef KEDGE_SDK_STORE_DATABASE_H
+#define KEDGE_SDK_STORE_DATABASE_H
+
+#include "common/bytes.h"
+#include <sqlite3.h>
+#include <sys/types.h>
+
+#define KEDGE_STORE_STATEMENTS      64    /* prepared and kept, a connection */
+#define KEDGE_STORE_BUSY_TIMEOUT_MS 10000 /* against a stranger's lock; ours never wait here */
+
+/* A statement is kept by the address of its SQL text, so the text must be a constant. */
+typedef struct kedge_store_statement {
+    const char *sql;
+    sqlite3_stmt *statement;
+} kedge_store_statement;
+
+typedef struct kedge_store_db {
+    sqlite3 *handle;  /* NULL: not open */
+    const char *name; /* for messages: "cache.db" */
+    kedge_store_statement statements[KEDGE_STORE_STATEMENTS];
+    size_t statement_count;
+    int bind_code; /* the first bind that failed since a statement was taken */
+    int wal_pages; /* after the last commit here */
+    bool damaged;  /* SQLite said that the contents are */
+    dev_t device;  /* which file it is: another process may have set it aside */
+    ino_t inode;
+} kedge_store_db;
+
+/* `flags` are SQLite's; `vfs` may be NULL. */
+kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,
+                                 const char *vfs, kedge_error *error);
+void kedge_store_db_close(kedge_store_db *db);
+/* False when the path now leads to another file than the one that is open. */
+bool kedge_store_db_is_at(const kedge_store_db *db, const char *path);
+
+/* Translates SQLite's code; `doing` says what failed ("reading an item"). Notes damage. */
+kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing,
+                                 kedge_error *error);
+
+/* One or more statements without results. */
+kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_error *error);
+kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error); /* IMMEDIATE */
+kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error);
+/* Ends all statements that still have a row. */
+void kedge_store_db_reset(kedge_store_db *db);
+void kedge_store_db_rollback(kedge_store_db *db); /* also when nothing is open */
+
+/* A kept statement, reset and without bindings. */
+kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                                 kedge_error *error);
+/* KEDGE_OK with a row, KEDGE_DONE without; the statement is reset unless it has a row. */
+kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);
+/* A statement that has no rows. */
+kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);
+
+/* The bytes must outlive the run. */
+void kedge_store_bind_text(kedge_store_db *db, sqlite3_stmt *statement, int index,
+                           kedge_bytes text);
+void kedge_store_bind_chars(kedge_store_db *db, sqlite3_stmt *statement, int index,
+                            const char *text);
+void kedge_store_bind_blob(kedge_store_db *db, sqlite3_stmt *statement, int index,
+                           const void *bytes, size_t size);
+void kedge_store_bind_integer(kedge_store_db *db, sqlite3_stmt *statement, int index,
+                              int64_t value);
+
+/* Borrowed until the next step. */
+kedge_bytes kedge_store_column(sqlite3_stmt *statement, int column);
+/* Copies a text column and a NUL; false when it does not fit. */
+bool kedge_store_column_chars(sqlite3_stmt *statement, int column, char *out, size_t out_size);
+
+#endif

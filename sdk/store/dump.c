@@ -1,0 +1,55 @@
+/* The whole state as one JSON text, for the checkers. */
+#include "sdk/store/store_internal.h"
+
+#include "common/json.h"
+
+static const char VISIBLE[] = "SELECT collection, id, value FROM item";
+static const char CANONICAL[] =
+    "SELECT collection, id, value FROM item WHERE NOT EXISTS(SELECT 1 FROM base WHERE"
+    " base.collection = item.collection AND base.id = item.id)"
+    " UNION ALL SELECT collection, id, value FROM base WHERE value IS NOT NULL";
+
+static kedge_status write_items(kedge_store_db *db, const char *sql, kedge_buffer *key,
+                                kedge_json_writer *writer, kedge_error *error)
+{
+    sqlite3_stmt *walk;
+    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    if (status != KEDGE_OK) return status;
+    while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
+        kedge_buffer_clear(key);
+        kedge_wire_key_join(kedge_store_column(walk, 0), kedge_store_column(walk, 1), key);
+        status = kedge_buffer_status(key, error);
+        if (status != KEDGE_OK) break;
+        kedge_json_key_bytes(writer, kedge_buffer_bytes(key));
+        kedge_json_raw(writer, kedge_store_column(walk, 2));
+    }
+    sqlite3_reset(walk);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+kedge_status kedge_store_dump(kedge_store *store, bool canonical, kedge_buffer *out,
+                              kedge_error *error)
+{
+    kedge_store_reader *reader;
+    kedge_buffer key = kedge_buffer_make(store->allocator);
+    kedge_buffer text = kedge_buffer_make(store->allocator);
+    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_status status = kedge_reader_take(store, &reader, error);
+    if (status != KEDGE_OK) return status;
+    kedge_json_begin_object(&writer);
+    status = kedge_reader_begin_cache(reader, error);
+    if (status == KEDGE_OK)
+        status = write_items(&reader->cache, canonical ? CANONICAL : VISIBLE, &key, &writer, error);
+    kedge_json_end_object(&writer);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&text, error);
+    if (status == KEDGE_OK) {
+        kedge_buffer_clear(out);
+        status = kedge_json_canonical(kedge_buffer_bytes(&text), out, error);
+    }
+    kedge_reader_end(reader);
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader);
+    kedge_reader_give(store, reader);
+    kedge_buffer_free(&key);
+    kedge_buffer_free(&text);
+    return status;
+}

@@ -1,0 +1,175 @@
+/* The lists of pending and of rejected mutations, and the outcome of one. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+
+#define COVERED "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
+
+struct kedge_mutation_list {
+    kedge_store *store;
+    kedge_store_reader *reader;
+    sqlite3_stmt *walk;
+    kedge_cache_meta cache;
+    kedge_outbox_meta outbox;
+    bool ended;
+};
+
+static const char PENDING[] =
+    "SELECT sequence, timestamp, name, args, '', '',"
+    " (origin_client IS NOT NULL OR client <> ?4 OR id <= ?5) FROM pending WHERE NOT " COVERED
+    " ORDER BY sequence";
+static const char REJECTED[] =
+    "SELECT sequence, timestamp, name, args, code, message, 1 FROM rejected"
+    " WHERE state = 0 AND NOT EXISTS(SELECT 1 FROM pending WHERE"
+    " pending.sequence = rejected.sequence AND NOT " COVERED ") ORDER BY sequence";
+
+static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_error *error)
+{
+    kedge_store_db *db = &list->reader->outbox;
+    kedge_status status = kedge_reader_begin(list->reader, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(db, &list->outbox, error);
+    if (status == KEDGE_OK)
+        status = kedge_cache_meta_read(&list->reader->cache, &list->cache, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &list->walk, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, list->walk, 1, list->cache.client);
+    kedge_store_bind_integer(db, list->walk, 2, list->cache.lmid);
+    kedge_store_bind_integer(db, list->walk, 3, list->cache.version);
+    if (sql == PENDING) {
+        kedge_store_bind_chars(db, list->walk, 4, list->outbox.client);
+        kedge_store_bind_integer(db, list->walk, 5, list->outbox.sent_through);
+    }
+    return KEDGE_OK;
+}
+
+static kedge_status open_once(kedge_store *store, const char *sql, kedge_mutation_list **list,
+                              bool *again, kedge_error *error)
+{
+    kedge_mutation_list *made = kedge_allocate(store->allocator, sizeof *made);
+    *again = false;
+    if (!made) return kedge_fail_no_memory(error);
+    made->store = store;
+    kedge_status status = kedge_reader_take(store, &made->reader, error);
+    if (status == KEDGE_OK) status = prepare(made, sql, error);
+    if (status == KEDGE_OK) {
+        *list = made;
+        return KEDGE_OK;
+    }
+    if (made->reader && status == KEDGE_CORRUPT) {
+        kedge_reader_end(made->reader);
+        *again = kedge_reader_heal(store, made->reader);
+    }
+    kedge_mutation_list_close(made);
+    return status;
+}
+
+static kedge_status open_list(kedge_store *store, const char *sql, kedge_mutation_list **list,
+                              kedge_error *error)
+{
+    bool again;
+    kedge_status status = open_once(store, sql, list, &again, error);
+    if (again) status = open_once(store, sql, list, &again, error);
+    return status;
+}
+
+kedge_status kedge_store_pending_open(kedge_store *store, kedge_mutation_list **list,
+                                      kedge_error *error)
+{
+    return open_list(store, PENDING, list, error);
+}
+
+kedge_status kedge_store_rejected_open(kedge_store *store, kedge_mutation_list **list,
+                                       kedge_error *error)
+{
+    return open_list(store, REJECTED, list, error);
+}
+
+static const char *text_of(sqlite3_stmt *walk, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(walk, column);
+    return text ? text : "";
+}
+
+kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
+                                      kedge_error *error)
+{
+    if (list->ended) return KEDGE_DONE;
+    kedge_status status = kedge_store_db_step(&list->reader->outbox, list->walk, error);
+    list->ended = status != KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    *mutation = (kedge_mutation){.sequence = sqlite3_column_int64(list->walk, 0),
+                                 .timestamp_ms = sqlite3_column_int64(list->walk, 1),
+                                 .sent = sqlite3_column_int(list->walk, 6) != 0,
+                                 .name = text_of(list->walk, 2),
+                                 .args = text_of(list->walk, 3),
+                                 .args_size = (size_t)sqlite3_column_bytes(list->walk, 3),
+                                 .code = text_of(list->walk, 4),
+                                 .message = text_of(list->walk, 5)};
+    return KEDGE_OK;
+}
+
+void kedge_mutation_list_close(kedge_mutation_list *list)
+{
+    if (!list) return;
+    if (list->reader) kedge_reader_give(list->store, list->reader);
+    kedge_release(list->store->allocator, list);
+}
+
+/* ---- one mutation ---- */
+
+static kedge_status is_rejected(kedge_store_db *db, int64_t sequence, bool *rejected,
+                                kedge_error *error)
+{
+    static const char sql[] = "SELECT 1 FROM rejected WHERE sequence = ?1";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, sequence);
+    status = kedge_store_db_step(db, find, error);
+    *rejected = status == KEDGE_OK;
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status read_outcome(kedge_store_reader *reader, int64_t sequence,
+                                 kedge_outcome *outcome, kedge_error *error)
+{
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_pending row;
+    bool rejected = false;
+    kedge_status status = kedge_reader_begin(reader, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&reader->cache, &cache, error);
+    if (status != KEDGE_OK) return status;
+    if (sequence < 1 || sequence > outbox.last_sequence)
+        return kedge_fail(error, KEDGE_NOT_FOUND, "sequence-unknown",
+                          "no mutation has had the sequence %lld; the last one is %lld",
+                          (long long)sequence, (long long)outbox.last_sequence);
+    status = kedge_outbox_find(&reader->outbox, sequence, &row, error);
+    if (status == KEDGE_OK && !kedge_outbox_covers(&cache, &row)) {
+        *outcome = KEDGE_OUTCOME_PENDING;
+        return KEDGE_OK;
+    }
+    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
+    status = is_rejected(&reader->outbox, sequence, &rejected, error);
+    if (status == KEDGE_OK) *outcome = rejected ? KEDGE_OUTCOME_REJECTED : KEDGE_OUTCOME_APPLIED;
+    return status;
+}
+
+kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_outcome *outcome,
+                                 kedge_error *error)
+{
+    kedge_store_reader *reader;
+    bool again;
+    kedge_status status;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        status = kedge_reader_take(store, &reader, error);
+        if (status != KEDGE_OK) return status;
+        status = read_outcome(reader, sequence, outcome, error);
+        kedge_reader_end(reader);
+        again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader);
+        kedge_reader_give(store, reader);
+        if (!again) break;
+    }
+    return status;
+}

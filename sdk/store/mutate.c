@@ -1,0 +1,187 @@
+/* Making an edit. The order, in one turn:
+ *
+ *   BEGIN IMMEDIATE on the cache → the mutator runs in memory → its rows are written to the cache
+ *   → the mutation is written to the outbox → COMMIT of the outbox: the durable point, one fsync
+ *   → COMMIT of the cache.
+ *
+ * A mutator that refuses leaves no trace. When the cache's commit fails behind the outbox's, the
+ * edit is made all the same; the revisions no longer fit, and the prediction is rebuilt when it can
+ * be. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include "common/json.h"
+#include <string.h>
+
+/* What a new mutation comes from, and what becomes of it. */
+typedef struct edit {
+    kedge_bytes name;
+    kedge_bytes args; /* canonical */
+    int64_t rejected; /* the inbox row that it takes the place of; 0: none */
+    int64_t sequence; /* out */
+    kedge_change_set *changes;
+} edit;
+
+kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+{
+    kedge_store_phase(store, "mutate-before-outbox");
+    kedge_status status = kedge_store_db_commit(&store->outbox, error);
+    if (status != KEDGE_OK) {
+        kedge_changes_clear(changes);
+        return status;
+    }
+    kedge_store_phase(store, "mutate-between-commits");
+    if (kedge_store_db_commit(&store->cache, NULL) != KEDGE_OK) {
+        kedge_store_db_rollback(&store->cache);
+        kedge_changes_clear(changes);
+    }
+    kedge_store_phase(store, "mutate-after-cache");
+    return KEDGE_OK;
+}
+
+/* Runs the mutator on what is visible, and writes what it changed to the cache. */
+static kedge_status run_edit(kedge_store *store, const edit *made, const char *client,
+                             int64_t now_ms, kedge_error *error)
+{
+    kedge_call call = {made->name, made->args, {store->user, store->role, client, now_ms}};
+    kedge_overlay *overlay = kedge_overlay_new(store->allocator);
+    if (!overlay) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_prediction_run(store, &call, overlay, error);
+    if (status == KEDGE_OK)
+        status = kedge_prediction_write_run(store, overlay, made->changes, error);
+    kedge_overlay_free(overlay);
+    return status;
+}
+
+static kedge_status take_out_of_inbox(kedge_store *store, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] = "UPDATE rejected SET state = 2, args = '' WHERE sequence = ?1";
+    sqlite3_stmt *update;
+    kedge_status status = kedge_store_db_take(&store->outbox, sql, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(&store->outbox, update, 1, sequence);
+    return kedge_store_db_run(&store->outbox, update, error);
+}
+
+/* Inside the outbox's transaction: numbers the mutation and inserts it. */
+static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta *outbox,
+                               int64_t now_ms, kedge_error *error)
+{
+    char uid[KEDGE_STORE_UID_SIZE];
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    if (outbox->highest_id >= KEDGE_LIMIT_MUTATION_ID)
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "mutation-ids-exhausted",
+                          "the client has given out all of its %lld ids",
+                          (long long)KEDGE_LIMIT_MUTATION_ID);
+    outbox->highest_id++;
+    outbox->last_sequence++;
+    outbox->revision++;
+    store->environment->random(store->environment->context, uid, sizeof uid);
+    kedge_pending row = {.sequence = outbox->last_sequence,
+                         .client = kedge_bytes_of(outbox->client),
+                         .id = outbox->highest_id,
+                         .uid = {uid, sizeof uid},
+                         .digest = {(const char *)digest, sizeof digest},
+                         .name = made->name,
+                         .args = made->args,
+                         .timestamp_ms = now_ms};
+    kedge_status status =
+        kedge_outbox_digest(store->allocator, row.name, row.args, row.uid, digest, error);
+    if (status == KEDGE_OK) status = kedge_outbox_insert(&store->outbox, &row, error);
+    if (status == KEDGE_OK && made->rejected > 0)
+        status = take_out_of_inbox(store, made->rejected, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, outbox, error);
+    if (status == KEDGE_OK) made->sequence = row.sequence;
+    return status;
+}
+
+static kedge_status make_edit(kedge_store *store, edit *made, kedge_error *error)
+{
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    kedge_changes_clear(made->changes);
+    if (!kedge_registry_find(store->registry, made->name))
+        return kedge_fail(error, KEDGE_NOT_FOUND, "mutator-unknown",
+                          "there is no mutator %.*s; the app's mutators are given when opening",
+                          (int)(made->name.size < 80 ? made->name.size : 80), made->name.data);
+    kedge_status status = kedge_prediction_repair(store, false, NULL, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
+    if (status == KEDGE_OK) status = run_edit(store, made, cache.client, now_ms, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
+    if (status == KEDGE_OK) status = enter_edit(store, made, &outbox, now_ms, error);
+    if (status == KEDGE_OK) {
+        cache.revision = outbox.revision;
+        cache.reflected_sequence = outbox.last_sequence;
+        status = kedge_cache_meta_write(&store->cache, &cache, error);
+    }
+    if (status != KEDGE_OK) {
+        kedge_changes_clear(made->changes);
+        return status;
+    }
+    return kedge_edit_commit(store, made->changes, error);
+}
+
+static kedge_status mutate_work(kedge_store *store, void *context, kedge_error *error)
+{
+    return make_edit(store, context, error);
+}
+
+static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)
+{
+    /* White space and escapes may shrink, so the limit is checked behind the normalization too. */
+    if (args.size > 8 * (size_t)KEDGE_LIMIT_ARGS_BYTES)
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "args-too-large",
+                          "the args are %zu bytes; at most %d are allowed", args.size,
+                          KEDGE_LIMIT_ARGS_BYTES);
+    if (args.size == 0) args = KEDGE_BYTES("null");
+    kedge_status status = kedge_json_normalize(args, KEDGE_LIMIT_JSON_DEPTH, out, error);
+    if (status == KEDGE_OK && out->size > KEDGE_LIMIT_ARGS_BYTES)
+        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "args-too-large",
+                            "the args are %zu bytes; at most %d are allowed", out->size,
+                            KEDGE_LIMIT_ARGS_BYTES);
+    return status;
+}
+
+kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_bytes args,
+                                int64_t *sequence, kedge_change_set *changes, kedge_error *error)
+{
+    kedge_buffer normal = kedge_buffer_make(store->allocator);
+    kedge_status status = normalize_args(args, &normal, error);
+    if (status == KEDGE_OK) {
+        edit made = {.name = name, .args = kedge_buffer_bytes(&normal), .changes = changes};
+        status = kedge_store_take_turn(store, mutate_work, &made, error);
+        if (status == KEDGE_OK && sequence) *sequence = made.sequence;
+    }
+    kedge_buffer_free(&normal);
+    return status;
+}
+
+/* ---- resubmitting ---- */
+
+static kedge_status resubmit_work(kedge_store *store, void *context, kedge_error *error)
+{
+    edit *made = context;
+    kedge_buffer name = kedge_buffer_make(store->allocator);
+    kedge_buffer args = kedge_buffer_make(store->allocator);
+    kedge_status status = kedge_inbox_find(store, made->rejected, &name, &args, error);
+    if (status == KEDGE_OK) {
+        made->name = kedge_buffer_bytes(&name);
+        made->args = kedge_buffer_bytes(&args);
+        status = make_edit(store, made, error);
+    }
+    kedge_buffer_free(&name);
+    kedge_buffer_free(&args);
+    return status;
+}
+
+kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t *new_sequence,
+                                  kedge_change_set *changes, kedge_error *error)
+{
+    edit made = {.rejected = sequence, .changes = changes};
+    kedge_status status = kedge_store_take_turn(store, resubmit_work, &made, error);
+    if (status == KEDGE_OK && new_sequence) *new_sequence = made.sequence;
+    return status;
+}

@@ -1,0 +1,213 @@
+/* Opening and closing. Opening repairs what a crash left: covered mutations that were not deleted
+ * yet, a prediction that does not fit the outbox, a damaged cache. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include "common/names.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static kedge_status check_options(const kedge_store_options *options, kedge_error *error)
+{
+    if (!options->path || options->path[0] == '\0')
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-missing",
+                          "the path of the folder is missing");
+    if (strlen(options->path) > KEDGE_STORE_PATH_BYTES - 64)
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
+                          "the path of the folder is longer than %d bytes",
+                          KEDGE_STORE_PATH_BYTES - 64);
+    kedge_status status =
+        kedge_check_name("organization", kedge_bytes_of(options->organization), error);
+    if (status == KEDGE_OK)
+        status = kedge_check_name("project", kedge_bytes_of(options->project), error);
+    return status;
+}
+
+static char *copy(const kedge_store *store, const char *text)
+{
+    return kedge_copy_text(store->allocator, kedge_bytes_of(text ? text : ""));
+}
+
+static char *path_of(const kedge_store *store, const char *folder, const char *name)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return copy(store, path);
+}
+
+static kedge_status copy_options(kedge_store *store, const kedge_store_options *options,
+                                 kedge_error *error)
+{
+    store->phase = options->phase;
+    store->phase_context = options->phase_context;
+    store->registry = options->registry;
+    store->path = copy(store, options->path);
+    store->cache_path = path_of(store, options->path, "cache.db");
+    store->outbox_path = path_of(store, options->path, "outbox.db");
+    store->organization = copy(store, options->organization);
+    store->project = copy(store, options->project);
+    store->user = copy(store, options->user);
+    store->role = copy(store, options->role);
+    if (options->vfs) store->vfs = copy(store, options->vfs);
+    if (!store->path || !store->cache_path || !store->outbox_path || !store->organization ||
+        !store->project || !store->user || !store->role || (options->vfs && !store->vfs))
+        return kedge_fail_no_memory(error);
+    return kedge_registry_describe(store->registry, &store->registry_text, error);
+}
+
+/* The folder's own entry must be as durable as what is put into it. */
+static void sync_parent(const char *path)
+{
+    char parent[KEDGE_STORE_PATH_BYTES + 4];
+    (void)snprintf(parent, sizeof parent, "%s/..", path);
+    int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    (void)fsync(folder);
+    close(folder);
+}
+
+static kedge_status make_folder(const char *path, kedge_error *error)
+{
+    struct stat facts;
+    if (mkdir(path, 0700) == 0) {
+        sync_parent(path);
+        return KEDGE_OK;
+    }
+    int code = errno;
+    if (code == EEXIST && stat(path, &facts) == 0) {
+        if (S_ISDIR(facts.st_mode)) return KEDGE_OK;
+        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-folder",
+                          "%s is a file; a database is a folder", path);
+    }
+    return kedge_fail(error, code == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO, "folder-not-made",
+                      "the folder %s cannot be made: %s", path, strerror(code));
+}
+
+static kedge_status read_registry(kedge_store *store, bool *same, kedge_error *error)
+{
+    static const char sql[] = "SELECT description FROM registry";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(&store->cache, sql, &find, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(&store->cache, find, error);
+    if (status == KEDGE_DONE)
+        return kedge_store_db_fail(&store->cache, SQLITE_CORRUPT, "reading the mutators", error);
+    if (status != KEDGE_OK) return status;
+    *same =
+        kedge_bytes_equal(kedge_store_column(find, 0), kedge_buffer_bytes(&store->registry_text));
+    sqlite3_reset(find);
+    return KEDGE_OK;
+}
+
+static kedge_status write_registry(kedge_store *store, kedge_error *error)
+{
+    static const char sql[] = "UPDATE registry SET description = ?1";
+    sqlite3_stmt *update;
+    kedge_status status = kedge_store_db_take(&store->cache, sql, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_text(&store->cache, update, 1, kedge_buffer_bytes(&store->registry_text));
+    return kedge_store_db_run(&store->cache, update, error);
+}
+
+/* All that have the folder open at once predict with the same mutators. Who is alone may bring new
+ * ones; what was predicted with the old ones is made anew. */
+static kedge_status check_registry(kedge_store *store, bool alone, bool *rebuild,
+                                   kedge_error *error)
+{
+    bool same = false;
+    kedge_status status = read_registry(store, &same, error);
+    *rebuild = !same;
+    if (status != KEDGE_OK || same) return status;
+    if (!alone)
+        return kedge_fail(error, KEDGE_REGISTRY_MISMATCH, "registry-mismatch",
+                          "another process has %s open with other mutators", store->path);
+    return KEDGE_OK;
+}
+
+/* What a crash left, and what needs the registry. A full disk leaves the store stale, not shut. */
+static kedge_status repair_work(kedge_store *store, void *context, kedge_error *error)
+{
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    bool rebuild = false;
+    bool alone = false;
+    (void)context;
+    kedge_status status = kedge_store_presence(store, &alone, error);
+    if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
+    if (status != KEDGE_OK) return status;
+    if (cache.lmid <= outbox.highest_id || strcmp(cache.client, outbox.client) != 0)
+        kedge_pull_settle(store);
+    status = kedge_prediction_repair(store, rebuild, NULL, error);
+    /* Behind the rebuilding, so that a crash in between repeats it. */
+    if (status == KEDGE_OK && rebuild) status = write_registry(store, error);
+    return status == KEDGE_DISK_FULL ? KEDGE_OK : status;
+}
+
+static kedge_status open_files(kedge_store *store, kedge_error *error)
+{
+    bool fresh = false;
+    kedge_status status = kedge_store_lock(store, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_schema_open_outbox(store, &fresh, error);
+    if (status == KEDGE_OK) status = kedge_schema_open_cache(store, fresh, error);
+    kedge_store_unlock(store);
+    return status;
+}
+
+static kedge_store *make(const kedge_store_options *options)
+{
+    const kedge_allocator *allocator = options->environment->allocator;
+    kedge_store *store = kedge_allocate(allocator, sizeof *store);
+    if (!store) return NULL;
+    store->environment = options->environment;
+    store->allocator = allocator;
+    store->registry_text = kedge_buffer_make(allocator);
+    store->lock_file = store->presence_file = -1;
+    store->mutex_made = pthread_mutex_init(&store->mutex, NULL) == 0;
+    store->readers_mutex_made = pthread_mutex_init(&store->readers_mutex, NULL) == 0;
+    if (store->mutex_made && store->readers_mutex_made) return store;
+    kedge_store_close(store);
+    return NULL;
+}
+
+kedge_status kedge_store_open(const kedge_store_options *options, kedge_store **store,
+                              kedge_error *error)
+{
+    kedge_status status = check_options(options, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store *made = make(options);
+    if (!made) return kedge_fail_no_memory(error);
+    status = copy_options(made, options, error);
+    if (status == KEDGE_OK) status = make_folder(made->path, error);
+    if (status == KEDGE_OK) status = kedge_store_locks_open(made, error);
+    if (status == KEDGE_OK) status = open_files(made, error);
+    if (status == KEDGE_OK) status = kedge_store_take_turn(made, repair_work, NULL, error);
+    if (status == KEDGE_OK)
+        *store = made;
+    else
+        kedge_store_close(made);
+    return status;
+}
+
+void kedge_store_close(kedge_store *store)
+{
+    if (!store) return;
+    const kedge_allocator *allocator = store->allocator;
+    kedge_readers_close(store);
+    kedge_store_db_close(&store->cache);
+    kedge_store_db_close(&store->outbox);
+    kedge_store_locks_close(store);
+    char *texts[] = {store->path,    store->cache_path, store->outbox_path, store->organization,
+                     store->project, store->user,       store->role,        store->vfs};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        kedge_release(allocator, texts[i]);
+    kedge_buffer_free(&store->registry_text);
+    if (store->mutex_made) pthread_mutex_destroy(&store->mutex);
+    if (store->readers_mutex_made) pthread_mutex_destroy(&store->readers_mutex);
+    kedge_release(allocator, store);
+}

@@ -1,0 +1,146 @@
+/* What becomes of a mutation that was decided: the inbox, the tail of confirmed ones, deletion.
+ *
+ * The tail is what a restored backend may have to be told again. It is bounded by number, by age
+ * and by bytes; what leaves it raises trimmed_through, so that a restore can count what is lost for
+ * good. */
+#include "sdk/store/store_internal.h"
+
+#define COVERED "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
+
+static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
+                                int64_t now_ms, kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, statement, 1, cache->client);
+    kedge_store_bind_integer(db, statement, 2, cache->lmid);
+    kedge_store_bind_integer(db, statement, 3, cache->version);
+    if (sqlite3_bind_parameter_count(statement) > 3)
+        kedge_store_bind_integer(db, statement, 4, now_ms);
+    return kedge_store_db_run(db, statement, error);
+}
+
+kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
+                                 const kedge_outcome_row *outcome, int64_t now_ms,
+                                 kedge_error *error)
+{
+    static const char sql[] =
+        "INSERT OR IGNORE INTO rejected SELECT sequence, client, id, name, args, timestamp, ?2, ?3,"
+        " ?4, 0, ?5 FROM pending WHERE sequence = ?1";
+    sqlite3_stmt *insert;
+    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, insert, 1, sequence);
+    kedge_store_bind_integer(db, insert, 2, outcome->version);
+    kedge_store_bind_chars(db, insert, 3, outcome->code);
+    kedge_store_bind_chars(db, insert, 4, outcome->message);
+    kedge_store_bind_integer(db, insert, 5, now_ms);
+    return kedge_store_db_run(db, insert, error);
+}
+
+/* What the oldest row of the tail says: KEDGE_DONE when the tail is empty. */
+typedef struct tail_row {
+    int64_t ordinal;
+    int64_t newest;
+    int64_t id;
+    int64_t confirmed_ms;
+    int64_t bytes;
+    bool living;
+} tail_row;
+
+static kedge_status oldest(kedge_store_db *db, const kedge_outbox_meta *meta, tail_row *row,
+                           kedge_error *error)
+{
+    static const char sql[] = "SELECT ordinal, (SELECT max(ordinal) FROM confirmed), id,"
+                              " confirmed_ms, length(CAST(args AS BLOB)), client = ?1"
+                              " FROM confirmed ORDER BY ordinal LIMIT 1";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, find, 1, meta->client);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    *row = (tail_row){sqlite3_column_int64(find, 0), sqlite3_column_int64(find, 1),
+                      sqlite3_column_int64(find, 2), sqlite3_column_int64(find, 3),
+                      sqlite3_column_int64(find, 4), sqlite3_column_int(find, 5) != 0};
+    sqlite3_reset(find);
+    return KEDGE_OK;
+}
+
+static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64_t now_ms,
+                              kedge_error *error)
+{
+    static const char sql[] = "DELETE FROM confirmed WHERE ordinal = ?1";
+    tail_row row;
+    kedge_status status;
+    while ((status = oldest(db, meta, &row, error)) == KEDGE_OK) {
+        bool old = row.confirmed_ms < now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS;
+        bool many = row.newest - row.ordinal >= KEDGE_LIMIT_CONFIRMED_TAIL;
+        if (!old && !many && meta->tail_bytes <= KEDGE_STORE_TAIL_BYTES) return KEDGE_OK;
+        sqlite3_stmt *delete_row;
+        status = kedge_store_db_take(db, sql, &delete_row, error);
+        if (status != KEDGE_OK) return status;
+        kedge_store_bind_integer(db, delete_row, 1, row.ordinal);
+        status = kedge_store_db_run(db, delete_row, error);
+        if (status != KEDGE_OK) return status;
+        meta->tail_bytes -= row.bytes;
+        if (row.living && row.id > meta->trimmed_through) meta->trimmed_through = row.id;
+    }
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+/* Rows of the inbox that were dismissed or resubmitted answer kedge_wait for as long as the tail
+ * would. */
+static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta *meta,
+                                    int64_t now_ms, kedge_error *error)
+{
+    static const char sql[] =
+        "DELETE FROM rejected WHERE state <> 0 AND (decided_ms < ?1 OR sequence <= ?2)"
+        " AND sequence NOT IN (SELECT sequence FROM pending)";
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, statement, 1, now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS);
+    kedge_store_bind_integer(db, statement, 2, meta->last_sequence - KEDGE_LIMIT_CONFIRMED_TAIL);
+    return kedge_store_db_run(db, statement, error);
+}
+
+static kedge_status count_tail_bytes(kedge_store_db *db, const kedge_cache_meta *cache,
+                                     kedge_outbox_meta *meta, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM pending WHERE " COVERED
+        " AND sequence NOT IN (SELECT sequence FROM rejected)";
+    sqlite3_stmt *sum;
+    kedge_status status = kedge_store_db_take(db, sql, &sum, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, sum, 1, cache->client);
+    kedge_store_bind_integer(db, sum, 2, cache->lmid);
+    kedge_store_bind_integer(db, sum, 3, cache->version);
+    status = kedge_store_db_step(db, sum, error);
+    if (status != KEDGE_OK) return status;
+    meta->tail_bytes += sqlite3_column_int64(sum, 0);
+    sqlite3_reset(sum);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cache,
+                                 kedge_outbox_meta *meta, int64_t now_ms, kedge_error *error)
+{
+    static const char keep[] =
+        "INSERT INTO confirmed(sequence, client, id, uid, digest, name, args, timestamp,"
+        " origin_client, origin_id, confirmed_ms)"
+        " SELECT sequence, client, id, uid, digest, name, args, timestamp, origin_client, "
+        "origin_id,"
+        " ?4 FROM pending WHERE " COVERED
+        " AND sequence NOT IN (SELECT sequence FROM rejected) ORDER BY sequence";
+    static const char delete_covered[] = "DELETE FROM pending WHERE " COVERED;
+    kedge_status status = count_tail_bytes(db, cache, meta, error);
+    if (status == KEDGE_OK) status = run_covered(db, keep, cache, now_ms, error);
+    if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);
+    if (status == KEDGE_OK) status = trim_tail(db, meta, now_ms, error);
+    if (status == KEDGE_OK) status = trim_tombstones(db, meta, now_ms, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, meta, error);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* What stands where. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <string.h>
+
+/* Mutations of earlier clients that wait for their version. */
+static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *outbox,
+                                  const kedge_cache_meta *cache, int64_t *count, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM pending WHERE covered_version IS NOT NULL AND covered_version > ?1"
+        " AND client <> ?2";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, cache->version);
+    kedge_store_bind_chars(db, find, 2, outbox->client);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    *count = sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    return KEDGE_OK;
+}
+
+static kedge_status count_rejected(kedge_store_db *db, const kedge_cache_meta *cache,
+                                   int64_t *count, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM rejected WHERE state = 0 AND NOT EXISTS("
+        "SELECT 1 FROM pending WHERE pending.sequence = rejected.sequence AND NOT ("
+        "(client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0)))";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, find, 1, cache->client);
+    kedge_store_bind_integer(db, find, 2, cache->lmid);
+    kedge_store_bind_integer(db, find, 3, cache->version);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    *count = sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    return KEDGE_OK;
+}
+
+static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox,
+                 const kedge_cache_meta *cache, const kedge_staging *staging)
+{
+    bool paging = staging->version >= 0 && !staging->complete;
+    *position = (kedge_store_position){
+        .version = cache->version,
+        .lmid = strcmp(outbox->client, cache->client) == 0 ? cache->lmid : 0,
+        .highest_id = outbox->highest_id,
+        .sent_through = outbox->sent_through,
+        .last_sequence = outbox->last_sequence,
+        .unrecovered = outbox->unrecovered,
+        .resyncing = cache->resyncing || staging->version >= 0,
+        .stale = !kedge_prediction_fits(outbox, cache),
+        .staged_version = paging ? staging->version : 0,
+    };
+    memcpy(position->client, outbox->client, sizeof position->client);
+    memcpy(position->lineage, cache->lineage, sizeof position->lineage);
+    if (paging) memcpy(position->staged_lineage, staging->lineage, sizeof staging->lineage);
+}
+
+static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cache_db,
+                                  kedge_store_position *position, kedge_error *error)
+{
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_staging staging;
+    kedge_store_position at;
+    int64_t waiting = 0;
+    kedge_status status = kedge_outbox_meta_read(outbox_db, &outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(cache_db, &cache, error);
+    if (status == KEDGE_OK) status = kedge_staging_read(cache_db, &staging, error);
+    if (status != KEDGE_OK) return status;
+    fill(&at, &outbox, &cache, &staging);
+    status = kedge_outbox_lowest(outbox_db, &outbox, &cache, &at.lowest_pending, error);
+    if (status == KEDGE_OK) status = count_waiting(outbox_db, &outbox, &cache, &waiting, error);
+    if (status == KEDGE_OK) status = count_rejected(outbox_db, &cache, &at.rejected, error);
+    if (status != KEDGE_OK) return status;
+    /* The living client's ids have no gaps. */
+    at.pending = at.highest_id + 1 - at.lowest_pending + waiting;
+    *position = at;
+    return KEDGE_OK;
+}
+
+static kedge_status position_work(kedge_store *store, void *context, kedge_error *error)
+{
+    return read_position(&store->outbox, &store->cache, context, error);
+}
+
+kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *position,
+                                      kedge_error *error)
+{
+    kedge_store_reader *reader;
+    kedge_store_position at;
+    kedge_status status = kedge_reader_take(store, &reader, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_reader_begin(reader, error);
+    if (status == KEDGE_OK) status = read_position(&reader->outbox, &reader->cache, &at, error);
+    kedge_reader_end(reader);
+    bool again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader);
+    kedge_reader_give(store, reader);
+    /* A pair that does not fit may have been read while somebody wrote: only a turn can tell. */
+    if (again || (status == KEDGE_OK && at.stale))
+        status = kedge_store_take_turn(store, position_work, &at, error);
+    if (status == KEDGE_OK) *position = at;
+    return status;
+}

@@ -1,0 +1,226 @@
+/* Rebase: the prediction made anew on a newer canonical state.
+ *
+ *   canonical before = item with base laid over it          (base is read into memory: it holds no
+ * more canonical after  = delta over that                       keys than the pending mutations
+ * touch) prediction       = replay of the pending mutations over canonical after, in memory written
+ * = the rows of item and base that differ
+ *
+ * What it costs depends on the pending mutations and on the delta, never on the size of the
+ * project. A mutator that fails contributes nothing and its mutation stays pending: the server
+ * decides. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <string.h>
+
+bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
+{
+    return strcmp(outbox->client, cache->client) == 0 && outbox->revision == cache->revision &&
+           cache->lmid <= outbox->highest_id;
+}
+
+static kedge_status replay_row(kedge_store *store, kedge_tx *tx, const kedge_pending *row,
+                               kedge_error *error)
+{
+    char client[KEDGE_CLIENT_ID_SIZE];
+    memcpy(client, row->client.data, row->client.size);
+    client[row->client.size] = '\0';
+    kedge_call call = {row->name, row->args, {store->user, store->role, client, row->timestamp_ms}};
+    kedge_status status = kedge_tx_run(tx, &call, error);
+    return status == KEDGE_REJECTED ? KEDGE_OK : status;
+}
+
+static kedge_status replay(kedge_store *store, const kedge_cache_meta *next,
+                           kedge_state_reader canonical, kedge_overlay *prediction,
+                           kedge_error *error)
+{
+    kedge_tx *tx = NULL;
+    kedge_error why = {0};
+    sqlite3_stmt *walk;
+    kedge_pending row;
+    kedge_status status =
+        kedge_tx_new(store->allocator, store->registry, prediction, canonical, &tx, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_outbox_walk(&store->outbox, next, &walk, error);
+    if (status != KEDGE_OK) goto out;
+    while ((status = kedge_outbox_walk_next(&store->outbox, walk, &row, error)) == KEDGE_OK) {
+        status = replay_row(store, tx, &row, &why);
+        if (status != KEDGE_OK) {
+            sqlite3_reset(walk);
+            if (error) *error = why;
+            goto out;
+        }
+    }
+    if (status == KEDGE_DONE) status = KEDGE_OK;
+out:
+    kedge_tx_free(tx);
+    return status;
+}
+
+/* A clear, as deletions of all that is canonical now. */
+static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, kedge_overlay *delta,
+                                kedge_error *error)
+{
+    static const char sql[] = "SELECT collection, id FROM item";
+    sqlite3_stmt *walk;
+    kedge_overlay_entry entry, at;
+    kedge_overlay_clear(delta);
+    for (bool more = kedge_overlay_next(base, NULL, &entry); more;
+         more = kedge_overlay_next(base, &at, &entry)) {
+        kedge_status status = kedge_overlay_delete(delta, entry.collection, entry.id, error);
+        if (status != KEDGE_OK) return status;
+        at = entry;
+    }
+    kedge_status status = kedge_store_db_take(&store->cache, sql, &walk, error);
+    if (status != KEDGE_OK) return status;
+    while ((status = kedge_store_db_step(&store->cache, walk, error)) == KEDGE_OK) {
+        status = kedge_overlay_delete(delta, kedge_store_column(walk, 0),
+                                      kedge_store_column(walk, 1), error);
+        if (status != KEDGE_OK) break;
+    }
+    sqlite3_reset(walk);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status delta_make(kedge_store *store, const kedge_patch *patch,
+                               const kedge_overlay *base, kedge_overlay *delta, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; patch && i < patch->count && status == KEDGE_OK; i++) {
+        const kedge_patch_operation *operation = &patch->operations[i];
+        if (operation->kind == KEDGE_PATCH_CLEAR)
+            status = delta_clear(store, base, delta, error);
+        else if (operation->kind == KEDGE_PATCH_DELETE)
+            status = kedge_overlay_delete(delta, operation->collection, operation->id, error);
+        else
+            status = kedge_overlay_put(delta, operation->collection, operation->id,
+                                       operation->value, error);
+    }
+    return status;
+}
+
+static kedge_status rebase_in_memory(kedge_store *store, const kedge_patch *patch,
+                                     const kedge_overlay *base, const kedge_cache_meta *next,
+                                     kedge_change_set *changes, kedge_error *error)
+{
+    kedge_status status = KEDGE_NO_MEMORY;
+    kedge_overlay *delta = kedge_overlay_new(store->allocator);
+    kedge_overlay *prediction = kedge_overlay_new(store->allocator);
+    kedge_overlay_view before = {base, kedge_cache_reader(&store->cache)};
+    kedge_overlay_view after = {delta, kedge_overlay_reader(&before)};
+    if (!delta || !prediction) {
+        kedge_fail_no_memory(error);
+        goto out;
+    }
+    status = delta_make(store, patch, base, delta, error);
+    if (status == KEDGE_OK)
+        status = replay(store, next, kedge_overlay_reader(&after), prediction, error);
+    if (status == KEDGE_OK)
+        status = kedge_prediction_write(store, base, delta, prediction, changes, error);
+out:
+    kedge_overlay_free(prediction);
+    kedge_overlay_free(delta);
+    return status;
+}
+
+/* With nothing pending before or after, the patch goes straight into `item`. */
+static kedge_status stream_patch(kedge_store *store, const kedge_patch *patch,
+                                 kedge_change_set *changes, kedge_error *error)
+{
+    kedge_store_db *db = &store->cache;
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; patch && i < patch->count && status == KEDGE_OK; i++) {
+        const kedge_patch_operation *operation = &patch->operations[i];
+        if (operation->kind == KEDGE_PATCH_CLEAR) {
+            kedge_changes_all(changes);
+            status = kedge_cache_clear(db, error);
+            continue;
+        }
+        if (operation->kind == KEDGE_PATCH_DELETE)
+            status = kedge_cache_delete(db, operation->collection, operation->id, error);
+        else
+            status =
+                kedge_cache_put(db, operation->collection, operation->id, operation->value, error);
+        if (status == KEDGE_OK && kedge_cache_changed(db))
+            kedge_changes_add(changes, operation->collection, operation->id);
+    }
+    return status;
+}
+
+static kedge_status nothing_pending(kedge_store *store, const kedge_cache_meta *next, bool *none,
+                                    kedge_error *error)
+{
+    sqlite3_stmt *walk;
+    kedge_pending row;
+    kedge_status status = kedge_outbox_walk(&store->outbox, next, &walk, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_outbox_walk_next(&store->outbox, walk, &row, error);
+    sqlite3_reset(walk);
+    *none = status == KEDGE_DONE;
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patch,
+                                     const kedge_outbox_meta *outbox, kedge_cache_meta *next,
+                                     kedge_change_set *changes, kedge_error *error)
+{
+    bool none;
+    kedge_overlay *base = kedge_overlay_new(store->allocator);
+    if (!base) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_cache_load_base(&store->cache, base, error);
+    if (status == KEDGE_OK) status = nothing_pending(store, next, &none, error);
+    if (status != KEDGE_OK) goto out;
+    if (none && kedge_overlay_count(base) == 0)
+        status = stream_patch(store, patch, changes, error);
+    else
+        status = rebase_in_memory(store, patch, base, next, changes, error);
+    if (status != KEDGE_OK) goto out;
+    next->revision = outbox->revision;
+    next->reflected_sequence = outbox->last_sequence;
+    status = kedge_cache_meta_write(&store->cache, next, error);
+out:
+    kedge_overlay_free(base);
+    return status;
+}
+
+/* The cache is of another client, or of an outbox that knew more: it says nothing of our ids. */
+static kedge_status forget_coverage(kedge_store *store, const kedge_outbox_meta *outbox,
+                                    kedge_cache_meta *cache, kedge_error *error)
+{
+    if (strcmp(outbox->client, cache->client) == 0) {
+        if (cache->lmid > outbox->highest_id) cache->lmid = 0;
+        return KEDGE_OK;
+    }
+    kedge_outbox_meta settled = *outbox;
+    kedge_status status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK)
+        status =
+            kedge_outbox_settle(&store->outbox, cache, &settled,
+                                store->environment->now_ms(store->environment->context), error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
+    if (status != KEDGE_OK) return status;
+    memcpy(cache->client, outbox->client, sizeof cache->client);
+    cache->lmid = 0;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
+                                     kedge_error *error)
+{
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_status status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
+    if (status != KEDGE_OK || (!force && kedge_prediction_fits(&outbox, &cache))) return status;
+    status = forget_coverage(store, &outbox, &cache, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
+    if (status == KEDGE_OK)
+        status = kedge_prediction_rebase(store, NULL, &outbox, &cache, changes, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status != KEDGE_OK) {
+        kedge_store_db_rollback(&store->outbox);
+        kedge_store_db_rollback(&store->cache);
+        kedge_changes_clear(changes);
+    }
+    return status;
+}

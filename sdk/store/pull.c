@@ -1,0 +1,182 @@
+/* Applying the answer to a pull: first the decision what it means for this copy, then the steps.
+ *
+ *   another lineage      the whole state is staged; kedge_store_rotate_lost puts it in
+ *   retired, or outcomes about other mutations than ours: this client id is not ours alone: rotate
+ *   a snapshot           its pages are staged
+ *   a delta that starts elsewhere: pull again
+ *   else                 the three steps, each of which may be repeated after a crash:
+ *     (1) outbox: rejections go into the inbox, once a mutation
+ *     (2) cache: canonical state, prediction, version, lmid in one transaction, durable
+ *     (3) outbox: what the cache covers is deleted, the applied ones go to the tail
+ *
+ * A mutation is covered only by an outcome that carries its digest. An lmid that covers a mutation
+ * of ours without an outcome for it is a fault of the server: KEDGE_PROTOCOL, and nothing is
+ * changed. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <string.h>
+
+typedef struct apply {
+    const kedge_pull_answer *answer;
+    kedge_change_set *changes;
+    kedge_apply_result result;
+} apply;
+
+kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, kedge_error *error)
+{
+    kedge_status status = kedge_outbox_meta_read(&store->outbox, &state->outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &state->cache, error);
+    if (status == KEDGE_OK) status = kedge_staging_read(&store->cache, &state->staging, error);
+    return status;
+}
+
+static bool is_whole(const kedge_pull_answer *answer)
+{
+    return answer->snapshot ||
+           (answer->patch.count > 0 && answer->patch.operations[0].kind == KEDGE_PATCH_CLEAR);
+}
+
+/* Every id below the lowest row of `pending` was covered once, so a server that has decided fewer
+ * is another one than it was: a cache that was lost tells no lineage, but the outbox remembers
+ * this. */
+static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
+                            const kedge_pull_answer *answer, bool *lost, kedge_error *error)
+{
+    int64_t lowest;
+    kedge_cache_meta unknown = state->cache;
+    unknown.lmid = 0;
+    kedge_status status =
+        kedge_outbox_lowest(&store->outbox, &state->outbox, &unknown, &lowest, error);
+    if (status != KEDGE_OK) return status;
+    *lost = answer->lost || (is_whole(answer) && answer->lmid < lowest - 1);
+    if (*lost && !is_whole(answer))
+        return kedge_fail(error, KEDGE_PROTOCOL, "lost-without-state",
+                          "the server does not know version %lld and sent neither a snapshot nor"
+                          " the whole state",
+                          (long long)state->cache.version);
+    return KEDGE_OK;
+}
+
+/* The pages of the version that is staged already stay. */
+static kedge_status stage_answer(kedge_store *store, const kedge_pull_state *state,
+                                 const kedge_pull_answer *answer, bool lost,
+                                 kedge_apply_result *result, kedge_error *error)
+{
+    kedge_staging staging = {.version = answer->version, .lmid = answer->lmid, .lost = lost};
+    memcpy(staging.lineage, answer->lineage, sizeof staging.lineage);
+    memcpy(staging.client, state->outbox.client, sizeof staging.client);
+    const kedge_staging *there = &state->staging;
+    bool same = there->version == staging.version && there->lost == lost &&
+                strcmp(there->lineage, staging.lineage) == 0 &&
+                strcmp(there->client, staging.client) == 0;
+    if (same) {
+        *result = there->complete ? KEDGE_APPLY_LOST : KEDGE_APPLY_PAGES;
+        return KEDGE_OK;
+    }
+    kedge_status status = kedge_store_db_begin(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_staging_begin(store, &staging, &answer->outcomes, error);
+    if (status == KEDGE_OK && !answer->snapshot) {
+        status = kedge_staging_put(store, &answer->patch, error);
+        if (status == KEDGE_OK)
+            status = kedge_staging_after(store, (kedge_bytes){"", 0}, true, error);
+    }
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) *result = answer->snapshot ? KEDGE_APPLY_PAGES : KEDGE_APPLY_LOST;
+    return status;
+}
+
+static kedge_status three_steps(kedge_store *store, const kedge_pull_state *state,
+                                const kedge_pull_answer *answer, kedge_change_set *changes,
+                                kedge_error *error)
+{
+    kedge_cache_meta next = state->cache;
+    kedge_store_phase(store, "pull-before-inbox");
+    kedge_status status = kedge_pull_keep_rejections(store, state, &answer->outcomes, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_phase(store, "pull-before-cache");
+    status = kedge_pull_begin_durable(store, error);
+    next.version = answer->version;
+    next.lmid = answer->lmid;
+    next.resyncing = false;
+    memcpy(next.lineage, answer->lineage, sizeof next.lineage);
+    if (status == KEDGE_OK && state->staging.version >= 0)
+        status = kedge_staging_drop(store, error);
+    if (status == KEDGE_OK)
+        status =
+            kedge_prediction_rebase(store, &answer->patch, &state->outbox, &next, changes, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    kedge_pull_end_durable(store);
+    if (status != KEDGE_OK) {
+        kedge_changes_clear(changes);
+        return status;
+    }
+    if (state->cache.resyncing) kedge_store_forget_damaged(store);
+    kedge_store_phase(store, "pull-before-delete");
+    kedge_pull_settle(store);
+    kedge_store_phase(store, "pull-done");
+    return KEDGE_OK;
+}
+
+static bool is_news(const kedge_pull_state *state, const kedge_pull_answer *answer)
+{
+    const kedge_cache_meta *cache = &state->cache;
+    return answer->version != cache->version || answer->lmid != cache->lmid ||
+           answer->patch.count > 0 || strcmp(answer->lineage, cache->lineage) != 0 ||
+           cache->resyncing;
+}
+
+static bool is_stale(const kedge_pull_state *state, const kedge_pull_answer *answer)
+{
+    return answer->version < state->cache.version ||
+           (!is_whole(answer) && answer->from != state->cache.version);
+}
+
+static kedge_status decide(kedge_store *store, const kedge_pull_state *state, apply *asked,
+                           kedge_error *error)
+{
+    const kedge_pull_answer *answer = asked->answer;
+    bool lost = false, rotate = false;
+    kedge_status status = is_lost(store, state, answer, &lost, error);
+    if (status != KEDGE_OK) return status;
+    if (lost) return stage_answer(store, state, answer, true, &asked->result, error);
+    asked->result = KEDGE_APPLY_ROTATE;
+    if (answer->retired) return KEDGE_OK;
+    asked->result = KEDGE_APPLY_STALE;
+    if (is_stale(state, answer)) return KEDGE_OK;
+    asked->result = KEDGE_APPLY_ROTATE;
+    if (answer->lmid < state->cache.lmid || answer->lmid > state->outbox.highest_id)
+        return KEDGE_OK;
+    status =
+        kedge_pull_check_outcomes(store, state, answer->lmid, &answer->outcomes, &rotate, error);
+    if (status != KEDGE_OK || rotate) return status;
+    if (answer->snapshot) return stage_answer(store, state, answer, false, &asked->result, error);
+    asked->result = KEDGE_APPLY_DONE;
+    if (is_news(state, answer)) return three_steps(store, state, answer, asked->changes, error);
+    kedge_pull_settle(store);
+    return KEDGE_OK;
+}
+
+static kedge_status apply_work(kedge_store *store, void *context, kedge_error *error)
+{
+    apply *asked = context;
+    kedge_pull_state state;
+    kedge_changes_clear(asked->changes);
+    kedge_status status = kedge_prediction_repair(store, false, asked->changes, error);
+    bool repaired = asked->changes && asked->changes->count > 0;
+    if (status == KEDGE_OK) status = kedge_pull_state_read(store, &state, error);
+    if (status == KEDGE_OK) status = decide(store, &state, asked, error);
+    if (repaired) kedge_changes_all(asked->changes);
+    return status;
+}
+
+kedge_status kedge_store_apply(kedge_store *store, const kedge_pull_answer *answer,
+                               kedge_apply_result *result, kedge_change_set *changes,
+                               kedge_error *error)
+{
+    apply asked = {answer, changes, KEDGE_APPLY_DONE};
+    kedge_status status = kedge_store_check_patch(&answer->patch, error);
+    if (status == KEDGE_OK) status = kedge_store_take_turn(store, apply_work, &asked, error);
+    if (status == KEDGE_OK) *result = asked.result;
+    return status;
+}

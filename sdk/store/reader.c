@@ -1,0 +1,154 @@
+/* Readers: connections that wait for nobody. A few are kept open between uses.
+ *
+ * The outbox is read before the cache: a pull that commits in between then shows as newer coverage
+ * of older rows, which the rule of coverage handles. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+
+static void close_reader(kedge_store *store, kedge_store_reader *reader)
+{
+    kedge_store_db_close(&reader->cache);
+    kedge_store_db_close(&reader->outbox);
+    kedge_release(store->allocator, reader);
+}
+
+static kedge_status open_one(kedge_store *store, kedge_store_db *db, const char *path,
+                             const char *name, kedge_error *error)
+{
+    kedge_status status =
+        kedge_store_db_open(db, path, name, SQLITE_OPEN_READWRITE, store->vfs, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_execute(db, "PRAGMA query_only=1; PRAGMA temp_store=MEMORY", error);
+    return status;
+}
+
+static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader, kedge_error *error)
+{
+    kedge_store_reader *made = kedge_allocate(store->allocator, sizeof *made);
+    if (!made) return kedge_fail_no_memory(error);
+    kedge_status status = open_one(store, &made->cache, store->cache_path, "cache.db", error);
+    if (status == KEDGE_OK)
+        status = open_one(store, &made->outbox, store->outbox_path, "outbox.db", error);
+    if (status == KEDGE_OK)
+        *reader = made;
+    else
+        close_reader(store, made);
+    return status;
+}
+
+/* An idle reader, or NULL when a new one is to be opened; `full` when there may be none. */
+static kedge_store_reader *take_idle(kedge_store *store, bool *full)
+{
+    pthread_mutex_lock(&store->readers_mutex);
+    kedge_store_reader *reader = store->readers;
+    *full = !reader && store->reader_count >= KEDGE_STORE_READERS_MAX;
+    if (reader)
+        store->readers = reader->next;
+    else if (!*full)
+        store->reader_count++;
+    pthread_mutex_unlock(&store->readers_mutex);
+    return reader;
+}
+
+static void discard(kedge_store *store, kedge_store_reader *reader)
+{
+    if (reader) close_reader(store, reader);
+    pthread_mutex_lock(&store->readers_mutex);
+    store->reader_count--;
+    pthread_mutex_unlock(&store->readers_mutex);
+}
+
+static kedge_status no_work(kedge_store *store, void *context, kedge_error *error)
+{
+    (void)store;
+    (void)context;
+    (void)error;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, kedge_error *error)
+{
+    bool full;
+    kedge_store_reader *idle;
+    while ((idle = take_idle(store, &full)) != NULL) {
+        if (kedge_store_db_is_at(&idle->cache, store->cache_path)) {
+            *reader = idle;
+            return KEDGE_OK;
+        }
+        discard(store, idle);
+    }
+    if (full)
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-readers",
+                          "%d scans, queries and lists are open; at most so many are allowed",
+                          KEDGE_STORE_READERS_MAX);
+    kedge_status status = open_reader(store, reader, error);
+    if (status == KEDGE_IO) {
+        /* Another process may be setting the cache aside: a turn makes sure that there is one. */
+        status = kedge_store_take_turn(store, no_work, NULL, error);
+        if (status == KEDGE_OK) status = open_reader(store, reader, error);
+    }
+    if (status != KEDGE_OK) discard(store, NULL);
+    return status;
+}
+
+void kedge_reader_give(kedge_store *store, kedge_store_reader *reader)
+{
+    uint32_t idle = 0;
+    kedge_reader_end(reader);
+    pthread_mutex_lock(&store->readers_mutex);
+    for (const kedge_store_reader *at = store->readers; at; at = at->next)
+        idle++;
+    bool keep =
+        idle < KEDGE_STORE_READERS_KEPT && !reader->cache.damaged && !reader->outbox.damaged;
+    if (keep) {
+        reader->next = store->readers;
+        store->readers = reader;
+    }
+    pthread_mutex_unlock(&store->readers_mutex);
+    if (!keep) discard(store, reader);
+}
+
+void kedge_readers_close(kedge_store *store)
+{
+    bool full;
+    kedge_store_reader *reader;
+    while (store->readers && (reader = take_idle(store, &full)) != NULL)
+        discard(store, reader);
+}
+
+kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *error)
+{
+    return kedge_store_db_execute(&reader->cache, "BEGIN", error);
+}
+
+kedge_status kedge_reader_begin(kedge_store_reader *reader, kedge_error *error)
+{
+    /* A transaction sees the file as it is at its first read. */
+    static const char first[] = "BEGIN; SELECT 1 FROM meta";
+    kedge_status status = kedge_store_db_execute(&reader->outbox, first, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(&reader->cache, first, error);
+    return status;
+}
+
+void kedge_reader_end(kedge_store_reader *reader)
+{
+    kedge_store_db_rollback(&reader->cache);
+    kedge_store_db_rollback(&reader->outbox);
+}
+
+static kedge_status set_aside_work(kedge_store *store, void *context, kedge_error *error)
+{
+    const kedge_store_db *damaged = context;
+    (void)error;
+    /* Somebody may have done it in the meantime. */
+    if (damaged->device == store->cache.device && damaged->inode == store->cache.inode)
+        store->cache.damaged = true;
+    return KEDGE_OK;
+}
+
+bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader)
+{
+    if (!reader->cache.damaged) return false;
+    return kedge_store_take_turn(store, set_aside_work, &reader->cache, NULL) == KEDGE_OK;
+}

@@ -1,0 +1,269 @@
+/* A new client id: for a folder that was copied or restored, and for a backend that was restored.
+ *
+ * In one outbox transaction the mutations that are already decided under the old id are told apart
+ * by their digests, and the others get the ids 1, 2, 3… of the new client in the order of their
+ * making. A renumbered one carries its first (client, id) as origin, and the server applies an
+ * origin once. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <string.h>
+
+typedef struct rotation {
+    const kedge_retire_answer *answer; /* NULL: the lineage is lost */
+    int64_t restored_lmid;             /* of the old client, when it is */
+    kedge_change_set *changes;
+    /* While it runs. */
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_staging staging;
+    char old_client[KEDGE_CLIENT_ID_SIZE];
+} rotation;
+
+static kedge_status run_for(kedge_store_db *db, const char *sql, int64_t sequence, int64_t number,
+                            const char *client, kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, statement, 1, sequence);
+    if (sqlite3_bind_parameter_count(statement) > 1)
+        kedge_store_bind_integer(db, statement, 2, number);
+    if (sqlite3_bind_parameter_count(statement) > 2)
+        kedge_store_bind_chars(db, statement, 3, client);
+    return kedge_store_db_run(db, statement, error);
+}
+
+static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *row,
+                             kedge_error *error)
+{
+    static const char sql[] = "SELECT min(sequence) FROM pending WHERE sequence > ?1";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, behind);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    bool none = sqlite3_column_type(find, 0) == SQLITE_NULL;
+    int64_t sequence = sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    return none ? KEDGE_DONE : kedge_outbox_find(db, sequence, row, error);
+}
+
+/* Nothing has decided it under any name that is still valid. */
+static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequence,
+                             kedge_error *error)
+{
+    static const char sql[] =
+        "UPDATE pending SET origin_id = CASE WHEN origin_client IS NULL THEN id ELSE origin_id END,"
+        " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
+        " covered_version = NULL WHERE sequence = ?1";
+    /* A rejection that was noted for it was of a state that is gone. */
+    static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1";
+    turn->outbox.highest_id++;
+    kedge_status status =
+        run_for(&store->outbox, sql, sequence, turn->outbox.highest_id, turn->outbox.client, error);
+    if (status == KEDGE_OK) status = run_for(&store->outbox, undecided, sequence, 0, "", error);
+    return status;
+}
+
+static kedge_status keep_outcome(kedge_store *store, const kedge_outcome_row *outcome,
+                                 int64_t sequence, kedge_error *error)
+{
+    static const char cover[] = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
+    static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    if (outcome->decision != KEDGE_DECISION_REJECTED)
+        return run_for(&store->outbox, cover, sequence, outcome->version, "", error);
+    kedge_status status = kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
+    if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, "", error);
+    return status;
+}
+
+static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pending *row,
+                             kedge_error *error)
+{
+    int64_t sequence = row->sequence;
+    if (turn->answer) {
+        /* Of an earlier client: it waits for its version already. */
+        if (!kedge_bytes_equal_text(row->client, turn->old_client)) return KEDGE_OK;
+        const kedge_outcome_row *outcome = kedge_pull_outcome_of(&turn->answer->outcomes, row);
+        if (outcome) return keep_outcome(store, outcome, sequence, error);
+    }
+    return renumber(store, turn, sequence, error);
+}
+
+/* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
+
+static kedge_status tail_count(kedge_store *store, const rotation *turn, int64_t *known,
+                               kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT (SELECT count(*) FROM confirmed WHERE client = ?1 AND id > ?2 AND id <= ?3)"
+        " + (SELECT count(*) FROM rejected WHERE client = ?1 AND id > ?2 AND id <= ?3)";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, find, 1, turn->old_client);
+    kedge_store_bind_integer(db, find, 2, turn->restored_lmid);
+    kedge_store_bind_integer(db, find, 3, turn->outbox.trimmed_through);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    *known = sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    return KEDGE_OK;
+}
+
+static kedge_status count_unrecovered(kedge_store *store, rotation *turn, kedge_error *error)
+{
+    int64_t missing = turn->outbox.trimmed_through - turn->restored_lmid;
+    int64_t known = 0;
+    if (missing <= 0) return KEDGE_OK;
+    kedge_status status = tail_count(store, turn, &known, error);
+    if (status == KEDGE_OK && missing > known) turn->outbox.unrecovered += missing - known;
+    return status;
+}
+
+static kedge_status run_tail(kedge_store *store, const rotation *turn, const char *sql,
+                             kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, statement, 1, turn->old_client);
+    kedge_store_bind_integer(db, statement, 2, turn->restored_lmid);
+    return kedge_store_db_run(db, statement, error);
+}
+
+static kedge_status read_tail_bytes(kedge_store *store, int64_t *bytes, kedge_error *error)
+{
+    static const char sql[] = "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
+    sqlite3_stmt *sum;
+    kedge_status status = kedge_store_db_take(&store->outbox, sql, &sum, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(&store->outbox, sum, error);
+    if (status != KEDGE_OK) return status;
+    *bytes = sqlite3_column_int64(sum, 0);
+    sqlite3_reset(sum);
+    return KEDGE_OK;
+}
+
+static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error *error)
+{
+    static const char recall[] =
+        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
+        " origin_client, origin_id, NULL FROM confirmed WHERE client <> ?1 OR id > ?2";
+    static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
+    kedge_status status = count_unrecovered(store, turn, error);
+    if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
+    if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
+    if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);
+    return status;
+}
+
+/* ---- the turn ---- */
+
+/* Inside the outbox's transaction. */
+static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error *error)
+{
+    kedge_pending row = {0};
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    kedge_status status =
+        kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms, error);
+    if (status == KEDGE_OK && !turn->answer) status = recall_tail(store, turn, error);
+    if (status != KEDGE_OK) return status;
+    kedge_random_hex(store->environment, 16, turn->outbox.client);
+    turn->outbox.highest_id = 0;
+    turn->outbox.sent_through = 0;
+    turn->outbox.trimmed_through = 0;
+    turn->outbox.revision++;
+    while ((status = next_row(&store->outbox, row.sequence, &row, error)) == KEDGE_OK) {
+        status = turn_row(store, turn, &row, error);
+        if (status != KEDGE_OK) return status;
+    }
+    if (status != KEDGE_DONE) return status;
+    return kedge_outbox_meta_write(&store->outbox, &turn->outbox, error);
+}
+
+/* Inside the cache's transaction. */
+static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    if (!turn->answer) {
+        status = kedge_staging_swap(store, error);
+        turn->cache.version = turn->staging.version;
+        turn->cache.resyncing = false;
+        memcpy(turn->cache.lineage, turn->staging.lineage, sizeof turn->cache.lineage);
+    }
+    if (status == KEDGE_OK && turn->staging.version >= 0) status = kedge_staging_drop(store, error);
+    memcpy(turn->cache.client, turn->outbox.client, sizeof turn->cache.client);
+    turn->cache.lmid = 0;
+    if (status == KEDGE_OK)
+        status =
+            kedge_prediction_rebase(store, NULL, &turn->outbox, &turn->cache, turn->changes, error);
+    if (!turn->answer) kedge_changes_all(turn->changes);
+    return status;
+}
+
+static kedge_status read_turn(kedge_store *store, rotation *turn, kedge_error *error)
+{
+    kedge_pull_state state;
+    kedge_status status = kedge_pull_state_read(store, &state, error);
+    if (status != KEDGE_OK) return status;
+    turn->outbox = state.outbox;
+    turn->cache = state.cache;
+    turn->staging = state.staging;
+    memcpy(turn->old_client, state.outbox.client, sizeof turn->old_client);
+    if (turn->answer) return KEDGE_OK;
+    if (!state.staging.lost || !state.staging.complete)
+        return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
+                          "the state of the other lineage is not staged completely");
+    /* An origin that was applied already is harmless, so the lower one counts. */
+    if (turn->restored_lmid < 0 || state.staging.lmid < turn->restored_lmid)
+        turn->restored_lmid = state.staging.lmid;
+    return KEDGE_OK;
+}
+
+static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *error)
+{
+    rotation *turn = context;
+    kedge_changes_clear(turn->changes);
+    kedge_status status = kedge_prediction_repair(store, false, NULL, error);
+    if (status == KEDGE_OK) status = kedge_pull_begin_durable(store, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = read_turn(store, turn, error);
+    bool resyncing = status == KEDGE_OK && turn->cache.resyncing;
+    if (status == KEDGE_OK) status = turn_outbox(store, turn, error);
+    if (status == KEDGE_OK) status = turn_cache(store, turn, error);
+    if (status == KEDGE_OK) {
+        kedge_store_phase(store, "rotate-before-outbox");
+        status = kedge_store_db_commit(&store->outbox, error);
+    }
+    if (status == KEDGE_OK) {
+        kedge_store_phase(store, "rotate-after-outbox");
+        /* Behind the outbox's commit it is done; a cache that could not follow is rebuilt later. */
+        if (kedge_store_db_commit(&store->cache, NULL) == KEDGE_OK) {
+            if (resyncing && !turn->cache.resyncing) kedge_store_forget_damaged(store);
+            kedge_pull_settle(store);
+        }
+    } else {
+        kedge_changes_clear(turn->changes);
+    }
+    kedge_pull_end_durable(store);
+    return status;
+}
+
+kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *answer,
+                                kedge_change_set *changes, kedge_error *error)
+{
+    rotation turn = {.answer = answer, .changes = changes};
+    return kedge_store_take_turn(store, rotate_work, &turn, error);
+}
+
+kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
+                                     kedge_change_set *changes, kedge_error *error)
+{
+    rotation turn = {.restored_lmid = restored_lmid, .changes = changes};
+    return kedge_store_take_turn(store, rotate_work, &turn, error);
+}

@@ -1,0 +1,268 @@
+/* The two files' tables, and finding out whether a file is ours.
+ *
+ * A file is known by its application_id, and its layout by its user_version. An empty file is one
+ * whose making was cut short. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define OUTBOX_APPLICATION 0x4b646f31 /* "Kdo1" */
+#define CACHE_APPLICATION  0x4b646331 /* "Kdc1" */
+#define SCHEMA_VERSION     1
+
+static const char OUTBOX_TABLES[] =
+    "CREATE TABLE meta("
+    " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, highest_id INTEGER NOT NULL,"
+    " last_sequence INTEGER NOT NULL, sent_through INTEGER NOT NULL, revision INTEGER NOT NULL,"
+    " unrecovered INTEGER NOT NULL, trimmed_through INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
+    " organization TEXT NOT NULL, project TEXT NOT NULL);"
+    "CREATE TABLE pending("
+    " sequence INTEGER PRIMARY KEY, client TEXT NOT NULL, id INTEGER NOT NULL, uid BLOB NOT NULL,"
+    " digest BLOB NOT NULL, name TEXT NOT NULL, args TEXT NOT NULL, timestamp INTEGER NOT NULL,"
+    " origin_client TEXT, origin_id INTEGER, covered_version INTEGER);"
+    "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT NULL;"
+    "CREATE TABLE rejected("
+    " sequence INTEGER PRIMARY KEY, client TEXT NOT NULL, id INTEGER NOT NULL, name TEXT NOT NULL,"
+    " args TEXT NOT NULL, timestamp INTEGER NOT NULL, version INTEGER NOT NULL, code TEXT NOT NULL,"
+    " message TEXT NOT NULL, state INTEGER NOT NULL, decided_ms INTEGER NOT NULL);"
+    "CREATE TABLE confirmed("
+    " ordinal INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, client TEXT NOT NULL,"
+    " id INTEGER NOT NULL, uid BLOB NOT NULL, digest BLOB NOT NULL, name TEXT NOT NULL,"
+    " args TEXT NOT NULL, timestamp INTEGER NOT NULL, origin_client TEXT, origin_id INTEGER,"
+    " confirmed_ms INTEGER NOT NULL);";
+
+static const char CACHE_TABLES[] =
+    "CREATE TABLE meta("
+    " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, lineage TEXT NOT NULL,"
+    " version INTEGER NOT NULL, lmid INTEGER NOT NULL, revision INTEGER NOT NULL,"
+    " reflected_sequence INTEGER NOT NULL, resyncing INTEGER NOT NULL,"
+    " organization TEXT NOT NULL, project TEXT NOT NULL);"
+    "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description TEXT NOT NULL);"
+    "CREATE TABLE item("
+    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL,"
+    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
+    "CREATE TABLE base("
+    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT,"
+    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
+    "CREATE TABLE staging("
+    " only INTEGER PRIMARY KEY CHECK(only = 1), version INTEGER NOT NULL, lineage TEXT NOT NULL,"
+    " lmid INTEGER NOT NULL, client TEXT NOT NULL, lost INTEGER NOT NULL,"
+    " complete INTEGER NOT NULL, after TEXT NOT NULL);"
+    "CREATE TABLE staged_item("
+    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL,"
+    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
+    "CREATE TABLE staged_outcome("
+    " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
+    " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);";
+
+typedef enum file_kind { FILE_OURS, FILE_EMPTY } file_kind;
+
+static kedge_status read_number(kedge_store_db *db, const char *sql, int64_t *number,
+                                kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
+    if (status != KEDGE_OK) return status;
+    *number = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    return KEDGE_OK;
+}
+
+static kedge_status identify(kedge_store_db *db, const char *path, int64_t application,
+                             file_kind *kind, kedge_error *error)
+{
+    int64_t id = 0, version = 0, tables = 0;
+    kedge_status status = read_number(db, "PRAGMA application_id", &id, error);
+    if (status == KEDGE_OK) status = read_number(db, "PRAGMA user_version", &version, error);
+    if (status == KEDGE_OK)
+        status = read_number(db, "SELECT count(*) FROM sqlite_master", &tables, error);
+    if (status != KEDGE_OK) return status;
+    if (id == 0 && version == 0 && tables == 0) {
+        *kind = FILE_EMPTY;
+        return KEDGE_OK;
+    }
+    if (id != application)
+        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
+                          "%s belongs to another application (application_id %lld)", path,
+                          (long long)id);
+    if (version > SCHEMA_VERSION)
+        return kedge_fail(error, KEDGE_NEWER_DATABASE, "newer-database",
+                          "%s was written by a newer Kedge (layout %lld; this one knows up to %d)",
+                          path, (long long)version, SCHEMA_VERSION);
+    *kind = FILE_OURS;
+    return KEDGE_OK;
+}
+
+static kedge_status create_tables(kedge_store_db *db, const char *tables, int64_t application,
+                                  kedge_error *error)
+{
+    char identity[96];
+    (void)snprintf(identity, sizeof identity, "PRAGMA application_id=%lld; PRAGMA user_version=%d;",
+                   (long long)application, SCHEMA_VERSION);
+    kedge_status status = kedge_store_db_execute(db, tables, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, identity, error);
+    return status;
+}
+
+static kedge_status create_outbox(kedge_store *store, kedge_error *error)
+{
+    static const char insert[] = "INSERT INTO meta VALUES(1, ?1, 0, 0, 0, 0, 0, 0, 0, ?2, ?3)";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *statement;
+    char client[33];
+    kedge_random_hex(store->environment, 16, client);
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = create_tables(db, OUTBOX_TABLES, OUTBOX_APPLICATION, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
+    if (status == KEDGE_OK) {
+        kedge_store_bind_chars(db, statement, 1, client);
+        kedge_store_bind_chars(db, statement, 2, store->organization);
+        kedge_store_bind_chars(db, statement, 3, store->project);
+        status = kedge_store_db_run(db, statement, error);
+    }
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_OK) kedge_store_db_rollback(db);
+    return status;
+}
+
+static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error *error)
+{
+    static const char insert[] = "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3)";
+    static const char registry[] = "INSERT INTO registry VALUES(1, ?1)";
+    kedge_store_db *db = &store->cache;
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = create_tables(db, CACHE_TABLES, CACHE_APPLICATION, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
+    if (status == KEDGE_OK) {
+        kedge_store_bind_integer(db, statement, 1, resyncing);
+        kedge_store_bind_chars(db, statement, 2, store->organization);
+        kedge_store_bind_chars(db, statement, 3, store->project);
+        status = kedge_store_db_run(db, statement, error);
+    }
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, registry, &statement, error);
+    if (status == KEDGE_OK) {
+        kedge_store_bind_text(db, statement, 1, kedge_buffer_bytes(&store->registry_text));
+        status = kedge_store_db_run(db, statement, error);
+    }
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_OK) kedge_store_db_rollback(db);
+    return status;
+}
+
+/* Is the file of the organization and the project that were asked for? */
+static kedge_status check_tenant(kedge_store *store, kedge_store_db *db, kedge_error *error)
+{
+    static const char sql[] = "SELECT organization, project FROM meta";
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
+    if (status == KEDGE_DONE) {
+        db->damaged = true;
+        return kedge_fail(error, KEDGE_CORRUPT, "file-damaged", "%s lacks its meta row", db->name);
+    }
+    if (status != KEDGE_OK) return status;
+    kedge_bytes organization = kedge_store_column(statement, 0);
+    kedge_bytes project = kedge_store_column(statement, 1);
+    if (!kedge_bytes_equal_text(organization, store->organization) ||
+        !kedge_bytes_equal_text(project, store->project))
+        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "other-project",
+                            "the folder %s belongs to %.*s/%.*s, not to %s/%s", store->path,
+                            (int)organization.size, organization.data, (int)project.size,
+                            project.data, store->organization, store->project);
+    sqlite3_reset(statement);
+    return status;
+}
+
+static bool has_content(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && facts.st_size > 0;
+}
+
+/* A cache with a client id beside an empty outbox: what was pending is gone, and nobody may go on
+ * as if it had never been. */
+static kedge_status check_outbox_missing(kedge_store *store, kedge_error *error)
+{
+    kedge_store_db cache;
+    kedge_cache_meta meta;
+    file_kind kind = FILE_OURS;
+    if (!has_content(store->cache_path)) return KEDGE_OK;
+    kedge_status status = kedge_store_db_open(&cache, store->cache_path, "cache.db",
+                                              SQLITE_OPEN_READWRITE, store->vfs, error);
+    if (status != KEDGE_OK) return status;
+    status = identify(&cache, store->cache_path, CACHE_APPLICATION, &kind, error);
+    if (status == KEDGE_OK && kind == FILE_OURS)
+        status = kedge_cache_meta_read(&cache, &meta, error);
+    bool missing = status == KEDGE_CORRUPT ||
+                   (status == KEDGE_OK && kind == FILE_OURS && meta.client[0] != '\0');
+    kedge_store_db_close(&cache);
+    if (!missing) return status;
+    return kedge_fail(
+        error, KEDGE_CORRUPT, "outbox-missing",
+        "the folder %s has a cache but no outbox.db: what was pending in it is missing;"
+        " put outbox.db back, or open another folder",
+        store->path);
+}
+
+kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    file_kind kind = FILE_EMPTY;
+    *created = false;
+    if (!has_content(store->outbox_path)) {
+        kedge_status status = check_outbox_missing(store, error);
+        if (status != KEDGE_OK) return status;
+    }
+    kedge_status status =
+        kedge_store_db_open(db, store->outbox_path, "outbox.db",
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
+    if (status == KEDGE_OK)
+        status = identify(db, store->outbox_path, OUTBOX_APPLICATION, &kind, error);
+    if (status == KEDGE_OK && kind == FILE_EMPTY) status = check_outbox_missing(store, error);
+    if (status == KEDGE_OK)
+        status =
+            kedge_store_db_execute(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", error);
+    if (status == KEDGE_OK && kind == FILE_EMPTY) {
+        status = create_outbox(store, error);
+        *created = status == KEDGE_OK;
+    }
+    if (status == KEDGE_OK) status = check_tenant(store, db, error);
+    if (status == KEDGE_CORRUPT && db->damaged) status = kedge_store_report_outbox(store, error);
+    return status;
+}
+
+static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error *error)
+{
+    kedge_store_db *db = &store->cache;
+    file_kind kind = FILE_EMPTY;
+    kedge_status status =
+        kedge_store_db_open(db, store->cache_path, "cache.db",
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
+    if (status == KEDGE_OK)
+        status = identify(db, store->cache_path, CACHE_APPLICATION, &kind, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_execute(
+            db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192",
+            error);
+    if (status == KEDGE_OK && kind == FILE_EMPTY) status = create_cache(store, !fresh, error);
+    if (status == KEDGE_OK) status = check_tenant(store, db, error);
+    /* The outbox fits, so this cache was brought here from elsewhere. */
+    if (status == KEDGE_INVALID_ARGUMENT) db->damaged = true;
+    return status;
+}
+
+kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error)
+{
+    kedge_status status = open_cache_once(store, fresh, error);
+    if (status != KEDGE_OK && store->cache.damaged) {
+        status = kedge_store_rename_damaged(store, error);
+        if (status == KEDGE_OK) status = open_cache_once(store, false, error);
+    }
+    if (status != KEDGE_OK) kedge_store_db_close(&store->cache);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* What the files of the store share. Nothing here is seen outside sdk/store.
+ *
+ * Writers of all threads and processes take turns: a mutex for the threads, the lock file for the
+ * processes (write_lock.c). Everything that a writer needs to know (client id, counters, version)
+ * is read from the files inside its turn; only the connections are kept between turns. */
+#ifndef KEDGE_SDK_STORE_INTERNAL_H
+#define KEDGE_SDK_STORE_INTERNAL_H
+
+#include "mutate/transaction.h"
+#include "sdk/store/database.h"
+#include "sdk/store/store.h"
+#include <pthread.h>
+
+/* What one client may keep of confirmed mutations besides their number and age. */
+#define KEDGE_STORE_TAIL_BYTES 67108864 /* 64 MiB */
+/* After a commit a larger WAL is moved into its file. */
+#define KEDGE_STORE_WAL_PAGES 1024 /* 4 MiB */
+/* A WAL beyond this is also cut when nobody reads it. */
+#define KEDGE_STORE_WAL_PAGES_CUT 16384 /* 64 MiB */
+/* Readers at once; so many are kept open between uses. */
+#define KEDGE_STORE_READERS_MAX  64
+#define KEDGE_STORE_READERS_KEPT 4
+/* Damaged caches that are kept until the resync is complete. */
+#define KEDGE_STORE_DAMAGED_MAX 8
+#define KEDGE_STORE_CHANGES_MAX 4096
+/* A pull asks for the outcomes of so many ids above the highest: what may be made and pushed while
+ * the pull is under way. */
+#define KEDGE_STORE_IDS_AHEAD  1000
+#define KEDGE_STORE_UID_SIZE   16
+#define KEDGE_STORE_PATH_BYTES 4096
+
+typedef struct kedge_outbox_meta {
+    char client[KEDGE_CLIENT_ID_SIZE];
+    int64_t highest_id;
+    int64_t last_sequence;
+    int64_t sent_through;
+    int64_t revision; /* raised by each commit that changes what is to be predicted */
+    int64_t unrecovered;
+    int64_t trimmed_through; /* of the living client: highest id that left the tail */
+    int64_t tail_bytes;
+} kedge_outbox_meta;
+
+typedef struct kedge_cache_meta {
+    char client[KEDGE_CLIENT_ID_SIZE]; /* whose lmid it is */
+    char lineage[33];
+    int64_t version;
+    int64_t lmid;
+    int64_t revision; /* of the outbox, as reflected in `item` */
+    int64_t reflected_sequence;
+    bool resyncing;
+} kedge_cache_meta;
+
+/* The pages of a snapshot that came so far. `version` -1: none. */
+typedef struct kedge_staging {
+    int64_t version;
+    char lineage[33];
+    int64_t lmid; /* of `client`, at that version */
+    char client[KEDGE_CLIENT_ID_SIZE];
+    bool lost;     /* the snapshot is of another lineage: kedge_store_rotate_lost puts it in */
+    bool complete; /* only when lost; otherwise the last page puts it in */
+} kedge_staging;
+
+/* One row of `pending`. The bytes are borrowed until the statement's next step. */
+typedef struct kedge_pending {
+    int64_t sequence;
+    kedge_bytes client;
+    int64_t id;
+    kedge_bytes uid;
+    kedge_bytes digest;
+    kedge_bytes name;
+    kedge_bytes args;
+    int64_t timestamp_ms;
+    kedge_bytes origin_client; /* empty: none */
+    int64_t origin_id;
+    int64_t covered_version; /* 0: none */
+} kedge_pending;
+
+typedef struct kedge_store_reader {
+    kedge_store_db cache;
+    kedge_store_db outbox;
+    struct kedge_store_reader *next;
+} kedge_store_reader;
+
+struct kedge_store {
+    const kedge_environment *environment;
+    const kedge_allocator *allocator;
+    const kedge_registry *registry;
+    char *path;
+    char *cache_path;
+    char *outbox_path;
+    char *organization;
+    char *project;
+    char *user;
+    char *role;
+    char *vfs; /* NULL: the default */
+    kedge_buffer registry_text;
+    kedge_store_phase_function phase;
+    void *phase_context;
+    int lock_file;
+    int presence_file;
+    pthread_mutex_t mutex; /* writers of this process; guards the two connections */
+    bool mutex_made;
+    kedge_store_db cache;
+    kedge_store_db outbox;
+    pthread_mutex_t readers_mutex; /* guards the two members below */
+    bool readers_mutex_made;
+    kedge_store_reader *readers; /* idle ones */
+    uint32_t reader_count;       /* idle and in use */
+};
+
+/* ---- write_lock.c: whose turn it is ---- */
+kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error);
+void kedge_store_locks_close(kedge_store *store);
+kedge_status kedge_store_lock(kedge_store *store, kedge_error *error);
+void kedge_store_unlock(kedge_store *store);
+/* Marks this store as present; `*alone` tells whether no other one is. Under the lock. */
+kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error);
+
+/* ---- turn.c: one writer's turn ---- */
+typedef kedge_status (*kedge_store_work)(kedge_store *store, void *context, kedge_error *error);
+/* Runs `work` in a turn. A cache that turns out to be damaged is set aside, and the work is done
+ * once more on the new one. What `work` leaves open is rolled back. Afterwards large WALs are
+ * moved. */
+kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, void *context,
+                                   kedge_error *error);
+void kedge_store_phase(kedge_store *store, const char *phase);
+
+/* ---- schema.c ---- */
+kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error);
+/* `fresh`: the outbox was made just now, so that an empty cache is no loss. */
+kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error);
+
+/* ---- damage.c ---- */
+kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error);
+kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error);
+void kedge_store_forget_damaged(kedge_store *store);
+kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error);
+
+/* ---- outbox.c, outbox_tail.c: rows of the outbox, inside the caller's transaction ---- */
+kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
+                                    kedge_error *error);
+kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
+                                     kedge_error *error);
+/* Walks `pending` in order of sequence, leaving out what the cache covers. */
+kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache,
+                               sqlite3_stmt **walk, kedge_error *error);
+kedge_status kedge_outbox_walk_next(kedge_store_db *db, sqlite3_stmt *walk, kedge_pending *row,
+                                    kedge_error *error);
+kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pending *row,
+                               kedge_error *error);
+bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row);
+bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *row);
+kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row, kedge_error *error);
+/* Copies the row into the inbox; does nothing when it is there already, in whatever state. */
+kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
+                                 const kedge_outcome_row *outcome, int64_t now_ms,
+                                 kedge_error *error);
+kedge_status kedge_outbox_digest(const kedge_allocator *allocator, kedge_bytes name,
+                                 kedge_bytes args, kedge_bytes uid,
+                                 uint8_t digest[KEDGE_DIGEST_SIZE], kedge_error *error);
+/* Deletes what the cache covers, extends the tail by the applied ones, and writes `meta`. */
+kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cache,
+                                 kedge_outbox_meta *meta, int64_t now_ms, kedge_error *error);
+kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
+                                      kedge_error *error);
+/* The id of the lowest mutation of the living client that the cache does not cover; the next id
+ * when there is none. */
+kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *meta,
+                                 const kedge_cache_meta *cache, int64_t *id, kedge_error *error);
+
+/* ---- cache.c: rows of the cache, inside the caller's transaction ---- */
+kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error);
+kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *meta,
+                                    kedge_error *error);
+/* KEDGE_NOT_FOUND when absent. `value` is borrowed until the next call for an item. */
+kedge_status kedge_cache_item(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                              kedge_bytes *value, kedge_error *error);
+kedge_status kedge_cache_put(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                             kedge_bytes value, kedge_error *error);
+kedge_status kedge_cache_delete(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                                kedge_error *error);
+/* Did the last put or delete change a row? */
+bool kedge_cache_changed(const kedge_store_db *db);
+kedge_status kedge_cache_clear(kedge_store_db *db, kedge_error *error);
+/* `value` NULL: absent. `_keep` leaves a row that is there. */
+kedge_status kedge_cache_put_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                                  const kedge_bytes *value, kedge_error *error);
+kedge_status kedge_cache_keep_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                                   const kedge_bytes *value, kedge_error *error);
+kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                                     kedge_error *error);
+/* Reads `item`: what is visible. */
+kedge_state_reader kedge_cache_reader(kedge_store_db *db);
+kedge_status kedge_cache_load_base(kedge_store_db *db, kedge_overlay *base, kedge_error *error);
+
+/* ---- changes.c ---- */
+void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_bytes id);
+void kedge_changes_clear(kedge_change_set *changes);
+void kedge_changes_all(kedge_change_set *changes);
+
+/* ---- prediction.c, prediction_write.c ---- */
+/* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
+ * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
+ * outbox's revision. `outbox` is what the outbox's open transaction, if any, is about to commit. */
+kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patch,
+                                     const kedge_outbox_meta *outbox, kedge_cache_meta *next,
+                                     kedge_change_set *changes, kedge_error *error);
+/* Runs one call on the visible state and keeps its changes in `overlay`. */
+kedge_status kedge_prediction_run(kedge_store *store, const kedge_call *call,
+                                  kedge_overlay *overlay, kedge_error *error);
+/* Writes what kedge_prediction_run changed to `item`, and the way back to `base`. */
+kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay *overlay,
+                                        kedge_change_set *changes, kedge_error *error);
+kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *base,
+                                    const kedge_overlay *delta, const kedge_overlay *prediction,
+                                    kedge_change_set *changes, kedge_error *error);
+bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+/* In a cache transaction of its own, when the prediction does not fit. */
+kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
+                                     kedge_error *error);
+
+/* ---- mutate.c, inbox.c ---- */
+/* Commits the outbox, then the cache: the end of each edit. */
+kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error);
+/* Name and args of a mutation that the inbox shows. */
+kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
+                              kedge_buffer *args, kedge_error *error);
+
+/* ---- pull.c, pull_check.c, pull_steps.c ---- */
+typedef struct kedge_pull_state {
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_staging staging;
+} kedge_pull_state;
+
+kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, kedge_error *error);
+/* Do the outcomes fit our rows? `*rotate` when they are about somebody else's mutations. */
+kedge_status kedge_pull_check_outcomes(kedge_store *store, const kedge_pull_state *state,
+                                       int64_t lmid, const kedge_outcome_list *outcomes,
+                                       bool *rotate, kedge_error *error);
+/* Is every body there? */
+kedge_status kedge_store_check_patch(const kedge_patch *patch, kedge_error *error);
+/* The outcome with the row's id and digest; NULL: none. */
+const kedge_outcome_row *kedge_pull_outcome_of(const kedge_outcome_list *outcomes,
+                                               const kedge_pending *row);
+kedge_status kedge_pull_keep_rejections(kedge_store *store, const kedge_pull_state *state,
+                                        const kedge_outcome_list *outcomes, kedge_error *error);
+/* Step 3. A failure is no failure of the pull: what is covered counts as covered. */
+void kedge_pull_settle(kedge_store *store);
+kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);
+kedge_status kedge_pull_commit_durable(kedge_store *store, kedge_error *error);
+void kedge_pull_end_durable(kedge_store *store);
+
+/* ---- staging.c, snapshot.c ---- */
+kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error);
+kedge_status kedge_staging_begin(kedge_store *store, const kedge_staging *staging,
+                                 const kedge_outcome_list *outcomes, kedge_error *error);
+kedge_status kedge_staging_put(kedge_store *store, const kedge_patch *patch, kedge_error *error);
+kedge_status kedge_staging_after(kedge_store *store, kedge_bytes after, bool complete,
+                                 kedge_error *error);
+kedge_status kedge_staging_outcomes(kedge_store *store, kedge_outcome_list *outcomes,
+                                    kedge_error *error);
+/* The staged items become the canonical state: `item`, with an empty `base`. */
+kedge_status kedge_staging_swap(kedge_store *store, kedge_error *error);
+kedge_status kedge_staging_drop(kedge_store *store, kedge_error *error);
+
+/* ---- reader.c ---- */
+kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, kedge_error *error);
+void kedge_reader_give(kedge_store *store, kedge_store_reader *reader);
+void kedge_readers_close(kedge_store *store);
+/* Both files, the outbox first, so that the pair is never newer in the outbox. */
+kedge_status kedge_reader_begin(kedge_store_reader *reader, kedge_error *error);
+kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *error);
+void kedge_reader_end(kedge_store_reader *reader);
+/* Sets a cache aside that a reader found damaged; true when reading again makes sense. */
+bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader);
+
+/* ---- authorizer.c ---- */
+int kedge_query_authorize(void *context, int action, const char *first, const char *second,
+                          const char *database, const char *view);
+
+#endif

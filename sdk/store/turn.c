@@ -1,0 +1,61 @@
+/* One writer's turn: the lock, the right file, the work, and what is left to do after it. */
+#include "sdk/store/store_internal.h"
+
+void kedge_store_phase(kedge_store *store, const char *phase)
+{
+    if (store->phase) store->phase(store->phase_context, phase);
+}
+
+/* Another process may have set our cache aside. */
+static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
+{
+    if (store->cache.handle && kedge_store_db_is_at(&store->cache, store->cache_path))
+        return KEDGE_OK;
+    kedge_store_db_close(&store->cache);
+    return kedge_schema_open_cache(store, false, error);
+}
+
+static void checkpoint_large(kedge_store_db *db)
+{
+    if (!db->handle || db->wal_pages <= KEDGE_STORE_WAL_PAGES) return;
+    bool cut = db->wal_pages > KEDGE_STORE_WAL_PAGES_CUT;
+    /* Without waiting: a reader that still needs the WAL puts it off to the next commit. */
+    sqlite3_busy_timeout(db->handle, 0);
+    (void)sqlite3_wal_checkpoint_v2(
+        db->handle, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
+    db->wal_pages = 0;
+}
+
+static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context, bool *again,
+                             kedge_error *error)
+{
+    *again = false;
+    kedge_status status = kedge_store_lock(store, error);
+    if (status != KEDGE_OK) return status;
+    status = open_current_cache(store, error);
+    if (status == KEDGE_OK) status = work(store, context, error);
+    kedge_store_db_rollback(&store->outbox);
+    kedge_store_db_rollback(&store->cache);
+    if (store->cache.damaged) {
+        kedge_status aside = kedge_store_set_cache_aside(store, status == KEDGE_OK ? NULL : error);
+        *again = aside == KEDGE_OK && status == KEDGE_CORRUPT;
+    } else if (store->outbox.damaged) {
+        store->outbox.damaged = false;
+        if (status != KEDGE_OK) status = kedge_store_report_outbox(store, error);
+    } else {
+        checkpoint_large(&store->cache);
+        checkpoint_large(&store->outbox);
+    }
+    kedge_store_unlock(store);
+    return status;
+}
+
+kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, void *context,
+                                   kedge_error *error)
+{
+    bool again;
+    kedge_status status = one_turn(store, work, context, &again, error);
+    if (again) status = one_turn(store, work, context, &again, error);
+    return status;
+}

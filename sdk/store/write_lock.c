@@ -1,0 +1,75 @@
+/* The two lock files of the folder.
+ *
+ * `lock` is held by whoever writes or checkpoints, so that two connections never do so at once: up
+ * to 3.51.2 SQLite can corrupt a WAL then. `present` is held shared by every open store, and tells
+ * whether another one is there. flock locks belong to the open file, not to the process: they
+ * outlive an unrelated close, exclude two stores in one process, and go with a killed process. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static kedge_status open_file(const kedge_store *store, const char *name, int *file,
+                              kedge_error *error)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", store->path, name);
+    *file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (*file >= 0) return KEDGE_OK;
+    return kedge_fail(error, errno == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO, "lock-file",
+                      "the lock file %s cannot be opened: %s", path, strerror(errno));
+}
+
+/* False when it would have to wait and `how` says not to, or when it failed. */
+static bool lock_file(int file, int how)
+{
+    int answer;
+    do
+        answer = flock(file, how);
+    while (answer != 0 && errno == EINTR);
+    return answer == 0;
+}
+
+kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error)
+{
+    kedge_status status = open_file(store, "lock", &store->lock_file, error);
+    if (status == KEDGE_OK) status = open_file(store, "present", &store->presence_file, error);
+    return status;
+}
+
+void kedge_store_locks_close(kedge_store *store)
+{
+    if (store->lock_file >= 0) close(store->lock_file);
+    if (store->presence_file >= 0) close(store->presence_file);
+    store->lock_file = store->presence_file = -1;
+}
+
+kedge_status kedge_store_lock(kedge_store *store, kedge_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    if (lock_file(store->lock_file, LOCK_EX)) return KEDGE_OK;
+    int code = errno;
+    pthread_mutex_unlock(&store->mutex);
+    return kedge_fail(error, KEDGE_IO, "lock-file", "the folder %s cannot be locked: %s",
+                      store->path, strerror(code));
+}
+
+void kedge_store_unlock(kedge_store *store)
+{
+    (void)lock_file(store->lock_file, LOCK_UN);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error)
+{
+    *alone = lock_file(store->presence_file, LOCK_EX | LOCK_NB);
+    /* Others look only while they hold the lock, so nobody sees the moment between the two. */
+    if (lock_file(store->presence_file, LOCK_SH | (*alone ? 0 : LOCK_NB))) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_IO, "lock-file", "the folder %s cannot be marked as open: %s",
+                      store->path, strerror(errno));
+}

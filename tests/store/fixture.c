@@ -1,0 +1,508 @@
+/* A folder, an environment that repeats itself, a few mutators, and the steps of a sync. */
+#include "tests/store/fixture.h"
+
+#include "common/json.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- mutators ---- */
+
+static kedge_status number_at(kedge_tx *tx, const char *id, int64_t *number, kedge_error *error)
+{
+    const char *value;
+    size_t size;
+    *number = 0;
+    kedge_status status = kedge_tx_get(tx, "notes", id, strlen(id), &value, &size, error);
+    if (status == KEDGE_OK) kedge_json_to_integer((kedge_bytes){value, size}, number);
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+}
+
+static kedge_status set(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                        kedge_error *error)
+{
+    char id[600];
+    kedge_bytes value;
+    (void)userdata;
+    kedge_status status = kedge_args_text(args, size, "id", id, sizeof id, NULL, error);
+    if (status != KEDGE_OK) return status;
+    if (!kedge_json_member((kedge_bytes){args, size}, "value", &value))
+        return kedge_tx_reject(tx, "value-missing", "no value", error);
+    return kedge_tx_put(tx, "notes", id, strlen(id), value.data, value.size, error);
+}
+
+static kedge_status add(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                        kedge_error *error)
+{
+    char id[600];
+    char text[32];
+    int64_t by;
+    int64_t number;
+    (void)userdata;
+    kedge_status status = kedge_args_text(args, size, "id", id, sizeof id, NULL, error);
+    if (status == KEDGE_OK) status = kedge_args_integer(args, size, "by", &by, error);
+    if (status == KEDGE_OK) status = number_at(tx, id, &number, error);
+    if (status != KEDGE_OK) return status;
+    int written = snprintf(text, sizeof text, "%lld", (long long)(number + by));
+    return kedge_tx_put(tx, "notes", id, strlen(id), text, (size_t)written, error);
+}
+
+static kedge_status remove_note(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                                kedge_error *error)
+{
+    char id[600];
+    (void)userdata;
+    kedge_status status = kedge_args_text(args, size, "id", id, sizeof id, NULL, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_tx_delete(tx, "notes", id, strlen(id), error);
+}
+
+static kedge_status refuse_over(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                                kedge_error *error)
+{
+    char id[600];
+    int64_t limit;
+    int64_t number;
+    (void)userdata;
+    kedge_status status = kedge_args_text(args, size, "id", id, sizeof id, NULL, error);
+    if (status == KEDGE_OK) status = kedge_args_integer(args, size, "limit", &limit, error);
+    if (status == KEDGE_OK) status = number_at(tx, id, &number, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_tx_put(tx, "notes", "touched", 7, "true", 4, error);
+    if (status != KEDGE_OK) return status;
+    if (number > limit) return kedge_tx_reject(tx, "over-limit", "it is too many", error);
+    return KEDGE_OK;
+}
+
+static kedge_status refuse(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                           kedge_error *error)
+{
+    (void)args;
+    (void)size;
+    (void)userdata;
+    return kedge_tx_reject(tx, "refused", "never", error);
+}
+
+static kedge_status count_all(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                              kedge_error *error)
+{
+    const char *id = NULL;
+    const char *value;
+    size_t id_size = 0;
+    size_t value_size;
+    char text[32];
+    int count = 0;
+    kedge_status status;
+    (void)args;
+    (void)size;
+    (void)userdata;
+    while ((status = kedge_tx_next(tx, "notes", id, id_size, &id, &id_size, &value, &value_size,
+                                   error)) == KEDGE_OK)
+        count++;
+    if (status != KEDGE_DONE) return status;
+    int written = snprintf(text, sizeof text, "%d", count);
+    return kedge_tx_put(tx, "counts", "all", 3, text, (size_t)written, error);
+}
+
+const kedge_mutator fixture_mutators[] = {
+    {"set", 1, set, NULL},
+    {"add", 1, add, NULL},
+    {"remove", 1, remove_note, NULL},
+    {"refuse-over", 1, refuse_over, NULL},
+    {"refuse", 1, refuse, NULL},
+    {"count-all", 1, count_all, NULL},
+};
+const size_t fixture_mutator_count = sizeof fixture_mutators / sizeof fixture_mutators[0];
+
+/* ---- folders ---- */
+
+static int remove_entry(const char *path)
+{
+    struct stat facts;
+    if (lstat(path, &facts) != 0) return 0;
+    if (!S_ISDIR(facts.st_mode)) return unlink(path);
+    fixture_remove_tree(path);
+    return 0;
+}
+
+void fixture_remove_tree(const char *path)
+{
+    DIR *folder = opendir(path);
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char name[512];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        assert_int_equal(remove_entry(name), 0);
+    }
+    closedir(folder);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char block[65536];
+    size_t size;
+    FILE *in = fopen(from, "rb");
+    FILE *out = fopen(to, "wb");
+    assert_true(in && out);
+    while ((size = fread(block, 1, sizeof block, in)) > 0)
+        assert_int_equal(fwrite(block, 1, size, out), size);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+void fixture_copy_tree(const char *from, const char *to)
+{
+    DIR *folder = opendir(from);
+    assert_non_null(folder);
+    assert_int_equal(mkdir(to, 0700), 0);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char a[512];
+        char b[512];
+        if (entry->d_name[0] == '.') continue;
+        snprintf(a, sizeof a, "%s/%s", from, entry->d_name);
+        snprintf(b, sizeof b, "%s/%s", to, entry->d_name);
+        copy_file(a, b);
+    }
+    closedir(folder);
+}
+
+/* ---- the environment ---- */
+
+static int64_t now_ms(void *context)
+{
+    return ((fixture *)context)->now_ms++;
+}
+
+/* splitmix64 */
+static uint64_t next_random(fixture *f)
+{
+    uint64_t z = (f->seed += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void fill_random(void *context, void *bytes, size_t size)
+{
+    unsigned char *out = bytes;
+    for (size_t i = 0; i < size; i++)
+        out[i] = (unsigned char)next_random(context);
+}
+
+void fixture_begin(fixture *f)
+{
+    const char *parent = getenv("TMPDIR");
+    memset(f, 0, sizeof *f);
+    f->seed = 1;
+    f->now_ms = 1700000000000;
+    f->environment = (kedge_environment){&kedge_allocator_default, now_ms, now_ms, fill_random, f};
+    snprintf(f->folder, sizeof f->folder, "%s/kedge-store-XXXXXX", parent ? parent : "/tmp");
+    assert_non_null(mkdtemp(f->folder));
+    snprintf(f->path, sizeof f->path, "%s/db", f->folder);
+    assert_int_equal(kedge_registry_new(&kedge_allocator_default, fixture_mutators,
+                                        fixture_mutator_count, &f->registry, &f->error),
+                     KEDGE_OK);
+    f->server = naive_server_new(&f->environment, f->registry);
+    f->options = (kedge_store_options){.environment = &f->environment,
+                                       .path = f->path,
+                                       .organization = "org",
+                                       .project = "project",
+                                       .user = "",
+                                       .role = "",
+                                       .registry = f->registry};
+    f->changes = kedge_change_set_make(&kedge_allocator_default);
+}
+
+void fixture_end(fixture *f)
+{
+    fixture_close(f);
+    kedge_change_set_free(&f->changes);
+    naive_server_free(f->server);
+    kedge_registry_free(f->registry);
+    fixture_remove_tree(f->folder);
+}
+
+static void expect_ok(const fixture *f, kedge_status status)
+{
+    if (status != KEDGE_OK)
+        print_error("%s: %s: %s\n", kedge_status_name(status), f->error.code, f->error.message);
+    assert_int_equal(status, KEDGE_OK);
+}
+
+kedge_status fixture_try_open(fixture *f, const char *path, kedge_store **store)
+{
+    kedge_store_options options = f->options;
+    options.path = path;
+    memset(&f->error, 0, sizeof f->error);
+    return kedge_store_open(&options, store, &f->error);
+}
+
+void fixture_open(fixture *f)
+{
+    expect_ok(f, fixture_try_open(f, f->path, &f->store));
+}
+
+void fixture_close(fixture *f)
+{
+    kedge_store_close(f->store);
+    f->store = NULL;
+}
+
+void fixture_reopen(fixture *f)
+{
+    fixture_close(f);
+    fixture_open(f);
+}
+
+/* ---- steps ---- */
+
+int64_t fixture_mutate(fixture *f, const char *name, const char *args)
+{
+    int64_t sequence = 0;
+    expect_ok(f, kedge_store_mutate(f->store, kedge_bytes_of(name), kedge_bytes_of(args), &sequence,
+                                    &f->changes, &f->error));
+    return sequence;
+}
+
+typedef kedge_status (*get_function)(kedge_store *store, kedge_bytes collection, kedge_bytes id,
+                                     kedge_buffer *value, kedge_error *error);
+
+static void expect_note(fixture *f, get_function get, const char *id, const char *value)
+{
+    kedge_buffer found = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status =
+        get(f->store, KEDGE_BYTES("notes"), kedge_bytes_of(id), &found, &f->error);
+    if (!value) {
+        if (status == KEDGE_OK) print_error("notes/%s is %s\n", id, found.data);
+        assert_int_equal(status, KEDGE_NOT_FOUND);
+    } else {
+        expect_ok(f, status);
+        assert_string_equal(found.data, value);
+    }
+    kedge_buffer_free(&found);
+}
+
+void fixture_expect(fixture *f, const char *id, const char *value)
+{
+    expect_note(f, kedge_store_get, id, value);
+}
+
+void fixture_expect_canonical(fixture *f, const char *id, const char *value)
+{
+    expect_note(f, kedge_store_get_canonical, id, value);
+}
+
+kedge_store_position fixture_position(fixture *f)
+{
+    kedge_store_position position;
+    expect_ok(f, kedge_store_position_get(f->store, &position, &f->error));
+    return position;
+}
+
+kedge_outcome fixture_outcome(fixture *f, int64_t sequence)
+{
+    kedge_outcome outcome;
+    expect_ok(f, kedge_store_outcome(f->store, sequence, &outcome, &f->error));
+    return outcome;
+}
+
+char *fixture_dump(kedge_store *store, bool canonical)
+{
+    kedge_error error = {0};
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status = kedge_store_dump(store, canonical, &out, &error);
+    if (status != KEDGE_OK) print_error("dump: %s\n", error.message);
+    assert_int_equal(status, KEDGE_OK);
+    char *text = strdup(out.data);
+    kedge_buffer_free(&out);
+    return text;
+}
+
+naive_answer fixture_push(fixture *f)
+{
+    uint32_t count = 0;
+    int64_t last = 0;
+    naive_answer answer = NAIVE_OK;
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    expect_ok(f, kedge_store_push_body(f->store, 100, 100000, &body, &count, &last, &f->error));
+    if (count > 0) answer = naive_server_push(f->server, kedge_buffer_bytes(&body));
+    kedge_buffer_free(&body);
+    return answer;
+}
+
+kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result)
+{
+    kedge_pull_answer answer = {0};
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status = kedge_store_pull_body(f->store, &body, &f->error);
+    if (status == KEDGE_OK) {
+        naive_server_pull(f->server, kedge_buffer_bytes(&body), &text);
+        expect_ok(f, kedge_pull_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
+                                              &answer, &f->error));
+        status = kedge_store_apply(f->store, &answer, result, &f->changes, &f->error);
+        kedge_pull_answer_free(&answer);
+    }
+    kedge_buffer_free(&body);
+    kedge_buffer_free(&text);
+    return status;
+}
+
+kedge_status fixture_try_page(fixture *f, kedge_apply_result *result)
+{
+    kedge_page_answer page = {0};
+    kedge_buffer after = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_store_position position = fixture_position(f);
+    assert_true(kedge_store_staged_after(f->store, &after));
+    naive_server_page(f->server, position.staged_version, kedge_buffer_bytes(&after), &text);
+    expect_ok(f, kedge_page_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
+                                          &page, &f->error));
+    kedge_status status = kedge_store_stage(f->store, &page, result, &f->changes, &f->error);
+    kedge_page_answer_free(&page);
+    kedge_buffer_free(&after);
+    kedge_buffer_free(&text);
+    return status;
+}
+
+kedge_status fixture_try_rotate(fixture *f)
+{
+    kedge_retire_answer answer = {0};
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_store_position position = fixture_position(f);
+    naive_server_retire(f->server, position.client, position.lowest_pending, &text);
+    expect_ok(f, kedge_retire_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
+                                            &answer, &f->error));
+    kedge_status status = kedge_store_rotate(f->store, &answer, &f->changes, &f->error);
+    kedge_retire_answer_free(&answer);
+    kedge_buffer_free(&text);
+    return status;
+}
+
+kedge_status fixture_try_rotate_lost(fixture *f)
+{
+    return kedge_store_rotate_lost(f->store, -1, &f->changes, &f->error);
+}
+
+void fixture_pull(fixture *f)
+{
+    kedge_apply_result result = KEDGE_APPLY_STALE;
+    expect_ok(f, fixture_try_pull(f, &result));
+    while (result == KEDGE_APPLY_PAGES)
+        expect_ok(f, fixture_try_page(f, &result));
+    if (result == KEDGE_APPLY_DONE) return;
+    if (result == KEDGE_APPLY_LOST)
+        expect_ok(f, fixture_try_rotate_lost(f));
+    else if (result == KEDGE_APPLY_ROTATE)
+        expect_ok(f, fixture_try_rotate(f));
+    fixture_pull(f);
+}
+
+void fixture_sync(fixture *f)
+{
+    for (int round = 0; round < 20; round++) {
+        kedge_store_position position = fixture_position(f);
+        if (position.pending == 0 && position.version == f->server->version) return;
+        naive_answer answer = fixture_push(f);
+        if (answer != NAIVE_OK && answer != NAIVE_GAP) expect_ok(f, fixture_try_rotate(f));
+        fixture_pull(f);
+    }
+    fail_msg("no end of syncing");
+}
+
+/* ---- I7 ---- */
+
+static void load(kedge_overlay *overlay, const char *state)
+{
+    kedge_bytes key;
+    kedge_bytes value;
+    kedge_json_iterator each = kedge_json_iterate(kedge_bytes_of(state));
+    while (kedge_json_next_member(&each, &key, &value)) {
+        kedge_bytes collection;
+        kedge_bytes id;
+        kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+        assert_true(kedge_json_to_text(key, &text));
+        kedge_wire_key_split(kedge_buffer_bytes(&text), &collection, &id);
+        assert_int_equal(kedge_overlay_put(overlay, collection, id, value, NULL), KEDGE_OK);
+        kedge_buffer_free(&text);
+    }
+}
+
+static char *save(const kedge_overlay *overlay)
+{
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer canonical = kedge_buffer_make(&kedge_allocator_default);
+    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_overlay_entry entry;
+    kedge_overlay_entry at;
+    kedge_json_begin_object(&writer);
+    for (bool more = kedge_overlay_next(overlay, NULL, &entry); more;
+         more = kedge_overlay_next(overlay, &at, &entry)) {
+        at = entry;
+        if (entry.deleted) continue;
+        kedge_buffer key = kedge_buffer_make(&kedge_allocator_default);
+        kedge_wire_key_join(entry.collection, entry.id, &key);
+        kedge_json_key_bytes(&writer, kedge_buffer_bytes(&key));
+        kedge_json_raw(&writer, entry.value);
+        kedge_buffer_free(&key);
+    }
+    kedge_json_end_object(&writer);
+    assert_int_equal(kedge_json_canonical(kedge_buffer_bytes(&text), &canonical, NULL), KEDGE_OK);
+    char *out = strdup(canonical.data);
+    kedge_buffer_free(&text);
+    kedge_buffer_free(&canonical);
+    return out;
+}
+
+static void replay_pending(fixture *f, kedge_overlay *state)
+{
+    kedge_tx *tx = NULL;
+    kedge_mutation_list *list = NULL;
+    kedge_mutation mutation;
+    kedge_store_position position = fixture_position(f);
+    int64_t count = 0;
+    assert_int_equal(kedge_tx_new(&kedge_allocator_default, f->registry, state,
+                                  kedge_state_reader_empty, &tx, NULL),
+                     KEDGE_OK);
+    expect_ok(f, kedge_store_pending_open(f->store, &list, &f->error));
+    while (kedge_mutation_list_next(list, &mutation, &f->error) == KEDGE_OK) {
+        kedge_call call = {kedge_bytes_of(mutation.name),
+                           {mutation.args, mutation.args_size},
+                           {"", "", position.client, mutation.timestamp_ms}};
+        kedge_status status = kedge_tx_run(tx, &call, NULL);
+        assert_true(status == KEDGE_OK || status == KEDGE_REJECTED);
+        count++;
+    }
+    assert_int_equal(count, position.pending);
+    kedge_mutation_list_close(list);
+    kedge_tx_free(tx);
+}
+
+void fixture_check(fixture *f)
+{
+    kedge_store_position position = fixture_position(f);
+    const char *expected = f->server->states[position.version];
+    char *canonical = fixture_dump(f->store, true);
+    assert_string_equal(canonical, position.version == 0 ? "{}" : expected);
+    free(canonical);
+    kedge_overlay *state = kedge_overlay_new(&kedge_allocator_default);
+    load(state, position.version == 0 ? "{}" : expected);
+    replay_pending(f, state);
+    char *predicted = save(state);
+    char *visible = fixture_dump(f->store, false);
+    assert_string_equal(visible, predicted);
+    free(predicted);
+    free(visible);
+    kedge_overlay_free(state);
+}

@@ -1,0 +1,58 @@
+/* A folder, an environment that repeats itself, a few mutators, and the steps of a sync between a
+ * store and the naive server. */
+#ifndef KEDGE_TESTS_STORE_FIXTURE_H
+#define KEDGE_TESTS_STORE_FIXTURE_H
+
+#include "sdk/store/store.h"
+#include "tests/store/naive_server.h"
+
+typedef struct fixture {
+    char folder[128]; /* the store's folder is `folder`/db */
+    char path[160];
+    kedge_environment environment;
+    uint64_t seed;
+    int64_t now_ms;
+    kedge_registry *registry;
+    naive_server *server;
+    kedge_store *store;
+    kedge_store_options options;
+    kedge_change_set changes;
+    kedge_error error;
+} fixture;
+
+/* The mutators: "set" {id, value} puts notes/id; "add" {id, by} adds to a number; "append" {id,
+ * text} joins texts; "remove" {id}; "refuse-over" {id, limit} rejects when the number is above;
+ * "refuse" always rejects; "copy-all" {} counts the collection into notes/count. */
+extern const kedge_mutator fixture_mutators[];
+extern const size_t fixture_mutator_count;
+
+void fixture_begin(fixture *f); /* a folder, a server, no store yet */
+void fixture_end(fixture *f);   /* checks nothing, removes all */
+kedge_status fixture_try_open(fixture *f, const char *path, kedge_store **store);
+void fixture_open(fixture *f);
+void fixture_close(fixture *f);
+void fixture_reopen(fixture *f);
+void fixture_remove_tree(const char *path);
+void fixture_copy_tree(const char *from, const char *to);
+
+/* Each asserts success. */
+int64_t fixture_mutate(fixture *f, const char *name, const char *args);
+void fixture_expect(fixture *f, const char *id, const char *value); /* NULL: absent */
+void fixture_expect_canonical(fixture *f, const char *id, const char *value);
+kedge_store_position fixture_position(fixture *f);
+kedge_outcome fixture_outcome(fixture *f, int64_t sequence);
+char *fixture_dump(kedge_store *store, bool canonical); /* for free() */
+
+/* One request each; `fixture_pull` follows pages and rotations to their end. */
+naive_answer fixture_push(fixture *f);
+kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result);
+kedge_status fixture_try_page(fixture *f, kedge_apply_result *result);
+kedge_status fixture_try_rotate(fixture *f);
+kedge_status fixture_try_rotate_lost(fixture *f);
+void fixture_pull(fixture *f);
+void fixture_sync(fixture *f); /* pushes and pulls until nothing is pending */
+
+/* I7: canonical is the server's state at the version, visible is the replay of pending over it. */
+void fixture_check(fixture *f);
+
+#endif
