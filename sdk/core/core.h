@@ -59,7 +59,7 @@ typedef enum kedge_answer_class {
  */
 typedef enum kedge_applied {
     KEDGE_APPLIED_DONE,
-    KEDGE_APPLIED_AGAIN,  /* stale: pull again at once */
+    KEDGE_APPLIED_AGAIN,  /* stale, or (`error`) nothing the store could take: pull again */
     KEDGE_APPLIED_PAGES,  /* more pages to fetch */
     KEDGE_APPLIED_ROTATE, /* the client id is spent: retire it, then rotate */
     KEDGE_APPLIED_LOST,   /* another lineage, whose state is staged whole: retire, rotate lost */

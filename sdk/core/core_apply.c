@@ -97,6 +97,7 @@ void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
         done(core, core->step);
         break;
     case KEDGE_APPLIED_AGAIN:
+        if (event->error.status != KEDGE_OK) core->error = event->error;
         core->step = KEDGE_STEP_PULL;
         kedge_core_pull_again(core);
         break;

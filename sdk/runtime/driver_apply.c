@@ -2,7 +2,7 @@
  * want of disk or memory stays held, since the core will have it tried again. */
 #include "sdk/runtime/driver_internal.h"
 
-static kedge_applied applied_as(kedge_apply_result result, bool complete)
+static kedge_applied applied_as(kedge_apply_result result)
 {
     switch (result) {
     case KEDGE_APPLY_DONE:
@@ -14,9 +14,17 @@ static kedge_applied applied_as(kedge_apply_result result, bool complete)
     case KEDGE_APPLY_PAGES:
         return KEDGE_APPLIED_PAGES;
     case KEDGE_APPLY_LOST:
-        return complete ? KEDGE_APPLIED_LOST : KEDGE_APPLIED_PAGES;
+        return KEDGE_APPLIED_LOST;
     }
     return KEDGE_APPLIED_AGAIN;
+}
+
+/* The disk or the memory failed: the same answer may be taken later. Otherwise the answer itself
+ * was not what the store could take, and another one is needed. */
+static bool is_of_this_machine(kedge_status status)
+{
+    return status == KEDGE_IO || status == KEDGE_DISK_FULL || status == KEDGE_NO_MEMORY ||
+           status == KEDGE_BUSY || status == KEDGE_CORRUPT;
 }
 
 /* Tells the readers, then the core. */
@@ -25,6 +33,7 @@ static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_st
 {
     event->kind = KEDGE_EVENT_APPLIED;
     if (status != KEDGE_OK) event->applied = KEDGE_APPLIED_FAILED;
+    if (status != KEDGE_OK && !is_of_this_machine(status)) event->applied = KEDGE_APPLIED_AGAIN;
     if (status == KEDGE_OK && changes != NULL && (changes->all || changes->count > 0)) {
         driver->host.changed(driver->host.context, changes);
     }
@@ -40,9 +49,7 @@ static kedge_status apply_pull(kedge_driver *driver, kedge_core_event *event,
     kedge_status status =
         kedge_store_apply(driver->store, &held->pull, &result, changes, &event->error);
     if (status != KEDGE_OK) return status;
-    event->applied = applied_as(result, !held->pull.snapshot);
-    held->lost_there = result == KEDGE_APPLY_LOST;
-    held->lost_lmid = held->pull.lmid;
+    event->applied = applied_as(result);
     kedge_driver_held_free_pull(held);
     return KEDGE_OK;
 }
@@ -55,7 +62,7 @@ static kedge_status apply_page(kedge_driver *driver, kedge_core_event *event,
     kedge_status status =
         kedge_store_stage(driver->store, &held->page, &result, changes, &event->error);
     if (status != KEDGE_OK) return status;
-    event->applied = applied_as(result, held->page.last);
+    event->applied = applied_as(result);
     kedge_driver_held_free_page(held);
     return KEDGE_OK;
 }
@@ -74,15 +81,9 @@ void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action)
     kedge_change_set_free(&changes);
 }
 
-/* Sending something again as an origin is always safe, so the lower of the two ids counts: that of
- * the pull that met the other lineage, and that at which the old client id was retired. */
-static int64_t restored_lmid(const kedge_driver_held *held)
-{
-    if (!held->retire_there) return held->lost_there ? held->lost_lmid : 0;
-    if (held->lost_there && held->lost_lmid < held->retire.lmid) return held->lost_lmid;
-    return held->retire.lmid;
-}
-
+/* For another lineage the store knows from the staged pull what the restored backend had decided
+ * (-1). That is never more than what it had decided when it retired the client, and sending
+ * something again as an origin is safe. */
 void kedge_driver_rotate(kedge_driver *driver, bool lost)
 {
     kedge_driver_held *held = &driver->held;
@@ -91,15 +92,13 @@ void kedge_driver_rotate(kedge_driver *driver, bool lost)
     kedge_change_set changes = kedge_change_set_make(driver->allocator);
     bool ready = lost || held->retire_there;
     if (ready && lost) {
-        status =
-            kedge_store_rotate_lost(driver->store, restored_lmid(held), &changes, &event.error);
+        status = kedge_store_rotate_lost(driver->store, -1, &changes, &event.error);
     } else if (ready) {
         status = kedge_store_rotate(driver->store, &held->retire, &changes, &event.error);
     }
     if (ready && status == KEDGE_OK) {
         event.applied = KEDGE_APPLIED_DONE;
         kedge_driver_held_free_retire(held);
-        held->lost_there = false;
     }
     tell_applied(driver, &event, status, &changes);
     kedge_change_set_free(&changes);
@@ -109,7 +108,6 @@ void kedge_driver_unstage(kedge_driver *driver)
 {
     kedge_core_event event = {.applied = KEDGE_APPLIED_DONE};
     kedge_driver_held_free(&driver->held);
-    driver->held.lost_there = false;
     kedge_status status = kedge_store_unstage(driver->store, &event.error);
     tell_applied(driver, &event, status, NULL);
 }

@@ -20,8 +20,6 @@ typedef struct kedge_driver_held {
     kedge_retire_answer retire;
     kedge_request_kind source; /* which of the three came last */
     size_t next_body;          /* operation from which to look for a body to fetch */
-    bool lost_there;           /* `lost_lmid` is that of the pull that told of another lineage */
-    int64_t lost_lmid;
 } kedge_driver_held;
 
 struct kedge_driver {

@@ -90,7 +90,8 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
     if (status != KEDGE_OK) return status;
     bool retire = held->source == KEDGE_REQUEST_RETIRE;
     int64_t last = retire ? held->retire.lmid : held->pull.lmid;
-    if (last > position.highest_id) last = position.highest_id;
+    int64_t highest = position.highest_id > outcomes->next ? position.highest_id : outcomes->next;
+    if (last > highest) last = highest;
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
     kedge_buffer_append_format(
         &out->path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64,

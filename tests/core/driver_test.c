@@ -1,0 +1,346 @@
+/* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
+#include "tests/core/scripted.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/failing_allocator.h"
+
+#define PUT_A "{\"op\":\"put\",\"key\":\"notes/a\",\"value\":{\"n\":1}}"
+
+static char text[256];
+static char outcome[256];
+
+/* Pulls the first version, in which nothing is. */
+static void settle(scripted *s)
+{
+    scripted_pulled(s, 0, 0, 0, "", "");
+    assert_int_equal(s->connection, KEDGE_ONLINE);
+    assert_true(s->stream_open);
+}
+
+static void test_a_mutation_goes_out_and_comes_back_confirmed(void **state)
+{
+    scripted *s = *state;
+    kedge_store_position position;
+    settle(s);
+    scripted_put(s, "a", 1);
+    assert_string_equal(s->push.method, "POST");
+    scripted_outcome(s, 0, 1, outcome, sizeof outcome);
+    scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    scripted_pulled(s, 0, 1, 1, PUT_A, outcome);
+    assert_int_equal(kedge_store_position_get(s->store, &position, NULL), KEDGE_OK);
+    assert_int_equal(position.version, 1);
+    assert_int_equal(position.pending, 0);
+    assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
+    assert_int_equal(s->push.number, 0);
+    assert_int_equal(s->pull.number, 0);
+}
+
+static void test_what_others_wrote_is_told_to_the_host(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    kedge_driver_stream_up(s->driver);
+    kedge_driver_stream_event(s->driver, KEDGE_BYTES("poke"), KEDGE_BYTES("{\"version\":4}"));
+    int before = s->changes;
+    scripted_pulled(s, 0, 4, 0, PUT_A, "");
+    assert_int_equal(s->changes, before + 1);
+    assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
+}
+
+static void test_an_event_that_cannot_be_read_is_only_a_sign_of_life(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    kedge_driver_stream_up(s->driver);
+    kedge_driver_stream_event(s->driver, KEDGE_BYTES("poke"), KEDGE_BYTES("{\"version\":0}"));
+    kedge_driver_stream_event(s->driver, KEDGE_BYTES("poke"), KEDGE_BYTES("{\"version\":"));
+    kedge_driver_stream_event(s->driver, KEDGE_BYTES("poke"), KEDGE_BYTES("{\"version\":-4}"));
+    kedge_driver_stream_event(s->driver, KEDGE_BYTES("other"), KEDGE_BYTES("{\"version\":9}"));
+    assert_int_equal(s->pull.number, 0);
+    assert_int_equal(s->connection, KEDGE_ONLINE);
+}
+
+static void test_a_captive_portal_is_not_taken_for_the_server(void **state)
+{
+    static const char *const portals[] = {"<html>Log in</html>", "{}", "{\"login\":\"please\"}",
+                                          "{\"cookie\":null,\"patch\":[]}"};
+    scripted *s = *state;
+    for (size_t i = 0; i < sizeof portals / sizeof portals[0]; i++) {
+        scripted_answer_pull(s, 200, portals[i]);
+        assert_int_equal(s->connection, KEDGE_CONNECTING);
+        assert_string_equal(s->error.code, "answer-invalid");
+        scripted_timer(s);
+    }
+    scripted_pulled(s, 0, 0, 0, "", "");
+    scripted_put(s, "a", 1);
+    scripted_answer_push(s, 200, "<html>Log in</html>");
+    assert_int_equal(s->connection, KEDGE_CONNECTING);
+    scripted_timer(s);
+    assert_non_null(strstr(s->push.body, "kedge.put"));
+}
+
+static void test_a_refusal_without_a_problem_document_does_not_stop(void **state)
+{
+    scripted *s = *state;
+    scripted_answer_pull(s, 403, "<html>proxy</html>");
+    assert_int_equal(s->connection, KEDGE_CONNECTING);
+    scripted_timer(s);
+    scripted_refuse_pull(s, 403, "not-allowed");
+    assert_int_equal(s->connection, KEDGE_STOPPED);
+    assert_string_equal(s->error.code, "not-allowed");
+    assert_int_equal(s->error.status, KEDGE_FORBIDDEN);
+    kedge_driver_set_online(s->driver, true);
+    settle(s);
+}
+
+static void test_a_server_of_another_protocol_version_stops(void **state)
+{
+    scripted *s = *state;
+    scripted_answer_pull(s, 200, "{\"error\":\"VersionNotSupported\",\"versionType\":\"pull\"}");
+    assert_int_equal(s->connection, KEDGE_STOPPED);
+    assert_int_equal(s->error.status, KEDGE_UNSUPPORTED);
+}
+
+static void test_an_answer_to_a_cancelled_request_is_dropped(void **state)
+{
+    scripted *s = *state;
+    uint64_t cancelled = s->pull.number;
+    kedge_driver_set_online(s->driver, false);
+    assert_int_equal(s->cancelled, 1);
+    kedge_driver_set_online(s->driver, true);
+    assert_int_not_equal(s->pull.number, cancelled);
+    scripted_answer(s, cancelled, 403, "{\"code\":\"not-allowed\"}");
+    scripted_answer(s, 0, 403, "{\"code\":\"not-allowed\"}");
+    settle(s);
+}
+
+static void test_a_token_is_asked_for_and_used(void **state)
+{
+    scripted *s = *state;
+    assert_string_equal(s->pull.token, "");
+    scripted_refuse_pull(s, 401, "token-missing");
+    assert_int_equal(s->tokens_asked, 1);
+    assert_int_equal(s->pull.number, 0);
+    kedge_driver_token(s->driver, "abc");
+    assert_string_equal(s->pull.token, "abc");
+    scripted_refuse_pull(s, 401, "token-expired");
+    assert_int_equal(s->tokens_asked, 1);
+    assert_int_equal(s->connection, KEDGE_STOPPED);
+    assert_int_equal(s->error.status, KEDGE_UNAUTHORIZED);
+}
+
+static void test_a_sync_ends_when_the_server_has_answered(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    kedge_driver_sync(s->driver);
+    scripted_pulled(s, 0, 0, 0, "", "");
+    assert_int_equal(s->synced, 1);
+    assert_true(s->synced_ok);
+    kedge_driver_set_online(s->driver, false);
+    kedge_driver_sync(s->driver);
+    assert_int_equal(s->synced, 2);
+    assert_false(s->synced_ok);
+}
+
+static void test_a_large_body_is_fetched_by_its_hash_and_checked(void **state)
+{
+    scripted *s = *state;
+    char hash[KEDGE_SHA256_HEX];
+    char patch[256];
+    char path[160];
+    kedge_sha256_hex(KEDGE_BYTES("{\"n\":7}"), hash);
+    snprintf(patch, sizeof patch,
+             PUT_A ",{\"op\":\"put\",\"key\":\"notes/b\",\"hash\":\"%s\",\"size\":7}", hash);
+    snprintf(path, sizeof path, "collections/notes/bodies/%s", hash);
+    settle(s);
+    kedge_driver_sync(s->driver);
+    scripted_pulled(s, 0, 1, 0, patch, "");
+    assert_string_equal(s->pull.method, "GET");
+    assert_string_equal(s->pull.path, path);
+    scripted_answer_pull(s, 200, "{\"n\":8}");
+    assert_int_equal(s->connection, KEDGE_CONNECTING);
+    assert_string_equal(s->error.code, "body-hash");
+    scripted_timer(s);
+    assert_string_equal(s->pull.path, path);
+    scripted_answer_pull(s, 200, "{\"n\":7}");
+    assert_string_equal(scripted_get(s, "b", text, sizeof text), "{\"n\":7}");
+    assert_int_equal(s->connection, KEDGE_ONLINE);
+}
+
+static void test_a_snapshot_is_paged_from_key_to_key(void **state)
+{
+    scripted *s = *state;
+    scripted_answer_pull(
+        s, 200,
+        "{\"cookie\":{\"order\":7,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
+        "\"patch\":[],\"kedge\":{\"from\":0,\"version\":7,\"lineage\":\"" LINEAGE
+        "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],\"outcomes_next\":null,"
+        "\"snapshot\":{\"version\":7,\"lineage\":\"" LINEAGE "\"},\"lost\":false}}");
+    assert_string_equal(s->pull.path, "snapshot?version=7");
+    scripted_answer_pull(s, 200,
+                         "{\"version\":7,\"lineage\":\"" LINEAGE
+                         "\",\"items\":[{\"key\":\"notes/a b\",\"value\":1}],"
+                         "\"next\":\"notes/a b\"}");
+    assert_string_equal(s->pull.path, "snapshot?version=7&after=notes%2Fa%20b");
+    /* A page of another lineage: all pages are dropped, and it is pulled anew. */
+    scripted_answer_pull(s, 200,
+                         "{\"version\":7,\"lineage\":\"fedcba98765432100123456789abcdef\","
+                         "\"items\":[],\"next\":null}");
+    assert_string_equal(s->pull.path, "pull");
+    scripted_pulled(s, 0, 7, 0, "{\"op\":\"clear\"}," PUT_A, "");
+    assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
+    assert_string_equal(scripted_get(s, "a b", text, sizeof text), "");
+}
+
+static void test_further_outcomes_are_fetched_before_the_pull_is_applied(void **state)
+{
+    scripted *s = *state;
+    char body[1024];
+    kedge_store_position position;
+    settle(s);
+    scripted_put(s, "a", 1);
+    scripted_outcome(s, 0, 1, outcome, sizeof outcome);
+    scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    snprintf(body, sizeof body,
+             "{\"cookie\":{\"order\":1,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
+             "\"patch\":[" PUT_A "],\"kedge\":{\"from\":0,\"version\":1,\"lineage\":\"" LINEAGE
+             "\",\"lmid\":1,\"retired\":false,\"known\":true,\"outcomes\":[],\"outcomes_next\":1,"
+             "\"snapshot\":null,\"lost\":false}}");
+    scripted_answer_pull(s, 200, body);
+    assert_non_null(strstr(s->pull.path, "/mutations?from=1&to=1&version=1"));
+    snprintf(body, sizeof body, "{\"outcomes\":[%s],\"outcomes_next\":null}", outcome);
+    scripted_answer_pull(s, 200, body);
+    assert_int_equal(kedge_store_position_get(s->store, &position, NULL), KEDGE_OK);
+    assert_int_equal(position.pending, 0);
+}
+
+static void test_a_retired_client_rotates_and_sends_its_pending_as_origins(void **state)
+{
+    scripted *s = *state;
+    kedge_store_position before;
+    kedge_store_position after;
+    char path[256];
+    settle(s);
+    scripted_put(s, "a", 1);
+    assert_int_equal(kedge_store_position_get(s->store, &before, NULL), KEDGE_OK);
+    scripted_refuse_push(s, 409, "client-retired");
+    scripted_answer_pull(
+        s, 200,
+        "{\"cookie\":{\"order\":2,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
+        "\"patch\":[],\"kedge\":{\"from\":0,\"version\":2,\"lineage\":\"" LINEAGE
+        "\",\"lmid\":0,\"retired\":true,\"known\":true,\"outcomes\":[],\"outcomes_next\":null,"
+        "\"snapshot\":null,\"lost\":false}}");
+    snprintf(path, sizeof path, "clients/%s/retire", before.client);
+    assert_string_equal(s->pull.path, path);
+    assert_non_null(strstr(s->pull.body, "\"lowest_pending\":1"));
+    scripted_answer_pull(s, 200,
+                         "{\"version\":2,\"lineage\":\"" LINEAGE
+                         "\",\"lmid\":0,\"outcomes\":[],\"outcomes_next\":null}");
+    assert_int_equal(kedge_store_position_get(s->store, &after, NULL), KEDGE_OK);
+    assert_string_not_equal(after.client, before.client);
+    assert_int_equal(after.pending, 1);
+    assert_non_null(strstr(s->push.body, "\"origin\""));
+    assert_non_null(strstr(s->push.body, before.client));
+}
+
+static void test_a_push_that_is_too_large_is_sent_in_parts(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    kedge_driver_set_online(s->driver, false);
+    for (int i = 0; i < 4; i++)
+        scripted_put(s, "a", i);
+    kedge_driver_set_online(s->driver, true);
+    assert_non_null(strstr(s->push.body, "\"id\":4"));
+    /* 1,000 halved nine times is one. */
+    for (int i = 0; i < 9; i++)
+        scripted_refuse_push(s, 413, "body-too-large");
+    assert_int_not_equal(s->connection, KEDGE_STOPPED);
+    assert_non_null(strstr(s->push.body, "\"id\":1"));
+    assert_null(strstr(s->push.body, "\"id\":2"));
+}
+
+/* ---- without memory ---- */
+
+/* One edit, until it is confirmed; each failure is waited out. */
+static bool confirm_one_edit(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    scripted *s = test_malloc(sizeof *s);
+    kedge_store_position position = {.pending = -1};
+    scripted_open(s, allocator);
+    if (s->driver != NULL) {
+        kedge_driver_start(s->driver);
+        scripted_put(s, "a", 1);
+        for (int i = 0; i < 60 && position.pending != 0; i++) {
+            if (s->push.number != 0) {
+                scripted_outcome(s, 0, 1, outcome, sizeof outcome);
+                scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+            } else if (s->pull.number != 0 && i > 0) {
+                bool decided = outcome[0] != '\0';
+                scripted_pulled(s, 0, decided ? 1 : 0, decided ? 1 : 0, decided ? PUT_A : "",
+                                outcome);
+            } else if (s->timer_ms != INT64_MAX) {
+                scripted_timer(s);
+            }
+            kedge_store_position_get(s->store, &position, NULL);
+        }
+    }
+    outcome[0] = '\0';
+    scripted_close(s);
+    test_free(s);
+    return position.pending == 0;
+}
+
+static void test_a_driver_without_memory_tries_again(void **state)
+{
+    (void)state;
+    outcome[0] = '\0';
+    assert_true(failing_allocator_try_every_call(confirm_one_edit, NULL, 20) > 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_mutation_goes_out_and_comes_back_confirmed,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_what_others_wrote_is_told_to_the_host, scripted_setup,
+                                        scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_an_event_that_cannot_be_read_is_only_a_sign_of_life,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_captive_portal_is_not_taken_for_the_server,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_refusal_without_a_problem_document_does_not_stop,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_server_of_another_protocol_version_stops,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_an_answer_to_a_cancelled_request_is_dropped,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_is_asked_for_and_used, scripted_setup,
+                                        scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_sync_ends_when_the_server_has_answered,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_large_body_is_fetched_by_its_hash_and_checked,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_snapshot_is_paged_from_key_to_key, scripted_setup,
+                                        scripted_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_further_outcomes_are_fetched_before_the_pull_is_applied, scripted_setup,
+            scripted_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_retired_client_rotates_and_sends_its_pending_as_origins, scripted_setup,
+            scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_push_that_is_too_large_is_sent_in_parts,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test(test_a_driver_without_memory_tries_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
