@@ -14,22 +14,22 @@ typedef struct block {
     alignas(max_align_t) char data[];
 } block;
 
-struct kedge_arena {
+struct kedge_port_arena {
     const kedge_allocator *allocator;
     block *newest;
     size_t next_size;
 };
 
-kedge_arena *kedge_arena_make(const kedge_allocator *allocator)
+kedge_port_arena *kedge_port_arena_make(const kedge_allocator *allocator)
 {
-    kedge_arena *arena = kedge_allocate(allocator, sizeof *arena);
+    kedge_port_arena *arena = kedge_allocate(allocator, sizeof *arena);
     if (arena == NULL) return NULL;
     arena->allocator = allocator;
     arena->next_size = SMALLEST_BLOCK;
     return arena;
 }
 
-static bool grow(kedge_arena *arena, size_t size)
+static bool grow(kedge_port_arena *arena, size_t size)
 {
     size_t block_size = size > arena->next_size ? size : arena->next_size;
     block *fresh = kedge_allocate(arena->allocator, sizeof *fresh + block_size);
@@ -41,7 +41,7 @@ static bool grow(kedge_arena *arena, size_t size)
     return true;
 }
 
-void *kedge_arena_take(kedge_arena *arena, size_t size)
+void *kedge_port_arena_take(kedge_port_arena *arena, size_t size)
 {
     const size_t alignment = alignof(max_align_t);
     if (size > SIZE_MAX / 2) return NULL;
@@ -54,18 +54,18 @@ void *kedge_arena_take(kedge_arena *arena, size_t size)
     return taken;
 }
 
-bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy)
+bool kedge_port_arena_copy(kedge_port_arena *arena, kedge_bytes bytes, kedge_bytes *copy)
 {
-    char *data = kedge_arena_take(arena, bytes.size + 1);
+    char *data = kedge_port_arena_take(arena, bytes.size + 1);
     if (data == NULL) return false;
     if (bytes.size > 0) memcpy(data, bytes.data, bytes.size);
     *copy = (kedge_bytes){data, bytes.size};
     return true;
 }
 
-void kedge_arena_free(void *arena)
+void kedge_port_arena_free(void *arena)
 {
-    kedge_arena *self = arena;
+    kedge_port_arena *self = arena;
     if (self == NULL) return;
     for (block *at = self->newest; at != NULL;) {
         block *next = at->next;

@@ -4,12 +4,12 @@
 
 #include "common/bytes.h"
 
-typedef struct kedge_arena kedge_arena;
+typedef struct kedge_port_arena kedge_port_arena;
 
-kedge_arena *kedge_arena_make(const kedge_allocator *allocator); /* NULL: no memory */
-void *kedge_arena_take(kedge_arena *arena, size_t size); /* zeroed, aligned; NULL: no memory */
+kedge_port_arena *kedge_port_arena_make(const kedge_allocator *allocator); /* NULL: no memory */
+void *kedge_port_arena_take(kedge_port_arena *arena, size_t size); /* zeroed, aligned; NULL: no memory */
 /* Copies `bytes` and a NUL behind them; false: no memory. */
-bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy);
-void kedge_arena_free(void *arena); /* NULL is allowed; fits `memory_free` of the ports' answers */
+bool kedge_port_arena_copy(kedge_port_arena *arena, kedge_bytes bytes, kedge_bytes *copy);
+void kedge_port_arena_free(void *arena); /* NULL is allowed; fits `memory_free` of the ports' answers */
 
 #endif

@@ -116,11 +116,11 @@ static void write_receipt(kedge_queue_receipt receipt, char text[RECEIPT_SIZE])
 static bool start_batch(kedge_queue_batch *batch, const kedge_allocator *allocator, size_t capacity)
 {
     if (batch->memory != NULL) return true;
-    kedge_arena *arena = kedge_arena_make(allocator);
+    kedge_port_arena *arena = kedge_port_arena_make(allocator);
     if (arena == NULL) return false;
     batch->memory = arena;
-    batch->memory_free = kedge_arena_free;
-    batch->messages = kedge_arena_take(arena, capacity * sizeof *batch->messages);
+    batch->memory_free = kedge_port_arena_free;
+    batch->messages = kedge_port_arena_take(arena, capacity * sizeof *batch->messages);
     return batch->messages != NULL;
 }
 
@@ -132,9 +132,10 @@ kedge_status kedge_queue_batch_add(kedge_queue_batch *batch, const kedge_allocat
     char text[RECEIPT_SIZE];
     write_receipt(receipt, text);
     kedge_queue_message copy = *message;
-    copy.receipt = kedge_arena_take(batch->memory, RECEIPT_SIZE);
-    if (copy.receipt == NULL || !kedge_arena_copy(batch->memory, message->group, &copy.group) ||
-        !kedge_arena_copy(batch->memory, message->body, &copy.body))
+    copy.receipt = kedge_port_arena_take(batch->memory, RECEIPT_SIZE);
+    if (copy.receipt == NULL ||
+        !kedge_port_arena_copy(batch->memory, message->group, &copy.group) ||
+        !kedge_port_arena_copy(batch->memory, message->body, &copy.body))
         return kedge_fail_no_memory(error);
     memcpy(copy.receipt, text, RECEIPT_SIZE);
     batch->messages[batch->count++] = copy;

@@ -50,7 +50,7 @@ void kedge_record_encode(const kedge_record *record, kedge_buffer *out);
 /* A set under construction. Start from {0} with `allocator` set. */
 typedef struct kedge_record_page {
     const kedge_allocator *allocator;
-    kedge_arena *arena;
+    kedge_port_arena *arena;
     kedge_record *records;
     size_t count;
     size_t capacity;
