@@ -1,0 +1,46 @@
+#!/bin/sh
+# Installs into a fresh prefix, moves it, and builds and runs the quickstart against it: found by
+# pkg-config (shared and static) and by find_package.
+# usage: install_test.sh SOURCE_DIR BUILD_DIR CC CFLAGS
+set -eu
+source=$1
+build=$2
+cc=$3
+cflags=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+expected='{"text":"hi"}'
+
+check() {
+    output=$("$@")
+    [ "$output" = "$expected" ] || { echo "$1 printed: $output" >&2; exit 1; }
+    echo "ok: $1"
+}
+
+cmake --install "$build" --prefix "$work/first" --component sdk >/dev/null
+mv "$work/first" "$work/prefix"
+for path in include/kedge/kedge.h lib/libkedge.so lib/libkedge.a; do
+    [ -e "$work/prefix/$path" ] || { echo "not installed: $path" >&2; exit 1; }
+done
+export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
+export LD_LIBRARY_PATH="$work/prefix/lib"
+
+"$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror $cflags "$source/tests/install/quickstart.c" \
+    $(pkg-config --cflags --libs kedge) -o "$work/by_pkg_config"
+check "$work/by_pkg_config" "$work/data1"
+[ "$(pkg-config --modversion kedge)" = "$(sed -n 's/^#define KEDGE_VERSION_STRING "\(.*\)"/\1/p' \
+    "$work/prefix/include/kedge/base.h")" ]
+
+# Statically, with the system's shared libraries: `pkg-config --static` would ask for what a static
+# libcurl needs, which few machines have.
+"$cc" -std=c11 $cflags "$source/tests/install/quickstart.c" $(pkg-config --cflags kedge) \
+    "$work/prefix/lib/libkedge.a" \
+    $(pkg-config --libs $(pkg-config --print-requires-private kedge | cut -d' ' -f1)) -lm \
+    -o "$work/by_static"
+check "$work/by_static" "$work/data2"
+
+cmake -S "$source/tests/install/consumer" -B "$work/consumer" -DCMAKE_C_FLAGS="$cflags" \
+    -DCMAKE_PREFIX_PATH="$work/prefix" -DQUICKSTART="$source/tests/install/quickstart.c" >/dev/null
+cmake --build "$work/consumer" >/dev/null
+check "$work/consumer/with_shared" "$work/data3"
+check "$work/consumer/with_static" "$work/data4"
