@@ -102,6 +102,10 @@ static kedge_status read_put(kedge_place place, kedge_member *members, kedge_pat
     if (members[HASH].value.data == NULL) {
         return kedge_answer_fail(place, &members[VALUE], "a value", error);
     }
+    if (operation->collection.size == 0) {
+        return kedge_answer_fail(place, &members[HASH], "of an item: the project record is small",
+                                 error);
+    }
     operation->kind = KEDGE_PATCH_PUT_HASH;
     kedge_status status =
         kedge_answer_hex(place, &members[HASH], operation->hash, KEDGE_SHA256_SIZE, error);

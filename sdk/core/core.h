@@ -22,8 +22,8 @@
 #define KEDGE_CORE_BACKOFF_MAX_MS      60000
 #define KEDGE_CORE_RETRY_AFTER_MAX_MS  600000 /* more than a server may ask of us */
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
-#define KEDGE_CORE_GUARD_MS            1000 /* after a deadline: the transport forgot to answer */
-#define KEDGE_CORE_STALL_MS            10000 /* pending that was pushed but not covered: push again */
+#define KEDGE_CORE_GUARD_MS            1000  /* after a deadline: the transport forgot to answer */
+#define KEDGE_CORE_STALL_MS            10000 /* pushed but not covered: push again */
 #define KEDGE_CORE_COVER_MS            1000  /* … and pull so often when no stream tells */
 #define KEDGE_CORE_PULL_INTERVAL_MS    60000 /* without a stream */
 #define KEDGE_CORE_STREAM_SILENCE_MS   40000 /* no ping for so long: the stream is dead */

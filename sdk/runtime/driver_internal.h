@@ -30,7 +30,6 @@ struct kedge_driver {
     kedge_driver_host host;
     kedge_core core;
     char *token;
-    bool started;
     bool running; /* an event is being carried out: others wait */
     bool position_due;
     size_t event_first;

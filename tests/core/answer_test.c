@@ -244,6 +244,8 @@ static void test_what_the_wire_does_not_say_is_refused_by_name(void **state)
         {"\"value\":[1,2]", "\"value\":1e999", "patch[3].value"},
         {"\"value\":[1,2]", "\"hash\":\"12\",\"size\":1", "patch[3].hash"},
         {"\"size\":70000", "\"size\":0", "patch[4].size"},
+        {"\"key\":\"project\",\"value\":{\"name\":\"x\"}",
+         "\"key\":\"project\",\"hash\":\"" HASH "\",\"size\":9", "patch[2].hash"},
         {"\"size\":70000", "\"size\":8388609", "patch[4].size"},
         {"\"size\":70000", "\"size\":70000,\"value\":1", "patch[4].hash"},
         {"\"kedge\":{", "\"kedges\":{", "kedge"},
