@@ -90,34 +90,17 @@ static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_erro
     return status;
 }
 
-/* A page of another version, or of the same number in another lineage, is gone with its own. */
-static kedge_status check_page(kedge_driver *driver, kedge_core_event *event)
-{
-    kedge_store_position position;
-    kedge_status status = kedge_store_position_get(driver->store, &position, &event->error);
-    if (status != KEDGE_OK) return status;
-    const kedge_page_answer *page = &driver->held.page;
-    if (page->version != position.staged_version ||
-        strcmp(page->lineage, position.staged_lineage) != 0) {
-        event->answer = KEDGE_ANSWER_GONE;
-        return kedge_fail(&event->error, KEDGE_PROTOCOL, "page-version",
-                          "a page is of another version than the one asked for");
-    }
-    return KEDGE_OK;
-}
-
-static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_core_event *event)
+static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_error *error)
 {
     kedge_driver_held *held = &driver->held;
     kedge_driver_held_free_page(held);
     held->source = KEDGE_REQUEST_PAGE;
     held->next_body = 0;
-    kedge_status status = keep_body(&held->page_body, body, &event->error);
+    kedge_status status = keep_body(&held->page_body, body, error);
     if (status == KEDGE_OK) {
         status = kedge_page_answer_decode(driver->allocator, kedge_buffer_bytes(&held->page_body),
-                                          &held->page, &event->error);
+                                          &held->page, error);
     }
-    if (status == KEDGE_OK) status = check_page(driver, event);
     held->page_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_page(held);
     return status;
@@ -168,7 +151,7 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind, 
     case KEDGE_REQUEST_PULL:
         return read_pull(driver, body, &event->error);
     case KEDGE_REQUEST_PAGE:
-        return read_page(driver, body, event);
+        return read_page(driver, body, &event->error);
     case KEDGE_REQUEST_OUTCOMES:
         return read_outcomes(driver, body, &event->error);
     case KEDGE_REQUEST_BODY:

@@ -190,7 +190,7 @@ static void test_a_snapshot_is_paged_from_key_to_key(void **state)
                          "\",\"items\":[{\"key\":\"notes/a b\",\"value\":1}],"
                          "\"next\":\"notes/a b\"}");
     assert_string_equal(s->pull.path, "snapshot?version=7&after=notes%2Fa%20b");
-    /* A page of another lineage: all pages are dropped, and it is pulled anew. */
+    /* A page of another lineage is of no use: it is pulled anew. */
     scripted_answer_pull(s, 200,
                          "{\"version\":7,\"lineage\":\"fedcba98765432100123456789abcdef\","
                          "\"items\":[],\"next\":null}");
