@@ -29,8 +29,8 @@ typedef struct kedge_backend_options {
     kedge_cadence cadence;
     bool create_projects;     /* open mode: a project is created by its first use */
     size_t state_cache_bytes; /* states kept in memory; 0: 64 MiB */
-    /* Called when a push or a retire has committed, with the newest version it made, on the committing
-     * thread, without locks held. */
+    /* Called when a push or a retire has committed, with the newest version it made, on the
+     * committing thread, without locks held. */
     void (*committed)(void *context, kedge_bytes organization, kedge_bytes project,
                       int64_t version);
     void *committed_context;

@@ -96,7 +96,9 @@ typedef struct kedge_version {
     kedge_version_change *changes; /* by (collection, id) */
     size_t change_count;
     bool project_changed;
-    kedge_run *recent; /* of versions indexed_through+1 .. number */
+    kedge_run *runs; /* this version's own, one for each of its clients */
+    size_t run_count;
+    kedge_run *recent; /* of versions indexed_through+1 .. number, the oldest first */
     size_t recent_count;
     int64_t indexed_through;
     kedge_bytes retired; /* the client that this version retires; empty: none */

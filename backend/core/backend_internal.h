@@ -1,0 +1,41 @@
+/* The backend's insides, for backend/core only. */
+#ifndef KEDGE_BACKEND_CORE_BACKEND_INTERNAL_H
+#define KEDGE_BACKEND_CORE_BACKEND_INTERNAL_H
+
+#include "backend/core/cache.h"
+#include "backend/core/version.h"
+
+#include <stdatomic.h>
+
+#define KEDGE_PROJECT_LOCKS 64
+
+struct kedge_backend {
+    kedge_backend_options options;
+    const kedge_environment *environment;
+    const kedge_allocator *allocator;
+    kedge_cache cache;
+    atomic_ullong families; /* of states, given out so far */
+    /* One push at a time for a project in this process, to spare useless races; nothing relies on
+     * it. */
+    pthread_mutex_t project_locks[KEDGE_PROJECT_LOCKS];
+};
+
+/* The lock of a project; other projects may share it. */
+pthread_mutex_t *kedge_backend_project_lock(kedge_backend *backend, const kedge_project_ref *ref);
+uint64_t kedge_project_ref_hash(const kedge_project_ref *ref);
+
+/* Waits a random time below 5 ms * 2^attempt, at most a second. */
+void kedge_backend_pause(kedge_backend *backend, uint32_t attempt);
+
+/* What was before the first version: number 0, and the lineage that stands in the record of the
+ * project's creation. KEDGE_NOT_FOUND: no such project. */
+kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_project_ref *ref,
+                                         const kedge_version **version, kedge_error *error);
+
+/* Whether the record of version `number` has this lineage, by a consistent read. A version that is
+ * no longer retained counts as the same: what is left of it is the truth. */
+kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
+                                       int64_t number, kedge_bytes lineage, bool *same,
+                                       kedge_error *error);
+
+#endif

@@ -1,0 +1,301 @@
+/* Checkpoints, written: chunks first, parts next, the root last. */
+#include "backend/core/checkpoint.h"
+
+#include "backend/core/checkpoint_chunks.h"
+#include "backend/core/entry_codec.h"
+#include "backend/core/layout.h"
+#include "backend/core/packed.h"
+#include "common/error.h"
+#include "common/gzip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct chunk_name {
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    int64_t items;
+} chunk_name;
+
+typedef struct writing {
+    kedge_state *state;
+    const kedge_version_collection *collection;
+    kedge_key partition;
+    char lineage[KEDGE_LINEAGE_HEX]; /* of the version that gave the collection its number */
+    kedge_arena arena;
+    kedge_buffer only; /* the text of the first chunk, in case it is the only one */
+    chunk_name *chunks;
+    size_t count;
+    size_t capacity;
+    chunk_name *known; /* of the checkpoint before, by hash: there already */
+    size_t known_count;
+} writing;
+
+/* ---- when ---- */
+
+bool kedge_checkpoint_is_due(const kedge_version_collection *collection, const kedge_slot *slot)
+{
+    int64_t versions = collection->number - atomic_load(&slot->root_number);
+    long long bytes = atomic_load(&slot->tail_bytes);
+    /* Each changed item costs its chunk, at most all of them. */
+    long long rewrite = versions * KEDGE_CHUNK_BYTES_TYPICAL;
+    if (rewrite > (long long)slot->map.bytes) rewrite = (long long)slot->map.bytes;
+    if (versions > KEDGE_CHECKPOINT_VERSIONS_MAX) return true;
+    bool long_tail = versions > KEDGE_CHECKPOINT_VERSIONS || bytes > KEDGE_CHECKPOINT_BYTES;
+    return long_tail && bytes > rewrite / 4;
+}
+
+/* ---- chunks ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return memcmp(((const chunk_name *)a)->hash, ((const chunk_name *)b)->hash, KEDGE_SHA256_SIZE);
+}
+
+static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes text,
+                              kedge_error *error)
+{
+    kedge_backend *backend = work->state->backend;
+    const kedge_blobs *blobs = &backend->options.blobs;
+    if (work->known_count > 0 &&
+        bsearch(name, work->known, work->known_count, sizeof *name, compare_names) != NULL) {
+        return KEDGE_OK;
+    }
+    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
+    kedge_key key = kedge_key_chunk(&work->state->ref, name->hash);
+    kedge_status status = kedge_gzip(text, &compressed, error);
+    if (status == KEDGE_OK) {
+        status = blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(&key),
+                                              kedge_buffer_bytes(&compressed), error);
+    }
+    kedge_buffer_free(&compressed);
+    return status == KEDGE_CONFLICT ? KEDGE_OK : status;
+}
+
+/* The first chunk waits: when there is no second and it is small, it goes into the root. */
+static kedge_status take_chunk(void *context, const kedge_chunk *chunk, kedge_error *error)
+{
+    writing *work = context;
+    if (work->count == work->capacity) {
+        size_t capacity = work->capacity == 0 ? 64 : work->capacity * 2;
+        chunk_name *grown = kedge_arena_take_array(&work->arena, capacity, sizeof *grown);
+        if (grown == NULL) return kedge_fail_no_memory(error);
+        if (work->count > 0) memcpy(grown, work->chunks, work->count * sizeof *grown);
+        work->chunks = grown;
+        work->capacity = capacity;
+    }
+    chunk_name *name = &work->chunks[work->count++];
+    kedge_sha256(chunk->text, name->hash);
+    name->items = chunk->items;
+    if (work->count == 1) {
+        kedge_buffer_append_bytes(&work->only, chunk->text);
+        return kedge_buffer_status(&work->only, error);
+    }
+    if (work->count == 2) {
+        kedge_status status =
+            put_chunk(work, &work->chunks[0], kedge_buffer_bytes(&work->only), error);
+        if (status != KEDGE_OK) return status;
+    }
+    return put_chunk(work, name, chunk->text, error);
+}
+
+/* ---- the chunks of the checkpoint before ---- */
+
+static kedge_status read_known_part(writing *work, const kedge_record *record, kedge_error *error)
+{
+    const kedge_attribute *chunks = kedge_record_attribute(record, "chunks");
+    if (chunks == NULL) return KEDGE_OK;
+    kedge_bytes text;
+    kedge_bytes row;
+    kedge_bytes name;
+    kedge_status status = kedge_unpack(chunks, &work->arena, &text, error);
+    if (status != KEDGE_OK) return status;
+    size_t most = work->known_count + KEDGE_ROOT_CHUNKS_PER_PART;
+    chunk_name *grown = kedge_arena_take_array(&work->arena, most, sizeof *grown);
+    if (grown == NULL) return kedge_fail_no_memory(error);
+    if (work->known_count > 0) memcpy(grown, work->known, work->known_count * sizeof *grown);
+    work->known = grown;
+    kedge_json_iterator rows = kedge_json_iterate(text);
+    while (work->known_count < most && kedge_json_next_element(&rows, &row)) {
+        kedge_json_iterator fields = kedge_json_iterate(row);
+        if (kedge_json_next_element(&fields, &name) && name.size == KEDGE_SHA256_HEX + 1 &&
+            kedge_hex_decode((kedge_bytes){name.data + 1, name.size - 2},
+                             grown[work->known_count].hash, KEDGE_SHA256_SIZE)) {
+            work->known_count++;
+        }
+    }
+    return KEDGE_OK;
+}
+
+/* The state was loaded from this checkpoint or one after it, so that its chunks were there. */
+static kedge_status read_known(writing *work, int64_t number, kedge_error *error)
+{
+    const kedge_records *records = &work->state->backend->options.records;
+    kedge_key lowest = kedge_key_collection(work->collection->name, number, 0);
+    kedge_key highest = kedge_key_collection(work->collection->name, number, KEDGE_PART_MAX);
+    kedge_key after = {.size = 0};
+    bool more = true;
+    kedge_status status = KEDGE_OK;
+    while (more && status == KEDGE_OK) {
+        kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
+                                     .sort_from = kedge_key_bytes(&lowest),
+                                     .sort_to = kedge_key_bytes(&highest),
+                                     .after = kedge_key_bytes(&after),
+                                     .limit = 100,
+                                     .consistent = true};
+        kedge_record_set set = {0};
+        status = records->vtable->query(records->self, &query, &set, error);
+        if (status != KEDGE_OK) return status;
+        more = set.more && set.count > 0;
+        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
+            kedge_bytes sort = set.records[i].key.sort;
+            status = read_known_part(work, &set.records[i], error);
+            after.size = sort.size;
+            memcpy(after.text, sort.data, sort.size);
+        }
+        kedge_record_set_free(&set);
+    }
+    if (work->known_count > 1) {
+        qsort(work->known, work->known_count, sizeof *work->known, compare_names);
+    }
+    return status;
+}
+
+/* ---- the root ---- */
+
+static kedge_status put_part(writing *work, uint32_t part, uint32_t parts, const char *name,
+                             kedge_bytes text, kedge_error *error)
+{
+    const kedge_records *records = &work->state->backend->options.records;
+    kedge_attribute attributes[5] = {
+        {"version", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->collection->last},
+        {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->lineage), 0},
+        {"parts", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, parts},
+        {"items", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->collection->items}};
+    kedge_status status = kedge_pack(name, text, &work->arena, &attributes[4], error);
+    if (status != KEDGE_OK) return status;
+    kedge_key sort = kedge_key_collection(work->collection->name, work->collection->number, part);
+    kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 5},
+        .condition = KEDGE_IF_ANY};
+    return records->vtable->write(records->self, &write, error);
+}
+
+static void write_names(kedge_buffer *out, const chunk_name *chunks, size_t count)
+{
+    kedge_json_writer writer = kedge_json_write(out);
+    kedge_json_begin_array(&writer);
+    for (size_t i = 0; i < count; i++) {
+        char hex[KEDGE_SHA256_HEX];
+        kedge_hex_encode(chunks[i].hash, KEDGE_SHA256_SIZE, hex);
+        kedge_json_begin_array(&writer);
+        kedge_json_chars(&writer, hex);
+        kedge_json_integer(&writer, chunks[i].items);
+        kedge_json_end_array(&writer);
+    }
+    kedge_json_end_array(&writer);
+}
+
+static kedge_status put_root(writing *work, kedge_error *error)
+{
+    if (work->count == 0) return put_part(work, 0, 1, "map", KEDGE_BYTES("{}"), error);
+    if (work->count == 1 && work->only.size <= KEDGE_ROOT_MAP_BYTES) {
+        return put_part(work, 0, 1, "map", kedge_buffer_bytes(&work->only), error);
+    }
+    kedge_status status = KEDGE_OK;
+    if (work->count == 1) {
+        status = put_chunk(work, &work->chunks[0], kedge_buffer_bytes(&work->only), error);
+    }
+    size_t parts = (work->count + KEDGE_ROOT_CHUNKS_PER_PART - 1) / KEDGE_ROOT_CHUNKS_PER_PART;
+    kedge_buffer text = kedge_buffer_make(work->state->backend->allocator);
+    if (parts > KEDGE_ROOT_PARTS_MAX) {
+        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "checkpoint-too-large",
+                            "a checkpoint would have %zu parts; %d are allowed", parts,
+                            KEDGE_ROOT_PARTS_MAX);
+    }
+    for (size_t part = parts; part-- > 0 && status == KEDGE_OK;) {
+        size_t first = part * KEDGE_ROOT_CHUNKS_PER_PART;
+        size_t count = work->count - first;
+        if (count > KEDGE_ROOT_CHUNKS_PER_PART) count = KEDGE_ROOT_CHUNKS_PER_PART;
+        kedge_buffer_clear(&text);
+        write_names(&text, work->chunks + first, count);
+        status = kedge_buffer_status(&text, error);
+        if (status == KEDGE_OK) {
+            status = put_part(work, (uint32_t)part, (uint32_t)parts, "chunks",
+                              kedge_buffer_bytes(&text), error);
+        }
+    }
+    kedge_buffer_free(&text);
+    return status;
+}
+
+/* ---- the checkpoint ---- */
+
+static kedge_status find_lineage(writing *work, kedge_error *error)
+{
+    kedge_state *state = work->state;
+    const kedge_version *version = state->version;
+    kedge_status status = KEDGE_OK;
+    if (work->collection->last == version->number) {
+        kedge_version_retain(version);
+    } else {
+        status = kedge_version_load(state->backend, &state->ref, work->collection->last, &version,
+                                    error);
+    }
+    if (status != KEDGE_OK) return status;
+    memcpy(work->lineage, version->lineage, sizeof work->lineage);
+    kedge_version_release(version);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
+                                    bool all, kedge_error *error)
+{
+    const kedge_allocator *allocator = state->backend->allocator;
+    kedge_slot *slot = &state->slots[collection - state->version->collections];
+    const kedge_map *map = NULL;
+    kedge_status status = kedge_state_collection(state, collection->name, &map, error);
+    if (status != KEDGE_OK) return status;
+    writing work = {.state = state,
+                    .collection = collection,
+                    .partition = kedge_key_partition(&state->ref),
+                    .arena = kedge_arena_make(allocator),
+                    .only = kedge_buffer_make(allocator)};
+    int64_t before = atomic_load(&slot->root_number);
+    status = find_lineage(&work, error);
+    if (status == KEDGE_OK && !all && before > 0 && !atomic_load(&slot->root_damaged)) {
+        status = read_known(&work, before, error);
+    }
+    if (status == KEDGE_OK) {
+        status = kedge_chunks_cut(allocator, map, KEDGE_CHUNK_BYTES_MAX, KEDGE_CHUNK_BYTES_TYPICAL,
+                                  take_chunk, &work, error);
+    }
+    if (status == KEDGE_OK) status = put_root(&work, error);
+    if (status == KEDGE_OK) {
+        atomic_store(&slot->root_number, collection->number);
+        atomic_store(&slot->tail_bytes, 0);
+        atomic_store(&slot->root_damaged, false);
+    }
+    kedge_buffer_free(&work.only);
+    kedge_arena_free(&work.arena);
+    return status;
+}
+
+kedge_status kedge_checkpoint_write_due(kedge_state *state, bool all, kedge_error *error)
+{
+    const kedge_version *version = state->version;
+    kedge_status result = KEDGE_OK;
+    for (size_t i = 0; i < version->collection_count; i++) {
+        const kedge_version_collection *collection = &version->collections[i];
+        const kedge_map *map = NULL;
+        if (!all && collection->last != version->number) continue;
+        kedge_status status = kedge_state_collection(state, collection->name, &map, error);
+        bool damaged = atomic_load(&state->slots[i].root_damaged);
+        if (status == KEDGE_OK &&
+            (damaged || kedge_checkpoint_is_due(collection, &state->slots[i]))) {
+            status = kedge_checkpoint_write(state, collection, all, error);
+        }
+        if (status != KEDGE_OK) result = status;
+    }
+    return result;
+}

@@ -1,0 +1,87 @@
+/* The commit of a version. */
+#include "backend/core/commit.h"
+
+#include "backend/core/planted.h"
+#include "common/error.h"
+#include "common/gzip.h"
+
+/* KEDGE_CONFLICT from a content address means that it is there. */
+static kedge_status put_blob(kedge_backend *backend, const kedge_key *key, kedge_bytes compressed,
+                             kedge_error *error)
+{
+    const kedge_blobs *blobs = &backend->options.blobs;
+    kedge_status status =
+        blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(key), compressed, error);
+    return status == KEDGE_CONFLICT ? KEDGE_OK : status;
+}
+
+static kedge_status put_bodies(kedge_backend *backend, const kedge_project_ref *ref,
+                               const kedge_slice_body *bodies, size_t count, kedge_error *error)
+{
+    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
+        kedge_key key = kedge_key_body(ref, bodies[i].collection, bodies[i].hash);
+        kedge_buffer_clear(&compressed);
+        status = kedge_gzip(bodies[i].value, &compressed, error);
+        if (status == KEDGE_OK) {
+            status = put_blob(backend, &key, kedge_buffer_bytes(&compressed), error);
+        }
+    }
+    kedge_buffer_free(&compressed);
+    return status;
+}
+
+static kedge_status put_parts(kedge_backend *backend, const kedge_project_ref *ref,
+                              const kedge_version_record *record, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
+        kedge_key key = kedge_key_version_part(ref, record->parts[i].hash);
+        status = put_blob(backend, &key, record->parts[i].compressed, error);
+    }
+    return status;
+}
+
+static kedge_status put_record(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
+                               const kedge_version_record *record, kedge_error *error)
+{
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_key sort = kedge_key_version(number);
+    kedge_record_write write = {.kind = KEDGE_WRITE_PUT,
+                                .record = {{kedge_key_bytes(&partition), kedge_key_bytes(&sort)},
+                                           record->attributes,
+                                           record->attribute_count},
+                                .condition = KEDGE_PLANTED_BUG(KEDGE_PLANTED_NO_VERSION_CONDITION)
+                                                 ? KEDGE_IF_ANY
+                                                 : KEDGE_IF_ABSENT};
+    const kedge_records *records = &backend->options.records;
+    return records->vtable->write(records->self, &write, error);
+}
+
+kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *head,
+                          const kedge_version *version, const kedge_slice_body *bodies,
+                          size_t body_count, kedge_state **state, kedge_error *error)
+{
+    kedge_version_record record;
+    kedge_state *next = NULL;
+    bool late = KEDGE_PLANTED_BUG(KEDGE_PLANTED_BODY_AFTER_COMMIT);
+    kedge_status status = kedge_state_derive(backend, ref, head, version, &next, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_version_encode(backend->allocator, version, &record, error);
+    if (status == KEDGE_OK && !late) status = put_bodies(backend, ref, bodies, body_count, error);
+    if (status == KEDGE_OK) status = put_parts(backend, ref, &record, error);
+    if (status == KEDGE_OK) {
+        status = backend->options.cadence == KEDGE_CADENCE_SEED
+                     ? kedge_commit_seed(next, &record, error)
+                     : put_record(backend, ref, version->number, &record, error);
+    }
+    if (status == KEDGE_OK && late) status = put_bodies(backend, ref, bodies, body_count, error);
+    kedge_arena_free(&record.arena);
+    if (status != KEDGE_OK) {
+        kedge_state_close(next);
+        return status;
+    }
+    *state = next;
+    return KEDGE_OK;
+}

@@ -1,0 +1,267 @@
+/* Index rows, written: each version's own, in the order of versions, the last row of the last
+ * version last. That row therefore tells whether the index is there: when it is gone, all are taken
+ * to be gone. */
+#include "backend/core/index.h"
+
+#include "backend/core/backend_internal.h"
+#include "backend/core/packed.h"
+#include "common/error.h"
+#include "common/json.h"
+
+#include <string.h>
+
+#define WRITES_PER_TRANSACTION 90
+#define BYTES_PER_TRANSACTION  3000000
+#define VERSIONS_PER_STEP      16
+#define ROW_ATTRIBUTES         7
+
+/* ---- the rows of a version ---- */
+
+static kedge_status add_write(kedge_index_rows *rows, kedge_bytes partition, const kedge_key *key,
+                              const kedge_attribute *attributes, size_t count, kedge_error *error)
+{
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity == 0 ? 32 : rows->capacity * 2;
+        kedge_record_write *grown = kedge_arena_take_array(rows->arena, capacity, sizeof *grown);
+        if (grown == NULL) return kedge_fail_no_memory(error);
+        if (rows->count > 0) memcpy(grown, rows->writes, rows->count * sizeof *grown);
+        rows->writes = grown;
+        rows->capacity = capacity;
+    }
+    kedge_attribute *kept = kedge_arena_take_array(rows->arena, count, sizeof *kept);
+    kedge_bytes sort;
+    if (kept == NULL || !kedge_arena_copy(rows->arena, kedge_key_bytes(key), &sort)) {
+        return kedge_fail_no_memory(error);
+    }
+    memcpy(kept, attributes, count * sizeof *kept);
+    kedge_record_write *write = &rows->writes[rows->count++];
+    *write = (kedge_record_write){.kind = KEDGE_WRITE_PUT,
+                                  .record = {{partition, sort}, kept, count},
+                                  .condition = KEDGE_IF_ANY};
+    rows->bytes += partition.size + sort.size;
+    for (size_t i = 0; i < count; i++) {
+        rows->bytes += strlen(kept[i].name) + kept[i].bytes.size + 21;
+    }
+    return KEDGE_OK;
+}
+
+static kedge_attribute text(const char *name, kedge_bytes bytes)
+{
+    return (kedge_attribute){name, KEDGE_ATTRIBUTE_TEXT, bytes, 0};
+}
+
+static kedge_attribute number(const char *name, int64_t value)
+{
+    return (kedge_attribute){name, KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, value};
+}
+
+static void write_outcomes(kedge_buffer *out, const kedge_version *version, kedge_bytes client)
+{
+    kedge_json_writer writer = kedge_json_write(out);
+    kedge_json_begin_array(&writer);
+    for (size_t i = 0; i < version->mutation_count; i++) {
+        const kedge_version_mutation *mutation = &version->mutations[i];
+        if (!kedge_bytes_equal(mutation->client, client)) continue;
+        char digest[KEDGE_DIGEST_HEX];
+        kedge_hex_encode(mutation->digest, KEDGE_DIGEST_SIZE, digest);
+        kedge_json_begin_array(&writer);
+        kedge_json_chars(&writer, digest);
+        kedge_json_integer(&writer, mutation->verdict);
+        if (mutation->verdict == KEDGE_VERDICT_REJECTED) {
+            kedge_json_text(&writer, mutation->code);
+            kedge_json_text(&writer, mutation->message);
+        }
+        kedge_json_end_array(&writer);
+    }
+    kedge_json_end_array(&writer);
+}
+
+static kedge_status add_run(kedge_index_rows *rows, kedge_bytes partition,
+                            const kedge_version *version, const kedge_run *run, kedge_error *error)
+{
+    kedge_bytes lineage = kedge_bytes_of(version->lineage);
+    kedge_attribute attributes[ROW_ATTRIBUTES] = {
+        number("version", version->number), text("lineage", lineage),    text("group", run->group),
+        text("subject", run->user),         number("first", run->first), number("last", run->last)};
+    kedge_buffer outcomes = kedge_buffer_make(rows->arena->allocator);
+    write_outcomes(&outcomes, version, run->client);
+    kedge_status status = kedge_buffer_status(&outcomes, error);
+    if (status == KEDGE_OK) {
+        status = kedge_pack("outcomes", kedge_buffer_bytes(&outcomes), rows->arena,
+                            &attributes[ROW_ATTRIBUTES - 1], error);
+    }
+    kedge_buffer_free(&outcomes);
+    if (status != KEDGE_OK) return status;
+    /* Once for a client: at its first run, or when it is retired before it had one. */
+    if (run->first == 1) {
+        kedge_key key = kedge_key_group(run->group, run->client);
+        status = add_write(rows, partition, &key, attributes, 2, error);
+        if (status != KEDGE_OK) return status;
+    }
+    kedge_key key = kedge_key_run(run->client, run->retired ? KEDGE_RETIRED_FIRST : run->first);
+    return add_write(rows, partition, &key, attributes, ROW_ATTRIBUTES, error);
+}
+
+static kedge_status add_origin(kedge_index_rows *rows, kedge_bytes partition,
+                               const kedge_version *version, const kedge_version_mutation *mutation,
+                               kedge_error *error)
+{
+    kedge_attribute attributes[] = {number("version", version->number),
+                                    text("lineage", kedge_bytes_of(version->lineage)),
+                                    text("client", mutation->client), number("id", mutation->id)};
+    kedge_key key =
+        kedge_key_origin(mutation->origin_client, mutation->origin_id, mutation->digest);
+    return add_write(rows, partition, &key, attributes, 4, error);
+}
+
+kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *version,
+                                 kedge_index_rows *rows, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++) {
+        const kedge_version_mutation *mutation = &version->mutations[i];
+        bool decided = mutation->verdict != KEDGE_VERDICT_DUPLICATE;
+        if (mutation->origin_client.size == 0 || !decided) continue;
+        status = add_origin(rows, partition, version, mutation, error);
+    }
+    for (size_t i = 0; i < version->run_count && status == KEDGE_OK; i++) {
+        status = add_run(rows, partition, version, &version->runs[i], error);
+    }
+    return status;
+}
+
+/* ---- making them durable ---- */
+
+static kedge_status put_rows(kedge_backend *backend, const kedge_index_rows *rows,
+                             kedge_error *error)
+{
+    const kedge_records *records = &backend->options.records;
+    size_t at = 0;
+    kedge_status status = KEDGE_OK;
+    while (at < rows->count && status == KEDGE_OK) {
+        size_t count = 0;
+        size_t bytes = 0;
+        while (at + count < rows->count && count < WRITES_PER_TRANSACTION) {
+            const kedge_record *record = &rows->writes[at + count].record;
+            size_t size = 0;
+            for (size_t i = 0; i < record->attribute_count; i++) {
+                size += record->attributes[i].bytes.size + 64;
+            }
+            if (count > 0 && bytes + size > BYTES_PER_TRANSACTION) break;
+            bytes += size;
+            count++;
+        }
+        status = records->vtable->transact(records->self, rows->writes + at, count, error);
+        at += count;
+    }
+    return status;
+}
+
+static kedge_status write_versions(kedge_backend *backend, kedge_bytes partition,
+                                   const kedge_version *const *versions, size_t count,
+                                   kedge_error *error)
+{
+    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_index_rows rows = {.arena = &arena};
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
+        status = kedge_index_rows_of(partition, versions[i], &rows, error);
+    }
+    if (status == KEDGE_OK) status = put_rows(backend, &rows, error);
+    kedge_arena_free(&arena);
+    return status;
+}
+
+/* The rows of versions from .. through, in order and a few versions at a time. `head` may be one of
+ * them, which then need not be read again. */
+static kedge_status write_range(kedge_backend *backend, const kedge_project_ref *ref, int64_t from,
+                                int64_t through, const kedge_version *head, kedge_error *error)
+{
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_status status = KEDGE_OK;
+    for (int64_t at = from; at <= through && status == KEDGE_OK;) {
+        const kedge_version *versions[VERSIONS_PER_STEP];
+        size_t count = 0;
+        while (count < VERSIONS_PER_STEP && at <= through && status == KEDGE_OK) {
+            if (at == head->number) {
+                versions[count] = head;
+                kedge_version_retain(head);
+            } else {
+                status = kedge_version_load(backend, ref, at, &versions[count], error);
+            }
+            if (status == KEDGE_OK) count++;
+            at++;
+        }
+        if (status == KEDGE_OK) {
+            status = write_versions(backend, kedge_key_bytes(&partition), versions, count, error);
+        }
+        while (count > 0)
+            kedge_version_release(versions[--count]);
+    }
+    return status;
+}
+
+/* ---- is it there? ---- */
+
+/* The last row that was written for version `number`. */
+static kedge_status is_there(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
+                             const kedge_version *at, bool *there, kedge_error *error)
+{
+    const kedge_version *version = NULL;
+    kedge_status status = KEDGE_OK;
+    *there = true;
+    if (number == at->number) {
+        version = at;
+        kedge_version_retain(version);
+    } else {
+        status = kedge_version_load(backend, ref, number, &version, error);
+    }
+    if (status != KEDGE_OK) return status;
+    if (version->run_count > 0) {
+        const kedge_run *run = &version->runs[version->run_count - 1];
+        const kedge_records *records = &backend->options.records;
+        kedge_key partition = kedge_key_partition(ref);
+        kedge_key sort =
+            kedge_key_run(run->client, run->retired ? KEDGE_RETIRED_FIRST : run->first);
+        kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+        kedge_record_set set = {0};
+        status = records->vtable->get(records->self, &key, true, &set, error);
+        *there = false;
+        if (status == KEDGE_OK) {
+            const kedge_attribute *lineage = kedge_record_attribute(&set.records[0], "lineage");
+            *there = lineage != NULL && kedge_bytes_equal_text(lineage->bytes, version->lineage);
+            kedge_record_set_free(&set);
+        } else if (status == KEDGE_NOT_FOUND) {
+            status = KEDGE_OK;
+        }
+    }
+    kedge_version_release(version);
+    return status;
+}
+
+kedge_status kedge_index_repair(kedge_backend *backend, const kedge_project_ref *ref,
+                                const kedge_version *at, bool surely, bool *repaired,
+                                kedge_error *error)
+{
+    bool there = false;
+    kedge_status status = KEDGE_OK;
+    *repaired = false;
+    if (at->indexed_through == 0) return KEDGE_OK;
+    if (!surely) status = is_there(backend, ref, at->indexed_through, at, &there, error);
+    if (status != KEDGE_OK || there) return status;
+    status = write_range(backend, ref, 1, at->indexed_through, at, error);
+    *repaired = status == KEDGE_OK;
+    return status;
+}
+
+kedge_status kedge_index_complete(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_version *head, kedge_error *error)
+{
+    if (head->number == 0) return KEDGE_OK;
+    bool repaired = false;
+    kedge_status status = kedge_index_repair(backend, ref, head, false, &repaired, error);
+    if (status != KEDGE_OK) return status;
+    status = write_range(backend, ref, head->indexed_through + 1, head->number, head, error);
+    if (status == KEDGE_OK) kedge_cache_set_indexed(&backend->cache, ref, head);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* What follows a commit and is never needed for it: index rows and checkpoints. */
+#ifndef KEDGE_BACKEND_CORE_MAINTAIN_H
+#define KEDGE_BACKEND_CORE_MAINTAIN_H
+
+#include "backend/core/state_internal.h"
+
+/* Rows are written for so many versions or runs at once, so that a commit is one put. */
+#define KEDGE_MAINTAIN_VERSIONS 16
+#define KEDGE_MAINTAIN_RUNS     64
+
+/* Failures are left for the next commit, which must succeed where the layout requires it. */
+void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *state);
+
+#endif

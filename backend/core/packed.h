@@ -1,0 +1,21 @@
+/* JSON as an attribute of a record: text up to 1 KB, else gzip when that is smaller. */
+#ifndef KEDGE_BACKEND_CORE_PACKED_H
+#define KEDGE_BACKEND_CORE_PACKED_H
+
+#include "backend/core/arena.h"
+#include "backend/ports/records.h"
+
+#define KEDGE_PACK_TEXT_BYTES  1024
+#define KEDGE_UNPACK_BYTES_MAX 67108864 /* no packed attribute or blob part is larger: 64 MiB */
+
+/* Fills `attribute`; its bytes are the arena's. `name` is static storage. */
+kedge_status kedge_pack(const char *name, kedge_bytes plain, kedge_arena *arena,
+                        kedge_attribute *attribute, kedge_error *error);
+/* `plain` borrows from the arena. KEDGE_CORRUPT. */
+kedge_status kedge_unpack(const kedge_attribute *attribute, kedge_arena *arena, kedge_bytes *plain,
+                          kedge_error *error);
+/* gunzip of a whole blob into the arena. */
+kedge_status kedge_unpack_gzip(kedge_bytes compressed, kedge_arena *arena, kedge_bytes *plain,
+                               kedge_error *error);
+
+#endif

@@ -1,0 +1,201 @@
+/* What of a push is new at a head. */
+#include "backend/core/plan.h"
+
+#include "backend/core/backend_internal.h"
+#include "backend/core/planted.h"
+#include "common/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WINDOW_IDS 1000
+
+typedef struct planning {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    const kedge_version *head;
+    const kedge_identity *identity;
+    const kedge_push *push;
+    kedge_plan *plan;
+} planning;
+
+static void block(planning *work, kedge_plan_client *client, kedge_push_problem problem,
+                  const char *what, int64_t id)
+{
+    client->blocked = true;
+    if (work->plan->problem != KEDGE_PUSH_FINE) return;
+    work->plan->problem = problem;
+    snprintf(work->plan->detail, sizeof work->plan->detail,
+             "mutation %" PRId64 " of the client \"%.*s\": %s", id, (int)client->client.size,
+             client->client.data, what);
+}
+
+/* ---- clients ---- */
+
+static kedge_status add_client(planning *work, kedge_bytes client, size_t *index,
+                               kedge_error *error)
+{
+    kedge_plan *plan = work->plan;
+    if (plan->client_count == plan->client_capacity) {
+        size_t capacity = plan->client_capacity == 0 ? 8 : plan->client_capacity * 2;
+        kedge_plan_client *grown = kedge_arena_take_array(&plan->arena, capacity, sizeof *grown);
+        if (grown == NULL) return kedge_fail_no_memory(error);
+        if (plan->client_count > 0) {
+            memcpy(grown, plan->clients, plan->client_count * sizeof *grown);
+        }
+        plan->clients = grown;
+        plan->client_capacity = capacity;
+    }
+    kedge_plan_client *added = &plan->clients[plan->client_count];
+    kedge_status status =
+        kedge_client_load(work->backend, work->ref, work->head, client, &added->state, error);
+    if (status != KEDGE_OK) return status;
+    added->client = client;
+    added->next = added->state.lmid + 1;
+    *index = plan->client_count++;
+    return KEDGE_OK;
+}
+
+static kedge_status find_client(planning *work, kedge_bytes client, size_t *index,
+                                kedge_error *error)
+{
+    kedge_plan *plan = work->plan;
+    for (size_t i = plan->client_count; i-- > 0;) {
+        if (kedge_bytes_equal(plan->clients[i].client, client)) {
+            *index = i;
+            return KEDGE_OK;
+        }
+    }
+    return add_client(work, client, index, error);
+}
+
+/* ---- what was decided before ---- */
+
+static kedge_status keep_digest(void *context, int64_t version,
+                                const kedge_version_mutation *mutation, kedge_error *error)
+{
+    (void)version;
+    (void)error;
+    kedge_plan_client *client = context;
+    if (client->window_count == WINDOW_IDS) return KEDGE_DONE;
+    memcpy(client->window[client->window_count++], mutation->digest, KEDGE_DIGEST_SIZE);
+    return KEDGE_OK;
+}
+
+/* The digest under which an id was decided in an earlier push. */
+static kedge_status decided_digest(planning *work, kedge_plan_client *client, int64_t id,
+                                   const uint8_t **digest, kedge_error *error)
+{
+    bool inside = client->window_count > 0 && id >= client->window_first &&
+                  id - client->window_first < (int64_t)client->window_count;
+    if (!inside) {
+        if (client->window == NULL) {
+            client->window =
+                kedge_arena_take_array(&work->plan->arena, WINDOW_IDS, KEDGE_DIGEST_SIZE);
+        }
+        if (client->window == NULL) return kedge_fail_no_memory(error);
+        client->window_first = id;
+        client->window_count = 0;
+        kedge_status status = kedge_client_mutations(work->backend, work->ref, work->head,
+                                                     client->client, id, client->state.lmid,
+                                                     WINDOW_IDS, keep_digest, client, NULL, error);
+        if (status != KEDGE_OK) return status;
+        if (client->window_count == 0) {
+            return kedge_fail(error, KEDGE_CORRUPT, "mutation-missing",
+                              "the decided mutation %" PRId64 " of a client has no outcome", id);
+        }
+    }
+    *digest = client->window[id - client->window_first];
+    return KEDGE_OK;
+}
+
+/* The digest under which an id is going to be decided by this push. */
+static const uint8_t *planned_digest(const planning *work, size_t owner, int64_t id)
+{
+    const kedge_plan *plan = work->plan;
+    for (size_t i = plan->apply_count; i-- > 0;) {
+        const kedge_push_mutation *mutation = &work->push->mutations[plan->apply[i]];
+        if (plan->owner[plan->apply[i]] == owner && mutation->id == id) return mutation->digest;
+    }
+    return NULL;
+}
+
+static kedge_status check_decided(planning *work, size_t owner, const kedge_push_mutation *mutation,
+                                  kedge_error *error)
+{
+    kedge_plan_client *client = &work->plan->clients[owner];
+    const uint8_t *digest = NULL;
+    kedge_status status = KEDGE_OK;
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_MISMATCH_SKIPPED)) return KEDGE_OK;
+    if (mutation->id <= client->state.lmid) {
+        status = decided_digest(work, client, mutation->id, &digest, error);
+    } else {
+        digest = planned_digest(work, owner, mutation->id);
+    }
+    if (status != KEDGE_OK) return status;
+    if (digest == NULL || memcmp(digest, mutation->digest, KEDGE_DIGEST_SIZE) != 0) {
+        block(work, client, KEDGE_PUSH_MISMATCH, "another mutation was decided under this id",
+              mutation->id);
+    }
+    return KEDGE_OK;
+}
+
+/* ---- one mutation ---- */
+
+static bool is_foreign(const planning *work, const kedge_client_state *state)
+{
+    return state->known && (!kedge_bytes_equal_text(work->push->group, state->group) ||
+                            strcmp(work->identity->user, state->user) != 0);
+}
+
+static kedge_status plan_mutation(planning *work, size_t index, kedge_error *error)
+{
+    const kedge_push_mutation *mutation = &work->push->mutations[index];
+    size_t owner = 0;
+    kedge_status status = find_client(work, mutation->client, &owner, error);
+    if (status != KEDGE_OK) return status;
+    kedge_plan *plan = work->plan;
+    kedge_plan_client *client = &plan->clients[owner];
+    plan->owner[index] = owner;
+    if (client->blocked) return KEDGE_OK;
+
+    bool unknown = !client->state.known && client->next == 1 && mutation->id > 1;
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_GAP_SKIPPED)) {
+        unknown = false;
+        if (mutation->id > client->next) client->next = mutation->id;
+    }
+    if (is_foreign(work, &client->state)) {
+        block(work, client, KEDGE_PUSH_CLIENT_FOREIGN, "there is no such client", mutation->id);
+    } else if (client->state.retired) {
+        block(work, client, KEDGE_PUSH_RETIRED, "the client is retired", mutation->id);
+    } else if (unknown) {
+        block(work, client, KEDGE_PUSH_CLIENT_UNKNOWN,
+              "the client is unknown and its first mutation is not 1", mutation->id);
+    } else if (mutation->id > client->next) {
+        block(work, client, KEDGE_PUSH_GAP, "the mutations before it are missing", mutation->id);
+    } else if (mutation->id < client->next) {
+        status = check_decided(work, owner, mutation, error);
+    } else {
+        plan->apply[plan->apply_count++] = index;
+        client->next++;
+    }
+    return status;
+}
+
+kedge_status kedge_plan_make(kedge_backend *backend, const kedge_project_ref *ref,
+                             const kedge_version *head, const kedge_identity *identity,
+                             const kedge_push *push, kedge_plan *plan, kedge_error *error)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->arena = kedge_arena_make(backend->allocator);
+    planning work = {backend, ref, head, identity, push, plan};
+    plan->owner = kedge_arena_take_array(&plan->arena, push->count, sizeof *plan->owner);
+    plan->apply = kedge_arena_take_array(&plan->arena, push->count, sizeof *plan->apply);
+    if (plan->owner == NULL || plan->apply == NULL) return kedge_fail_no_memory(error);
+    for (size_t i = 0; i < push->count; i++) {
+        kedge_status status = plan_mutation(&work, i, error);
+        if (status != KEDGE_OK) return status;
+    }
+    return KEDGE_OK;
+}

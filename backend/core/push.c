@@ -1,0 +1,212 @@
+/* A push: plan at the head, run and commit slice by slice; whatever goes wrong on the way, reload,
+ * plan again, go on. What was committed before shows in the plan as decided. */
+#include "backend/core/processor.h"
+
+#include "backend/core/commit.h"
+#include "backend/core/index.h"
+#include "backend/core/maintain.h"
+#include "backend/core/planted.h"
+#include "common/error.h"
+#include "common/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TRIES_MAX 16 /* without a commit in between */
+
+typedef struct pushing {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    const kedge_identity *identity;
+    const kedge_push *push;
+    kedge_push_result *result;
+    kedge_state *head;
+    bool cached; /* the head is from memory: only a commit may follow */
+    bool planned;
+    kedge_plan plan;
+    size_t mutations_max; /* of a slice */
+    int64_t committed;    /* the newest version that this push made; 0: none */
+} pushing;
+
+static bool has_origins(const pushing *work)
+{
+    for (size_t i = 0; i < work->plan.apply_count; i++) {
+        if (work->push->mutations[work->plan.apply[i]].origin_client.size > 0) return true;
+    }
+    return false;
+}
+
+/* ---- one slice ---- */
+
+static void move_to(pushing *work, kedge_state *state)
+{
+    kedge_cache_add(&work->backend->cache, work->ref, state, true);
+    kedge_state_close(work->head);
+    work->head = state;
+    work->committed = state->version->number;
+    work->cached = false;
+    kedge_maintain(work->backend, work->ref, state);
+}
+
+static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *error)
+{
+    kedge_slice slice = {.backend = work->backend,
+                         .ref = work->ref,
+                         .identity = work->identity,
+                         .push = work->push,
+                         .plan = &work->plan,
+                         .head = work->head,
+                         .mutations_max = work->mutations_max};
+    kedge_state *state = NULL;
+    kedge_status status = kedge_slice_run(&slice, *position, error);
+    if (status != KEDGE_OK) goto out;
+    size_t next = slice.next;
+    size_t count = slice.object->version.mutation_count;
+    if (count == 0) {
+        *position = next;
+        goto out;
+    }
+    status = kedge_version_set_recent(work->backend, work->ref, work->head->version, slice.object,
+                                      error);
+    if (status != KEDGE_OK) goto out;
+    status = kedge_commit(work->backend, work->ref, work->head, &slice.object->version,
+                          slice.bodies, slice.body_count, &state, error);
+    if (status == KEDGE_LIMIT_EXCEEDED && count > 1) {
+        work->mutations_max = count / 2;
+        status = KEDGE_OK;
+    } else if (status == KEDGE_OK) {
+        *position = next;
+        move_to(work, state);
+    }
+out:
+    kedge_slice_free(&slice);
+    return status;
+}
+
+/* ---- one try ---- */
+
+static kedge_status load_head(pushing *work, bool from_memory, kedge_error *error)
+{
+    kedge_state_close(work->head);
+    work->head = from_memory ? kedge_cache_head(&work->backend->cache, work->ref) : NULL;
+    work->cached = work->head != NULL;
+    if (work->cached) return KEDGE_OK;
+    return kedge_state_open_newest(work->backend, work->ref, &work->head, error);
+}
+
+static kedge_status make_plan(pushing *work, kedge_error *error)
+{
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_DEDUP_BEFORE_HEAD) && work->planned) return KEDGE_OK;
+    kedge_arena_free(&work->plan.arena);
+    kedge_status status = kedge_plan_make(work->backend, work->ref, work->head->version,
+                                          work->identity, work->push, &work->plan, error);
+    work->planned = status == KEDGE_OK;
+    return status;
+}
+
+static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error)
+{
+    kedge_status status = load_head(work, from_memory, error);
+    if (status == KEDGE_OK) status = make_plan(work, error);
+    if (status != KEDGE_OK) return status;
+    bool answer_cached = KEDGE_PLANTED_BUG(KEDGE_PLANTED_DEDUP_BEFORE_HEAD) != 0;
+    if (work->plan.apply_count == 0 && work->cached && !answer_cached) {
+        status = load_head(work, false, error);
+        if (status == KEDGE_OK) status = make_plan(work, error);
+        if (status != KEDGE_OK) return status;
+    }
+    if (has_origins(work)) {
+        status = kedge_index_complete(work->backend, work->ref, work->head->version, error);
+        if (status != KEDGE_OK) return status;
+    }
+    size_t position = 0;
+    while (position < work->plan.apply_count && status == KEDGE_OK) {
+        status = commit_slice(work, &position, error);
+    }
+    return status;
+}
+
+static bool is_transient(kedge_status status)
+{
+    return status == KEDGE_CONFLICT || status == KEDGE_UNAVAILABLE || status == KEDGE_BUSY ||
+           status == KEDGE_TIMEOUT;
+}
+
+static kedge_status push_locked(pushing *work, kedge_error *error)
+{
+    kedge_error failure = {0};
+    kedge_status status = KEDGE_OK;
+    uint32_t tries = 0;
+    for (;;) {
+        int64_t before = work->committed;
+        status = try_once(work, tries == 0 && work->committed == 0, &failure);
+        if (!is_transient(status)) break;
+        tries = work->committed > before ? 1 : tries + 1;
+        if (tries >= TRIES_MAX) {
+            return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
+                              "the push could not be committed in %d tries: %s", TRIES_MAX,
+                              failure.message);
+        }
+        kedge_backend_pause(work->backend, tries);
+    }
+    if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
+    work->result->version = work->head->version->number;
+    work->result->problem = work->plan.problem;
+    snprintf(work->result->detail, sizeof work->result->detail, "%s", work->plan.detail);
+    return KEDGE_OK;
+}
+
+/* ---- the push ---- */
+
+static kedge_status check_push(const kedge_project_ref *ref, const kedge_identity *identity,
+                               const kedge_push *push, kedge_error *error)
+{
+    kedge_status status = kedge_project_ref_check(ref, error);
+    if (status == KEDGE_OK) status = kedge_check_client_id(push->group, error);
+    for (size_t i = 0; i < push->count && status == KEDGE_OK; i++) {
+        const kedge_push_mutation *mutation = &push->mutations[i];
+        status = kedge_check_client_id(mutation->client, error);
+        if (status == KEDGE_OK && mutation->origin_client.size > 0) {
+            status = kedge_check_client_id(mutation->origin_client, error);
+        }
+        bool origin_fine =
+            mutation->origin_client.size == 0 ||
+            (mutation->origin_id >= 1 && mutation->origin_id <= KEDGE_LIMIT_MUTATION_ID);
+        if (status == KEDGE_OK &&
+            (mutation->id < 1 || mutation->id > KEDGE_LIMIT_MUTATION_ID || !origin_fine)) {
+            status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "mutation-id-invalid",
+                                "the id of a mutation is not between 1 and 2^53 - 1");
+        }
+    }
+    if (status == KEDGE_OK && strlen(identity->user) >= sizeof(((kedge_client_state *)0)->user)) {
+        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "user-too-long",
+                            "the name of the user is longer than 255 bytes");
+    }
+    return status;
+}
+
+kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_identity *identity, const kedge_push *push,
+                                  kedge_push_result *result, kedge_error *error)
+{
+    kedge_status status = check_push(ref, identity, push, error);
+    if (status != KEDGE_OK) return status;
+    pushing work = {.backend = backend,
+                    .ref = ref,
+                    .identity = identity,
+                    .push = push,
+                    .result = result,
+                    .mutations_max = KEDGE_SLICE_MUTATIONS_MAX};
+    work.plan.arena = kedge_arena_make(backend->allocator);
+    pthread_mutex_t *lock = kedge_backend_project_lock(backend, ref);
+    pthread_mutex_lock(lock);
+    status = push_locked(&work, error);
+    pthread_mutex_unlock(lock);
+    kedge_arena_free(&work.plan.arena);
+    kedge_state_close(work.head);
+    if (work.committed > 0 && backend->options.committed != NULL) {
+        backend->options.committed(backend->options.committed_context, ref->organization,
+                                   ref->project, work.committed);
+    }
+    return status;
+}

@@ -1,0 +1,44 @@
+/* The version record, written and read. The layout stands at the top of version_encode.c. */
+#ifndef KEDGE_BACKEND_CORE_VERSION_CODEC_H
+#define KEDGE_BACKEND_CORE_VERSION_CODEC_H
+
+#include "backend/core/layout.h"
+#include "backend/core/version_object.h"
+
+#define KEDGE_VERSION_ATTRIBUTES_MAX 16
+#define KEDGE_VERSION_FORMAT         1
+#define KEDGE_VERSION_PART_BYTES     16777216 /* plain bytes of one moved part: 16 MiB */
+
+/* A piece of the args or of the delta that stands in blobs. */
+typedef struct kedge_version_part {
+    uint8_t hash[KEDGE_SHA256_SIZE]; /* of the plain bytes */
+    kedge_bytes compressed;
+} kedge_version_part;
+
+typedef struct kedge_version_record {
+    kedge_arena arena; /* what the attributes and parts borrow from */
+    kedge_attribute attributes[KEDGE_VERSION_ATTRIBUTES_MAX];
+    size_t attribute_count;
+    size_t bytes;              /* names and values */
+    kedge_version_part *parts; /* to be put before the record */
+    size_t part_count;
+} kedge_version_record;
+
+/* Free the record's arena in the end, also after a failure. */
+kedge_status kedge_version_encode(const kedge_allocator *allocator, const kedge_version *version,
+                                  kedge_version_record *record, kedge_error *error);
+
+/* Fetches moved parts from blobs. KEDGE_CORRUPT, also when a part is gone. */
+kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_record *record, kedge_version_object **object,
+                                  kedge_error *error);
+
+/* The arrays [client, group, user, version, first, last, retired] of `runs` and `recent`. */
+void kedge_runs_write(kedge_buffer *out, const kedge_run *runs, size_t count);
+kedge_status kedge_runs_read(kedge_bytes text, kedge_arena *arena, kedge_run **runs, size_t *count,
+                             kedge_error *error);
+
+/* How many values an array or object holds. */
+size_t kedge_json_count(kedge_bytes container);
+
+#endif

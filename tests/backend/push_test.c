@@ -1,0 +1,216 @@
+/* Pushes: versions, duplicates, gaps, mismatches, rejections, owners. */
+#include "tests/backend/world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static push_builder builder;
+
+static void test_pushes_make_versions_1_2_3(void **state)
+{
+    test_world *world = *state;
+    assert_int_equal(world_put(world, "c1", 1, "a", 1), 1);
+    assert_int_equal(world_put(world, "c1", 2, "a", 2), 2);
+    assert_int_equal(world_put(world, "c2", 1, "b", 3), 3);
+    assert_int_equal(world_head(world), 3);
+    assert_string_equal(world_value(world, "a"), "{\"v\":2}");
+    assert_string_equal(world_value(world, "b"), "{\"v\":3}");
+    assert_int_equal(world_lmid(world, "c1"), 2);
+    assert_int_equal(world_lmid(world, "c2"), 1);
+    world_check(world);
+}
+
+static void test_one_push_makes_one_version(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    for (int i = 1; i <= 20; i++)
+        push_add(&builder, "c1", i, "a", i);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.version, 1);
+    assert_int_equal(world_lmid(world, "c1"), 20);
+    assert_string_equal(world_value(world, "a"), "{\"v\":20}");
+    world_check(world);
+}
+
+static void test_a_retry_of_the_same_push_makes_no_version(void **state)
+{
+    test_world *world = *state;
+    assert_int_equal(world_put(world, "c1", 1, "a", 1), 1);
+    assert_int_equal(world_put(world, "c1", 1, "a", 1), 1);
+    world_restart(world);
+    assert_int_equal(world_put(world, "c1", 1, "a", 1), 1);
+    assert_int_equal(world_head(world), 1);
+}
+
+static void test_a_retry_with_something_new_applies_only_that(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    world_put(world, "c1", 1, "a", 1);
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    push_add(&builder, "c1", 2, "a", 2);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    assert_int_equal(result.version, 2);
+    world_check(world);
+}
+
+static void test_a_gap_is_not_applied(void **state)
+{
+    test_world *world = *state;
+    world_put(world, "c1", 1, "a", 1);
+    assert_int_equal(world_try(world, "c1", 3, "a", 3), KEDGE_PUSH_GAP);
+    assert_int_equal(world_head(world), 1);
+    assert_int_equal(world_lmid(world, "c1"), 1);
+}
+
+static void test_behind_a_gap_nothing_of_the_client_is_applied_but_others_are(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    world_put(world, "c1", 1, "a", 1);
+    push_begin(&builder);
+    push_add(&builder, "c1", 3, "a", 3);
+    push_add(&builder, "c1", 2, "a", 2);
+    push_add(&builder, "c2", 1, "b", 1);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_GAP);
+    assert_int_equal(world_lmid(world, "c1"), 1);
+    assert_int_equal(world_lmid(world, "c2"), 1);
+    assert_int_equal(world_head(world), 2);
+}
+
+static void test_the_same_id_with_another_mutation_is_a_mismatch(void **state)
+{
+    test_world *world = *state;
+    world_put(world, "c1", 1, "a", 1);
+    assert_int_equal(world_try(world, "c1", 1, "a", 2), KEDGE_PUSH_MISMATCH);
+    assert_string_equal(world_value(world, "a"), "{\"v\":1}");
+    assert_int_equal(world_head(world), 1);
+}
+
+static void test_one_push_with_two_mutations_under_one_id_is_a_mismatch(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    push_add(&builder, "c1", 1, "a", 1);
+    push_add(&builder, "c1", 1, "a", 2);
+    push_add(&builder, "c1", 2, "a", 3);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_MISMATCH);
+    assert_int_equal(world_lmid(world, "c1"), 1);
+    assert_string_equal(world_value(world, "a"), "{\"v\":1}");
+}
+
+static void test_an_unknown_client_must_start_with_1(void **state)
+{
+    test_world *world = *state;
+    assert_int_equal(world_try(world, "c1", 2, "a", 1), KEDGE_PUSH_CLIENT_UNKNOWN);
+    assert_int_equal(world_head(world), 0);
+}
+
+static kedge_verdict last_verdict(test_world *world, char *code, size_t code_size)
+{
+    const kedge_version *version = NULL;
+    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &version, NULL), KEDGE_OK);
+    const kedge_version_mutation *mutation = &version->mutations[version->mutation_count - 1];
+    kedge_verdict verdict = mutation->verdict;
+    snprintf(code, code_size, "%.*s", (int)mutation->code.size,
+             mutation->code.size == 0 ? "" : mutation->code.data);
+    kedge_version_release(version);
+    return verdict;
+}
+
+static void test_a_rejected_mutation_advances_and_blocks_nothing(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    char code[64];
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 1, "no.such.mutator", "{}");
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    assert_int_equal(last_verdict(world, code, sizeof code), KEDGE_VERDICT_REJECTED);
+    assert_string_equal(code, "mutator-unknown");
+    assert_int_equal(world_lmid(world, "c1"), 1);
+    assert_int_equal(world_put(world, "c1", 2, "a", 2), 2);
+    /* Pushed again it stays what it was, and is no mismatch. */
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    assert_int_equal(world_head(world), 2);
+}
+
+static void test_an_invalid_mutation_is_rejected_with_its_code(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    char code[64];
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    builder.mutations[0].invalid_code = "mutation-not-ijson";
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(last_verdict(world, code, sizeof code), KEDGE_VERDICT_REJECTED);
+    assert_string_equal(code, "mutation-not-ijson");
+    assert_string_equal(world_value(world, "a"), "absent");
+}
+
+static void test_a_client_belongs_to_its_first_user_and_group(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    world_put(world, "c1", 1, "a", 1);
+    push_begin(&builder);
+    push_add(&builder, "c1", 2, "a", 2);
+    assert_int_equal(push_send(&builder, world->backend, &bob, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
+    builder.push.group = KEDGE_BYTES("g2");
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
+    assert_int_equal(world_lmid(world, "c1"), 1);
+    /* The same from index rows. */
+    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    world_put(world, "c2", 1, "b", 1);
+    world_restart(world);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
+    assert_int_equal(world_put(world, "c1", 2, "a", 2), 3);
+}
+
+static void test_a_project_that_does_not_exist_is_not_found(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    kedge_error error = {0};
+    kedge_project_ref other = {KEDGE_BYTES("acme"), KEDGE_BYTES("none")};
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    assert_int_equal(
+        kedge_processor_push(world->backend, &other, &ann, &builder.push, &result, &error),
+        KEDGE_NOT_FOUND);
+    assert_string_equal(error.code, "project-not-found");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OVER_ALL(test_pushes_make_versions_1_2_3),
+        OVER_ALL(test_one_push_makes_one_version),
+        OVER_ALL(test_a_retry_of_the_same_push_makes_no_version),
+        OVER_ALL(test_a_retry_with_something_new_applies_only_that),
+        OVER_ALL(test_a_gap_is_not_applied),
+        OVER_ALL(test_behind_a_gap_nothing_of_the_client_is_applied_but_others_are),
+        OVER_ALL(test_the_same_id_with_another_mutation_is_a_mismatch),
+        OVER_ALL(test_one_push_with_two_mutations_under_one_id_is_a_mismatch),
+        OVER_ALL(test_an_unknown_client_must_start_with_1),
+        OVER_ALL(test_a_rejected_mutation_advances_and_blocks_nothing),
+        OVER_ALL(test_an_invalid_mutation_is_rejected_with_its_code),
+        OVER_ALL(test_a_client_belongs_to_its_first_user_and_group),
+        OVER_BOTH(test_a_project_that_does_not_exist_is_not_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

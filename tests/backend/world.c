@@ -1,0 +1,213 @@
+/* A world: ports, a backend, pushes. */
+#include "tests/backend/world.h"
+
+#include "backend/memory/memory_ports.h"
+#include "backend/sqlite/sqlite_ports.h"
+#include "common/hash.h"
+#include "tests/backend/world_ports.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const kedge_project_ref notes = {{"acme", 4}, {"notes", 5}};
+const kedge_identity ann = {"ann", "writer", "acme", NULL, 0, false};
+const kedge_identity bob = {"bob", "writer", "acme", NULL, 0, false};
+
+/* ---- making ---- */
+
+static void count_pause(void *context, int64_t ms)
+{
+    (void)ms;
+    ((test_world *)context)->pauses++;
+}
+
+kedge_backend *world_new_backend(test_world *world)
+{
+    kedge_backend_options options = {.environment = &world->environment,
+                                     .records = world->records,
+                                     .blobs = world->blobs,
+                                     .registry = world->registry,
+                                     .cadence = world->cadence,
+                                     .state_cache_bytes = world->cache_bytes,
+                                     .pause = count_pause,
+                                     .pause_context = world};
+    kedge_backend *backend = NULL;
+    assert_int_equal(kedge_backend_new(&options, &backend, NULL), KEDGE_OK);
+    return backend;
+}
+
+void world_restart(test_world *world)
+{
+    kedge_backend_free(world->backend);
+    world->backend = world_new_backend(world);
+}
+
+static int finish_setup(test_world *world, void **state)
+{
+    kedge_error error = {0};
+    bool created = false;
+    int64_t created_ms = 0;
+    world_wrap_ports(world);
+    assert_int_equal(
+        kedge_registry_new(world->environment.allocator, NULL, 0, &world->registry, &error),
+        KEDGE_OK);
+    world->backend = world_new_backend(world);
+    assert_int_equal(kedge_project_create(world->backend, &notes, &created, &created_ms, &error),
+                     KEDGE_OK);
+    *state = world;
+    return 0;
+}
+
+static test_world *make(void)
+{
+    test_world *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    made->environment = kedge_environment_system(NULL);
+    return made;
+}
+
+int world_setup_memory(void **state)
+{
+    test_world *world = make();
+    kedge_error error = {0};
+    assert_int_equal(kedge_memory_records_open(&world->environment, &world->store_records, &error),
+                     KEDGE_OK);
+    assert_int_equal(kedge_memory_blobs_open(&world->environment, &world->store_blobs, &error),
+                     KEDGE_OK);
+    return finish_setup(world, state);
+}
+
+int world_setup_seed(void **state)
+{
+    int result = world_setup_memory(state);
+    ((test_world *)*state)->cadence = KEDGE_CADENCE_SEED;
+    world_restart(*state);
+    return result;
+}
+
+int world_setup_sqlite(void **state)
+{
+    test_world *world = make();
+    kedge_error error = {0};
+    char path[128];
+    snprintf(world->folder, sizeof world->folder, "%s", "/tmp/kedge-backend-XXXXXX");
+    assert_non_null(mkdtemp(world->folder));
+    snprintf(path, sizeof path, "%s/records.db", world->folder);
+    assert_int_equal(
+        kedge_sqlite_records_open(&world->environment, path, &world->store_records, &error),
+        KEDGE_OK);
+    snprintf(path, sizeof path, "%s/blobs", world->folder);
+    assert_int_equal(
+        kedge_folder_blobs_open(&world->environment, path, &world->store_blobs, &error), KEDGE_OK);
+    return finish_setup(world, state);
+}
+
+int world_teardown(void **state)
+{
+    test_world *world = *state;
+    kedge_backend_free(world->backend);
+    kedge_registry_free(world->registry);
+    world->store_records.vtable->close(world->store_records.self);
+    world->store_blobs.vtable->close(world->store_blobs.self);
+    if (world->folder[0] != '\0') world_remove_folder(world->folder);
+    free(world);
+    return 0;
+}
+
+/* ---- faults ---- */
+
+void world_arm(test_world *world, world_fault fault, uint64_t at, bool goes_on, bool writes_only)
+{
+    atomic_store(&world->calls, 0);
+    atomic_store(&world->writes, 0);
+    world->fault = fault;
+    world->fault_at = at;
+    world->fault_goes_on = goes_on;
+    world->fault_writes_only = writes_only;
+    world->faults = 0;
+}
+
+void world_disarm(test_world *world)
+{
+    world->fault = WORLD_FAULT_NONE;
+    world->meddle = NULL;
+}
+
+/* ---- pushing ---- */
+
+void push_begin(push_builder *builder)
+{
+    memset(builder, 0, sizeof *builder);
+    builder->push.group = KEDGE_BYTES("g1");
+    builder->push.native = true;
+    builder->push.mutations = builder->mutations;
+}
+
+void push_add_call(push_builder *builder, const char *client, int64_t id, const char *name,
+                   const char *args)
+{
+    size_t at = builder->push.count++;
+    assert_true(at < sizeof builder->mutations / sizeof builder->mutations[0]);
+    char *text = builder->texts[at];
+    snprintf(text, sizeof builder->texts[at], "%s", args);
+    kedge_push_mutation *mutation = &builder->mutations[at];
+    mutation->client = kedge_bytes_of(client);
+    mutation->id = id;
+    mutation->name = kedge_bytes_of(name);
+    mutation->args = kedge_bytes_of(text);
+    mutation->timestamp_ms = 1700000000000 + id;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_sha256(mutation->args, hash);
+    memcpy(mutation->digest, hash, sizeof mutation->digest);
+}
+
+void push_add(push_builder *builder, const char *client, int64_t id, const char *item, int value)
+{
+    char args[256];
+    snprintf(args, sizeof args, "{\"collection\":\"items\",\"id\":\"%s\",\"value\":{\"v\":%d}}",
+             item, value);
+    push_add_call(builder, client, id, "kedge.put", args);
+}
+
+void push_set_origin(push_builder *builder, const char *client, int64_t id)
+{
+    kedge_push_mutation *mutation = &builder->mutations[builder->push.count - 1];
+    mutation->origin_client = kedge_bytes_of(client);
+    mutation->origin_id = id;
+}
+
+kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedge_identity *who,
+                       kedge_push_result *result)
+{
+    kedge_error error = {0};
+    return kedge_processor_push(backend, &notes, who, &builder->push, result, &error);
+}
+
+kedge_push_problem world_try(test_world *world, const char *client, int64_t id, const char *item,
+                             int value)
+{
+    push_builder *builder = malloc(sizeof *builder);
+    kedge_push_result result = {0};
+    assert_non_null(builder);
+    push_begin(builder);
+    push_add(builder, client, id, item, value);
+    assert_int_equal(push_send(builder, world->backend, &ann, &result), KEDGE_OK);
+    free(builder);
+    return result.problem;
+}
+
+int64_t world_put(test_world *world, const char *client, int64_t id, const char *item, int value)
+{
+    push_builder *builder = malloc(sizeof *builder);
+    kedge_push_result result = {0};
+    assert_non_null(builder);
+    push_begin(builder);
+    push_add(builder, client, id, item, value);
+    assert_int_equal(push_send(builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    free(builder);
+    return result.version;
+}

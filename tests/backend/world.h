@@ -1,0 +1,122 @@
+/* Backends over one pair of ports, in memory or in SQLite and a folder, with faults put between
+ * them and the backend: what the tests of the processor share. */
+#ifndef KEDGE_TESTS_BACKEND_WORLD_H
+#define KEDGE_TESTS_BACKEND_WORLD_H
+
+/* cmocka.h wants these in front of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "backend/core/processor.h"
+#include "backend/core/projects.h"
+#include "mutate/overlay.h"
+
+#include <stdatomic.h>
+
+/* What happens at a port call. Calls are counted from 1 over records and blobs together. */
+typedef enum world_fault {
+    WORLD_FAULT_NONE,
+    WORLD_FAULT_BEFORE, /* the call fails and does nothing */
+    WORLD_FAULT_AFTER   /* the call does its work and fails: timed out but done */
+} world_fault;
+
+typedef struct test_world {
+    kedge_environment environment;
+    kedge_records store_records; /* the real ones */
+    kedge_blobs store_blobs;
+    kedge_records records; /* with the faults in front */
+    kedge_blobs blobs;
+    kedge_registry *registry;
+    kedge_backend *backend;
+    kedge_cadence cadence;
+    size_t cache_bytes;
+    char folder[64]; /* "" for ports in memory */
+    atomic_ullong calls;
+    atomic_ullong writes; /* puts, deletes and transactions among them */
+    uint64_t fault_at;
+    bool fault_goes_on; /* every call from fault_at on, as after a crash */
+    bool fault_writes_only;
+    world_fault fault;
+    uint64_t faults;
+    uint64_t pauses;
+    /* Run in front of call number `meddle_at`, which is then taken back. */
+    uint64_t meddle_at;
+    void (*meddle)(struct test_world *world);
+} test_world;
+
+int world_setup_memory(void **state);
+int world_setup_sqlite(void **state);
+int world_setup_seed(void **state); /* in memory, the seed cadence */
+int world_teardown(void **state);
+
+#define OVER_MEMORY(test)                                                                          \
+    {                                                                                              \
+#test " (memory)", test, world_setup_memory, world_teardown, NULL                          \
+    }
+#define OVER_SQLITE(test)                                                                          \
+    {                                                                                              \
+#test " (SQLite)", test, world_setup_sqlite, world_teardown, NULL                          \
+    }
+#define OVER_SEED(test)                                                                            \
+    {                                                                                              \
+#test " (seed cadence)", test, world_setup_seed, world_teardown, NULL                      \
+    }
+#define OVER_BOTH(test) OVER_MEMORY(test), OVER_SQLITE(test)
+#define OVER_ALL(test)  OVER_MEMORY(test), OVER_SQLITE(test), OVER_SEED(test)
+
+/* The project acme/notes, made by the setup; Ann and Bob. */
+extern const kedge_project_ref notes;
+extern const kedge_identity ann, bob;
+
+/* Another backend over the same ports, as after a crash or in another process. */
+kedge_backend *world_new_backend(test_world *world);
+void world_restart(test_world *world); /* replaces world->backend, nothing cached */
+
+void world_arm(test_world *world, world_fault fault, uint64_t at, bool goes_on, bool writes_only);
+void world_disarm(test_world *world);
+
+/* ---- pushing ---- */
+
+typedef struct push_builder {
+    kedge_push_mutation mutations[512];
+    char texts[512][512];
+    kedge_push push;
+} push_builder;
+
+/* In the group "g1". Adds kedge.put of {"v":value} under items/id; the digest is of its args. */
+void push_begin(push_builder *builder);
+void push_add(push_builder *builder, const char *client, int64_t id, const char *item, int value);
+/* Any mutation; the args are copied. */
+void push_add_call(push_builder *builder, const char *client, int64_t id, const char *name,
+                   const char *args);
+void push_set_origin(push_builder *builder, const char *client, int64_t id);
+kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedge_identity *who,
+                       kedge_push_result *result);
+
+/* One put by Ann, which must end well; gives the version. */
+int64_t world_put(test_world *world, const char *client, int64_t id, const char *item, int value);
+/* One push of one put by Ann: its problem. */
+kedge_push_problem world_try(test_world *world, const char *client, int64_t id, const char *item,
+                             int value);
+
+/* ---- reading, by a backend of its own that has nothing in memory ---- */
+
+int64_t world_head(test_world *world);
+int64_t world_lmid(test_world *world, const char *client);
+/* The value under items/id at the head as text, or "absent". Lives until the next call. */
+const char *world_value(test_world *world, const char *item);
+/* Checks I1, I2, I3 and I5 over everything that is stored, in full. */
+void world_check(test_world *world);
+/* The head's state as one text: every item in order. For comparing. */
+void world_dump(test_world *world, int64_t version, kedge_buffer *out);
+
+/* Deletes every record that is not a version or a project: index rows and checkpoints. */
+void world_delete_derived(test_world *world);
+void world_remove_folder(const char *path);
+size_t world_count_records(test_world *world, const char *prefix);
+
+#endif

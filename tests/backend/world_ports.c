@@ -1,0 +1,120 @@
+/* Faults in front of the ports, counted over records and blobs together. */
+#include "tests/backend/world_ports.h"
+#include "common/error.h"
+#include "tests/backend/world.h"
+
+/* Whether this call fails, and how. Also runs what meddles between two calls. */
+static world_fault next_call(test_world *world, bool is_write)
+{
+    uint64_t call = atomic_fetch_add(&world->calls, 1) + 1;
+    uint64_t write = is_write ? atomic_fetch_add(&world->writes, 1) + 1 : 0;
+    if (world->meddle != NULL && call == world->meddle_at) {
+        void (*meddle)(struct test_world *) = world->meddle;
+        world->meddle = NULL;
+        meddle(world);
+    }
+    if (world->fault == WORLD_FAULT_NONE || (world->fault_writes_only && !is_write)) {
+        return WORLD_FAULT_NONE;
+    }
+    uint64_t at = world->fault_writes_only ? write : call;
+    bool now = world->fault_goes_on ? at >= world->fault_at : at == world->fault_at;
+    if (!now) return WORLD_FAULT_NONE;
+    world->faults++;
+    /* After a crash nothing takes effect any more. */
+    bool first = at == world->fault_at;
+    return first ? world->fault : WORLD_FAULT_BEFORE;
+}
+
+static kedge_status refuse_call(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable", "a fault of the test");
+}
+
+/* Around a call that reads into a set, or changes something. */
+#define PASS(self, is_write, forget, call)                                                         \
+    test_world *world_of_call = (self);                                                            \
+    world_fault fault = next_call(world_of_call, is_write);                                        \
+    if (fault == WORLD_FAULT_BEFORE) return refuse_call(error);                                    \
+    kedge_status status = (call);                                                                  \
+    if (fault == WORLD_FAULT_AFTER && status == KEDGE_OK) {                                        \
+        forget;                                                                                    \
+        return refuse_call(error);                                                                 \
+    }                                                                                              \
+    return status
+
+#define RECORDS (world_of_call->store_records)
+#define BLOBS   (world_of_call->store_blobs)
+
+static kedge_status get(void *self, const kedge_record_key *key, bool consistent,
+                        kedge_record_set *set, kedge_error *error)
+{
+    PASS(self, false, kedge_record_set_free(set),
+         RECORDS.vtable->get(RECORDS.self, key, consistent, set, error));
+}
+
+static kedge_status batch_get(void *self, const kedge_record_key *keys, size_t count,
+                              bool consistent, kedge_record_set *set, kedge_error *error)
+{
+    PASS(self, false, kedge_record_set_free(set),
+         RECORDS.vtable->batch_get(RECORDS.self, keys, count, consistent, set, error));
+}
+
+static kedge_status query(void *self, const kedge_records_query *wanted, kedge_record_set *set,
+                          kedge_error *error)
+{
+    PASS(self, false, kedge_record_set_free(set),
+         RECORDS.vtable->query(RECORDS.self, wanted, set, error));
+}
+
+static kedge_status write(void *self, const kedge_record_write *wanted, kedge_error *error)
+{
+    PASS(self, true, (void)0, RECORDS.vtable->write(RECORDS.self, wanted, error));
+}
+
+static kedge_status transact(void *self, const kedge_record_write *writes, size_t count,
+                             kedge_error *error)
+{
+    PASS(self, true, (void)0, RECORDS.vtable->transact(RECORDS.self, writes, count, error));
+}
+
+static void close_nothing(void *self)
+{
+    (void)self;
+}
+
+static kedge_status put_if_absent(void *self, kedge_bytes key, kedge_bytes bytes,
+                                  kedge_error *error)
+{
+    PASS(self, true, (void)0, BLOBS.vtable->put_if_absent(BLOBS.self, key, bytes, error));
+}
+
+static kedge_status get_blob(void *self, kedge_bytes key, kedge_buffer *out, kedge_error *error)
+{
+    size_t start = out->size;
+    PASS(self, false, kedge_buffer_truncate(out, start),
+         BLOBS.vtable->get(BLOBS.self, key, out, error));
+}
+
+static kedge_status remove_blob(void *self, kedge_bytes key, kedge_error *error)
+{
+    PASS(self, true, (void)0, BLOBS.vtable->remove(BLOBS.self, key, error));
+}
+
+static kedge_status list_blobs(void *self, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
+                               kedge_blob_list *list, kedge_error *error)
+{
+    PASS(self, false, kedge_blob_list_free(list),
+         BLOBS.vtable->list(BLOBS.self, prefix, after, limit, list, error));
+}
+
+static const kedge_records_vtable faulty_records = {get,   batch_get, query,
+                                                    write, transact,  close_nothing};
+/* The backend sets no tags. */
+static const kedge_blobs_vtable faulty_blobs = {put_if_absent, get_blob,   NULL,         NULL,
+                                                remove_blob,   list_blobs, close_nothing};
+
+void world_wrap_ports(test_world *world)
+{
+    world->records = (kedge_records){&faulty_records, world};
+    world->blobs = (kedge_blobs){&faulty_blobs, world};
+}
