@@ -49,6 +49,7 @@ typedef struct kedge_caller {
     int64_t now_ms;
 } kedge_caller;
 
+/* Who makes the mutation that runs. */
 KEDGE_API const kedge_caller *kedge_tx_caller(kedge_tx *tx);
 
 /* Reads the item (collection, id). KEDGE_NOT_FOUND when there is none. `value` is canonical JSON,

@@ -2,6 +2,7 @@
 #include <kedge/mutator.h>
 
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,10 +99,12 @@ static kedge_status loop(kedge_tx *tx, const char *args, size_t args_size, void 
     return KEDGE_OK;
 }
 
+/* Says so on stderr when its args are not null. */
 static kedge_status hang(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                          kedge_error *error)
 {
-    (void)tx, (void)args, (void)args_size, (void)userdata, (void)error;
+    (void)tx, (void)args_size, (void)userdata, (void)error;
+    if (args[0] != 'n') dprintf(STDERR_FILENO, "%ld\n", (long)getpid());
     volatile bool endless = true;
     while (endless)
         pause();
@@ -129,6 +132,8 @@ static kedge_status chatter(kedge_tx *tx, const char *args, size_t args_size, vo
     char done[5 + 24] = {24, 0, 0, 0, 8};
     done[5] = (char)(args[0] - '0');
     if (write(3, done, sizeof done) < 0) return KEDGE_INTERNAL;
+    struct pollfd next = {.fd = 3, .events = POLLIN};
+    poll(&next, 1, -1); /* the next mutation has come, and meets the real end of this one */
     return KEDGE_OK;
 }
 

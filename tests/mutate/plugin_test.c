@@ -272,38 +272,33 @@ static void test_a_library_that_is_no_plugin_is_refused_with_the_reason(void **s
     refuses_to_start(dying_plugin, "loaded");
 }
 
-static int hold(const char *output_fd)
+/* A server whose only child runs a mutator that hangs, and says its process on stderr. */
+static int hold(void)
 {
     kedge_plugin *plugin = NULL;
     const kedge_mutator *mutators;
     size_t count;
     tx_fixture tx;
-    kedge_plugin_options options = KEDGE_PLUGIN_OPTIONS_INIT;
-    options.children = 1;
+    kedge_plugin_options options = {WAIT_MS, 2 * WAIT_MS, 1};
     if (kedge_plugin_start(&environment, good_plugin, &options, &plugin, NULL) != KEDGE_OK) {
         return 1;
     }
     kedge_plugin_mutators(plugin, &mutators, &count);
     if (!tx_fixture_open(&tx, environment.allocator, mutators, count)) return 1;
-    if (tx_fixture_run(&tx, "process", "null") != KEDGE_OK) return 1;
-    dprintf((int)strtol(output_fd, NULL, 10), "%s\n", tx_fixture_item(&tx, "c", "process"));
-    for (;;)
-        pause();
+    return tx_fixture_run(&tx, "hang", "true") == KEDGE_OK;
 }
 
 static void test_children_die_with_the_server(void **state)
 {
     (void)state;
     int ends[2];
-    char fd[16];
     char line[32] = "";
     assert_int_equal(pipe(ends), 0);
-    snprintf(fd, sizeof fd, "%d", ends[1]);
     pid_t server = fork();
     assert_true(server >= 0);
     if (server == 0) {
-        execl("/proc/self/exe", program, good_plugin, empty_plugin, dying_plugin, "--hold", fd,
-              NULL);
+        dup2(ends[1], STDERR_FILENO);
+        execl("/proc/self/exe", program, good_plugin, empty_plugin, dying_plugin, "--hold", NULL);
         _exit(127);
     }
     close(ends[1]);
@@ -329,7 +324,7 @@ int main(int argc, char **argv)
     empty_plugin = argv[2];
     dying_plugin = argv[3];
     environment = kedge_environment_system(NULL);
-    if (argc == 6 && strcmp(argv[4], "--hold") == 0) return hold(argv[5]);
+    if (argc == 5 && strcmp(argv[4], "--hold") == 0) return hold();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_plugins_mutators_read_and_write_as_if_they_ran_here),
         cmocka_unit_test(test_a_plugin_refuses_with_its_own_code),
