@@ -80,7 +80,7 @@ static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *wr
         return KEDGE_OK;
     }
     kedge_version *version = &slice->object->version;
-    kedge_version_collection *collection;
+    kedge_version_collection *collection = NULL;
     status = change_collection(slice, written->collection, &collection, error);
     if (status != KEDGE_OK) return status;
     kedge_version_change *change = &version->changes[version->change_count++];

@@ -51,6 +51,17 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error)
     return kedge_store_take_turn(store, unstage_work, NULL, error);
 }
 
+/* The order of pages: the project record, then collections, then ids; not that of the joined keys. */
+static int compare_keys(kedge_bytes a, kedge_bytes b)
+{
+    kedge_bytes collections[2];
+    kedge_bytes ids[2];
+    kedge_wire_key_split(a, &collections[0], &ids[0]);
+    kedge_wire_key_split(b, &collections[1], &ids[1]);
+    int order = kedge_bytes_compare(collections[0], collections[1]);
+    return order != 0 ? order : kedge_bytes_compare(ids[0], ids[1]);
+}
+
 /* A page that leads nowhere would be asked for again and again. */
 static kedge_status check_progress(kedge_store *store, const kedge_page_answer *page,
                                    kedge_error *error)
@@ -58,8 +69,8 @@ static kedge_status check_progress(kedge_store *store, const kedge_page_answer *
     bool complete;
     kedge_buffer after = kedge_buffer_make(store->allocator);
     kedge_status status = read_after(&store->cache, &after, &complete, error);
-    if (status == KEDGE_OK && !page->last &&
-        kedge_bytes_compare(page->next, kedge_buffer_bytes(&after)) <= 0)
+    if (status == KEDGE_OK && !page->last && after.size > 0 &&
+        compare_keys(page->next, kedge_buffer_bytes(&after)) <= 0)
         status = kedge_fail(error, KEDGE_PROTOCOL, "page-without-progress",
                             "a page of the snapshot does not lead behind the key it was asked for");
     kedge_buffer_free(&after);
