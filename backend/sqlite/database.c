@@ -90,6 +90,13 @@ kedge_bytes kedge_sqlite_column(sqlite3_stmt *statement, int index)
     return (kedge_bytes){data, data == NULL ? 0 : (size_t)sqlite3_column_bytes(statement, index)};
 }
 
+kedge_status kedge_sqlite_columns_check(const kedge_sqlite_connection *connection,
+                                        kedge_error *error)
+{
+    int code = sqlite3_errcode(connection->handle);
+    return code == SQLITE_ROW ? KEDGE_OK : kedge_sqlite_fail(connection, code, error);
+}
+
 kedge_status kedge_sqlite_step(kedge_sqlite_connection *connection, sqlite3_stmt *statement,
                                kedge_error *error)
 {

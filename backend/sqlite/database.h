@@ -44,6 +44,9 @@ kedge_status kedge_sqlite_statement(kedge_sqlite_connection *connection, size_t 
 void kedge_sqlite_reset(sqlite3_stmt *statement); /* also forgets what was bound; NULL is allowed */
 void kedge_sqlite_bind(sqlite3_stmt *statement, int index, kedge_bytes bytes); /* borrowed blob */
 kedge_bytes kedge_sqlite_column(sqlite3_stmt *statement, int index);
+/* Whether the columns taken since the step are whole: a large one needs memory. */
+kedge_status kedge_sqlite_columns_check(const kedge_sqlite_connection *connection,
+                                        kedge_error *error);
 
 /* KEDGE_OK: a row; KEDGE_DONE: none any more. */
 kedge_status kedge_sqlite_step(kedge_sqlite_connection *connection, sqlite3_stmt *statement,

@@ -205,8 +205,10 @@ static kedge_status collect(kedge_sqlite_connection *connection, sqlite3_stmt *s
                                            (uint32_t)sqlite3_column_int64(select, 4) + delivered};
         kedge_queue_receipt receipt = {sqlite3_column_int64(select, 0),
                                        delivered * message.receive_count};
-        status = kedge_queue_batch_add(&work->batch, work->queue->environment->allocator,
-                                       work->count, receipt, &message, error);
+        status = kedge_sqlite_columns_check(connection, error);
+        if (status == KEDGE_OK)
+            status = kedge_queue_batch_add(&work->batch, work->queue->environment->allocator,
+                                           work->count, receipt, &message, error);
         if (status != KEDGE_OK) break;
     }
     kedge_sqlite_reset(select);

@@ -74,8 +74,11 @@ static kedge_status read_one(kedge_sqlite_connection *connection, const kedge_re
     if (status != KEDGE_OK) return status;
     bind_key(select, key);
     status = kedge_sqlite_step(connection, select, error);
-    if (status == KEDGE_OK)
-        status = kedge_record_page_add(page, key, kedge_sqlite_column(select, 0), error);
+    if (status == KEDGE_OK) {
+        kedge_bytes attributes = kedge_sqlite_column(select, 0);
+        status = kedge_sqlite_columns_check(connection, error);
+        if (status == KEDGE_OK) status = kedge_record_page_add(page, key, attributes, error);
+    }
     kedge_sqlite_reset(select);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
@@ -135,7 +138,9 @@ static kedge_status fill_page(kedge_sqlite_connection *connection, sqlite3_stmt 
             return KEDGE_OK;
         }
         kedge_record_key key = {kedge_sqlite_column(select, 0), kedge_sqlite_column(select, 1)};
-        status = kedge_record_page_add(page, &key, kedge_sqlite_column(select, 2), error);
+        kedge_bytes attributes = kedge_sqlite_column(select, 2);
+        status = kedge_sqlite_columns_check(connection, error);
+        if (status == KEDGE_OK) status = kedge_record_page_add(page, &key, attributes, error);
         if (status != KEDGE_OK) return status;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -221,7 +226,8 @@ static kedge_status check_condition(kedge_sqlite_connection *connection,
         bool exists = status == KEDGE_OK;
         kedge_bytes stored = {0};
         if (exists && write->condition == KEDGE_IF_EQUAL) stored = kedge_sqlite_column(select, 0);
-        status = kedge_record_condition_check(write, exists, stored, error);
+        status = exists ? kedge_sqlite_columns_check(connection, error) : KEDGE_OK;
+        if (status == KEDGE_OK) status = kedge_record_condition_check(write, exists, stored, error);
     }
     kedge_sqlite_reset(select);
     return status;
