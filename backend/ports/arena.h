@@ -6,10 +6,13 @@
 
 typedef struct kedge_port_arena kedge_port_arena;
 
-kedge_port_arena *kedge_port_arena_make(const kedge_allocator *allocator); /* NULL: no memory */
-void *kedge_port_arena_take(kedge_port_arena *arena, size_t size); /* zeroed, aligned; NULL: no memory */
+/* NULL: no memory. */
+kedge_port_arena *kedge_port_arena_make(const kedge_allocator *allocator);
+/* Zeroed, and aligned for anything; NULL: no memory. */
+void *kedge_port_arena_take(kedge_port_arena *arena, size_t size);
 /* Copies `bytes` and a NUL behind them; false: no memory. */
 bool kedge_port_arena_copy(kedge_port_arena *arena, kedge_bytes bytes, kedge_bytes *copy);
-void kedge_port_arena_free(void *arena); /* NULL is allowed; fits `memory_free` of the ports' answers */
+/* NULL is allowed; fits `memory_free` of the ports' answers. */
+void kedge_port_arena_free(void *arena);
 
 #endif
