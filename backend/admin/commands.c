@@ -1,0 +1,274 @@
+/* Reading kedge-admin's command line. */
+#include "backend/admin/commands.h"
+#include "common/error.h"
+
+#include <string.h>
+
+#define PROJECT "/v1/orgs/{o}/projects/{p}"
+
+static const kedge_admin_command commands[] = {
+    {"create-project", {NULL}, "PUT", PROJECT, "", "makes the project; it may exist"},
+    {"projects", {"ORG"}, "GET", "/v1/orgs/{0}/projects", "al", "the projects of an organization"},
+    {"organizations", {"PROJECT"}, "GET", "/v1/projects/{0}", "", "who has a project of this name"},
+    {"versions", {NULL}, "GET", PROJECT "/versions", "bl", "versions with their mutations"},
+    {"version", {"V"}, "GET", PROJECT "/versions/{0}", "i", "one version and its items"},
+    {"items",
+     {"COLLECTION"},
+     "GET",
+     PROJECT "/versions/{v}/collections/{0}",
+     "val",
+     "the items of a collection, without their values"},
+    {"item",
+     {"COLLECTION", "ID"},
+     "GET",
+     PROJECT "/versions/{v}/collections/{0}/{1}",
+     "v",
+     "one item"},
+    {"mutation",
+     {"CLIENT", "N"},
+     "GET",
+     PROJECT "/clients/{0}/mutations/{1}",
+     "",
+     "whether and how a mutation was decided"},
+    {"latest-mutation",
+     {"CLIENT"},
+     "GET",
+     PROJECT "/clients/{0}/mutations/latest",
+     "",
+     "the last mutation of a client"},
+    {"index", {NULL}, NULL, PROJECT, "", "completes index rows and due checkpoints"},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+/* ---- options ---- */
+
+typedef struct admin_option {
+    const char *name;
+    char letter;        /* in a command's `options`; 0: any command takes it */
+    const char **value; /* NULL: a flag */
+    bool *flag;
+} admin_option;
+
+static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line *line,
+                                char *letter, kedge_error *error)
+{
+    const admin_option options[] = {
+        {"--data", 0, &line->data, NULL},       {"--org", 0, &line->organization, NULL},
+        {"--project", 0, &line->project, NULL}, {"--version", 'v', &line->version, NULL},
+        {"--before", 'b', &line->before, NULL}, {"--after", 'a', &line->after, NULL},
+        {"--limit", 'l', &line->limit, NULL},   {"--items", 'i', NULL, &line->items},
+        {"--help", 0, NULL, &line->help},       {"-h", 0, NULL, &line->help},
+    };
+    for (size_t option = 0; option < sizeof options / sizeof options[0]; option++) {
+        if (strcmp(argv[*at], options[option].name) != 0) continue;
+        *letter = options[option].letter;
+        if (options[option].flag != NULL) {
+            *options[option].flag = true;
+            return KEDGE_OK;
+        }
+        if (*at + 1 == argc) {
+            return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs a value",
+                              argv[*at]);
+        }
+        *at += 1;
+        *options[option].value = argv[*at];
+        return KEDGE_OK;
+    }
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "there is no option %s", argv[*at]);
+}
+
+/* The options that not every command takes, as they were given. */
+typedef struct given_options {
+    char letters[8];
+    const char *names[8];
+    size_t count;
+} given_options;
+
+static kedge_status note_option(const char *name, char letter, given_options *given,
+                                kedge_error *error)
+{
+    if (letter == 0) return KEDGE_OK;
+    if (given->count == sizeof given->letters) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s is one option too many",
+                          name);
+    }
+    given->letters[given->count] = letter;
+    given->names[given->count++] = name;
+    return KEDGE_OK;
+}
+
+static kedge_status read_words(int argc, char **argv, kedge_admin_line *line, given_options *given,
+                               kedge_error *error)
+{
+    bool only_words = false; /* behind "--" */
+    for (int at = 1; at < argc; at++) {
+        if (!only_words && strcmp(argv[at], "--") == 0) {
+            only_words = true;
+        } else if (!only_words && argv[at][0] == '-' && argv[at][1] != '\0') {
+            char letter;
+            const char *name = argv[at];
+            kedge_status status = read_option(argc, argv, &at, line, &letter, error);
+            if (status == KEDGE_OK) status = note_option(name, letter, given, error);
+            if (status != KEDGE_OK) return status;
+        } else if (line->command == NULL) {
+            line->command = argv[at];
+        } else if (line->argument_count < KEDGE_ADMIN_ARGUMENTS_MAX) {
+            line->arguments[line->argument_count++] = argv[at];
+        } else {
+            return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "\"%s\" is one too many",
+                              argv[at]);
+        }
+    }
+    return KEDGE_OK;
+}
+
+/* ---- the command ---- */
+
+static const kedge_admin_command *find_command(const char *name)
+{
+    for (size_t at = 0; at < COMMAND_COUNT; at++) {
+        if (strcmp(commands[at].name, name) == 0) return &commands[at];
+    }
+    return NULL;
+}
+
+static kedge_status check_arguments(const kedge_admin_command *command,
+                                    const kedge_admin_line *line, kedge_error *error)
+{
+    size_t wanted = 0;
+    while (wanted < KEDGE_ADMIN_ARGUMENTS_MAX && command->arguments[wanted] != NULL)
+        wanted++;
+    if (line->argument_count < wanted) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
+                          command->arguments[line->argument_count]);
+    }
+    if (line->argument_count > wanted) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s takes no \"%s\"",
+                          command->name, line->arguments[wanted]);
+    }
+    if (line->data == NULL) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "--data DIR is missing");
+    }
+    bool of_project = strstr(command->path, "{p}") != NULL;
+    if (of_project && (line->organization == NULL || line->project == NULL)) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
+                          line->organization == NULL ? "--org ORG" : "--project PROJECT");
+    }
+    return KEDGE_OK;
+}
+
+kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
+                               const kedge_admin_command **command, kedge_error *error)
+{
+    given_options given = {.count = 0};
+    *line = (kedge_admin_line){.help = false};
+    kedge_status status = read_words(argc, argv, line, &given, error);
+    if (status != KEDGE_OK || line->help) return status;
+    if (line->command == NULL) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "a command is missing");
+    }
+    *command = find_command(line->command);
+    if (*command == NULL) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "there is no command \"%s\"",
+                          line->command);
+    }
+    for (size_t at = 0; at < given.count; at++) {
+        if (strchr((*command)->options, given.letters[at]) != NULL) continue;
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s does not take %s",
+                          line->command, given.names[at]);
+    }
+    return check_arguments(*command, line, error);
+}
+
+/* ---- the request ---- */
+
+static void append_encoded(kedge_buffer *out, const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~";
+    for (; *text != '\0'; text++) {
+        if (strchr(plain, *text) != NULL) {
+            kedge_buffer_append_byte(out, *text);
+        } else {
+            kedge_buffer_append_format(out, "%%%02X", (unsigned)(unsigned char)*text);
+        }
+    }
+}
+
+static const char *value_of(const kedge_admin_line *line, char place)
+{
+    switch (place) {
+    case 'o':
+        return line->organization;
+    case 'p':
+        return line->project;
+    case 'v':
+        return line->version == NULL ? "latest" : line->version;
+    default:
+        return line->arguments[place - '0'];
+    }
+}
+
+void kedge_admin_write_path(const kedge_admin_command *command, const kedge_admin_line *line,
+                            kedge_buffer *path)
+{
+    for (const char *at = command->path; *at != '\0'; at++) {
+        if (*at != '{') {
+            kedge_buffer_append_byte(path, *at);
+            continue;
+        }
+        append_encoded(path, value_of(line, at[1]));
+        at += 2;
+    }
+}
+
+void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } parameters[] = {
+        {"before", line->before},
+        {"after", line->after},
+        {"limit", line->limit},
+        {"items", line->items ? "1" : NULL},
+    };
+    for (size_t at = 0; at < sizeof parameters / sizeof parameters[0]; at++) {
+        if (parameters[at].value == NULL) continue;
+        if (query->size > 0) kedge_buffer_append_byte(query, '&');
+        kedge_buffer_append_format(query, "%s=", parameters[at].name);
+        append_encoded(query, parameters[at].value);
+    }
+}
+
+void kedge_admin_write_help(kedge_buffer *out)
+{
+    kedge_buffer_append_text(
+        out, "kedge-admin --data DIR [--org ORG --project PROJECT] COMMAND [ARGUMENT…] [OPTION…]\n"
+             "\n"
+             "Shows what a backend's data folder holds, as JSON, also while a server runs on it.\n"
+             "\n");
+    for (size_t at = 0; at < COMMAND_COUNT; at++) {
+        const kedge_admin_command *command = &commands[at];
+        const char *first = command->arguments[0] == NULL ? "" : command->arguments[0];
+        const char *second = command->arguments[1] == NULL ? "" : command->arguments[1];
+        int used = (int)(strlen(command->name) + strlen(first) + strlen(second));
+        kedge_buffer_append_format(out, "  %s %s %s%*s%s\n", command->name, first, second,
+                                   used < 26 ? 26 - used : 1, "", command->help);
+    }
+    kedge_buffer_append_text(
+        out,
+        "\n"
+        "  --data DIR      the folder that was given to kedge-server\n"
+        "  --org ORG, --project PROJECT\n"
+        "                  which project; for all but projects and organizations\n"
+        "  --version V     items, item: of this version; otherwise of the latest\n"
+        "  --items         version: with the items' values\n"
+        "  --before V      versions: below this one\n"
+        "  --after NAME    projects, items: behind this one (\"next\" of the page before)\n"
+        "  --limit N       how many in one page\n"
+        "  --              what follows is no option\n"
+        "\n"
+        "The answer goes to the standard output. Ends with 1 when there is none (the reason goes\n"
+        "to the standard error), with 2 when the command line is wrong.\n");
+}

@@ -1,0 +1,43 @@
+/* The commands of kedge-admin: each is one request to the backend. */
+#ifndef KEDGE_BACKEND_ADMIN_COMMANDS_H
+#define KEDGE_BACKEND_ADMIN_COMMANDS_H
+
+#include "common/bytes.h"
+
+#define KEDGE_ADMIN_ARGUMENTS_MAX 2
+
+/* What stands on the command line. Borrowed from argv; NULL: not given. */
+typedef struct kedge_admin_line {
+    const char *data;
+    const char *organization;
+    const char *project;
+    const char *command;
+    const char *arguments[KEDGE_ADMIN_ARGUMENTS_MAX];
+    size_t argument_count;
+    const char *version;
+    const char *before;
+    const char *after;
+    const char *limit;
+    bool items;
+    bool help;
+} kedge_admin_line;
+
+typedef struct kedge_admin_command {
+    const char *name;
+    const char *arguments[KEDGE_ADMIN_ARGUMENTS_MAX]; /* their names; NULL: fewer */
+    const char *method;  /* NULL: not a request but the command "index" */
+    const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
+    const char *options; /* letters of those that it takes: b a l v i */
+    const char *help;
+} kedge_admin_command;
+
+/* KEDGE_INVALID_ARGUMENT with a message that says what is wrong. */
+kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
+                               const kedge_admin_command **command, kedge_error *error);
+/* Appends the request's path, and its query. */
+void kedge_admin_write_path(const kedge_admin_command *command, const kedge_admin_line *line,
+                            kedge_buffer *path);
+void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query);
+void kedge_admin_write_help(kedge_buffer *out);
+
+#endif

@@ -1,0 +1,117 @@
+/* GET collections/{c}/bodies/{sha256}: an item's body as it is stored, compressed, by its hash. */
+#include "backend/core/api_internal.h"
+#include "backend/core/layout.h"
+#include "common/gzip.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef enum range_kind {
+    RANGE_NONE, /* absent, or of a kind that a server may ignore */
+    RANGE_PART,
+    RANGE_OUTSIDE
+} range_kind;
+
+/* ---- ranges (RFC 9110, section 14.2): one of bytes ---- */
+
+static bool read_offset(kedge_bytes *text, int64_t *offset)
+{
+    size_t at = 0;
+    int64_t number = 0;
+    while (at < text->size && at < 15 && text->data[at] >= '0' && text->data[at] <= '9') {
+        number = number * 10 + (text->data[at] - '0');
+        at++;
+    }
+    if (at == 0) return false;
+    *offset = number;
+    *text = (kedge_bytes){text->data + at, text->size - at};
+    return true;
+}
+
+static range_kind read_range(kedge_bytes text, int64_t size, int64_t *first, int64_t *last)
+{
+    kedge_bytes unit = KEDGE_BYTES("bytes=");
+    int64_t from = -1;
+    int64_t to = -1;
+    if (!kedge_bytes_start_with(text, unit)) return RANGE_NONE;
+    text = (kedge_bytes){text.data + unit.size, text.size - unit.size};
+    bool has_from = read_offset(&text, &from);
+    if (text.size == 0 || text.data[0] != '-') return RANGE_NONE;
+    text = (kedge_bytes){text.data + 1, text.size - 1};
+    bool has_to = read_offset(&text, &to);
+    if (text.size != 0 || (!has_from && !has_to)) return RANGE_NONE;
+    if (has_from && has_to && to < from) return RANGE_NONE;
+    if (!has_from) { /* the last `to` bytes */
+        if (to == 0) return RANGE_OUTSIDE;
+        *first = to > size ? 0 : size - to;
+        *last = size - 1;
+        return RANGE_PART;
+    }
+    if (from >= size) return RANGE_OUTSIDE;
+    *first = from;
+    *last = has_to && to < size ? to : size - 1;
+    return RANGE_PART;
+}
+
+/* ---- the answer ---- */
+
+static void answer_stored(kedge_api_call *call, kedge_bytes stored)
+{
+    int64_t first;
+    int64_t last;
+    kedge_api_response *response = call->response;
+    int64_t size = (int64_t)stored.size;
+    response->content_encoding = "gzip";
+    response->immutable = true;
+    switch (read_range(call->request->range, size, &first, &last)) {
+    case RANGE_NONE:
+        kedge_buffer_append_bytes(&response->body, stored);
+        return;
+    case RANGE_PART:
+        response->status = 206;
+        snprintf(response->content_range, sizeof response->content_range, "bytes %lld-%lld/%lld",
+                 (long long)first, (long long)last, (long long)size);
+        kedge_buffer_append(&response->body, stored.data + first, (size_t)(last - first + 1));
+        return;
+    case RANGE_OUTSIDE:
+        kedge_api_refuse(call, 416, "range-not-satisfiable",
+                         "the body has %lld bytes as it is stored", (long long)size);
+        snprintf(response->content_range, sizeof response->content_range, "bytes */%lld",
+                 (long long)size);
+        return;
+    }
+}
+
+static kedge_status answer_plain(kedge_api_call *call, kedge_bytes stored)
+{
+    kedge_status status =
+        kedge_gunzip(stored, KEDGE_LIMIT_ITEM_BYTES, &call->response->body, &call->error);
+    call->response->immutable = status == KEDGE_OK;
+    return status;
+}
+
+void kedge_api_item_body(kedge_api_call *call)
+{
+    const kedge_version *head;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    if (!kedge_api_open_head(call, &head)) return;
+    kedge_version_release(head);
+    kedge_hex_decode(call->argument[1], hash, sizeof hash);
+    kedge_key key = kedge_key_body(&call->ref, call->argument[0], hash);
+    kedge_buffer stored = kedge_buffer_make(call->allocator);
+    kedge_blobs blobs = call->backend->options.blobs;
+    kedge_status status =
+        blobs.vtable->get(blobs.self, kedge_key_bytes(&key), &stored, &call->error);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&stored, &call->error);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse(call, 404, "body-not-found",
+                         "no body of this hash is stored by itself in the collection \"%.*s\"",
+                         (int)call->argument[0].size, call->argument[0].data);
+    } else if (status == KEDGE_OK && call->request->accepts_gzip) {
+        answer_stored(call, kedge_buffer_bytes(&stored));
+    } else if (status == KEDGE_OK) {
+        status = answer_plain(call, kedge_buffer_bytes(&stored));
+    }
+    kedge_buffer_free(&stored);
+    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) kedge_api_fail(call, status);
+}

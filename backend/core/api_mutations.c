@@ -1,0 +1,139 @@
+/* What became of a client's mutations (queries 5 and 6), and retiring a client. */
+#include "backend/core/api_internal.h"
+
+/* ---- ranges of outcomes ---- */
+
+void kedge_api_mutations(kedge_api_call *call)
+{
+    int64_t from = 1;
+    int64_t to = KEDGE_LIMIT_MUTATION_ID;
+    int64_t number;
+    const kedge_version *version;
+    kedge_client_state client;
+    if (!kedge_api_query_integer(call, "from", 0, KEDGE_LIMIT_MUTATION_ID, &from) ||
+        !kedge_api_query_integer(call, "to", 0, KEDGE_LIMIT_MUTATION_ID, &to) ||
+        !kedge_api_query_version(call, &number) ||
+        !kedge_api_open_version(call, number, 404, "version-not-found", &version)) {
+        return;
+    }
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    kedge_status status = kedge_client_load(call->backend, &call->ref, version, call->argument[0],
+                                            &client, &call->error);
+    if (status == KEDGE_OK) {
+        status = kedge_api_write_outcomes(&writer, call->backend, &call->ref, version,
+                                          call->argument[0], from < 1 ? 1 : from,
+                                          to < client.lmid ? to : client.lmid, &call->error);
+    }
+    kedge_json_end_object(&writer);
+    kedge_version_release(version);
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
+}
+
+/* ---- one mutation ---- */
+
+typedef struct one_mutation {
+    kedge_json_writer writer;
+    bool found;
+} one_mutation;
+
+static kedge_status write_one(void *context, int64_t version,
+                              const kedge_version_mutation *mutation, kedge_error *error)
+{
+    one_mutation *one = context;
+    (void)error;
+    one->found = true;
+    kedge_json_begin_object(&one->writer);
+    kedge_api_write_mutation(&one->writer, mutation);
+    kedge_json_key(&one->writer, "version");
+    kedge_json_integer(&one->writer, version);
+    kedge_json_end_object(&one->writer);
+    return KEDGE_OK;
+}
+
+/* `id` 0: the client's last. */
+static kedge_status find_mutation(kedge_api_call *call, const kedge_version *at, int64_t id,
+                                  one_mutation *one)
+{
+    int64_t next;
+    kedge_client_state client;
+    kedge_status status =
+        kedge_client_load(call->backend, &call->ref, at, call->argument[0], &client, &call->error);
+    if (status != KEDGE_OK) return status;
+    if (id == 0) id = client.lmid;
+    if (id == 0 || id > client.lmid) return KEDGE_OK;
+    return kedge_client_mutations(call->backend, &call->ref, at, call->argument[0], id, id, 1,
+                                  write_one, one, &next, &call->error);
+}
+
+void kedge_api_mutation(kedge_api_call *call)
+{
+    int64_t id = 0;
+    const kedge_version *head;
+    one_mutation one = {.writer = kedge_json_write(&call->response->body)};
+    kedge_api_version_number(call->argument[1], &id);
+    if (!kedge_api_open_head(call, &head)) return;
+    kedge_status status = find_mutation(call, head, id, &one);
+    kedge_version_release(head);
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else if (!one.found) {
+        kedge_api_refuse(call, 404, "mutation-not-found",
+                         "no version has a mutation %.*s of the client %.*s",
+                         (int)call->argument[1].size, call->argument[1].data,
+                         (int)call->argument[0].size, call->argument[0].data);
+    }
+}
+
+/* ---- retiring ---- */
+
+static kedge_status write_retired(kedge_api_call *call, const kedge_version *at,
+                                  int64_t lowest_pending)
+{
+    kedge_client_state client;
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_status status =
+        kedge_client_load(call->backend, &call->ref, at, call->argument[0], &client, &call->error);
+    if (status != KEDGE_OK) return status;
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "version");
+    kedge_json_integer(&writer, at->number);
+    kedge_json_key(&writer, "lineage");
+    kedge_json_chars(&writer, at->lineage);
+    kedge_json_key(&writer, "lmid");
+    kedge_json_integer(&writer, client.lmid);
+    status = kedge_api_write_outcomes(&writer, call->backend, &call->ref, at, call->argument[0],
+                                      lowest_pending < 1 ? 1 : lowest_pending, client.lmid,
+                                      &call->error);
+    kedge_json_end_object(&writer);
+    return status;
+}
+
+void kedge_api_retire(kedge_api_call *call)
+{
+    char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    int64_t lowest_pending;
+    kedge_bytes object;
+    const kedge_version *at;
+    if (!kedge_api_body_object(call, &object) ||
+        !kedge_api_body_client_id(call, object, "clientGroupID", "clientGroupID", group) ||
+        !kedge_api_body_integer(call, object, "lowest_pending", "lowest_pending", 0,
+                                &lowest_pending) ||
+        !kedge_api_open_head(call, &at)) {
+        return;
+    }
+    kedge_version_release(at);
+    kedge_status status =
+        kedge_processor_retire(call->backend, &call->ref, call->request->identity,
+                               kedge_bytes_of(group), call->argument[0], &at, &call->error);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse(call, 404, "client-not-found",
+                         "the client does not exist for this group and user");
+        return;
+    }
+    if (status == KEDGE_OK) {
+        status = write_retired(call, at, lowest_pending);
+        kedge_version_release(at);
+    }
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
+}

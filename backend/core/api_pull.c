@@ -1,0 +1,410 @@
+/* POST pull: one pinned version, told as a difference from the version that the client has.
+ *
+ * The cookie names that version by number and lineage. A pair that the versions do not know is
+ * lost. From nothing (null or lost) the answer starts with `clear` and holds every item; a native
+ * client gets the name of a snapshot instead when that would be long. A Replicache client can take
+ * no cookie that does not compare above its own: with a lost cookie of the head's number or above
+ * it has to start anew. */
+#include "backend/core/api_internal.h"
+
+#define PULL_VERSION 1
+
+typedef struct pull_request {
+    char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    bool native;
+    char client[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    int64_t lowest_pending;
+    int64_t highest_id;
+    bool first;    /* the cookie is null */
+    bool readable; /* the cookie has the shape of ours */
+    int64_t order;
+    char lineage[KEDGE_LINEAGE_HEX];
+} pull_request;
+
+/* What an answer is made from. */
+typedef struct pull_answer {
+    kedge_api_call *call;
+    const pull_request *request;
+    const kedge_version *head;
+    kedge_state *state; /* of the head */
+    int64_t from;       /* 0: from nothing */
+    bool lost;
+    bool snapshot;
+    kedge_json_writer writer;
+    kedge_buffer scratch;
+} pull_answer;
+
+/* ---- the request ---- */
+
+static bool refuse_cookie(kedge_api_call *call)
+{
+    kedge_api_refuse(call, 400, "body-invalid",
+                     "cookie must be null or a cookie that a pull has answered");
+    return false;
+}
+
+/* A cookie of another backend may be a number, a string or any object. */
+static bool read_cookie(kedge_api_call *call, kedge_bytes object, pull_request *out)
+{
+    kedge_bytes cookie;
+    if (!kedge_json_member(object, "cookie", &cookie)) return refuse_cookie(call);
+    switch (kedge_json_type_of(cookie)) {
+    case KEDGE_JSON_NULL:
+        out->first = true;
+        return true;
+    case KEDGE_JSON_OBJECT:
+        out->readable =
+            kedge_json_member_integer(cookie, "order", &out->order) && out->order >= 0 &&
+            kedge_json_member_chars(cookie, "lineage", out->lineage, sizeof out->lineage);
+        return true;
+    case KEDGE_JSON_NUMBER:
+    case KEDGE_JSON_STRING:
+        return true;
+    default:
+        return refuse_cookie(call);
+    }
+}
+
+static bool read_native(kedge_api_call *call, kedge_bytes object, pull_request *out)
+{
+    kedge_bytes kedge;
+    out->native = kedge_json_member(object, "kedge", &kedge);
+    if (!out->native) return true;
+    if (kedge_json_type_of(kedge) != KEDGE_JSON_OBJECT) {
+        kedge_api_refuse(call, 400, "body-invalid", "kedge must be an object");
+        return false;
+    }
+    return kedge_api_body_client_id(call, kedge, "client", "kedge.client", out->client) &&
+           kedge_api_body_integer(call, kedge, "lowest_pending", "kedge.lowest_pending", 0,
+                                  &out->lowest_pending) &&
+           kedge_api_body_integer(call, kedge, "highest_id", "kedge.highest_id", 0,
+                                  &out->highest_id);
+}
+
+/* False: answered already. */
+static bool read_request(kedge_api_call *call, pull_request *out)
+{
+    kedge_bytes object;
+    kedge_bytes value;
+    double version;
+    *out = (pull_request){.first = false};
+    if (!kedge_api_body_object(call, &object)) return false;
+    if (!kedge_json_member(object, "pullVersion", &value) ||
+        !kedge_json_to_number(value, &version)) {
+        kedge_api_refuse(call, 400, "body-invalid", "pullVersion must be the number 1");
+        return false;
+    }
+    if (version != PULL_VERSION) {
+        kedge_buffer_append_text(&call->response->body,
+                                 "{\"error\":\"VersionNotSupported\",\"versionType\":\"pull\"}");
+        return false;
+    }
+    return kedge_api_body_client_id(call, object, "clientGroupID", "clientGroupID", out->group) &&
+           kedge_api_body_optional_text(call, object, "profileID") &&
+           kedge_api_body_optional_text(call, object, "schemaVersion") &&
+           read_cookie(call, object, out) && read_native(call, object, out);
+}
+
+/* ---- the cookie ---- */
+
+static kedge_status is_known(pull_answer *answer, bool *known)
+{
+    kedge_api_call *call = answer->call;
+    const pull_request *request = answer->request;
+    const kedge_version *version;
+    *known = false;
+    if (!request->readable || request->order > answer->head->number) return KEDGE_OK;
+    kedge_bytes lineage = kedge_bytes_of(request->lineage);
+    if (request->order == answer->head->number) {
+        *known = kedge_bytes_equal_text(lineage, answer->head->lineage);
+        return KEDGE_OK;
+    }
+    kedge_status status =
+        request->order == 0
+            ? kedge_version_load_creation(call->backend, &call->ref, &version, &call->error)
+            : kedge_version_load(call->backend, &call->ref, request->order, &version, &call->error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    *known = kedge_bytes_equal_text(lineage, version->lineage);
+    kedge_version_release(version);
+    return KEDGE_OK;
+}
+
+/* A Replicache client drops an answer whose cookie is equal to its own, and fails on a lower one.
+ */
+static bool must_start_anew(const pull_answer *answer)
+{
+    const pull_request *request = answer->request;
+    return answer->lost && !request->native &&
+           (!request->readable || request->order >= answer->head->number);
+}
+
+/* ---- the patch ---- */
+
+static void begin_operation(pull_answer *answer, const char *operation)
+{
+    kedge_json_begin_object(&answer->writer);
+    kedge_json_key(&answer->writer, "op");
+    kedge_json_chars(&answer->writer, operation);
+}
+
+static kedge_status write_put(pull_answer *answer, kedge_bytes collection, const kedge_entry *entry)
+{
+    begin_operation(answer, "put");
+    kedge_api_write_key(&answer->writer, collection, entry->id, &answer->scratch);
+    kedge_status status = kedge_api_write_value(&answer->writer, answer->state, collection, entry,
+                                                answer->request->native, &answer->call->error);
+    kedge_json_end_object(&answer->writer);
+    return status;
+}
+
+/* KEDGE_LIMIT_EXCEEDED: longer than `most`. */
+static kedge_status write_everything(pull_answer *answer, size_t most)
+{
+    kedge_bytes collection;
+    kedge_entry entry;
+    size_t start = answer->writer.buffer->size;
+    kedge_api_walk walk = kedge_api_walk_from_start(answer->state);
+    begin_operation(answer, "clear");
+    kedge_json_end_object(&answer->writer);
+    for (;;) {
+        kedge_status status = kedge_api_walk_next(&walk, &collection, &entry, &answer->call->error);
+        if (status == KEDGE_DONE) return KEDGE_OK;
+        if (status == KEDGE_OK) status = write_put(answer, collection, &entry);
+        if (status != KEDGE_OK) return status;
+        if (answer->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
+    }
+}
+
+static kedge_status write_changes(pull_answer *answer, const kedge_changes *changes, size_t most)
+{
+    size_t start = answer->writer.buffer->size;
+    kedge_bytes record = answer->head->project_record;
+    kedge_status status = KEDGE_OK;
+    if (changes->project_changed) {
+        kedge_entry entry = {.size = (int64_t)record.size, .body = record};
+        status = write_put(answer, (kedge_bytes){NULL, 0}, &entry);
+    }
+    for (size_t at = 0; status == KEDGE_OK && at < changes->count; at++) {
+        const kedge_version_change *change = &changes->changes[at];
+        if (change->deleted) {
+            begin_operation(answer, "del");
+            kedge_api_write_key(&answer->writer, change->collection, change->entry.id,
+                                &answer->scratch);
+            kedge_json_end_object(&answer->writer);
+        } else {
+            status = write_put(answer, change->collection, &change->entry);
+        }
+        if (answer->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
+    }
+    return status;
+}
+
+/* KEDGE_NOT_FOUND: the versions in between are gone. */
+static kedge_status write_delta(pull_answer *answer, size_t most)
+{
+    kedge_changes changes = {.count = 0};
+    kedge_status status =
+        kedge_state_changes(answer->state, answer->from, &changes, &answer->call->error);
+    if (status != KEDGE_OK) return status;
+    status = write_changes(answer, &changes, most);
+    kedge_changes_free(&changes);
+    return status;
+}
+
+/* Takes back what was written of a patch. */
+static void restart_patch(pull_answer *answer, size_t start)
+{
+    kedge_buffer_truncate(answer->writer.buffer, start);
+    answer->writer.comma = false;
+}
+
+static kedge_status fill_patch(pull_answer *answer)
+{
+    bool native = answer->request->native;
+    size_t start = answer->writer.buffer->size;
+    if (answer->from == answer->head->number && !answer->lost && !answer->request->first) {
+        return KEDGE_OK;
+    }
+    kedge_status status = KEDGE_NOT_FOUND;
+    if (!answer->lost && !answer->request->first) {
+        status =
+            write_delta(answer, native ? KEDGE_API_DELTA_BYTES_MAX : KEDGE_API_ANSWER_BYTES_MAX);
+    }
+    if (status == KEDGE_NOT_FOUND || (native && status == KEDGE_LIMIT_EXCEEDED)) {
+        restart_patch(answer, start);
+        answer->from = 0;
+        status = write_everything(answer, native ? KEDGE_API_INLINE_PULL_BYTES
+                                                 : KEDGE_API_ANSWER_BYTES_MAX);
+    }
+    if (native && status == KEDGE_LIMIT_EXCEEDED) {
+        restart_patch(answer, start);
+        answer->snapshot = true;
+        status = KEDGE_OK;
+    }
+    return status;
+}
+
+static kedge_status write_patch(pull_answer *answer)
+{
+    kedge_json_key(&answer->writer, "patch");
+    kedge_json_begin_array(&answer->writer);
+    kedge_status status = fill_patch(answer);
+    kedge_json_end_array(&answer->writer);
+    return status;
+}
+
+/* ---- clients ---- */
+
+/* A client of somebody else is left out, as if it did not exist. */
+static kedge_status write_client(void *context, kedge_bytes client, int64_t lmid,
+                                 kedge_error *error)
+{
+    pull_answer *answer = context;
+    kedge_api_call *call = answer->call;
+    kedge_client_state state;
+    kedge_status status =
+        kedge_client_load(call->backend, &call->ref, answer->head, client, &state, error);
+    if (status != KEDGE_OK) return status;
+    if (!kedge_bytes_equal_text(kedge_bytes_of(state.user), call->request->identity->user)) {
+        return KEDGE_OK;
+    }
+    kedge_json_key_bytes(&answer->writer, client);
+    kedge_json_integer(&answer->writer, lmid);
+    return KEDGE_OK;
+}
+
+/* Of the version that the cookie names, whatever the patch starts from. */
+static kedge_status write_clients(pull_answer *answer)
+{
+    kedge_api_call *call = answer->call;
+    kedge_json_key(&answer->writer, "lastMutationIDChanges");
+    kedge_json_begin_object(&answer->writer);
+    kedge_status status = KEDGE_OK;
+    bool everything = answer->lost || answer->request->first;
+    if (everything || answer->from < answer->head->number) {
+        status = kedge_group_clients(
+            call->backend, &call->ref, answer->head, kedge_bytes_of(answer->request->group),
+            everything ? 0 : answer->from, write_client, answer, &call->error);
+    }
+    kedge_json_end_object(&answer->writer);
+    return status;
+}
+
+static void write_pin(kedge_json_writer *writer, const char *number_name,
+                      const kedge_version *version)
+{
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, number_name);
+    kedge_json_integer(writer, version->number);
+    kedge_json_key(writer, "lineage");
+    kedge_json_chars(writer, version->lineage);
+    kedge_json_end_object(writer);
+}
+
+/* The native client's own state; one of another group or user is not known. */
+static kedge_status load_own(pull_answer *answer, kedge_client_state *own)
+{
+    kedge_api_call *call = answer->call;
+    kedge_status status =
+        kedge_client_load(call->backend, &call->ref, answer->head,
+                          kedge_bytes_of(answer->request->client), own, &call->error);
+    if (status != KEDGE_OK) return status;
+    bool mine = own->known &&
+                kedge_bytes_equal_text(kedge_bytes_of(own->group), answer->request->group) &&
+                kedge_bytes_equal_text(kedge_bytes_of(own->user), call->request->identity->user);
+    if (!mine) *own = (kedge_client_state){.known = false};
+    return KEDGE_OK;
+}
+
+static kedge_status write_native(pull_answer *answer)
+{
+    const pull_request *request = answer->request;
+    kedge_api_call *call = answer->call;
+    kedge_json_writer *writer = &answer->writer;
+    kedge_client_state own;
+    kedge_status status = load_own(answer, &own);
+    if (status != KEDGE_OK) return status;
+    kedge_json_key(writer, "kedge");
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, "from");
+    kedge_json_integer(writer, answer->from);
+    kedge_json_key(writer, "version");
+    kedge_json_integer(writer, answer->head->number);
+    kedge_json_key(writer, "lineage");
+    kedge_json_chars(writer, answer->head->lineage);
+    kedge_json_key(writer, "lmid");
+    kedge_json_integer(writer, own.lmid);
+    kedge_json_key(writer, "retired");
+    kedge_json_boolean(writer, own.retired);
+    kedge_json_key(writer, "known");
+    kedge_json_boolean(writer, own.known);
+    int64_t to = own.lmid < request->highest_id ? own.lmid : request->highest_id;
+    int64_t from = request->lowest_pending < 1 ? 1 : request->lowest_pending;
+    status = kedge_api_write_outcomes(writer, call->backend, &call->ref, answer->head,
+                                      kedge_bytes_of(request->client), from, to, &call->error);
+    kedge_json_key(writer, "snapshot");
+    if (answer->snapshot) {
+        write_pin(writer, "version", answer->head);
+    } else {
+        kedge_json_null(writer);
+    }
+    kedge_json_key(writer, "lost");
+    kedge_json_boolean(writer, answer->lost);
+    kedge_json_end_object(writer);
+    return status;
+}
+
+/* ---- the answer ---- */
+
+static kedge_status write_answer(pull_answer *answer)
+{
+    kedge_json_writer *writer = &answer->writer;
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, "cookie");
+    write_pin(writer, "order", answer->head);
+    kedge_status status = write_clients(answer);
+    if (status == KEDGE_OK) status = write_patch(answer);
+    if (status == KEDGE_OK && answer->request->native) status = write_native(answer);
+    kedge_json_end_object(writer);
+    return status;
+}
+
+static void answer_pull(pull_answer *answer)
+{
+    bool known = true;
+    kedge_api_call *call = answer->call;
+    kedge_status status = KEDGE_OK;
+    if (!answer->request->first) status = is_known(answer, &known);
+    answer->lost = !known;
+    answer->from = answer->request->first || !known ? 0 : answer->request->order;
+    if (status == KEDGE_OK && must_start_anew(answer)) {
+        kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");
+        return;
+    }
+    if (status == KEDGE_OK) {
+        status =
+            kedge_state_open(call->backend, &call->ref, answer->head, &answer->state, &call->error);
+    }
+    if (status == KEDGE_OK) status = write_answer(answer);
+    if (answer->state != NULL) kedge_state_close(answer->state);
+    if (status == KEDGE_LIMIT_EXCEEDED) {
+        kedge_api_refuse_too_large(call);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    }
+}
+
+void kedge_api_pull(kedge_api_call *call)
+{
+    pull_request request;
+    if (!read_request(call, &request)) return;
+    pull_answer answer = {.call = call,
+                          .request = &request,
+                          .writer = kedge_json_write(&call->response->body),
+                          .scratch = kedge_buffer_make(call->allocator)};
+    if (!kedge_api_open_head(call, &answer.head)) return;
+    answer_pull(&answer);
+    kedge_version_release(answer.head);
+    kedge_buffer_free(&answer.scratch);
+}

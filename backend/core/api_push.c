@@ -1,0 +1,106 @@
+/* POST push: decode, let the processor decide, answer in the language of the client that asked. */
+#include "backend/core/api_internal.h"
+
+static void answer_version_not_supported(kedge_api_call *call)
+{
+    kedge_buffer_append_text(&call->response->body,
+                             "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
+}
+
+static void answer_client_state_not_found(kedge_api_call *call)
+{
+    kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");
+}
+
+/* A Replicache client starts anew when its state is gone; a gap is an error that it repeats, by
+ * when the missing mutation may have come. */
+static void answer_problem(kedge_api_call *call, bool native, const kedge_push_result *result)
+{
+    switch (result->problem) {
+    case KEDGE_PUSH_GAP:
+        kedge_api_refuse(call, 409, "mutation-gap", "%s", result->detail);
+        return;
+    case KEDGE_PUSH_FINE:
+        return;
+    default:
+        break;
+    }
+    if (!native) {
+        answer_client_state_not_found(call);
+        return;
+    }
+    switch (result->problem) {
+    case KEDGE_PUSH_MISMATCH:
+        kedge_api_refuse(call, 409, "mutation-mismatch", "%s", result->detail);
+        return;
+    case KEDGE_PUSH_RETIRED:
+        kedge_api_refuse(call, 409, "client-retired", "%s", result->detail);
+        return;
+    case KEDGE_PUSH_CLIENT_UNKNOWN:
+        kedge_api_refuse(call, 409, "client-unknown", "%s", result->detail);
+        return;
+    default:
+        kedge_api_refuse(call, 404, "client-not-found",
+                         "a client of this push does not exist for this group and user");
+        return;
+    }
+}
+
+static void answer_fine(kedge_api_call *call, bool native, int64_t version)
+{
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    if (native) {
+        kedge_json_key(&writer, "kedge");
+        kedge_json_begin_object(&writer);
+        kedge_json_key(&writer, "version");
+        kedge_json_integer(&writer, version);
+        kedge_json_end_object(&writer);
+    }
+    kedge_json_end_object(&writer);
+}
+
+/* The processor is asked first, without a look whether the project is there. */
+static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_push_result *result)
+{
+    kedge_status status = kedge_processor_push(call->backend, &call->ref, call->request->identity,
+                                               push, result, &call->error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_api_create_on_use(call->backend, &call->ref, &call->error);
+    if (status != KEDGE_OK) return status;
+    return kedge_processor_push(call->backend, &call->ref, call->request->identity, push, result,
+                                &call->error);
+}
+
+static void answer_push(kedge_api_call *call, const kedge_push_request *push)
+{
+    kedge_push_result result = {.version = 0};
+    kedge_status status = decide(call, &push->push, &result);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse_project(call);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else if (result.problem != KEDGE_PUSH_FINE) {
+        answer_problem(call, push->push.native, &result);
+    } else if (push->too_large) {
+        kedge_api_refuse(call, 503, "push-too-large",
+                         "the first %zu mutations are decided; push the others without them "
+                         "(at most %d bytes and %d mutations at once)",
+                         push->push.count, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS);
+    } else {
+        answer_fine(call, push->push.native, result.version);
+    }
+}
+
+void kedge_api_push(kedge_api_call *call)
+{
+    kedge_push_request push;
+    if (kedge_push_request_decode(call, &push)) {
+        if (push.supported) {
+            answer_push(call, &push);
+        } else {
+            answer_version_not_supported(call);
+        }
+    }
+    kedge_push_request_free(call, &push);
+}

@@ -1,0 +1,191 @@
+/* Opening a data folder: what it may hold, the lock, the ports. */
+#include "backend/embedded/embedded.h"
+#include "backend/sqlite/sqlite_ports.h"
+#include "common/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define QUEUE_RECEIVE_MAX 10
+
+struct kedge_embedded {
+    const kedge_allocator *allocator;
+    int lock; /* -1: not held */
+    kedge_records records;
+    kedge_blobs blobs;
+    kedge_queue queue;
+};
+
+typedef struct path_text {
+    char text[PATH_MAX];
+} path_text;
+
+static kedge_status join(const char *folder, const char *name, path_text *out, kedge_error *error)
+{
+    int size = snprintf(out->text, sizeof out->text, "%s/%s", folder, name);
+    if (size > 0 && (size_t)size < sizeof out->text) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
+                      "the path of the data folder is longer than %zu bytes", sizeof out->text);
+}
+
+static kedge_status fail_errno(const char *what, const char *path, kedge_error *error)
+{
+    char text[128];
+    int code = errno;
+    kedge_status status = code == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO;
+    return kedge_fail(error, status, kedge_status_name(status), "cannot %s %s: %s", what, path,
+                      strerror_r(code, text, sizeof text));
+}
+
+/* ---- the folder ---- */
+
+static bool is_ours(const char *name)
+{
+    static const char *const names[] = {".", "..", "server.lock", "records.db", "queue.db"};
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
+        if (strcmp(name, names[at]) == 0) return true;
+    }
+    /* With what SQLite and the folder put beside them. */
+    return strncmp(name, "records.db-", 11) == 0 || strncmp(name, "queue.db-", 9) == 0 ||
+           strncmp(name, "blobs", 5) == 0;
+}
+
+bool kedge_embedded_exists(const char *path)
+{
+    path_text records;
+    struct stat found;
+    return join(path, "records.db", &records, NULL) == KEDGE_OK &&
+           stat(records.text, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/* Refuses a folder of something else, so that a mistyped path does not get a backend put into it.
+ */
+static kedge_status check_folder(const char *path, kedge_error *error)
+{
+    if (mkdir(path, 0700) == 0) return KEDGE_OK;
+    if (errno != EEXIST) return fail_errno("make the data folder", path, error);
+    DIR *folder = opendir(path);
+    if (folder == NULL) return fail_errno("open the data folder", path, error);
+    kedge_status status = KEDGE_OK;
+    bool exists = kedge_embedded_exists(path);
+    struct dirent *entry;
+    while (!exists && status == KEDGE_OK && (entry = readdir(folder)) != NULL) {
+        if (is_ours(entry->d_name)) continue;
+        status =
+            kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-data-folder",
+                       "%s holds \"%.64s\" and no data of Kedge; give an empty or a new folder",
+                       path, entry->d_name);
+    }
+    closedir(folder);
+    return status;
+}
+
+/* ---- the lock ---- */
+
+static kedge_status fail_locked(int file, const char *folder, kedge_error *error)
+{
+    char holder[32];
+    ssize_t size = pread(file, holder, sizeof holder - 1, 0);
+    holder[size > 0 ? size : 0] = '\0';
+    long process = strtol(holder, NULL, 10);
+    return kedge_fail(error, KEDGE_BUSY, "data-folder-in-use",
+                      "another kedge-server (process %ld) runs on %s; stop it, or give another "
+                      "--data folder",
+                      process, folder);
+}
+
+/* flock: unlike a POSIX lock it does not vanish when some other descriptor of the file is closed.
+ */
+static kedge_status take_lock(kedge_embedded *embedded, const char *folder, kedge_error *error)
+{
+    path_text path;
+    kedge_status status = join(folder, "server.lock", &path, error);
+    if (status != KEDGE_OK) return status;
+    int file = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) return fail_errno("open the lock file", path.text, error);
+    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+        status = errno == EWOULDBLOCK ? fail_locked(file, folder, error)
+                                      : fail_errno("lock", path.text, error);
+        close(file);
+        return status;
+    }
+    /* Only for the message above: a failure to write it changes nothing. */
+    char holder[32];
+    int size = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
+    if (ftruncate(file, 0) == 0 && pwrite(file, holder, (size_t)size, 0) != size) errno = 0;
+    embedded->lock = file;
+    return KEDGE_OK;
+}
+
+/* ---- opening and closing ---- */
+
+static kedge_status open_ports(const kedge_environment *environment, const char *folder,
+                               kedge_embedded *embedded, kedge_error *error)
+{
+    path_text path;
+    kedge_status status = join(folder, "records.db", &path, error);
+    if (status == KEDGE_OK) {
+        status = kedge_sqlite_records_open(environment, path.text, &embedded->records, error);
+    }
+    if (status == KEDGE_OK) status = join(folder, "queue.db", &path, error);
+    if (status == KEDGE_OK) {
+        status = kedge_sqlite_queue_open(environment, path.text, QUEUE_RECEIVE_MAX,
+                                         &embedded->queue, error);
+    }
+    if (status == KEDGE_OK) status = join(folder, "blobs", &path, error);
+    if (status == KEDGE_OK) {
+        status = kedge_folder_blobs_open(environment, path.text, &embedded->blobs, error);
+    }
+    return status;
+}
+
+kedge_status kedge_embedded_open(const kedge_environment *environment, const char *path, bool lock,
+                                 kedge_embedded **embedded, kedge_error *error)
+{
+    kedge_embedded *made = kedge_allocate(environment->allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->allocator = environment->allocator;
+    made->lock = -1;
+    kedge_status status = check_folder(path, error);
+    if (status == KEDGE_OK && lock) status = take_lock(made, path, error);
+    if (status == KEDGE_OK) status = open_ports(environment, path, made, error);
+    if (status != KEDGE_OK) {
+        kedge_embedded_close(made);
+        return status;
+    }
+    *embedded = made;
+    return KEDGE_OK;
+}
+
+void kedge_embedded_close(kedge_embedded *embedded)
+{
+    if (embedded == NULL) return;
+    if (embedded->blobs.vtable != NULL) embedded->blobs.vtable->close(embedded->blobs.self);
+    if (embedded->queue.vtable != NULL) embedded->queue.vtable->close(embedded->queue.self);
+    if (embedded->records.vtable != NULL) embedded->records.vtable->close(embedded->records.self);
+    if (embedded->lock >= 0) close(embedded->lock);
+    kedge_release(embedded->allocator, embedded);
+}
+
+kedge_records kedge_embedded_records(const kedge_embedded *embedded)
+{
+    return embedded->records;
+}
+
+kedge_blobs kedge_embedded_blobs(const kedge_embedded *embedded)
+{
+    return embedded->blobs;
+}
+
+kedge_queue kedge_embedded_queue(const kedge_embedded *embedded)
+{
+    return embedded->queue;
+}

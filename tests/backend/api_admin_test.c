@@ -1,0 +1,299 @@
+/* kedge-admin, run as a program on a data folder, beside a backend that has it open and locked.
+ * Usage: api_admin_test PROGRAM */
+#include "tests/backend/api_world.h"
+
+#include "backend/embedded/embedded.h"
+#include "mutate/registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORDS_MAX 16
+
+static const char *program;
+
+/* A world whose ports are those of a folder. */
+typedef struct folder_world {
+    api_world world;
+    char folder[64];
+    kedge_embedded *ports;
+    cJSON *json; /* what the program printed last */
+    char text[65536];
+    char complaint[4096];
+} folder_world;
+
+static int set_up(void **state)
+{
+    folder_world *folder = calloc(1, sizeof *folder);
+    assert_non_null(folder);
+    strncpy(folder->folder, "/tmp/kedge-admin-XXXXXX", sizeof folder->folder - 1);
+    assert_non_null(mkdtemp(folder->folder));
+    api_world *world = &folder->world;
+    world->environment = kedge_environment_system(NULL);
+    world->response.body = kedge_buffer_make(world->environment.allocator);
+    assert_int_equal(
+        kedge_embedded_open(&world->environment, folder->folder, true, &folder->ports, NULL),
+        KEDGE_OK);
+    assert_int_equal(
+        kedge_registry_new(world->environment.allocator, NULL, 0, &world->registry, NULL),
+        KEDGE_OK);
+    kedge_backend_options options = {.environment = &world->environment,
+                                     .records = kedge_embedded_records(folder->ports),
+                                     .blobs = kedge_embedded_blobs(folder->ports),
+                                     .registry = world->registry,
+                                     .create_projects = true};
+    assert_int_equal(kedge_backend_new(&options, &world->backend, NULL), KEDGE_OK);
+    api_put(world, "c1", 1, "docs/a", "{\"n\":1}");
+    api_put(world, "c1", 2, "docs/-x y", "2");
+    api_put(world, "c2", 1, "docs/a", "{\"n\":3}");
+    *state = folder;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+    folder_world *folder = *state;
+    cJSON_Delete(folder->json);
+    cJSON_Delete(folder->world.json);
+    kedge_buffer_free(&folder->world.response.body);
+    kedge_backend_free(folder->world.backend);
+    kedge_registry_free(folder->world.registry);
+    kedge_embedded_close(folder->ports);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder->folder);
+    int result = system(command);
+    free(folder);
+    return result;
+}
+
+/* ---- running the program ---- */
+
+static void read_all(int file, char *text, size_t size)
+{
+    size_t used = 0;
+    ssize_t got;
+    while (used + 1 < size && (got = read(file, text + used, size - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+    close(file);
+}
+
+/* Gives the exit code. Words end with NULL. */
+static int run_words(folder_world *folder, char *const words[])
+{
+    int out[2];
+    int complaints[2];
+    assert_int_equal(pipe(out), 0);
+    assert_int_equal(pipe(complaints), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        dup2(complaints[1], STDERR_FILENO);
+        close(out[0]);
+        close(complaints[0]);
+        execv(program, words);
+        _exit(127);
+    }
+    close(out[1]);
+    close(complaints[1]);
+    read_all(out[0], folder->text, sizeof folder->text);
+    read_all(complaints[0], folder->complaint, sizeof folder->complaint);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    cJSON_Delete(folder->json);
+    folder->json = cJSON_Parse(folder->text);
+    return WEXITSTATUS(status);
+}
+
+/* Runs with --data and what stands in `line`, cut at '|'. */
+static int run(folder_world *folder, const char *line)
+{
+    char text[512];
+    char *words[WORDS_MAX] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--data",
+                              folder->folder};
+    size_t count = 3;
+    assert_true(strlen(line) < sizeof text);
+    memcpy(text, line, strlen(line) + 1);
+    char *rest = text;
+    while (rest != NULL && *rest != '\0' && count + 1 < WORDS_MAX) {
+        words[count++] = strsep(&rest, "|");
+    }
+    return run_words(folder, words);
+}
+
+#define PROJECT "--org|acme|--project|notes|"
+
+static void check_number(folder_world *folder, const char *path, int64_t value)
+{
+    api_world view = {.json = folder->json};
+    view.response.body.data = folder->text;
+    view.response.body.size = strlen(folder->text);
+    if (folder->json == NULL) fail_msg("%s %s", folder->text, folder->complaint);
+    assert_int_equal(api_number(&view, path), value);
+}
+
+static void check_string(folder_world *folder, const char *path, const char *value)
+{
+    api_world view = {.json = folder->json};
+    view.response.body.data = folder->text;
+    view.response.body.size = strlen(folder->text);
+    if (folder->json == NULL) fail_msg("%s %s", folder->text, folder->complaint);
+    assert_string_equal(api_string(&view, path), value);
+}
+
+/* ---- commands ---- */
+
+static void test_all_six_queries_are_answered_beside_a_server(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, PROJECT "version|latest|--items"), 0); /* 1 */
+    check_number(folder, "version", 3);
+    check_number(folder, "collections.docs.1.value.n", 3);
+    assert_int_equal(run(folder, PROJECT "items|docs"), 0); /* 2 */
+    check_string(folder, "items.0.id", "-x y");
+    assert_int_equal(run(folder, PROJECT "items|docs|--version|1|--limit|1"), 0);
+    check_string(folder, "items.0.id", "a");
+    assert_int_equal(run(folder, PROJECT "item|docs|a"), 0); /* 3 */
+    check_number(folder, "value.n", 3);
+    assert_int_equal(run(folder, PROJECT "item|docs|a|--version|1"), 0);
+    check_number(folder, "value.n", 1);
+    assert_int_equal(run(folder, PROJECT "item|--|docs|-x y"), 0);
+    check_number(folder, "value", 2);
+    assert_int_equal(run(folder, PROJECT "versions|--before|3|--limit|1"), 0); /* 4 */
+    check_number(folder, "versions.0.version", 2);
+    check_number(folder, "versions.0.mutations.0.id", 2);
+    assert_int_equal(run(folder, PROJECT "mutation|c1|1"), 0); /* 5 */
+    check_string(folder, "outcome", "applied");
+    assert_int_equal(run(folder, PROJECT "latest-mutation|c1"), 0); /* 6 */
+    check_number(folder, "id", 2);
+}
+
+static void test_projects_are_made_and_listed(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, "create-project|--org|other|--project|notes"), 0);
+    check_string(folder, "organization", "other");
+    assert_int_equal(run(folder, "projects|acme"), 0);
+    check_string(folder, "projects.0.project", "notes");
+    assert_int_equal(run(folder, "organizations|notes"), 0);
+    check_string(folder, "organizations.0", "acme");
+    check_string(folder, "organizations.1", "other");
+}
+
+static void test_the_index_is_completed(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, PROJECT "index"), 0);
+    check_number(folder, "indexed_through", 3);
+    assert_int_equal(run(folder, PROJECT "index"), 0);
+    assert_int_equal(run(folder, "--org|acme|--project|none|index"), 1);
+    assert_non_null(strstr(folder->complaint, "project-not-found"));
+    api_put(&folder->world, "c1", 3, "docs/b", "4");
+    assert_int_equal(run(folder, PROJECT "item|docs|b"), 0);
+}
+
+/* ---- errors ---- */
+
+static void test_what_is_not_there_ends_with_one_and_says_so(void **state)
+{
+    static const char *const rows[][2] = {
+        {"--org|acme|--project|none|versions", "project-not-found"},
+        {PROJECT "version|9", "version-not-found"},
+        {PROJECT "item|docs|none", "item-not-found"},
+        {PROJECT "mutation|c1|9", "mutation-not-found"},
+        {PROJECT "version|x", "name-invalid"},
+        {PROJECT "items|..", "name-invalid"},
+        {PROJECT "versions|--limit|0", "query-invalid"},
+        {"organizations|none", "project-not-found"},
+    };
+    folder_world *folder = *state;
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+        assert_int_equal(run(folder, rows[at][0]), 1);
+        assert_string_equal(folder->text, "");
+        if (strstr(folder->complaint, rows[at][1]) == NULL) {
+            fail_msg("%s: %s", rows[at][0], folder->complaint);
+        }
+    }
+}
+
+static void test_a_wrong_line_ends_with_two_and_names_what_is_wrong(void **state)
+{
+    static const char *const rows[][2] = {
+        {"", "a command is missing"},
+        {"frob", "no command \"frob\""},
+        {"versions", "--org ORG"},
+        {"--org|acme|versions", "--project PROJECT"},
+        {PROJECT "version", "needs V"},
+        {PROJECT "item|docs", "needs ID"},
+        {PROJECT "versions|more", "no \"more\""},
+        {PROJECT "item|docs|a|b", "one too many"},
+        {PROJECT "versions|--frob", "no option --frob"},
+        {PROJECT "versions|--limit", "--limit needs a value"},
+        {PROJECT "version|1|--limit|3", "does not take --limit"},
+    };
+    folder_world *folder = *state;
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+        assert_int_equal(run(folder, rows[at][0]), 2);
+        if (strstr(folder->complaint, rows[at][1]) == NULL) {
+            fail_msg("%s: %s", rows[at][0], folder->complaint);
+        }
+    }
+}
+
+static void test_help_names_every_command(void **state)
+{
+    static const char *const names[] = {"create-project",
+                                        "projects ORG",
+                                        "organizations",
+                                        "versions",
+                                        "version V",
+                                        "items COLLECTION",
+                                        "item COLLECTION ID",
+                                        "mutation CLIENT",
+                                        "latest-mutation",
+                                        "index",
+                                        "--data"};
+    folder_world *folder = *state;
+    char *words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--help", NULL};
+    assert_int_equal(run_words(folder, words), 0);
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
+        assert_non_null(strstr(folder->text, names[at]));
+}
+
+static void test_a_folder_without_data_is_not_made_into_one(void **state)
+{
+    folder_world *folder = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/blobs/none", folder->folder);
+    char *words[] = {(char *)(uintptr_t)program,     (char *)(uintptr_t) "--data", path,
+                     (char *)(uintptr_t) "projects", (char *)(uintptr_t) "acme",   NULL};
+    assert_int_equal(run_words(folder, words), 1);
+    assert_non_null(strstr(folder->complaint, "no data folder"));
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_all_six_queries_are_answered_beside_a_server),
+        TEST(test_projects_are_made_and_listed),
+        TEST(test_the_index_is_completed),
+        TEST(test_what_is_not_there_ends_with_one_and_says_so),
+        TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
+        TEST(test_help_names_every_command),
+        TEST(test_a_folder_without_data_is_not_made_into_one),
+    };
+    if (argc != 2) {
+        fputs("usage: api_admin_test PROGRAM\n", stderr);
+        return 2;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

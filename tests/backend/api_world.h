@@ -1,0 +1,74 @@
+/* A backend over ports in memory, and requests to it: what the tests of the API share. */
+#ifndef KEDGE_TESTS_API_WORLD_H
+#define KEDGE_TESTS_API_WORLD_H
+
+/* cmocka.h wants these in front of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "backend/core/backend.h"
+
+#include <cjson/cJSON.h>
+
+typedef struct api_world {
+    kedge_environment environment;
+    kedge_records records;
+    kedge_blobs blobs;
+    kedge_registry *registry;
+    kedge_backend *backend;
+    kedge_api_response response; /* to the last request */
+    cJSON *json;                 /* its body, or NULL */
+    /* Sent with the next requests. */
+    bool accepts_gzip;
+    bool truncated;
+    const char *range;
+} api_world;
+
+/* Ann and Bob of the organization acme; Eve of another one; Rob may use the project notes alone;
+ * root. */
+extern const kedge_identity ann, bob, eve, rob, root;
+
+/* With the project acme/notes. */
+api_world *api_world_new(void);
+api_world *api_world_new_open(void); /* in open mode, without projects */
+void api_world_free(api_world *world);
+
+/* Asks and gives the status. The answer stays in world->response until the next request. `path` may
+ * have a query behind '?'. */
+int api_ask(api_world *world, const kedge_identity *who, const char *method, const char *path,
+            kedge_bytes body);
+/* The same for a path below /v1/orgs/acme/projects/notes/, asked by Ann. */
+int api_get(api_world *world, const char *path);
+int api_post(api_world *world, const char *path, const char *body);
+int api_post_as(api_world *world, const kedge_identity *who, const char *path, const char *body);
+
+/* The answer: its text, the code of a problem ("" for none), members by a path such as
+ * "kedge.outcomes.0.id". */
+const char *api_text(const api_world *world);
+const char *api_code(const api_world *world);
+const cJSON *api_at(const api_world *world, const char *path);
+int64_t api_number(const api_world *world, const char *path);
+const char *api_string(const api_world *world, const char *path);
+int api_count(const api_world *world, const char *path); /* elements; -1: no such array */
+
+#define assert_answer(world, expected_status, expected_code)                                       \
+    do {                                                                                           \
+        assert_string_equal(api_code(world), expected_code);                                       \
+        assert_int_equal((world)->response.status, expected_status);                               \
+    } while (0)
+
+/* Pushes one mutation of a native client; the answer must be fine. Gives the version. */
+int64_t api_put(api_world *world, const char *client, int64_t id, const char *key,
+                const char *value);
+/* Formats into a buffer that lives for the next 63 calls. */
+const char *api_format(const char *format, ...) KEDGE_PRINTF(1, 2);
+
+/* The cookie of the last pull's answer as text, and the head's version. */
+const char *api_cookie(const api_world *world);
+int64_t api_head(api_world *world);
+
+#endif
