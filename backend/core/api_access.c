@@ -103,12 +103,11 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
 {
     kedge_project_ref ref = {organization, project};
     const kedge_version *head;
-    kedge_status status = kedge_project_ref_check(&ref, error);
-    if (status != KEDGE_OK) return status;
-    if (!kedge_api_may_see(identity, organization, project)) {
+    if (kedge_project_ref_check(&ref, NULL) != KEDGE_OK ||
+        !kedge_api_may_see(identity, organization, project)) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
     }
-    status = kedge_api_head(backend, &ref, &head, error);
+    kedge_status status = kedge_api_head(backend, &ref, &head, error);
     if (status != KEDGE_OK) return status;
     *version = head->number;
     kedge_version_release(head);

@@ -127,6 +127,10 @@ bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *
                          name, call->error.message);
         return false;
     }
+    if (text->no_memory) {
+        kedge_api_fail(call, KEDGE_NO_MEMORY);
+        return false;
+    }
     return true;
 }
 

@@ -33,21 +33,44 @@ void kedge_api_mutations(kedge_api_call *call)
 /* ---- one mutation ---- */
 
 typedef struct one_mutation {
+    kedge_api_call *call;
     kedge_json_writer writer;
     bool found;
 } one_mutation;
 
-static kedge_status write_one(void *context, int64_t version,
-                              const kedge_version_mutation *mutation, kedge_error *error)
+static void write_members(one_mutation *one, int64_t version,
+                          const kedge_version_mutation *mutation)
 {
-    one_mutation *one = context;
-    (void)error;
     one->found = true;
     kedge_json_begin_object(&one->writer);
     kedge_api_write_mutation(&one->writer, mutation);
     kedge_json_key(&one->writer, "version");
     kedge_json_integer(&one->writer, version);
     kedge_json_end_object(&one->writer);
+}
+
+/* An index row holds what deduplication needs; the whole mutation stands in its version, as long as
+ * that is kept. */
+static kedge_status write_one(void *context, int64_t number, const kedge_version_mutation *mutation,
+                              kedge_error *error)
+{
+    one_mutation *one = context;
+    const kedge_version *version;
+    kedge_status status =
+        kedge_version_load(one->call->backend, &one->call->ref, number, &version, error);
+    if (status == KEDGE_NOT_FOUND) {
+        write_members(one, number, mutation);
+        return KEDGE_OK;
+    }
+    if (status != KEDGE_OK) return status;
+    for (size_t at = 0; at < version->mutation_count && !one->found; at++) {
+        const kedge_version_mutation *whole = &version->mutations[at];
+        if (whole->id != mutation->id || !kedge_bytes_equal(whole->client, mutation->client)) {
+            continue;
+        }
+        write_members(one, number, whole);
+    }
+    kedge_version_release(version);
     return KEDGE_OK;
 }
 
@@ -70,7 +93,7 @@ void kedge_api_mutation(kedge_api_call *call)
 {
     int64_t id = 0;
     const kedge_version *head;
-    one_mutation one = {.writer = kedge_json_write(&call->response->body)};
+    one_mutation one = {.call = call, .writer = kedge_json_write(&call->response->body)};
     kedge_api_version_number(call->argument[1], &id);
     if (!kedge_api_open_head(call, &head)) return;
     kedge_status status = find_mutation(call, head, id, &one);

@@ -149,11 +149,7 @@ void kedge_api_project_list(kedge_api_call *call)
     kedge_buffer after = kedge_buffer_make(call->allocator);
     if (kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) &&
         kedge_api_query_text(call, "after", &after, &present)) {
-        if (after.no_memory) {
-            kedge_api_fail(call, KEDGE_NO_MEMORY);
-        } else {
-            answer_list(call, kedge_buffer_bytes(&after), limit);
-        }
+        answer_list(call, kedge_buffer_bytes(&after), limit);
     }
     kedge_buffer_free(&after);
 }

@@ -113,12 +113,6 @@ static void answer_page(kedge_api_call *call, const page_request *request)
 void kedge_api_snapshot(kedge_api_call *call)
 {
     page_request request = {.after = kedge_buffer_make(call->allocator)};
-    if (read_request(call, &request)) {
-        if (request.after.no_memory) {
-            kedge_api_fail(call, KEDGE_NO_MEMORY);
-        } else {
-            answer_page(call, &request);
-        }
-    }
+    if (read_request(call, &request)) answer_page(call, &request);
     kedge_buffer_free(&request.after);
 }

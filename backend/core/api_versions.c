@@ -247,9 +247,7 @@ void kedge_api_collection(kedge_api_call *call)
         kedge_api_query_text(call, "after", &after, &present)) {
         list.from_start = !present;
         list.after = kedge_buffer_bytes(&after);
-        if (after.no_memory) {
-            kedge_api_fail(call, KEDGE_NO_MEMORY);
-        } else if (open_state(call, &state)) {
+        if (open_state(call, &state)) {
             end_state(call, state, write_collection(call, state, &list));
         }
     }

@@ -322,6 +322,41 @@ static void test_a_large_project_comes_as_a_snapshot(void **state)
     (void)state;
 }
 
+static void test_a_native_delta_that_is_too_long_becomes_a_snapshot(void **state)
+{
+    static char value[60003];
+    memset(value, 'v', sizeof value - 1);
+    value[0] = value[60001] = '"';
+    value[60002] = '\0';
+    api_world *world = api_world_new();
+    api_put(world, "c1", 1, "d/a", "1");
+    pull_native(world, "c1", "null", 1, 1);
+    const char *cookie = api_cookie(world);
+    for (int id = 1; id <= 150; id++) {
+        kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+        kedge_buffer_append_format(&body,
+                                   "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{"
+                                   "\"clientID\":\"c2\",\"id\":%d,\"name\":\"kedge.put\",\"args\":{"
+                                   "\"collection\":\"d\",\"id\":\"%d\",\"value\":%s},"
+                                   "\"timestamp\":1}]}",
+                                   id, id, value);
+        assert_int_equal(api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/notes/push",
+                                 kedge_buffer_bytes(&body)),
+                         200);
+        kedge_buffer_free(&body);
+    }
+    pull_native(world, "c1", cookie, 2, 1);
+    assert_answer(world, 200, "");
+    assert_string_equal(patch_of(world), "[]");
+    assert_int_equal(api_number(world, "kedge.snapshot.version"), 151);
+    assert_int_equal(api_number(world, "kedge.from"), 0);
+    assert_true(cJSON_IsFalse(api_at(world, "kedge.lost")));
+    pull(world, "g", cookie);
+    assert_int_equal(api_count(world, "patch"), 150);
+    api_world_free(world);
+    (void)state;
+}
+
 static void test_a_native_delta_names_a_large_value_by_its_hash(void **state)
 {
     static char value[70003];
@@ -488,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_a_group_of_another_user_looks_empty),
         cmocka_unit_test(test_a_small_project_comes_whole_with_the_first_pull),
         cmocka_unit_test(test_a_large_project_comes_as_a_snapshot),
+        cmocka_unit_test(test_a_native_delta_that_is_too_long_becomes_a_snapshot),
         cmocka_unit_test(test_a_native_delta_names_a_large_value_by_its_hash),
         cmocka_unit_test(test_a_lost_cookie_is_told_from_a_first_one),
         cmocka_unit_test(test_a_delta_says_from_where_it_leads),

@@ -26,11 +26,19 @@ const kedge_identity root = {.user = "root", .role = "admin", .organization = "*
 
 /* ---- the world ---- */
 
-static api_world *make_world(bool open)
+/* Nobody waits for a lost race here. */
+static void no_pause(void *context, int64_t ms)
+{
+    (void)context;
+    (void)ms;
+}
+
+static api_world *make_world(bool open, const kedge_allocator *allocator,
+                             void (*wrap)(api_world *world))
 {
     api_world *world = calloc(1, sizeof *world);
     assert_non_null(world);
-    world->environment = kedge_environment_system(NULL);
+    world->environment = kedge_environment_system(allocator);
     world->response.body = kedge_buffer_make(world->environment.allocator);
     kedge_error error = {0};
     assert_int_equal(kedge_memory_records_open(&world->environment, &world->records, &error),
@@ -39,10 +47,15 @@ static api_world *make_world(bool open)
     assert_int_equal(
         kedge_registry_new(world->environment.allocator, NULL, 0, &world->registry, &error),
         KEDGE_OK);
+    if (wrap != NULL) wrap(world);
+    const char *cadence = getenv("KEDGE_TEST_CADENCE");
+    bool seed = cadence != NULL && strcmp(cadence, "seed") == 0;
     kedge_backend_options options = {.environment = &world->environment,
                                      .records = world->records,
                                      .blobs = world->blobs,
                                      .registry = world->registry,
+                                     .cadence = seed ? KEDGE_CADENCE_SEED : KEDGE_CADENCE_COMPACT,
+                                     .pause = no_pause,
                                      .create_projects = open};
     assert_int_equal(kedge_backend_new(&options, &world->backend, &error), KEDGE_OK);
     return world;
@@ -50,7 +63,12 @@ static api_world *make_world(bool open)
 
 api_world *api_world_new(void)
 {
-    api_world *world = make_world(false);
+    return api_world_new_with(NULL, NULL);
+}
+
+api_world *api_world_new_with(const kedge_allocator *allocator, void (*wrap)(api_world *world))
+{
+    api_world *world = make_world(false, allocator, wrap);
     kedge_bytes none = {NULL, 0};
     assert_int_equal(api_ask(world, &ann, "PUT", "/v1/orgs/acme/projects/notes", none), 201);
     return world;
@@ -58,7 +76,7 @@ api_world *api_world_new(void)
 
 api_world *api_world_new_open(void)
 {
-    return make_world(true);
+    return make_world(true, NULL, NULL);
 }
 
 void api_world_free(api_world *world)

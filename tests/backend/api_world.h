@@ -32,9 +32,13 @@ typedef struct api_world {
  * root. */
 extern const kedge_identity ann, bob, eve, rob, root;
 
-/* With the project acme/notes. */
+/* With the project acme/notes. The environment variable KEDGE_TEST_CADENCE "seed" makes all worlds
+ * write that way. */
 api_world *api_world_new(void);
 api_world *api_world_new_open(void); /* in open mode, without projects */
+/* With an allocator of its own, and ports that `wrap` (may be NULL) has put something in front of.
+ */
+api_world *api_world_new_with(const kedge_allocator *allocator, void (*wrap)(api_world *world));
 void api_world_free(api_world *world);
 
 /* Asks and gives the status. The answer stays in world->response until the next request. `path` may
