@@ -14,14 +14,17 @@
 kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta, kedge_error *error)
 {
     static const char sql[] = "SELECT client, highest_id, last_sequence, sent_through, revision,"
-                              " unrecovered, trimmed_through, tail_bytes FROM meta";
+                              " unrecovered, trimmed_through, tail_bytes, settled_version,"
+                              " settled_lineage FROM meta";
     sqlite3_stmt *row;
     kedge_status status = kedge_store_db_take(db, sql, &row, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
-    if (status == KEDGE_DONE ||
-        (status == KEDGE_OK &&
-         !kedge_store_column_chars(row, 0, meta->client, sizeof meta->client)))
-        status = kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its meta row", error);
+    if (status == KEDGE_OK &&
+        (!kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) ||
+         !kedge_store_column_chars(row, 9, meta->settled_lineage, sizeof meta->settled_lineage)))
+        status = KEDGE_DONE;
+    if (status == KEDGE_DONE)
+        return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its meta row", error);
     if (status != KEDGE_OK) return status;
     meta->highest_id = sqlite3_column_int64(row, 1);
     meta->last_sequence = sqlite3_column_int64(row, 2);
@@ -30,6 +33,7 @@ kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
     meta->unrecovered = sqlite3_column_int64(row, 5);
     meta->trimmed_through = sqlite3_column_int64(row, 6);
     meta->tail_bytes = sqlite3_column_int64(row, 7);
+    meta->settled_version = sqlite3_column_int64(row, 8);
     sqlite3_reset(row);
     return KEDGE_OK;
 }
@@ -39,7 +43,8 @@ kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta
 {
     static const char sql[] =
         "UPDATE meta SET client = ?1, highest_id = ?2, last_sequence = ?3, sent_through = ?4,"
-        " revision = ?5, unrecovered = ?6, trimmed_through = ?7, tail_bytes = ?8";
+        " revision = ?5, unrecovered = ?6, trimmed_through = ?7, tail_bytes = ?8,"
+        " settled_version = ?9, settled_lineage = ?10";
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_take(db, sql, &update, error);
     if (status != KEDGE_OK) return status;
@@ -51,6 +56,8 @@ kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta
     kedge_store_bind_integer(db, update, 6, meta->unrecovered);
     kedge_store_bind_integer(db, update, 7, meta->trimmed_through);
     kedge_store_bind_integer(db, update, 8, meta->tail_bytes);
+    kedge_store_bind_integer(db, update, 9, meta->settled_version);
+    kedge_store_bind_chars(db, update, 10, meta->settled_lineage);
     return kedge_store_db_run(db, update, error);
 }
 

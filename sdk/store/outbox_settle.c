@@ -5,6 +5,8 @@
  * good. */
 #include "sdk/store/store_internal.h"
 
+#include <string.h>
+
 #define COVERED "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
 
 static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
@@ -139,6 +141,10 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
     kedge_status status = count_tail_bytes(db, cache, meta, error);
     if (status == KEDGE_OK) status = run_covered(db, keep, cache, now_ms, error);
     if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);
+    if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0) {
+        meta->settled_version = cache->version;
+        memcpy(meta->settled_lineage, cache->lineage, sizeof meta->settled_lineage);
+    }
     if (status == KEDGE_OK) status = trim_tail(db, meta, now_ms, error);
     if (status == KEDGE_OK) status = trim_tombstones(db, meta, now_ms, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, meta, error);

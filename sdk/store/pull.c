@@ -37,9 +37,9 @@ static bool is_whole(const kedge_pull_answer *answer)
            (answer->patch.count > 0 && answer->patch.operations[0].kind == KEDGE_PATCH_CLEAR);
 }
 
-/* Every id below the lowest row of `pending` was covered once, so a server that has decided fewer
- * is another one than it was: a cache that was lost tells no lineage, but the outbox remembers
- * this. */
+/* Every id below the lowest row of `pending` was covered once. A server that has decided fewer is
+ * not the one that it was, whether it knows our lineage or, the cache having been lost, was not
+ * asked. */
 static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
                             const kedge_pull_answer *answer, bool *lost, kedge_error *error)
 {
@@ -143,7 +143,12 @@ static kedge_status decide(kedge_store *store, const kedge_pull_state *state, ap
     asked->result = KEDGE_APPLY_ROTATE;
     if (answer->retired) return KEDGE_OK;
     asked->result = KEDGE_APPLY_STALE;
-    if (is_stale(state, answer)) return KEDGE_OK;
+    if (is_stale(state, answer)) {
+        /* The answer to kedge_store_pull_body's question. */
+        if (state->cache.lineage[0] == '\0' && answer->from == state->outbox.settled_version)
+            atomic_store(&store->lineage_known, true);
+        return KEDGE_OK;
+    }
     asked->result = KEDGE_APPLY_ROTATE;
     if (answer->lmid < state->cache.lmid || answer->lmid > state->outbox.highest_id)
         return KEDGE_OK;

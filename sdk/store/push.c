@@ -132,25 +132,65 @@ kedge_status kedge_store_push_body(kedge_store *store, uint32_t count_max, size_
     return KEDGE_OK;
 }
 
+/* ---- pulling ---- */
+
+typedef struct cookie {
+    int64_t version;
+    char lineage[33]; /* "": null */
+} cookie;
+
+static kedge_status read_settled(kedge_store *store, cookie *settled, kedge_error *error)
+{
+    kedge_store_reader *reader;
+    kedge_outbox_meta outbox;
+    kedge_status status = kedge_reader_take(store, &reader, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
+    kedge_reader_give(store, reader);
+    if (status != KEDGE_OK) return status;
+    settled->version = outbox.settled_version;
+    memcpy(settled->lineage, outbox.settled_lineage, sizeof settled->lineage);
+    return KEDGE_OK;
+}
+
+/* Without a cache a pull starts from nothing, and a restored backend would look like any other. So
+ * the first pull then asks from where the outbox was last confirmed: the answer cannot be applied,
+ * but it tells whether that lineage is lost. */
+static kedge_status choose_cookie(kedge_store *store, const kedge_store_position *at, cookie *out,
+                                  kedge_error *error)
+{
+    out->version = at->version;
+    memcpy(out->lineage, at->lineage, sizeof out->lineage);
+    if (at->lineage[0] != '\0' || atomic_load(&store->lineage_known)) return KEDGE_OK;
+    return read_settled(store, out, error);
+}
+
+static void write_cookie(kedge_json_writer *writer, const cookie *from)
+{
+    kedge_json_key(writer, "cookie");
+    if (from->lineage[0] == '\0') {
+        kedge_json_null(writer);
+        return;
+    }
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, "order");
+    kedge_json_integer(writer, from->version);
+    kedge_json_key(writer, "lineage");
+    kedge_json_chars(writer, from->lineage);
+    kedge_json_end_object(writer);
+}
+
 kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge_error *error)
 {
     kedge_store_position at;
+    cookie from;
     kedge_status status = kedge_store_position_get(store, &at, error);
+    if (status == KEDGE_OK) status = choose_cookie(store, &at, &from, error);
     if (status != KEDGE_OK) return status;
     kedge_buffer_clear(body);
     kedge_json_writer writer = kedge_json_write(body);
     write_start(&writer, "pullVersion", at.client);
-    kedge_json_key(&writer, "cookie");
-    if (at.lineage[0] == '\0') {
-        kedge_json_null(&writer);
-    } else {
-        kedge_json_begin_object(&writer);
-        kedge_json_key(&writer, "order");
-        kedge_json_integer(&writer, at.version);
-        kedge_json_key(&writer, "lineage");
-        kedge_json_chars(&writer, at.lineage);
-        kedge_json_end_object(&writer);
-    }
+    write_cookie(&writer, &from);
     kedge_json_key(&writer, "kedge");
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "client");

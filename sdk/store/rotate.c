@@ -158,6 +158,8 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
     kedge_status status = count_unrecovered(store, turn, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
+    turn->outbox.settled_version = turn->staging.version;
+    memcpy(turn->outbox.settled_lineage, turn->staging.lineage, sizeof turn->staging.lineage);
     if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);
     return status;
 }

@@ -18,6 +18,7 @@ static const char OUTBOX_TABLES[] =
     " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, highest_id INTEGER NOT NULL,"
     " last_sequence INTEGER NOT NULL, sent_through INTEGER NOT NULL, revision INTEGER NOT NULL,"
     " unrecovered INTEGER NOT NULL, trimmed_through INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
+    " settled_version INTEGER NOT NULL, settled_lineage TEXT NOT NULL,"
     " organization TEXT NOT NULL, project TEXT NOT NULL);"
     "CREATE TABLE pending("
     " sequence INTEGER PRIMARY KEY, client TEXT NOT NULL, id INTEGER NOT NULL, uid BLOB NOT NULL,"
@@ -110,7 +111,8 @@ static kedge_status create_tables(kedge_store_db *db, const char *tables, int64_
 
 static kedge_status create_outbox(kedge_store *store, kedge_error *error)
 {
-    static const char insert[] = "INSERT INTO meta VALUES(1, ?1, 0, 0, 0, 0, 0, 0, 0, ?2, ?3)";
+    static const char insert[] =
+        "INSERT INTO meta VALUES(1, ?1, 0, 0, 0, 0, 0, 0, 0, 0, '', ?2, ?3)";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *statement;
     char client[33];

@@ -10,6 +10,7 @@
 #include "sdk/store/database.h"
 #include "sdk/store/store.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* What one client may keep of confirmed mutations besides their number and age. */
 #define KEDGE_STORE_TAIL_BYTES 67108864 /* 64 MiB */
@@ -38,6 +39,8 @@ typedef struct kedge_outbox_meta {
     int64_t unrecovered;
     int64_t trimmed_through; /* of the living client: highest id that left the tail */
     int64_t tail_bytes;
+    int64_t settled_version; /* at which a mutation of this folder was covered last */
+    char settled_lineage[33];
 } kedge_outbox_meta;
 
 typedef struct kedge_cache_meta {
@@ -104,6 +107,8 @@ struct kedge_store {
     kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */
     bool readers_mutex_made;
+    /* The server has said since the opening that it knows settled_lineage. */
+    atomic_bool lineage_known;
     kedge_store_reader *readers; /* idle ones */
     uint32_t reader_count;       /* idle and in use */
 };

@@ -489,19 +489,28 @@ static void replay_pending(fixture *f, kedge_overlay *state)
     kedge_tx_free(tx);
 }
 
+/* NULL when the server does not know the version: it was restored. */
+static const char *server_state(const fixture *f, const kedge_store_position *position)
+{
+    if (position->lineage[0] == '\0') return "{}";
+    if (position->version > f->server->version) return NULL;
+    if (strcmp(position->lineage, f->server->lineages[position->version]) != 0) return NULL;
+    return f->server->states[position->version];
+}
+
 void fixture_check(fixture *f)
 {
     kedge_store_position position = fixture_position(f);
-    const char *expected = f->server->states[position.version];
+    const char *expected = server_state(f, &position);
     char *canonical = fixture_dump(f->store, true);
-    assert_string_equal(canonical, position.version == 0 ? "{}" : expected);
-    free(canonical);
+    if (expected) assert_string_equal(canonical, expected);
     kedge_overlay *state = kedge_overlay_new(&kedge_allocator_default);
-    load(state, position.version == 0 ? "{}" : expected);
+    load(state, canonical);
     replay_pending(f, state);
     char *predicted = save(state);
     char *visible = fixture_dump(f->store, false);
     assert_string_equal(visible, predicted);
+    free(canonical);
     free(predicted);
     free(visible);
     kedge_overlay_free(state);

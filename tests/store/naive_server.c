@@ -115,13 +115,15 @@ static bool is_retired(const naive_server *server, const char *client)
 
 static bool origin_applied(const naive_server *server, const naive_outcome *asked)
 {
-    if (asked->origin_client[0] == '\0') return false;
+    bool renumbered = asked->origin_client[0] != '\0';
+    /* One that was not renumbered may have been by a twin, before a restore forgot that its client
+     * is retired. */
+    const char *client = renumbered ? asked->origin_client : asked->client;
+    int64_t id = renumbered ? asked->origin_id : asked->id;
     for (size_t i = 0; i < server->outcome_count; i++) {
         const naive_outcome *outcome = &server->outcomes[i];
-        bool itself =
-            outcome->id == asked->origin_id && strcmp(outcome->client, asked->origin_client) == 0;
-        bool origin = outcome->origin_id == asked->origin_id &&
-                      strcmp(outcome->origin_client, asked->origin_client) == 0;
+        bool itself = outcome->id == id && strcmp(outcome->client, client) == 0;
+        bool origin = outcome->origin_id == id && strcmp(outcome->origin_client, client) == 0;
         if ((itself || origin) && strcmp(outcome->digest, asked->digest) == 0 &&
             strcmp(outcome->decision, "rejected") != 0)
             return true;
