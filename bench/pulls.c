@@ -176,7 +176,7 @@ static double rebase(int items)
     for (int i = 0; i < PENDING; i++) {
         char args[128];
         int size = snprintf(args, sizeof args,
-                            "{\"collection\":\"notes\",\"id\":\"%06d\",\"value\":{\"done\":true}}",
+                            "{\"collection\":\"notes\",\"id\":\"%06d\",\"patch\":{\"done\":true}}",
                             (int)((long long)i * items / PENDING));
         kedge_change_set changes = kedge_change_set_make(environment.allocator);
         bench_check(kedge_store_mutate(store, KEDGE_BYTES("kedge.merge"),

@@ -28,7 +28,7 @@ static sqlite3 *open_raw(const char *folder, const char *name, const char *synch
     sqlite3 *db = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     sqlite3_open(path, &db);
-    sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;", NULL, NULL, NULL);
+    sqlite3_exec(db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
     sqlite3_exec(db, synchronous, NULL, NULL, NULL);
     return db;
 }

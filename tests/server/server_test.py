@@ -230,13 +230,13 @@ class OpenServer(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(50) as pool:
             answers = list(pool.map(run, range(50)))
         self.assertEqual({status for row in answers for status in row}, {200})
-        seen, before = [], 0
+        seen, before = [], ""
         while True:
-            page = self.server.request("GET", f"{BASE}/versions?limit=100&before={before}")[2]
+            page = self.server.request("GET", f"{BASE}/versions?limit=100{before}")[2]
             seen += page["versions"]
             if not page["next"]:
                 break
-            before = page["next"]
+            before = f"&before={page['next']}"
         numbers = [version["version"] for version in seen]
         self.assertEqual(numbers, list(range(len(numbers), 0, -1)))
         mutations = [(m["client"], m["id"]) for v in seen for m in v["mutations"]]
@@ -346,8 +346,9 @@ class Tokens(unittest.TestCase):
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), mine)[0], 200)
         existing = self.server.request("POST", BASE + "/pull", pull_body("b"), theirs)
         absent = self.server.request("POST", "/v1/orgs/acme/projects/none/pull", pull_body("b"), theirs)
-        self.assertEqual((existing[0], existing[2]), (absent[0], absent[2]))
         self.assertEqual(existing[0], 404)
+        absent[2]["detail"] = absent[2]["detail"].replace("acme/none", "acme/p")
+        self.assertEqual((existing[0], existing[2]), (absent[0], absent[2]))
         for path in ("/events", "/versions", "/clients/a/mutations/1", "/snapshot?version=1"):
             self.assertEqual(self.server.request("GET", BASE + path, headers=theirs)[0], 404, path)
 
