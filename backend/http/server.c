@@ -148,8 +148,8 @@ static kedge_status start_daemon(kedge_server *server, const kedge_server_option
         context, MHD_OPTION_NOTIFY_CONNECTION, on_connection, context, MHD_OPTION_UNESCAPE_CALLBACK,
         keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)KEDGE_SERVER_CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KEDGE_SERVER_HEADER_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEDGE_SERVER_IDLE_TIMEOUT_S,
-        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEDGE_SERVER_IDLE_TIMEOUT_S, MHD_OPTION_ARRAY, tls,
+        MHD_OPTION_END);
     if (server->daemon) return KEDGE_OK;
     return kedge_fail(error, KEDGE_IO, "listen-failed", "cannot listen on %s port %u: %s",
                       options->address, options->port,
