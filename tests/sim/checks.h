@@ -1,0 +1,72 @@
+/* The checkers, one for each invariant, named by its number. Each counts its evaluations.
+ *
+ *   I1  each (client, id) has one outcome, in one version, for ever
+ *   I2  mutations of a client are decided in id order with no gap; another payload is an error
+ *   I3  versions are 1, 2, 3… without gap or fork; a version never changes
+ *   I4  a rejection advances lmid and blocks nothing behind it
+ *   I5  the state at a version is the fold of all deltas up to it, byte for byte
+ *   I6  what the API acknowledged is pending, or covered with its digest, or in the inbox
+ *   I7  reads == canonical(version) + replay of pending; canonical == item with base laid over
+ *   I8  version and lmid never move backwards; a delta goes only onto its own version
+ *   I11 one client id per living copy; ids are never reused
+ *   I12 another lineage: a new client id, nothing confirmed before it doubled
+ *   I13 effects, lmid and version together; a pull is one version, its lmids are of it
+ *   I14 every body that a retained version refers to is there and has its hash
+ *   I17 a paused processor cannot commit over a newer version
+ *   I18 once faults stop, everything reaches the same bytes within a bound */
+#ifndef KEDGE_TESTS_SIM_CHECKS_H
+#define KEDGE_TESTS_SIM_CHECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum sim_check {
+    SIM_I1,
+    SIM_I2,
+    SIM_I3,
+    SIM_I4,
+    SIM_I5,
+    SIM_I6,
+    SIM_I7,
+    SIM_I8,
+    SIM_I11,
+    SIM_I12,
+    SIM_I13,
+    SIM_I14,
+    SIM_I17,
+    SIM_I18,
+    SIM_CHECKS
+} sim_check;
+
+extern const char *const sim_check_names[SIM_CHECKS];
+extern const char *const sim_check_words[SIM_CHECKS];
+
+struct sim_world;
+struct sim_client;
+struct sim_version;
+struct sim_message;
+struct sim_instance;
+
+/* checks_version.c: when a version was noted. */
+void check_i1_one_outcome(struct sim_world *world, const struct sim_version *version);
+void check_i2_order(struct sim_world *world, const struct sim_version *version);
+void check_i3_versions(struct sim_world *world, const struct sim_version *version);
+void check_i12_nothing_doubled(struct sim_world *world, const struct sim_version *version);
+void check_i14_bodies(struct sim_world *world, const struct sim_version *version);
+/* The last versions are still what they were. */
+void check_i3_unchanged(struct sim_world *world, int64_t back);
+void check_i17_paused(struct sim_world *world, struct sim_instance *instance);
+
+/* checks_answer.c: when the server gave an answer, before the network touches it. */
+void check_answer(struct sim_world *world, const struct sim_message *message,
+                  const struct sim_version *head_before);
+
+/* checks_client.c: on a running client, between its steps. */
+void check_client(struct sim_client *client);
+void check_i11_living_copies(struct sim_world *world);
+
+/* checks_end.c: when all is quiet, or ought to be. */
+void check_i18_converged(struct sim_world *world);
+
+#endif

@@ -1,0 +1,372 @@
+/* Checkers of a client, between its steps: against its ledger, the oracle, and a replay of its own.
+ *
+ * They look through the store's connections with the disk's faults suspended, and leave everything
+ * as it was. */
+#include "sdk/store/store_internal.h"
+#include "tests/sim/files.h"
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 2048
+
+typedef struct pending_row {
+    int64_t sequence;
+    uint8_t uid[SIM_UID_SIZE];
+} pending_row;
+
+typedef struct inbox_row {
+    int64_t sequence;
+    char client[64];
+    int64_t id;
+    int state; /* 0: the app sees it */
+} inbox_row;
+
+typedef struct view {
+    sim_client *client;
+    kedge_store_position position;
+    const sim_version *at; /* the version of the cache; NULL: none */
+    pending_row pending[ROWS_MAX];
+    size_t pending_count;
+    inbox_row inbox[ROWS_MAX];
+    size_t inbox_count;
+} view;
+
+static void count(const view *of, sim_check check)
+{
+    of->client->world->report->checks[check]++;
+}
+
+/* ---- looking ---- */
+
+static bool read_pending(view *of)
+{
+    static const char sql[] = "SELECT sequence, uid FROM pending";
+    sqlite3_stmt *walk;
+    sqlite3 *outbox = of->client->store->outbox.handle;
+    if (sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK) return false;
+    int code;
+    while ((code = sqlite3_step(walk)) == SQLITE_ROW && of->pending_count < ROWS_MAX) {
+        pending_row *row = &of->pending[of->pending_count++];
+        row->sequence = sqlite3_column_int64(walk, 0);
+        if (sqlite3_column_bytes(walk, 1) == SIM_UID_SIZE)
+            memcpy(row->uid, sqlite3_column_blob(walk, 1), SIM_UID_SIZE);
+    }
+    sqlite3_finalize(walk);
+    return code == SQLITE_DONE;
+}
+
+static bool read_inbox(view *of)
+{
+    static const char sql[] = "SELECT sequence, client, id, state FROM rejected ORDER BY sequence";
+    sqlite3_stmt *walk;
+    sqlite3 *outbox = of->client->store->outbox.handle;
+    if (sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK) return false;
+    int code;
+    while ((code = sqlite3_step(walk)) == SQLITE_ROW && of->inbox_count < ROWS_MAX) {
+        inbox_row *row = &of->inbox[of->inbox_count++];
+        row->sequence = sqlite3_column_int64(walk, 0);
+        (void)snprintf(row->client, sizeof row->client, "%s",
+                       (const char *)sqlite3_column_text(walk, 1));
+        row->id = sqlite3_column_int64(walk, 2);
+        row->state = sqlite3_column_int(walk, 3);
+    }
+    sqlite3_finalize(walk);
+    return code == SQLITE_DONE;
+}
+
+static bool look(view *of)
+{
+    sim_oracle *oracle = &of->client->world->oracle;
+    if (kedge_store_position_get(of->client->store, &of->position, NULL) != KEDGE_OK) return false;
+    if (!read_pending(of) || !read_inbox(of)) return false;
+    of->at = sim_oracle_find(oracle, of->position.lineage, of->position.version);
+    if (of->position.version == 0 || of->at != NULL) return true;
+    sim_violate(of->client->world, SIM_I8, "client %u is at version %" PRId64 ", which never was",
+                of->client->index, of->position.version);
+    return false;
+}
+
+/* ---- I6 ---- */
+
+static bool is_pending(const view *of, const sim_entry *entry)
+{
+    for (size_t i = 0; i < of->pending_count; i++)
+        if (memcmp(of->pending[i].uid, entry->uid, SIM_UID_SIZE) == 0) return true;
+    return false;
+}
+
+static bool is_in_inbox(const view *of, const sim_entry *entry)
+{
+    for (size_t i = 0; i < of->inbox_count; i++)
+        if (of->inbox[i].sequence == entry->sequence) return true;
+    return false;
+}
+
+static bool is_covered(const view *of, sim_entry *entry)
+{
+    const sim_version *where = NULL;
+    if (entry->found != NULL && sim_oracle_descends(of->at, entry->found)) return true;
+    const sim_decided *decided = sim_oracle_decided_uid(of->at, entry->uid, &where);
+    if (decided == NULL || decided->rejected) return false;
+    if (memcmp(decided->digest, entry->digest, sizeof entry->digest) != 0) return false;
+    entry->found = where;
+    return true;
+}
+
+static void check_i6_nothing_lost(const view *of)
+{
+    sim_ledger *ledger = &of->client->ledger;
+    for (size_t i = 0; i < ledger->count; i++) {
+        sim_entry *entry = &ledger->entries[i];
+        if (entry->cancelled || entry->released) continue;
+        count(of, SIM_I6);
+        if (is_pending(of, entry) || is_in_inbox(of, entry) || is_covered(of, entry)) continue;
+        sim_violate(of->client->world, SIM_I6,
+                    "client %u: %" PRId64 " is neither pending, nor covered by version %" PRId64
+                    ", nor in the inbox",
+                    of->client->index, entry->sequence, of->position.version);
+        entry->released = true;
+    }
+}
+
+static const sim_entry *entry_of(const view *of, int64_t sequence)
+{
+    const sim_ledger *ledger = &of->client->ledger;
+    for (size_t i = 0; i < ledger->count; i++)
+        if (ledger->entries[i].sequence == sequence) return &ledger->entries[i];
+    return NULL;
+}
+
+/* A rejection is shown once, and not again when the app has answered it. */
+static void check_i6_inbox(const view *of)
+{
+    for (size_t i = 0; i < of->inbox_count; i++) {
+        const inbox_row *row = &of->inbox[i];
+        if (row->state != 0) continue;
+        const sim_entry *entry = entry_of(of, row->sequence);
+        count(of, SIM_I6);
+        if (entry != NULL && entry->answered)
+            sim_violate(of->client->world, SIM_I6,
+                        "client %u: the rejection of %" PRId64 " is back in the inbox",
+                        of->client->index, row->sequence);
+        for (size_t j = 0; j < i; j++) {
+            if (of->inbox[j].id != row->id || strcmp(of->inbox[j].client, row->client) != 0)
+                continue;
+            sim_violate(of->client->world, SIM_I6,
+                        "client %u: the rejection of (%.8s, %" PRId64 ") is in the inbox twice",
+                        of->client->index, row->client, row->id);
+        }
+    }
+}
+
+/* ---- I7 ---- */
+
+static kedge_status state_get(void *context, kedge_bytes collection, kedge_bytes id,
+                              kedge_buffer *value, kedge_error *error)
+{
+    kedge_overlay_entry entry;
+    (void)error;
+    if (!kedge_overlay_get(context, collection, id, &entry) || entry.deleted)
+        return KEDGE_NOT_FOUND;
+    kedge_buffer_append_bytes(value, entry.value);
+    return KEDGE_OK;
+}
+
+static kedge_status state_next(void *context, kedge_bytes collection, bool from_start,
+                               kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
+                               kedge_error *error)
+{
+    kedge_overlay_entry entry;
+    (void)error;
+    for (bool more = kedge_overlay_next(context, NULL, &entry); more;
+         more = kedge_overlay_next(context, &entry, &entry)) {
+        if (entry.deleted || !kedge_bytes_equal(entry.collection, collection)) continue;
+        if (!from_start && kedge_bytes_compare(entry.id, after) <= 0) continue;
+        kedge_buffer_append_bytes(id, entry.id);
+        kedge_buffer_append_bytes(value, entry.value);
+        return KEDGE_OK;
+    }
+    return KEDGE_DONE;
+}
+
+/* Runs what is pending and not covered on `overlay`, in order, each in a savepoint. */
+static bool replay(const view *of, const kedge_overlay *state, kedge_overlay *overlay)
+{
+    sim_client *client = of->client;
+    kedge_state_reader reader = {(void *)(uintptr_t)state, state_get, state_next};
+    kedge_cache_meta cache;
+    kedge_pending row;
+    sqlite3_stmt *walk;
+    kedge_tx *tx;
+    if (kedge_cache_meta_read(&client->store->cache, &cache, NULL) != KEDGE_OK ||
+        kedge_tx_new(&kedge_allocator_default, client->world->registry, overlay, reader, &tx,
+                     NULL) != KEDGE_OK)
+        return false;
+    kedge_status status = kedge_outbox_walk(&client->store->outbox, &cache, &walk, NULL);
+    while (status == KEDGE_OK) {
+        status = kedge_outbox_walk_next(&client->store->outbox, walk, &row, NULL);
+        if (status != KEDGE_OK) break;
+        kedge_call call = {
+            row.name, row.args, {client->user, "member", cache.client, row.timestamp_ms}};
+        (void)kedge_tx_run(tx, &call, NULL);
+    }
+    kedge_tx_free(tx);
+    return status == KEDGE_DONE;
+}
+
+static void lay_over(const kedge_overlay *overlay, kedge_overlay *state)
+{
+    kedge_overlay_entry entry;
+    for (bool more = kedge_overlay_next(overlay, NULL, &entry); more;
+         more = kedge_overlay_next(overlay, &entry, &entry)) {
+        if (entry.deleted)
+            kedge_overlay_forget(state, entry.collection, entry.id);
+        else
+            (void)kedge_overlay_put(state, entry.collection, entry.id, entry.value, NULL);
+    }
+}
+
+/* Whether the store's dump is that of `state`. True also when it cannot be read now. */
+static bool dump_is(const view *of, bool canonical, const kedge_overlay *state)
+{
+    kedge_buffer store = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer expected = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status = kedge_store_dump(of->client->store, canonical, &store, NULL);
+    sim_oracle_dump(state, &expected);
+    bool same = status != KEDGE_OK ||
+                kedge_bytes_equal(kedge_buffer_bytes(&store), kedge_buffer_bytes(&expected));
+    kedge_buffer_free(&store);
+    kedge_buffer_free(&expected);
+    return same;
+}
+
+static void check_i7_canonical(const view *of, const kedge_overlay *state)
+{
+    count(of, SIM_I7);
+    count(of, SIM_I8);
+    if (!dump_is(of, true, state))
+        sim_violate(of->client->world, SIM_I7,
+                    "client %u: its canonical state is not that of version %" PRId64,
+                    of->client->index, of->position.version);
+}
+
+static void check_i7_visible(const view *of, const kedge_overlay *state)
+{
+    kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+    kedge_overlay *visible = kedge_overlay_new(&kedge_allocator_default);
+    if (replay(of, state, overlay)) {
+        lay_over(state, visible);
+        lay_over(overlay, visible);
+        count(of, SIM_I7);
+        if (!dump_is(of, false, visible))
+            sim_violate(of->client->world, SIM_I7,
+                        "client %u: what it reads is not version %" PRId64 " with its %" PRId64
+                        " pending mutations",
+                        of->client->index, of->position.version, of->position.pending);
+    }
+    kedge_overlay_free(overlay);
+    kedge_overlay_free(visible);
+}
+
+/* ---- I8, I12 ---- */
+
+static void check_i8_forward(const view *of)
+{
+    sim_client *client = of->client;
+    const kedge_store_position *now = &of->position;
+    sim_seen *seen = &client->seen;
+    const sim_version *was = sim_oracle_find(&client->world->oracle, seen->lineage, seen->version);
+    bool anew = now->version == 0 && client->corrupted;
+    bool same_line = was == NULL || sim_oracle_descends(of->at, was);
+    count(of, SIM_I8);
+    if (same_line && now->version < seen->version && !anew)
+        sim_violate(client->world, SIM_I8, "client %u went from version %" PRId64 " to %" PRId64,
+                    client->index, seen->version, now->version);
+    if (!same_line && of->at != NULL && sim_oracle_descends(was, of->at) && !anew &&
+        !client->world->restored)
+        sim_violate(client->world, SIM_I8,
+                    "client %u went back from version %" PRId64 " to %" PRId64, client->index,
+                    seen->version, now->version);
+    if (same_line && strcmp(now->client, seen->client) == 0 && now->lmid < seen->lmid && !anew)
+        sim_violate(client->world, SIM_I8, "client %u: its lmid went from %" PRId64 " to %" PRId64,
+                    client->index, seen->lmid, now->lmid);
+    if (!same_line && of->at != NULL) {
+        count(of, SIM_I12);
+        client->world->report->lineages_lost++;
+        if (strcmp(now->client, seen->client) == 0)
+            sim_violate(client->world, SIM_I12,
+                        "client %u met another lineage and kept its client id", client->index);
+    }
+}
+
+/* An id that was given up is never taken again; the counter never goes back. */
+static void check_i11_ids(const view *of)
+{
+    sim_client *client = of->client;
+    count(of, SIM_I11);
+    if (of->position.last_sequence < client->seen.last_sequence)
+        sim_violate(client->world, SIM_I11,
+                    "client %u: its last sequence went from %" PRId64 " to %" PRId64, client->index,
+                    client->seen.last_sequence, of->position.last_sequence);
+    if (client->seen.client[0] != '\0' && strcmp(client->seen.client, of->position.client) != 0)
+        client->world->report->rotations++;
+}
+
+static void remember(const view *of)
+{
+    sim_seen *seen = &of->client->seen;
+    bool keep = of->position.version == 0 && of->client->corrupted;
+    memcpy(seen->client, of->position.client, sizeof seen->client);
+    if (!keep) {
+        seen->version = of->position.version;
+        memcpy(seen->lineage, of->position.lineage, sizeof seen->lineage);
+        if (of->position.version > 0) of->client->corrupted = false;
+    }
+    seen->lmid = of->position.lmid;
+}
+
+/* ---- all of them ---- */
+
+static void check_view(view *of)
+{
+    if (!look(of)) return;
+    check_i8_forward(of);
+    check_i11_ids(of);
+    remember(of);
+    check_i6_nothing_lost(of);
+    check_i6_inbox(of);
+    if (of->position.stale) return;
+    sim_trace(of->client->world,
+              "client %u: version %" PRId64 ", lmid %" PRId64 ", %" PRId64 " pending, %" PRId64
+              " rejected",
+              of->client->index, of->position.version, of->position.lmid, of->position.pending,
+              of->position.rejected);
+    const kedge_overlay *state = sim_oracle_state(&of->client->world->oracle, of->at);
+    check_i7_canonical(of, state);
+    check_i7_visible(of, state);
+}
+
+void check_client(sim_client *client)
+{
+    view *of = sim_must_allocate(sizeof *of);
+    of->client = client;
+    client->disk.suspended = true;
+    check_view(of);
+    client->disk.suspended = false;
+    free(of);
+}
+
+void check_i11_living_copies(sim_world *world)
+{
+    for (uint32_t i = 0; i < world->client_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            world->report->checks[SIM_I11]++;
+            if (strcmp(world->clients[i].seen.client, world->clients[j].seen.client) == 0)
+                sim_violate(world, SIM_I11, "the copies %u and %u both live as %.8s", j, i,
+                            world->clients[i].seen.client);
+        }
+    }
+}

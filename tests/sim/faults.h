@@ -1,0 +1,62 @@
+/* What can go wrong in the simulation. Each kind is counted when it really took effect. */
+#ifndef KEDGE_TESTS_SIM_FAULTS_H
+#define KEDGE_TESTS_SIM_FAULTS_H
+
+#include <stdint.h>
+
+typedef enum sim_fault {
+    /* network */
+    SIM_NET_DROP,      /* refused at once */
+    SIM_NET_DELAY,     /* seconds */
+    SIM_NET_LATE,      /* arrives after the client gave up */
+    SIM_NET_DUPLICATE, /* the request arrives twice */
+    SIM_NET_REORDER,   /* arrives behind a request that was sent later */
+    SIM_NET_TRUNCATE,  /* the answer's body is cut, and nobody says so */
+    SIM_NET_RESET,     /* handled, but the answer is lost with an error */
+    SIM_NET_PORTAL,    /* a captive portal answers 200 with a page of its own */
+    SIM_NET_HANG,      /* handled, and never answered */
+    SIM_NET_PARTITION, /* nothing goes either way */
+    SIM_NET_ONE_WAY,   /* requests arrive, answers do not */
+    SIM_STREAM_CUT,    /* the event stream ends */
+    SIM_STREAM_SILENT, /* it stays open and says nothing */
+    SIM_APP_OFFLINE,
+    /* server */
+    SIM_SERVER_CRASH_BEFORE, /* a port call: before it took effect */
+    SIM_SERVER_CRASH_AFTER,
+    SIM_SERVER_PAUSE, /* at a port call, while the world goes on */
+    SIM_SERVER_RACE,  /* another processor commits in between */
+    SIM_RESTORE_RECORDS,
+    SIM_RESTORE_BLOBS,
+    SIM_RESTORE_BOTH,
+    /* records and blobs */
+    SIM_PORT_THROTTLE,
+    SIM_PORT_TIMEOUT_DONE, /* an unknown outcome: it took effect */
+    SIM_PORT_TIMEOUT_LOST, /* … it did not */
+    SIM_PORT_STALE_READ,
+    SIM_PORT_SHORT_PAGE,
+    SIM_BLOB_SLOW_DOWN,
+    SIM_BLOB_TIMEOUT_STORED,
+    SIM_BLOB_MISSING,
+    /* client */
+    SIM_CLIENT_KILL,
+    SIM_CLIENT_POWER_CUT,
+    SIM_POWER_WRITE_DROPPED, /* of a power cut: an unsynced write is gone */
+    SIM_POWER_WRITE_TORN,    /* … or is there in part */
+    SIM_DISK_FULL,
+    SIM_DISK_ERROR,
+    SIM_CACHE_CORRUPT,
+    SIM_NO_MEMORY,
+    SIM_FOLDER_COPIED,
+    SIM_FOLDER_RESTORED,
+    SIM_CLOCK_JUMP,
+    SIM_CLOCK_1970,
+    SIM_SERVER_CLOCK_JUMP,
+    SIM_FAULTS
+} sim_fault;
+
+extern const char *const sim_fault_names[SIM_FAULTS];
+
+#define SIM_FAULT_BIT(fault) (UINT64_C(1) << (fault))
+#define SIM_FAULTS_ALL       (SIM_FAULT_BIT(SIM_FAULTS) - 1)
+
+#endif

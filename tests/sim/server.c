@@ -1,0 +1,246 @@
+/* The server: processors over the same ports, each of which may die and be started again; backups
+ * and restores. */
+#include "backend/memory/memory_ports.h"
+#include "tests/sim/files.h"
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A small cache of states, so that states are also built anew. */
+#define STATE_CACHE_BYTES 200000
+
+/* ---- environment ---- */
+
+static int64_t server_now(void *context)
+{
+    sim_world *world = context;
+    return INT64_C(1790000000000) + world->now_ms + world->server.wall_offset_ms;
+}
+
+static int64_t server_monotonic(void *context)
+{
+    return ((sim_world *)context)->now_ms;
+}
+
+static void server_random(void *context, void *bytes, size_t size)
+{
+    sim_dice_fill(&((sim_world *)context)->server.random, bytes, size);
+}
+
+/* ---- processors ---- */
+
+static void committed(void *context, kedge_bytes organization, kedge_bytes project, int64_t version)
+{
+    sim_instance *instance = context;
+    (void)organization;
+    (void)project;
+    if (!instance->crashed) sim_network_poke_all(instance->world, version);
+}
+
+static void no_pause(void *context, int64_t ms)
+{
+    (void)context;
+    (void)ms;
+}
+
+static bool start(sim_instance *instance)
+{
+    sim_world *world = instance->world;
+    kedge_backend_options options = {.environment = &world->server.environment,
+                                     .records = sim_ports_records(instance),
+                                     .blobs = sim_ports_blobs(instance),
+                                     .registry = world->server.registry,
+                                     .create_projects = true,
+                                     .state_cache_bytes = STATE_CACHE_BYTES,
+                                     .committed = committed,
+                                     .committed_context = instance,
+                                     .pause = no_pause};
+    instance->crashed = false;
+    instance->raced = false;
+    return kedge_backend_new(&options, &instance->backend, NULL) == KEDGE_OK;
+}
+
+static void end(sim_instance *instance)
+{
+    kedge_backend_free(instance->backend);
+    instance->backend = NULL;
+}
+
+bool sim_server_is_free(const sim_world *world)
+{
+    for (size_t i = 0; i < SIM_INSTANCES; i++)
+        if (!world->server.instances[i].busy) return true;
+    return false;
+}
+
+static sim_instance *choose(sim_world *world)
+{
+    sim_server *server = &world->server;
+    size_t at = (size_t)sim_dice_below(&server->dice, SIM_INSTANCES);
+    while (server->instances[at].busy)
+        at = (at + 1) % SIM_INSTANCES;
+    return &server->instances[at];
+}
+
+/* ---- requests ---- */
+
+static void take_response(sim_message *message, const kedge_api_response *response)
+{
+    message->status = response->status;
+    const char *type = response->content_type == NULL ? "" : response->content_type;
+    (void)snprintf(message->content_type, sizeof message->content_type, "%s", type);
+    message->retry_after_ms = (int64_t)response->retry_after_s * 1000;
+    message->answer = sim_must_copy(response->body.data, response->body.size);
+    message->answer_size = response->body.size;
+}
+
+static void ask(sim_instance *instance, const sim_message *message, kedge_api_response *response)
+{
+    char path[8192];
+    (void)snprintf(path, sizeof path, "/v1/orgs/%s/projects/%s/%s", SIM_ORGANIZATION, SIM_PROJECT,
+                   message->path);
+    char *query = strchr(path, '?');
+    kedge_identity identity = {
+        .user = message->user, .role = "member", .organization = SIM_ORGANIZATION};
+    kedge_api_request request = {.method = kedge_bytes_of(message->method),
+                                 .body = {message->body, message->body_size},
+                                 .identity = &identity};
+    if (query != NULL) {
+        *query = '\0';
+        request.query = kedge_bytes_of(query + 1);
+    }
+    request.path = kedge_bytes_of(path);
+    kedge_backend_handle(instance->backend, &request, response);
+}
+
+/* The processor's process is gone, with all that it knew. */
+static void bury(sim_instance *instance)
+{
+    end(instance);
+    instance->crashed = false;
+    sim_network_cut_streams(instance->world);
+}
+
+bool sim_server_handle(sim_world *world, sim_message *message)
+{
+    sim_instance *instance = choose(world);
+    if (instance->backend == NULL && !start(instance)) return false;
+    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
+    const sim_version *before = world->oracle.head;
+    instance->busy = true;
+    instance->raced = false;
+    world->report->requests++;
+    ask(instance, message, &response);
+    bool crashed = instance->crashed;
+    if (instance->raced) check_i17_paused(world, instance);
+    sim_oracle_catch_up(world);
+    if (crashed) {
+        bury(instance);
+    } else {
+        take_response(message, &response);
+        check_answer(world, message, before);
+    }
+    instance->busy = false;
+    kedge_buffer_free(&response.body);
+    return !crashed;
+}
+
+int64_t sim_server_version(sim_world *world)
+{
+    return world->oracle.head == NULL ? 0 : world->oracle.head->number;
+}
+
+/* ---- backups ---- */
+
+void sim_server_backup(sim_world *world)
+{
+    sim_server *server = &world->server;
+    sim_oracle_catch_up(world);
+    sim_backup *backup = &server->backups[sim_dice_below(&server->dice, SIM_BACKUPS)];
+    if (kedge_memory_records_copy(&server->records, &backup->records, NULL) != KEDGE_OK ||
+        kedge_memory_blobs_copy(&server->blobs, &backup->blobs, NULL) != KEDGE_OK)
+        return;
+    backup->head = world->oracle.head;
+    backup->there = true;
+    sim_trace(world, "server backed up at version %" PRId64, sim_server_version(world));
+}
+
+static void stop_all(sim_world *world)
+{
+    for (size_t i = 0; i < SIM_INSTANCES; i++) {
+        sim_instance *instance = &world->server.instances[i];
+        if (instance->busy)
+            instance->crashed = true;
+        else
+            end(instance);
+    }
+    sim_network_cut_streams(world);
+}
+
+bool sim_server_restore(sim_world *world, sim_fault how)
+{
+    sim_server *server = &world->server;
+    sim_backup *backup = &server->backups[sim_dice_below(&server->dice, SIM_BACKUPS)];
+    sim_oracle_catch_up(world);
+    if (!backup->there || backup->head == world->oracle.head) return false;
+    stop_all(world);
+    if (how != SIM_RESTORE_BLOBS) {
+        if (kedge_memory_records_copy(&backup->records, &server->records, NULL) != KEDGE_OK ||
+            kedge_memory_records_copy(&backup->records, &server->replica, NULL) != KEDGE_OK)
+            return false;
+        server->replica_behind = false;
+        world->restored = true;
+        sim_oracle_restore(world, backup->head);
+    }
+    if (how != SIM_RESTORE_RECORDS) {
+        if (kedge_memory_blobs_copy(&backup->blobs, &server->blobs, NULL) != KEDGE_OK) return false;
+        world->bodies_lost = true;
+    }
+    sim_trace(world, "%s: version %" PRId64, sim_fault_names[how], sim_server_version(world));
+    return true;
+}
+
+/* ---- making and ending ---- */
+
+bool sim_server_open(sim_world *world)
+{
+    sim_server *server = &world->server;
+    kedge_environment *environment = &server->environment;
+    *environment = (kedge_environment){.allocator = &kedge_allocator_default,
+                                       .now_ms = server_now,
+                                       .monotonic_ms = server_monotonic,
+                                       .random = server_random,
+                                       .context = world};
+    server->random = sim_dice_make(world->options.seed, 100);
+    server->dice = sim_dice_make(world->options.seed, 101);
+    bool good = kedge_memory_records_open(environment, &server->records, NULL) == KEDGE_OK &&
+                kedge_memory_records_open(environment, &server->replica, NULL) == KEDGE_OK &&
+                kedge_memory_blobs_open(environment, &server->blobs, NULL) == KEDGE_OK &&
+                kedge_registry_new(&kedge_allocator_default, sim_mutators, sim_mutator_count_server,
+                                   &server->registry, NULL) == KEDGE_OK;
+    for (uint32_t i = 0; i < SIM_INSTANCES; i++)
+        server->instances[i] = (sim_instance){.world = world, .index = i};
+    for (size_t i = 0; i < SIM_BACKUPS && good; i++) {
+        sim_backup *backup = &server->backups[i];
+        good = kedge_memory_records_open(environment, &backup->records, NULL) == KEDGE_OK &&
+               kedge_memory_blobs_open(environment, &backup->blobs, NULL) == KEDGE_OK;
+    }
+    return good;
+}
+
+void sim_server_close(sim_world *world)
+{
+    sim_server *server = &world->server;
+    for (size_t i = 0; i < SIM_INSTANCES; i++)
+        end(&server->instances[i]);
+    for (size_t i = 0; i < SIM_BACKUPS; i++) {
+        server->backups[i].records.vtable->close(server->backups[i].records.self);
+        server->backups[i].blobs.vtable->close(server->backups[i].blobs.self);
+    }
+    server->records.vtable->close(server->records.self);
+    server->replica.vtable->close(server->replica.self);
+    server->blobs.vtable->close(server->blobs.self);
+    kedge_registry_free(server->registry);
+}

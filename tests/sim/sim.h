@@ -1,0 +1,313 @@
+/* The simulator: a small world of clients and one server, all in one thread, driven by one seed.
+ *
+ * Real: the client's store (SQLite over vfs.h), core and driver; the backend's core over memory
+ * ports. Simulated: the network, time, randomness, disks that die, ports that fail, processors that
+ * crash or sleep at a port call while the world goes on, folders that are copied and restored,
+ * backends that are restored. The same seed gives the same trace, byte for byte.
+ *
+ * docs/explanation/simulator.md tells how it is built and what it cannot see. */
+#ifndef KEDGE_TESTS_SIM_SIM_H
+#define KEDGE_TESTS_SIM_SIM_H
+
+#include "backend/core/backend.h"
+#include "common/environment.h"
+#include "sdk/runtime/driver.h"
+#include "tests/sim/checks.h"
+#include "tests/sim/dice.h"
+#include "tests/sim/faults.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/vfs.h"
+
+#include <stdio.h>
+
+#define SIM_ORGANIZATION  "acme"
+#define SIM_PROJECT       "plan"
+#define SIM_CLIENTS_MAX   6
+#define SIM_INSTANCES     3 /* processors over the same ports */
+#define SIM_BACKUPS       3
+#define SIM_REQUESTS_MAX  8 /* open ones of a client */
+#define SIM_LEDGER_MAX    4096
+#define SIM_NESTING_MAX   2
+#define SIM_VIOLATION_MAX 32
+
+typedef struct sim_world sim_world;
+
+/* ---- what a run is asked to do, and what came of it ---- */
+
+typedef struct sim_options {
+    uint64_t seed;
+    uint64_t faults;  /* which kinds may happen: bits */
+    uint32_t clients; /* living folders at the start */
+    uint32_t edits;   /* of all clients together */
+    FILE *trace;      /* NULL: only its hash */
+    const char *root; /* a folder for the clients' folders */
+} sim_options;
+
+typedef struct sim_violation {
+    sim_check check;
+    char text[256];
+} sim_violation;
+
+/* Sums over seeds. */
+typedef struct sim_report {
+    uint64_t seeds;
+    uint64_t steps;
+    uint64_t mutations; /* acknowledged */
+    uint64_t versions;
+    uint64_t requests;
+    uint64_t reopened;
+    uint64_t rotations;
+    uint64_t lineages_lost;
+    uint64_t faults[SIM_FAULTS];
+    uint64_t checks[SIM_CHECKS];
+    uint64_t violations;
+} sim_report;
+
+/* What one seed gave. */
+typedef struct sim_result {
+    uint64_t trace_hash;
+    uint32_t violation_count;
+    sim_violation violations[SIM_VIOLATION_MAX];
+} sim_result;
+
+/* ---- events ---- */
+
+typedef enum sim_event_kind {
+    SIM_EVENT_TIMER,    /* a client's */
+    SIM_EVENT_EDIT,     /* a client's app does something */
+    SIM_EVENT_REOPEN,   /* a client that died */
+    SIM_EVENT_REQUEST,  /* arrives at the server */
+    SIM_EVENT_ANSWER,   /* arrives at the client */
+    SIM_EVENT_DEADLINE, /* the client's transport gives up */
+    SIM_EVENT_STREAM_OPEN,
+    SIM_EVENT_STREAM_POKE,
+    SIM_EVENT_STREAM_PING,
+    SIM_EVENT_STREAM_END,
+    SIM_EVENT_TROUBLE /* something may happen to the world as a whole */
+} sim_event_kind;
+
+/* A request on its way, and then its answer. */
+typedef struct sim_message {
+    uint32_t client;
+    uint64_t life;   /* of the client that sent it */
+    uint64_t number; /* the driver's */
+    uint64_t order;  /* of sending, for the client */
+    char *method;
+    char *path;
+    char *body;
+    size_t body_size;
+    char user[16];
+    bool unanswered; /* a duplicate: nobody waits */
+    int status;
+    char content_type[64];
+    int64_t retry_after_ms;
+    char *answer;
+    size_t answer_size;
+} sim_message;
+
+typedef struct sim_event {
+    int64_t at_ms;
+    uint64_t order; /* breaks ties */
+    sim_event_kind kind;
+    uint32_t client;
+    uint64_t life;   /* an event of a former life is dropped */
+    uint64_t number; /* of a timer, a request, a stream */
+    int64_t value;   /* a version */
+    sim_message *message;
+} sim_event;
+
+typedef struct sim_events {
+    sim_event *heap;
+    size_t count;
+    size_t capacity;
+    uint64_t order;
+} sim_events;
+
+/* ---- clients ---- */
+
+/* A mutation that a folder's app was told of: its obligations outlive every crash. */
+typedef struct sim_entry {
+    int64_t sequence;
+    uint8_t uid[SIM_UID_SIZE];
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    bool cancelled; /* taken back before it was sent */
+    bool released;  /* dismissed or resubmitted from the inbox: no longer owed */
+    bool answered;  /* the app was told that it is out of the inbox */
+    const sim_version *found;
+} sim_entry;
+
+typedef struct sim_ledger {
+    sim_entry *entries;
+    size_t count;
+    size_t capacity;
+} sim_ledger;
+
+/* Where a client was seen last, for I8 and I12. */
+typedef struct sim_seen {
+    char client[KEDGE_CLIENT_ID_SIZE];
+    char lineage[33];
+    int64_t version;
+    int64_t lmid;
+    int64_t last_sequence;
+} sim_seen;
+
+typedef struct sim_client {
+    sim_world *world;
+    uint32_t index;
+    char user[16];
+    sim_disk disk;
+    sim_dice dice;
+    sim_dice random; /* what the client itself draws */
+    kedge_environment environment;
+    kedge_allocator allocator;
+    int64_t wall_offset_ms;
+    bool exists;        /* its folder does */
+    uint64_t life;      /* rises with each opening */
+    kedge_store *store; /* NULL: not running */
+    kedge_driver *driver;
+    bool reopening;
+    uint64_t timer_number;
+    uint64_t request_order;
+    uint64_t arrived_order;
+    uint64_t open_requests[SIM_REQUESTS_MAX]; /* numbers; 0: free */
+    uint64_t stream;                          /* number of the open one; 0: none */
+    uint64_t last_stream;
+    bool stream_up;
+    bool stream_silent;
+    bool partitioned;
+    bool one_way;
+    bool online;
+    bool stopped;          /* the server refused for good: told to go online again */
+    bool corrupted;        /* its cache may have been set aside since it was last seen */
+    uint32_t memory_fails; /* per 100,000 allocations */
+    char phase[32];        /* dies there; "": nowhere */
+    uint32_t edits_left;
+    sim_ledger ledger;
+    sim_seen seen;
+    sim_folder backup;
+    sim_ledger backup_ledger;
+    sim_seen backup_seen;
+    bool has_backup;
+} sim_client;
+
+/* ---- server ---- */
+
+typedef struct sim_instance {
+    sim_world *world;
+    uint32_t index;
+    kedge_backend *backend; /* NULL: to be started */
+    bool busy;
+    bool crashed; /* every port call fails until the request has unwound */
+    bool raced;   /* others committed while it was paused */
+} sim_instance;
+
+typedef struct sim_backup {
+    kedge_records records;
+    kedge_blobs blobs;
+    const sim_version *head;
+    bool there;
+} sim_backup;
+
+typedef struct sim_server {
+    kedge_environment environment;
+    sim_dice random;
+    sim_dice dice;
+    kedge_records records; /* the truth */
+    kedge_blobs blobs;
+    kedge_records replica; /* what an eventually consistent read may see */
+    bool replica_behind;
+    kedge_registry *registry;
+    sim_instance instances[SIM_INSTANCES];
+    sim_backup backups[SIM_BACKUPS];
+    int64_t wall_offset_ms;
+    uint32_t nesting;
+} sim_server;
+
+/* ---- the world ---- */
+
+struct sim_world {
+    sim_options options;
+    sim_report *report;
+    sim_result *result;
+    sim_dice dice;
+    int64_t now_ms;
+    uint64_t steps;
+    uint64_t trace_hash;
+    uint64_t faults; /* that may happen now: none while healing */
+    uint32_t rates[SIM_FAULTS];
+    sim_events events;
+    sim_server server;
+    sim_oracle oracle;
+    kedge_registry *registry; /* the clients' */
+    sim_client clients[SIM_CLIENTS_MAX];
+    uint32_t client_count;
+    uint32_t edits_left;
+    bool bodies_lost; /* a restore of the blobs took bodies that versions refer to */
+    bool restored;    /* the backend, at least once */
+    bool healing;
+};
+
+/* sim.c */
+void sim_run(const sim_options *options, sim_report *report, sim_result *result);
+void sim_step(sim_world *world);
+void sim_trace(sim_world *world, const char *format, ...) KEDGE_PRINTF(2, 3);
+void sim_violate(sim_world *world, sim_check check, const char *format, ...) KEDGE_PRINTF(3, 4);
+/* Whether this fault happens now; the caller reports it with sim_took_effect when it really did. */
+bool sim_strikes(sim_world *world, sim_dice *dice, sim_fault fault);
+void sim_took_effect(sim_world *world, sim_fault fault);
+
+/* events.c */
+void sim_schedule(sim_world *world, const sim_event *event);
+bool sim_next_event(sim_world *world, sim_event *event);
+void sim_events_free(sim_world *world);
+sim_message *sim_message_copy(const sim_message *message);
+void sim_message_free(sim_message *message);
+
+/* network.c */
+kedge_transport sim_network(sim_client *client);
+void sim_network_request(sim_world *world, const sim_event *event);
+void sim_network_answer(sim_world *world, const sim_event *event);
+void sim_network_deadline(sim_world *world, const sim_event *event);
+void sim_network_stream(sim_world *world, const sim_event *event);
+void sim_network_poke_all(sim_world *world, int64_t version);
+void sim_network_cut_streams(sim_world *world);
+
+/* server.c, ports.c, chaos.c */
+bool sim_server_open(sim_world *world);
+void sim_server_close(sim_world *world);
+/* Fills in the message's answer. False when the processor died: there is none. */
+bool sim_server_handle(sim_world *world, sim_message *message);
+bool sim_server_is_free(const sim_world *world);
+int64_t sim_server_version(sim_world *world);
+void sim_server_backup(sim_world *world);
+bool sim_server_restore(sim_world *world, sim_fault how);
+kedge_records sim_ports_records(sim_instance *instance);
+kedge_blobs sim_ports_blobs(sim_instance *instance);
+void sim_trouble(sim_world *world);
+void sim_heal(sim_world *world);
+
+/* client.c, folders.c */
+void sim_client_make(sim_world *world, uint32_t index);
+void sim_client_open(sim_client *client);
+void sim_client_close(sim_client *client); /* as an app would */
+/* After anything that called into the client: finds out whether it died in there. */
+void sim_client_settle(sim_client *client);
+void sim_client_free(sim_client *client);
+void sim_client_reopen(sim_world *world, const sim_event *event);
+void sim_client_timer(sim_world *world, const sim_event *event);
+bool sim_client_runs(const sim_client *client);
+void sim_client_back_up(sim_client *client);
+bool sim_client_restore(sim_client *client);
+bool sim_client_copy(sim_client *client);
+void sim_ledger_copy(const sim_ledger *from, sim_ledger *to);
+sim_entry *sim_ledger_add(sim_ledger *ledger);
+
+/* workload.c, mutators.c */
+void sim_edit(sim_world *world, const sim_event *event);
+/* Deletes items whose bodies were lost with the blobs, as an operator would. */
+void sim_delete_lost_bodies(sim_world *world);
+extern const kedge_mutator sim_mutators[];
+extern const size_t sim_mutator_count;        /* that clients know */
+extern const size_t sim_mutator_count_server; /* … and the server */
+
+#endif

@@ -1,0 +1,96 @@
+/* The summary of a run of seeds, and shrinking. */
+#include "tests/sim/summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SHRINK_RUNS 60
+
+void sim_print_summary(const sim_report *report)
+{
+    printf("\n%-44s %12s\n", "", "count");
+    printf("%-44s %12" PRIu64 "\n", "seeds", report->seeds);
+    printf("%-44s %12" PRIu64 "\n", "steps", report->steps);
+    printf("%-44s %12" PRIu64 "\n", "mutations acknowledged", report->mutations);
+    printf("%-44s %12" PRIu64 "\n", "versions committed", report->versions);
+    printf("%-44s %12" PRIu64 "\n", "requests served", report->requests);
+    printf("%-44s %12" PRIu64 "\n", "stores opened", report->reopened);
+    printf("%-44s %12" PRIu64 "\n", "client ids rotated", report->rotations);
+    printf("%-44s %12" PRIu64 "\n", "lineages lost", report->lineages_lost);
+    printf("\n%-44s %12s\n", "fault", "took effect");
+    for (size_t i = 0; i < SIM_FAULTS; i++)
+        printf("%-44s %12" PRIu64 "\n", sim_fault_names[i], report->faults[i]);
+    printf("\n%-44s %12s\n", "checker", "evaluations");
+    for (size_t i = 0; i < SIM_CHECKS; i++)
+        printf("%-4s %-39s %12" PRIu64 "\n", sim_check_names[i], sim_check_words[i],
+               report->checks[i]);
+    printf("\n%-44s %12" PRIu64 "\n", "violations", report->violations);
+}
+
+bool sim_is_complete(const sim_report *report)
+{
+    bool complete = true;
+    for (size_t i = 0; i < SIM_FAULTS; i++) {
+        if (report->faults[i] > 0) continue;
+        printf("never took effect: %s\n", sim_fault_names[i]);
+        complete = false;
+    }
+    for (size_t i = 0; i < SIM_CHECKS; i++) {
+        if (report->checks[i] > 0) continue;
+        printf("never ran: %s\n", sim_check_names[i]);
+        complete = false;
+    }
+    return complete;
+}
+
+/* ---- shrinking ---- */
+
+static bool still_fails(const sim_options *options, sim_check check)
+{
+    sim_report report = {0};
+    sim_result result;
+    sim_run(options, &report, &result);
+    for (uint32_t i = 0; i < result.violation_count; i++)
+        if (result.violations[i].check == check) return true;
+    return false;
+}
+
+/* Fewer edits by halves, fewer clients by one, fewer kinds of faults by one, as long as it fails.
+ */
+static sim_options shrink(const sim_options *options, sim_check check)
+{
+    sim_options least = *options;
+    int runs = 0;
+    for (sim_options next = least; next.edits > 4 && runs < SHRINK_RUNS; runs++) {
+        next.edits = next.edits * 2 / 3;
+        if (!still_fails(&next, check)) break;
+        least = next;
+    }
+    for (sim_options next = least; next.clients > 1 && runs < SHRINK_RUNS; runs++) {
+        next.clients--;
+        if (!still_fails(&next, check)) break;
+        least = next;
+    }
+    for (size_t i = 0; i < SIM_FAULTS && runs < SHRINK_RUNS; i++) {
+        sim_options next = least;
+        next.faults &= ~SIM_FAULT_BIT(i);
+        if (next.faults == least.faults) continue;
+        runs++;
+        if (still_fails(&next, check)) least = next;
+    }
+    return least;
+}
+
+void sim_print_failure(const sim_options *options, const sim_result *result)
+{
+    for (uint32_t i = 0; i < result->violation_count; i++)
+        printf("seed %" PRIu64 " violates %s: %s\n", options->seed,
+               sim_check_names[result->violations[i].check], result->violations[i].text);
+    printf("replay: scripts/sim --seed %" PRIu64 " --trace\n", options->seed);
+    fflush(stdout);
+    sim_options least = shrink(options, result->violations[0].check);
+    printf("shrunk: scripts/sim --seed %" PRIu64 " --clients %u --edits %u --faults 0x%" PRIx64
+           " --trace\n",
+           least.seed, least.clients, least.edits, least.faults);
+    fflush(stdout);
+}

@@ -1,0 +1,282 @@
+/* What the apps do: edits by every built-in mutator and by their own, cancel, dismiss, resubmit. */
+#include "sdk/store/store_internal.h"
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- edits ---- */
+
+/* Text that compresses badly, so that sizes are what they seem. */
+static void write_noise(sim_dice *dice, size_t size, kedge_buffer *out)
+{
+    static const char digits[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+    for (size_t i = 0; i < size; i++)
+        kedge_buffer_append_byte(out, digits[sim_dice_next(dice) & 63]);
+}
+
+static void write_value(sim_dice *dice, kedge_buffer *args)
+{
+    uint64_t kind = sim_dice_below(dice, 100);
+    size_t size = kind < 80   ? (size_t)sim_dice_below(dice, 40)
+                  : kind < 95 ? (size_t)sim_dice_below(dice, 600)
+                  : kind < 99 ? 6000 + (size_t)sim_dice_below(dice, 6000)
+                              : 66000 + (size_t)sim_dice_below(dice, 4000);
+    kedge_buffer_append_format(args, "{\"done\":%s,\"n\":%" PRIu64 ",\"text\":\"",
+                               sim_dice_chance(dice, 500) ? "true" : "false",
+                               sim_dice_below(dice, 10));
+    write_noise(dice, size, args);
+    kedge_buffer_append_text(args, "\"}");
+}
+
+static void write_place(sim_dice *dice, kedge_buffer *args)
+{
+    static const char *const collections[] = {"notes", "tasks", "notes", "_"};
+    static const char *const ids[] = {"a", "b", "c", "d/e", "f", "", "g", "h\xc3\xa9"};
+    kedge_buffer_append_format(args, "\"collection\":\"%s\",\"id\":\"%s%" PRIu64 "\"",
+                               collections[sim_dice_below(dice, 4)], ids[sim_dice_below(dice, 8)],
+                               sim_dice_below(dice, 3));
+}
+
+static const char *write_builtin(sim_dice *dice, kedge_buffer *args)
+{
+    uint64_t kind = sim_dice_below(dice, 12);
+    if (kind == 11) {
+        kedge_buffer_append_text(args, "null");
+        return "kedge.noop";
+    }
+    if (kind == 10) {
+        kedge_buffer_append_format(args, "{\"name\":\"plan %" PRIu64 "\",\"k%" PRIu64 "\":1}",
+                                   sim_dice_below(dice, 100), sim_dice_below(dice, 5));
+        return "kedge.project";
+    }
+    kedge_buffer_append_text(args, "{");
+    write_place(dice, args);
+    if (kind < 5) {
+        kedge_buffer_append_text(args, ",\"value\":");
+        write_value(dice, args);
+        kedge_buffer_append_text(args, "}");
+        return "kedge.put";
+    }
+    if (kind < 7) {
+        kedge_buffer_append_format(args, ",\"patch\":{\"n\":%" PRIu64 ",\"text\":null}}",
+                                   sim_dice_below(dice, 9));
+        return "kedge.merge";
+    }
+    if (kind < 8) {
+        kedge_buffer_append_format(args,
+                                   ",\"patch\":[{\"op\":\"test\",\"path\":\"/n\",\"value\":%" PRIu64
+                                   "},{\"op\":\"add\",\"path\":\"/seen\",\"value\":true}]}",
+                                   sim_dice_below(dice, 4));
+        return "kedge.patch";
+    }
+    kedge_buffer_append_text(args, "}");
+    return "kedge.delete";
+}
+
+static const char *write_own(sim_dice *dice, kedge_buffer *args)
+{
+    uint64_t number = sim_dice_below(dice, 20);
+    switch (sim_dice_below(dice, 10)) {
+    case 0:
+    case 1:
+    case 2:
+        kedge_buffer_append_format(args, "{\"by\":1,\"id\":\"%" PRIu64 "\"}", number % 2);
+        return "sim.count";
+    case 3:
+    case 4:
+        kedge_buffer_append_format(args, "{\"text\":\"%" PRIu64 "\"}", number);
+        return "sim.append";
+    case 5:
+        kedge_buffer_append_text(args, "{}");
+        return "sim.shift";
+    case 6:
+    case 7:
+        kedge_buffer_append_format(args, "{\"id\":\"%" PRIu64 "\"}", number % 5);
+        return "sim.claim";
+    case 8:
+        kedge_buffer_append_format(args, "{\"id\":\"%" PRIu64 "\"}", number);
+        return "sim.limited";
+    default:
+        kedge_buffer_append_format(args, "{\"id\":\"%" PRIu64 "\"}", number);
+        return "sim.newer";
+    }
+}
+
+/* The app was told; from now on the folder owes it. */
+static void enter_in_ledger(sim_client *client, int64_t sequence)
+{
+    kedge_pending row;
+    client->disk.suspended = true;
+    kedge_status status = kedge_outbox_find(&client->store->outbox, sequence, &row, NULL);
+    client->disk.suspended = false;
+    if (status != KEDGE_OK) {
+        sim_violate(client->world, SIM_I6,
+                    "client %u: %" PRId64 " was acknowledged and is not kept", client->index,
+                    sequence);
+        return;
+    }
+    if (sequence <= client->seen.last_sequence)
+        sim_violate(client->world, SIM_I11, "client %u: sequence %" PRId64 " was given out twice",
+                    client->index, sequence);
+    client->seen.last_sequence = sequence;
+    sim_entry *entry = sim_ledger_add(&client->ledger);
+    entry->sequence = sequence;
+    memcpy(entry->uid, row.uid.data, SIM_UID_SIZE);
+    memcpy(entry->digest, row.digest.data, KEDGE_DIGEST_SIZE);
+    client->world->report->mutations++;
+    kedge_store_db_rollback(&client->store->outbox);
+}
+
+static void mutate(sim_client *client)
+{
+    kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
+    sim_dice *dice = &client->dice;
+    const char *name =
+        sim_dice_chance(dice, 550) ? write_builtin(dice, &args) : write_own(dice, &args);
+    int64_t sequence = 0;
+    kedge_status status = kedge_store_mutate(client->store, kedge_bytes_of(name),
+                                             kedge_buffer_bytes(&args), &sequence, NULL, NULL);
+    sim_trace(client->world, "client %u: %s %zu bytes: %s", client->index, name, args.size,
+              client->disk.dead ? "dies" : kedge_status_name(status));
+    kedge_buffer_free(&args);
+    if (client->disk.dead || status != KEDGE_OK) return;
+    enter_in_ledger(client, sequence);
+    kedge_driver_mutated(client->driver);
+}
+
+/* ---- second thoughts ---- */
+
+static sim_entry *find_entry(sim_client *client, int64_t sequence)
+{
+    for (size_t i = client->ledger.count; i-- > 0;)
+        if (client->ledger.entries[i].sequence == sequence) return &client->ledger.entries[i];
+    return NULL;
+}
+
+static void cancel(sim_client *client)
+{
+    if (client->ledger.count == 0) return;
+    sim_entry *entry = &client->ledger.entries[client->ledger.count - 1];
+    if (entry->cancelled || entry->released) return;
+    int64_t sequence = entry->sequence;
+    kedge_status status = kedge_store_cancel(client->store, sequence, NULL, NULL);
+    sim_trace(client->world, "client %u cancels %" PRId64 ": %s", client->index, sequence,
+              client->disk.dead ? "dies" : kedge_status_name(status));
+    /* Whether a cancel that failed took hold cannot be told: nothing is owed for it any more. */
+    if (status == KEDGE_OK && !client->disk.dead)
+        entry->cancelled = true;
+    else if (status != KEDGE_CONFLICT && status != KEDGE_NOT_FOUND)
+        entry->released = true;
+    if (sim_client_runs(client)) kedge_driver_mutated(client->driver);
+}
+
+/* The oldest in the inbox that the app has not answered. */
+static int64_t oldest_rejected(sim_client *client)
+{
+    kedge_mutation_list *list;
+    kedge_mutation mutation;
+    int64_t sequence = 0;
+    if (kedge_store_rejected_open(client->store, &list, NULL) != KEDGE_OK) return 0;
+    if (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) sequence = mutation.sequence;
+    kedge_mutation_list_close(list);
+    return sequence;
+}
+
+static void answer_rejection(sim_client *client)
+{
+    int64_t sequence = oldest_rejected(client);
+    sim_entry *entry = find_entry(client, sequence);
+    if (sequence == 0 || client->disk.dead) return;
+    int64_t fresh = 0;
+    bool again = sim_dice_chance(&client->dice, 400);
+    kedge_status status = again ? kedge_store_resubmit(client->store, sequence, &fresh, NULL, NULL)
+                                : kedge_store_dismiss(client->store, sequence, NULL);
+    sim_trace(client->world, "client %u %s %" PRId64 ": %s", client->index,
+              again ? "resubmits" : "dismisses", sequence,
+              client->disk.dead ? "dies" : kedge_status_name(status));
+    if (entry != NULL && status != KEDGE_REJECTED) entry->released = true;
+    if (status != KEDGE_OK || client->disk.dead) return;
+    if (entry != NULL) entry->answered = true;
+    if (again) enter_in_ledger(client, fresh);
+    kedge_driver_mutated(client->driver);
+}
+
+/* ---- the event ---- */
+
+static void schedule_next(sim_client *client)
+{
+    sim_world *world = client->world;
+    if (world->healing || world->edits_left == 0) return;
+    /* Bursts, and pauses between them. */
+    uint64_t within = sim_dice_chance(&client->dice, 700) ? 60 : 4000;
+    sim_schedule(world, &(sim_event){.at_ms = world->now_ms + 1 +
+                                              (int64_t)sim_dice_below(&client->dice, within),
+                                     .kind = SIM_EVENT_EDIT,
+                                     .client = client->index});
+}
+
+void sim_edit(sim_world *world, const sim_event *event)
+{
+    sim_client *client = &world->clients[event->client];
+    schedule_next(client);
+    if (!sim_client_runs(client) || world->healing || world->edits_left == 0) return;
+    world->edits_left--;
+    uint64_t what = sim_dice_below(&client->dice, 100);
+    if (what < 6)
+        cancel(client);
+    else if (what < 14)
+        answer_rejection(client);
+    else
+        mutate(client);
+    sim_client_settle(client);
+}
+
+/* ---- an operator's repair ---- */
+
+static bool body_is_lost(sim_world *world, const sim_change *change)
+{
+    char hex[KEDGE_SHA256_HEX], key[800];
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_hex_encode(change->hash, sizeof change->hash, hex);
+    int size = snprintf(key, sizeof key, "%s/projects/%s/%s/%s.json.gz", SIM_ORGANIZATION,
+                        SIM_PROJECT, change->collection, hex);
+    const kedge_blobs *blobs = &world->server.blobs;
+    kedge_status status =
+        blobs->vtable->get(blobs->self, (kedge_bytes){key, (size_t)size}, &body, NULL);
+    kedge_buffer_free(&body);
+    return status == KEDGE_NOT_FOUND;
+}
+
+static void delete_item(sim_client *client, const sim_change *change)
+{
+    int64_t sequence;
+    kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
+    kedge_json_writer writer = kedge_json_write(&args);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "collection");
+    kedge_json_chars(&writer, change->collection);
+    kedge_json_key(&writer, "id");
+    kedge_json_text(&writer, (kedge_bytes){change->id, change->id_size});
+    kedge_json_end_object(&writer);
+    kedge_status status = kedge_store_mutate(client->store, KEDGE_BYTES("kedge.delete"),
+                                             kedge_buffer_bytes(&args), &sequence, NULL, NULL);
+    if (status == KEDGE_OK) enter_in_ledger(client, sequence);
+    kedge_buffer_free(&args);
+}
+
+void sim_delete_lost_bodies(sim_world *world)
+{
+    sim_client *client = NULL;
+    for (uint32_t i = 0; i < world->client_count && client == NULL; i++)
+        if (sim_client_runs(&world->clients[i])) client = &world->clients[i];
+    if (client == NULL) return;
+    for (const sim_version *at = world->oracle.head; at != NULL; at = at->parent) {
+        for (size_t i = 0; i < at->change_count; i++) {
+            if (at->changes[i].in_blobs && body_is_lost(world, &at->changes[i]))
+                delete_item(client, &at->changes[i]);
+        }
+    }
+    kedge_driver_mutated(client->driver);
+    sim_client_settle(client);
+}
