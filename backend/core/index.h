@@ -56,7 +56,8 @@ kedge_status kedge_index_group(kedge_backend *backend, const kedge_project_ref *
                                const kedge_version *at, kedge_bytes group,
                                kedge_group_row_visit visit, void *context, kedge_error *error);
 
-/* Whether a row counts at `at`: its version is at most `through`, and still has the row's lineage. */
+/* Whether a row counts at `at`: its version is at most `through`, and still has the row's lineage.
+ */
 kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_ref *ref,
                                     const kedge_version *at, int64_t through,
                                     const kedge_record *row, bool *counts, kedge_error *error);
@@ -80,10 +81,9 @@ kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *ver
 kedge_status kedge_index_complete(kedge_backend *backend, const kedge_project_ref *ref,
                                   const kedge_version *head, kedge_error *error);
 
-/* Writes the rows that `at` relies on again, from the beginning, when they are gone: called by
- * readers that do not find one. With `surely` that is known; otherwise the last row is looked for
- * first.
- * `*repaired` tells whether there was anything to do. */
+/* Writes all rows again when they are gone: called by readers that do not find one. With `surely`
+ * that is known; otherwise a row of the first version is looked for. `*repaired` tells whether it
+ * was done. */
 kedge_status kedge_index_repair(kedge_backend *backend, const kedge_project_ref *ref,
                                 const kedge_version *at, bool surely, bool *repaired,
                                 kedge_error *error);

@@ -1,10 +1,15 @@
-/* Index rows, written: each version's own, in the order of versions, the last row of the last
- * version last. That row therefore tells whether the index is there: when it is gone, all are taken
- * to be gone. */
+/* Index rows, written, and written again when they are gone.
+ *
+ * All rows may be deleted at any time; they are then made again from the version records, the
+ * newest version first. So whatever is there at any moment, also after a crash in the middle, is
+ * the newest part: a client whose newest row is missing has no row at all, which a reader notices,
+ * and looks for a row of the first version: when that is missing too, the rows are gone, or not all
+ * back yet. */
 #include "backend/core/index.h"
 
 #include "backend/core/backend_internal.h"
 #include "backend/core/packed.h"
+#include "backend/core/planted.h"
 #include "common/error.h"
 #include "common/json.h"
 
@@ -172,17 +177,17 @@ static kedge_status write_versions(kedge_backend *backend, kedge_bytes partition
     return status;
 }
 
-/* The rows of versions from .. through, in order and a few versions at a time. `head` may be one of
- * them, which then need not be read again. */
+/* The rows of versions from .. through, the newest first and a few versions at a time. `head` may
+ * be one of them, which then need not be read again. */
 static kedge_status write_range(kedge_backend *backend, const kedge_project_ref *ref, int64_t from,
                                 int64_t through, const kedge_version *head, kedge_error *error)
 {
     kedge_key partition = kedge_key_partition(ref);
     kedge_status status = KEDGE_OK;
-    for (int64_t at = from; at <= through && status == KEDGE_OK;) {
+    for (int64_t at = through; at >= from && status == KEDGE_OK;) {
         const kedge_version *versions[VERSIONS_PER_STEP];
         size_t count = 0;
-        while (count < VERSIONS_PER_STEP && at <= through && status == KEDGE_OK) {
+        while (count < VERSIONS_PER_STEP && at >= from && status == KEDGE_OK) {
             if (at == head->number) {
                 versions[count] = head;
                 kedge_version_retain(head);
@@ -190,7 +195,7 @@ static kedge_status write_range(kedge_backend *backend, const kedge_project_ref 
                 status = kedge_version_load(backend, ref, at, &versions[count], error);
             }
             if (status == KEDGE_OK) count++;
-            at++;
+            at--;
         }
         if (status == KEDGE_OK) {
             status = write_versions(backend, kedge_key_bytes(&partition), versions, count, error);
@@ -203,39 +208,36 @@ static kedge_status write_range(kedge_backend *backend, const kedge_project_ref 
 
 /* ---- is it there? ---- */
 
-/* The last row that was written for version `number`. */
-static kedge_status is_there(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
-                             const kedge_version *at, bool *there, kedge_error *error)
+static kedge_status row_is_there(kedge_backend *backend, const kedge_project_ref *ref,
+                                 const kedge_version *version, bool *there, kedge_error *error)
 {
-    const kedge_version *version = NULL;
-    kedge_status status = KEDGE_OK;
-    *there = true;
-    if (number == at->number) {
-        version = at;
-        kedge_version_retain(version);
-    } else {
-        status = kedge_version_load(backend, ref, number, &version, error);
-    }
+    const kedge_run *run = &version->runs[0];
+    const kedge_records *records = &backend->options.records;
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_key sort = kedge_key_run(run->client, run->retired ? KEDGE_RETIRED_FIRST : run->first);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    kedge_record_set set = {0};
+    *there = false;
+    kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    if (version->run_count > 0) {
-        const kedge_run *run = &version->runs[version->run_count - 1];
-        const kedge_records *records = &backend->options.records;
-        kedge_key partition = kedge_key_partition(ref);
-        kedge_key sort =
-            kedge_key_run(run->client, run->retired ? KEDGE_RETIRED_FIRST : run->first);
-        kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
-        kedge_record_set set = {0};
-        status = records->vtable->get(records->self, &key, true, &set, error);
-        *there = false;
-        if (status == KEDGE_OK) {
-            const kedge_attribute *lineage = kedge_record_attribute(&set.records[0], "lineage");
-            *there = lineage != NULL && kedge_bytes_equal_text(lineage->bytes, version->lineage);
-            kedge_record_set_free(&set);
-        } else if (status == KEDGE_NOT_FOUND) {
-            status = KEDGE_OK;
-        }
-    }
-    kedge_version_release(version);
+    const kedge_attribute *lineage = kedge_record_attribute(&set.records[0], "lineage");
+    *there = lineage != NULL && kedge_bytes_equal_text(lineage->bytes, version->lineage);
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+/* A row of the first version: the one that is written last when all are made again. */
+static kedge_status index_is_there(kedge_backend *backend, const kedge_project_ref *ref,
+                                   bool *there, kedge_error *error)
+{
+    const kedge_version *first = NULL;
+    *there = true;
+    kedge_status status = kedge_version_load(backend, ref, 1, &first, error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK; /* no longer retained: the rows are the truth */
+    if (status != KEDGE_OK) return status;
+    if (first->run_count > 0) status = row_is_there(backend, ref, first, there, error);
+    kedge_version_release(first);
     return status;
 }
 
@@ -244,12 +246,19 @@ kedge_status kedge_index_repair(kedge_backend *backend, const kedge_project_ref 
                                 kedge_error *error)
 {
     bool there = false;
+    const kedge_version *newest = NULL;
     kedge_status status = KEDGE_OK;
     *repaired = false;
     if (at->indexed_through == 0) return KEDGE_OK;
-    if (!surely) status = is_there(backend, ref, at->indexed_through, at, &there, error);
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_RECENT_SHORTENED_EARLY)) return KEDGE_OK;
+    if (!surely) status = index_is_there(backend, ref, &there, error);
     if (status != KEDGE_OK || there) return status;
-    status = write_range(backend, ref, 1, at->indexed_through, at, error);
+    /* Not only what `at` needs: a newer version must never find an old row and none of the newer
+     * ones. */
+    status = kedge_version_load(backend, ref, 0, &newest, error);
+    if (status != KEDGE_OK) return status;
+    status = write_range(backend, ref, 1, newest->number, newest, error);
+    kedge_version_release(newest);
     *repaired = status == KEDGE_OK;
     return status;
 }

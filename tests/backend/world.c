@@ -16,6 +16,34 @@ const kedge_project_ref notes = {{"acme", 4}, {"notes", 5}};
 const kedge_identity ann = {"ann", "writer", "acme", NULL, 0, false};
 const kedge_identity bob = {"bob", "writer", "acme", NULL, 0, false};
 
+/* ---- a mutator ---- */
+
+/* Puts `count` items of about 150 bytes, from number `from` on. */
+static kedge_status fill(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                         kedge_error *error)
+{
+    (void)userdata;
+    int64_t from = 0;
+    int64_t count = 0;
+    if (kedge_args_integer(args, args_size, "from", &from, error) != KEDGE_OK ||
+        kedge_args_integer(args, args_size, "count", &count, error) != KEDGE_OK) {
+        return kedge_tx_reject(tx, "args-wrong", "from and count are integers", error);
+    }
+    for (int64_t i = from; i < from + count; i++) {
+        char id[32];
+        char value[256];
+        int id_size = snprintf(id, sizeof id, "item-%08" PRId64, i);
+        int size = snprintf(value, sizeof value, "{\"n\":%" PRId64 ",\"text\":\"%0120" PRId64 "\"}",
+                            i, i * 7919);
+        kedge_status status =
+            kedge_tx_put(tx, "items", id, (size_t)id_size, value, (size_t)size, error);
+        if (status != KEDGE_OK) return status;
+    }
+    return KEDGE_OK;
+}
+
+static const kedge_mutator fill_mutator = {"test.fill", 1, fill, NULL};
+
 /* ---- making ---- */
 
 static void count_pause(void *context, int64_t ms)
@@ -51,9 +79,9 @@ static int finish_setup(test_world *world, void **state)
     bool created = false;
     int64_t created_ms = 0;
     world_wrap_ports(world);
-    assert_int_equal(
-        kedge_registry_new(world->environment.allocator, NULL, 0, &world->registry, &error),
-        KEDGE_OK);
+    assert_int_equal(kedge_registry_new(world->environment.allocator, &fill_mutator, 1,
+                                        &world->registry, &error),
+                     KEDGE_OK);
     world->backend = world_new_backend(world);
     assert_int_equal(kedge_project_create(world->backend, &notes, &created, &created_ms, &error),
                      KEDGE_OK);
@@ -172,6 +200,32 @@ void push_add(push_builder *builder, const char *client, int64_t id, const char 
     push_add_call(builder, client, id, "kedge.put", args);
 }
 
+void push_add_large(push_builder *builder, const char *client, int64_t id, const char *item,
+                    int value, size_t size)
+{
+    static char texts[3][101000];
+    static size_t next;
+    char *text = texts[next++ % 3];
+    assert_true(size <= 100000);
+    int at = snprintf(text, 400,
+                      "{\"collection\":\"items\",\"id\":\"%s\",\"value\":{\"v\":%d,\"text\":\"",
+                      item, value);
+    memset(text + at, 'x', size);
+    snprintf(text + at + (int)size, 16, "\"}}");
+    push_add_call(builder, client, id, "kedge.put", "{}");
+    kedge_push_mutation *mutation = &builder->mutations[builder->push.count - 1];
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    mutation->args = kedge_bytes_of(text);
+    kedge_sha256(mutation->args, hash);
+    memcpy(mutation->digest, hash, sizeof mutation->digest);
+}
+
+uint32_t world_random(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*seed >> 33);
+}
+
 void push_set_origin(push_builder *builder, const char *client, int64_t id)
 {
     kedge_push_mutation *mutation = &builder->mutations[builder->push.count - 1];
@@ -182,8 +236,13 @@ void push_set_origin(push_builder *builder, const char *client, int64_t id)
 kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedge_identity *who,
                        kedge_push_result *result)
 {
-    kedge_error error = {0};
-    return kedge_processor_push(backend, &notes, who, &builder->push, result, &error);
+    kedge_error  error = {0};
+    kedge_status status =
+        kedge_processor_push(backend, &notes, who, &builder->push, result, &error);
+    if (status != KEDGE_OK && status != KEDGE_UNAVAILABLE) {
+        print_message("push: %s: %s\n", error.code, error.message);
+    }
+    return status;
 }
 
 kedge_push_problem world_try(test_world *world, const char *client, int64_t id, const char *item,

@@ -93,9 +93,16 @@ void push_add(push_builder *builder, const char *client, int64_t id, const char 
 /* Any mutation; the args are copied. */
 void push_add_call(push_builder *builder, const char *client, int64_t id, const char *name,
                    const char *args);
+/* A kedge.put of {"v":value,"text":"xxx…"} with `size` bytes of text, for bodies that go to blobs.
+ * `size` is at most 100,000; three at once. */
+void push_add_large(push_builder *builder, const char *client, int64_t id, const char *item,
+                    int value, size_t size);
 void push_set_origin(push_builder *builder, const char *client, int64_t id);
 kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedge_identity *who,
                        kedge_push_result *result);
+
+/* Random numbers that are the same in every run. */
+uint32_t world_random(uint64_t *seed);
 
 /* One put by Ann, which must end well; gives the version. */
 int64_t world_put(test_world *world, const char *client, int64_t id, const char *item, int value);
