@@ -106,7 +106,7 @@ static kedge_status read_words(int argc, char **argv, kedge_admin_line *line, gi
         if (!only_words && strcmp(argv[at], "--") == 0) {
             only_words = true;
         } else if (!only_words && argv[at][0] == '-' && argv[at][1] != '\0') {
-            char letter;
+            char letter = 0;
             const char *name = argv[at];
             kedge_status status = read_option(argc, argv, &at, line, &letter, error);
             if (status == KEDGE_OK) status = note_option(name, letter, given, error);

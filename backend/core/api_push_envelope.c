@@ -260,7 +260,7 @@ static bool decode_parts(kedge_api_call *call, const push_parts *parts, kedge_bu
 
 bool kedge_push_request_decode(kedge_api_call *call, kedge_push_request *out)
 {
-    push_parts parts;
+    push_parts parts = {0};
     *out = (kedge_push_request){.supported = true};
     if (!cut_body(call, &parts)) return false;
     kedge_buffer scratch = kedge_buffer_make(call->allocator);
