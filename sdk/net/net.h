@@ -30,8 +30,8 @@ void kedge_net_free(kedge_net *net); /* cancels what runs */
 /* Valid as long as the net. */
 kedge_transport kedge_net_transport(kedge_net *net);
 
-/* A GET beside the transport's requests: for what the app itself asks. The caller cancels it before the
- * net is freed. */
+/* A GET beside the transport's requests: for what the app itself asks. The caller cancels it before
+ * the net is freed. */
 kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
                            size_t answer_bytes_max, kedge_http_done_function done, void *context,
                            kedge_http_call **call, kedge_error *error);

@@ -47,6 +47,7 @@ typedef struct kedge_worker {
     bool sync_running;
     bool sync_over; /* the driver said so */
     kedge_error sync_error;
+    uint64_t sync_asked;        /* by the app and by followers, as last seen */
     uint64_t sync_given;        /* of shared.sync_requested */
     uint64_t peers_sync_wanted; /* tickets of followers */
     uint64_t peers_sync_given;

@@ -57,11 +57,18 @@ static void sync_as_leader(kedge_db *db)
         worker->sync_given = 0;
     }
     if (worker->sync_over) complete(db);
-    if (worker->sync_running) return;
     pthread_mutex_lock(&db->lock);
     uint64_t wanted = db->shared.sync_requested;
     bool own = wanted > db->shared.sync_completed;
     pthread_mutex_unlock(&db->lock);
+    uint64_t asked = wanted + worker->peers_sync_wanted;
+    bool insists = asked != worker->sync_asked;
+    worker->sync_asked = asked;
+    if (worker->sync_running) {
+        /* The one that runs may be waiting out a long backoff. */
+        if (insists) kedge_driver_set_online(db->driver, true);
+        return;
+    }
     if (!own && worker->peers_sync_wanted <= worker->peers_sync_given) return;
     worker->sync_running = true;
     worker->sync_given = wanted;

@@ -144,9 +144,9 @@ static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_ki
 
     assert_int_equal(kill(leader, SIGKILL), 0);
     assert_int_equal(waitpid(leader, NULL, 0), leader);
+    assert_true(client_wait_connection(db, KEDGE_ONLINE));
     client_put(db, "mine", "3");
     if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
-    assert_true(client_wait_connection(db, KEDGE_ONLINE));
     assert_int_equal(client_status(db).pending, 0);
     assert_int_equal(mini_backend_decided(here->backend), 3);
     kedge_watch_free(token);

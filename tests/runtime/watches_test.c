@@ -199,6 +199,7 @@ static void test_work_that_runs_after_the_watch_and_all_is_freed_does_nothing(vo
     kedge_watches *watches = make(put_on_shelf, &kept);
     kedge_watch_token *token = add(watches, NULL, &got);
     commit(watches, "a", "1", NULL);
+    kedge_watches_post(watches, NULL);
     kedge_watches_deliver(watches);
     kedge_watch_free(token);
     kedge_watches_free(watches);
