@@ -392,6 +392,18 @@ static void test_a_list_of_projects_names_only_those_that_may_be_seen(void **sta
     assert_int_equal(api_count(world, "projects"), 1);
     assert_string_equal(api_string(world, "projects.0.project"), "notes");
     assert_true(cJSON_IsNull(api_at(world, "next")));
+    static const char *both[] = {"a010", "notes"};
+    const kedge_identity two = {.user = "two",
+                                .role = "member",
+                                .organization = "acme",
+                                .projects = both,
+                                .project_count = 2};
+    ask(world, &two, "GET", "/v1/orgs/acme/projects?limit=1");
+    assert_string_equal(api_string(world, "projects.0.project"), "a010");
+    assert_string_equal(api_string(world, "next"), "a010");
+    ask(world, &two, "GET", "/v1/orgs/acme/projects?limit=1&after=a010");
+    assert_string_equal(api_string(world, "projects.0.project"), "notes");
+    assert_true(cJSON_IsNull(api_at(world, "next")));
     ask(world, &eve, "GET", "/v1/orgs/acme/projects");
     assert_answer(world, 404, "organization-not-found");
     ask(world, &eve, "GET", "/v1/orgs/evil/projects");
