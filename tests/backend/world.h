@@ -83,7 +83,7 @@ void world_disarm(test_world *world);
 
 typedef struct push_builder {
     kedge_push_mutation mutations[512];
-    char texts[512][512];
+    char texts[512][1024];
     kedge_push push;
 } push_builder;
 
