@@ -123,7 +123,8 @@ static void check_i6_nothing_lost(const view *of)
         sim_entry *entry = &ledger->entries[i];
         if (entry->cancelled || entry->released) continue;
         count(of, SIM_I6);
-        if (is_pending(of, entry) || is_in_inbox(of, entry) || is_covered(of, entry)) continue;
+        entry->in_inbox = is_in_inbox(of, entry);
+        if (entry->in_inbox || is_pending(of, entry) || is_covered(of, entry)) continue;
         sim_violate(of->client->world, SIM_I6,
                     "client %u: %" PRId64 " is neither pending, nor covered by version %" PRId64
                     ", nor in the inbox",

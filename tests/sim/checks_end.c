@@ -45,7 +45,7 @@ static void check_all_decided(sim_world *world)
         const sim_ledger *ledger = &world->clients[i].ledger;
         for (size_t j = 0; j < ledger->count; j++) {
             const sim_entry *entry = &ledger->entries[j];
-            if (entry->cancelled || entry->released) continue;
+            if (entry->cancelled || entry->released || entry->in_inbox) continue;
             world->report->checks[SIM_I18]++;
             if (sim_oracle_decided_uid(world->oracle.head, entry->uid, NULL) == NULL)
                 sim_violate(world, SIM_I18, "client %u: %" PRId64 " was never decided", i,

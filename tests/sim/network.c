@@ -218,6 +218,8 @@ void sim_network_request(sim_world *world, const sim_event *event)
     bool answered = sim_server_handle(world, message);
     sim_trace(world, "server answers client %u's %" PRIu64 ": %d, %zu bytes", message->client,
               message->number, answered ? message->status : -1, message->answer_size);
+    if (answered && message->status >= 400)
+        sim_trace(world, "  %.*s", (int)message->answer_size, message->answer);
     if (!answered) message->status = 0;
     sim_message *back = message->unanswered ? NULL : send_back(world, client, message);
     if (back == NULL)

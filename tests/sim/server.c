@@ -179,6 +179,32 @@ static void stop_all(sim_world *world)
     sim_network_cut_streams(world);
 }
 
+/* A version's own parts are no less the truth than its record: an operator who restores blobs alone
+ * keeps those that are there, since nothing could make them again. */
+static bool restore_blobs(sim_world *world, const sim_backup *backup)
+{
+    static const char prefix[] = SIM_ORGANIZATION "/projects/" SIM_PROJECT "/versions/";
+    const kedge_blobs *blobs = &world->server.blobs;
+    kedge_blob_list list = {0};
+    kedge_buffer parts[64];
+    if (blobs->vtable->list(blobs->self, kedge_bytes_of(prefix), (kedge_bytes){"", 0}, 64, &list,
+                            NULL) != KEDGE_OK)
+        return false;
+    for (size_t i = 0; i < list.count; i++) {
+        parts[i] = kedge_buffer_make(&kedge_allocator_default);
+        (void)blobs->vtable->get(blobs->self, kedge_bytes_of(list.blobs[i].key), &parts[i], NULL);
+    }
+    bool good = kedge_memory_blobs_copy(&backup->blobs, blobs, NULL) == KEDGE_OK;
+    for (size_t i = 0; i < list.count; i++) {
+        (void)blobs->vtable->put_if_absent(blobs->self, kedge_bytes_of(list.blobs[i].key),
+                                           kedge_buffer_bytes(&parts[i]), NULL);
+        kedge_buffer_free(&parts[i]);
+    }
+    kedge_blob_list_free(&list);
+    world->bodies_lost = true;
+    return good;
+}
+
 bool sim_server_restore(sim_world *world, sim_fault how)
 {
     sim_server *server = &world->server;
@@ -194,10 +220,7 @@ bool sim_server_restore(sim_world *world, sim_fault how)
         world->restored = true;
         sim_oracle_restore(world, backup->head);
     }
-    if (how != SIM_RESTORE_RECORDS) {
-        if (kedge_memory_blobs_copy(&backup->blobs, &server->blobs, NULL) != KEDGE_OK) return false;
-        world->bodies_lost = true;
-    }
+    if (how != SIM_RESTORE_RECORDS && !restore_blobs(world, backup)) return false;
     sim_trace(world, "%s: version %" PRId64, sim_fault_names[how], sim_server_version(world));
     return true;
 }

@@ -133,6 +133,7 @@ typedef struct sim_entry {
     bool cancelled; /* taken back before it was sent */
     bool released;  /* dismissed or resubmitted from the inbox: no longer owed */
     bool answered;  /* the app was told that it is out of the inbox */
+    bool in_inbox;  /* when it was looked for last */
     const sim_version *found;
 } sim_entry;
 
@@ -304,8 +305,8 @@ sim_entry *sim_ledger_add(sim_ledger *ledger);
 
 /* workload.c, mutators.c */
 void sim_edit(sim_world *world, const sim_event *event);
-/* Deletes items whose bodies were lost with the blobs, as an operator would. */
-void sim_delete_lost_bodies(sim_world *world);
+/* Writes over items whose bodies were lost with the blobs, as an operator would. */
+void sim_replace_lost_bodies(sim_world *world);
 extern const kedge_mutator sim_mutators[];
 extern const size_t sim_mutator_count;        /* that clients know */
 extern const size_t sim_mutator_count_server; /* … and the server */

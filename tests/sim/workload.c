@@ -248,7 +248,7 @@ static bool body_is_lost(sim_world *world, const sim_change *change)
     return status == KEDGE_NOT_FOUND;
 }
 
-static void delete_item(sim_client *client, const sim_change *change)
+static void write_over(sim_client *client, const sim_change *change)
 {
     int64_t sequence;
     kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
@@ -258,14 +258,16 @@ static void delete_item(sim_client *client, const sim_change *change)
     kedge_json_chars(&writer, change->collection);
     kedge_json_key(&writer, "id");
     kedge_json_text(&writer, (kedge_bytes){change->id, change->id_size});
+    kedge_json_key(&writer, "value");
+    kedge_json_chars(&writer, "lost");
     kedge_json_end_object(&writer);
-    kedge_status status = kedge_store_mutate(client->store, KEDGE_BYTES("kedge.delete"),
+    kedge_status status = kedge_store_mutate(client->store, KEDGE_BYTES("kedge.put"),
                                              kedge_buffer_bytes(&args), &sequence, NULL, NULL);
     if (status == KEDGE_OK) enter_in_ledger(client, sequence);
     kedge_buffer_free(&args);
 }
 
-void sim_delete_lost_bodies(sim_world *world)
+void sim_replace_lost_bodies(sim_world *world)
 {
     sim_client *client = NULL;
     for (uint32_t i = 0; i < world->client_count && client == NULL; i++)
@@ -274,7 +276,7 @@ void sim_delete_lost_bodies(sim_world *world)
     for (const sim_version *at = world->oracle.head; at != NULL; at = at->parent) {
         for (size_t i = 0; i < at->change_count; i++) {
             if (at->changes[i].in_blobs && body_is_lost(world, &at->changes[i]))
-                delete_item(client, &at->changes[i]);
+                write_over(client, &at->changes[i]);
         }
     }
     kedge_driver_mutated(client->driver);
