@@ -52,26 +52,42 @@ static kedge_status load_from_rows(kedge_backend *backend, const kedge_project_r
     return status;
 }
 
-kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_version *at, kedge_bytes client,
-                               kedge_client_state *state, kedge_error *error)
+static kedge_status load_at(kedge_backend *backend, const kedge_project_ref *ref,
+                            const kedge_version *at, kedge_bytes client, kedge_client_state *state,
+                            kedge_error *error)
 {
     kedge_client_state found = {0};
     const kedge_run *recent = newest_recent(at, client);
     kedge_status status = KEDGE_OK;
-    if (recent != NULL) fill_state(recent, &found);
-    bool look = recent == NULL && at->indexed_through > 0;
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_LMID_NEWER_THAN_PIN)) look = at->number > 0;
-    if (look) status = load_from_rows(backend, ref, at, client, &found, error);
-    if (status == KEDGE_OK && look && !found.known) {
+    if (recent != NULL) {
+        fill_state(recent, &found);
+    } else if (at->indexed_through > 0) {
+        status = load_from_rows(backend, ref, at, client, &found, error);
         bool repaired = false;
-        status = kedge_index_repair(backend, ref, at, false, &repaired, error);
+        if (status == KEDGE_OK && !found.known) {
+            status = kedge_index_repair(backend, ref, at, false, &repaired, error);
+        }
         if (status == KEDGE_OK && repaired) {
             status = load_from_rows(backend, ref, at, client, &found, error);
         }
     }
     if (status == KEDGE_OK) *state = found;
     return status;
+}
+
+kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,
+                               const kedge_version *at, kedge_bytes client,
+                               kedge_client_state *state, kedge_error *error)
+{
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_LMID_NEWER_THAN_PIN)) {
+        const kedge_version *newest = NULL;
+        kedge_status status = kedge_version_load(backend, ref, 0, &newest, error);
+        if (status != KEDGE_OK) return status;
+        status = load_at(backend, ref, newest, client, state, error);
+        kedge_version_release(newest);
+        return status;
+    }
+    return load_at(backend, ref, at, client, state, error);
 }
 
 /* ---- its mutations ---- */

@@ -32,7 +32,6 @@ kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_
     kedge_bytes lineage = text_of(row, "lineage");
     *counts = false;
     bool covered = version > 0 && version <= through;
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_LMID_NEWER_THAN_PIN)) covered = version > 0;
     if (!covered || lineage.size != KEDGE_LINEAGE_HEX - 1) return KEDGE_OK;
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_STALE_LINEAGE_ROWS)) {
         *counts = true;
