@@ -109,12 +109,15 @@ static void deliver_stream(kedge_http_call *call)
     kedge_buffer_free(&bytes);
 }
 
-static void deliver_streams(kedge_http *http)
+static bool deliver_streams(kedge_http *http)
 {
     kedge_http_call *call;
+    bool delivered = false;
     while ((call = ready_stream(http)) != NULL) {
         deliver_stream(call);
+        delivered = true;
     }
+    return delivered;
 }
 
 static void finish(kedge_http_call *call, CURLcode code)
@@ -129,9 +132,10 @@ static void finish(kedge_http_call *call, CURLcode code)
 
 /* What libcurl has finished. A finished call stays in the list until here, so that a callback of an
  * earlier one may still cancel it: then libcurl forgets its message. */
-static void deliver_finished(kedge_http *http)
+static bool deliver_finished(kedge_http *http)
 {
     int left = 0;
+    bool delivered = false;
     CURLMsg *message;
     while ((message = curl_multi_info_read(http->multi, &left)) != NULL) {
         if (message->msg != CURLMSG_DONE) continue;
@@ -139,32 +143,46 @@ static void deliver_finished(kedge_http *http)
         kedge_http_call *call = NULL;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
         finish(call, code);
+        delivered = true;
     }
+    return delivered;
+}
+
+/* Lets libcurl do what it can without waiting, and calls back. */
+static CURLMcode advance(kedge_http *http, bool *delivered)
+{
+    int running = 0;
+    CURLMcode code = curl_multi_perform(http->multi, &running);
+    if (code != CURLM_OK) return code;
+    bool streams = deliver_streams(http);
+    bool finished = deliver_finished(http);
+    *delivered = streams || finished;
+    return CURLM_OK;
 }
 
 kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
                              kedge_error *error)
 {
     struct curl_waitfd extra = {.fd = wake_fd, .events = CURL_WAIT_POLLIN};
-    int running = 0;
+    bool delivered = false;
     if (readable != NULL) *readable = false;
     if (timeout_ms < 0) timeout_ms = 0;
     if (timeout_ms > INT_MAX) timeout_ms = INT_MAX;
 
-    CURLMcode code = curl_multi_perform(http->multi, &running);
-    if (code == CURLM_OK && ready_stream(http) != NULL) timeout_ms = 0;
+    /* What is there already must not wait for what is not: libcurl would sleep over an answer that
+     * it has read. */
+    CURLMcode code = advance(http, &delivered);
+    if (delivered) timeout_ms = 0;
     if (code == CURLM_OK) {
         code = curl_multi_poll(http->multi, &extra, wake_fd < 0 ? 0 : 1, (int)timeout_ms, NULL);
     }
-    if (code == CURLM_OK) code = curl_multi_perform(http->multi, &running);
+    if (code == CURLM_OK) code = advance(http, &delivered);
     if (code == CURLM_OUT_OF_MEMORY) return kedge_fail_no_memory(error);
     if (code != CURLM_OK) {
         return kedge_fail(error, KEDGE_INTERNAL, "http-client-failed", "libcurl failed: %s",
                           curl_multi_strerror(code));
     }
     if (readable != NULL) *readable = wake_fd >= 0 && (extra.revents & CURL_WAIT_POLLIN) != 0;
-    deliver_streams(http);
-    deliver_finished(http);
     return KEDGE_OK;
 }
 

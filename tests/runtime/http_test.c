@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -422,6 +423,37 @@ static void test_a_refused_stream_is_an_answer(void **state)
     assert_int_equal(end.announced, 0);
 }
 
+static bool echo_and_tell(void *context, const scripted_request *request)
+{
+    echo(NULL, request);
+    atomic_store((atomic_bool *)context, true);
+    return true;
+}
+
+static void test_an_answer_that_is_there_already_is_not_slept_over(void **state)
+{
+    ending end = {0};
+    atomic_bool answered = false;
+    (void)state;
+    kedge_http *http = make_http();
+    scripted_server *server = scripted_server_start(echo_and_tell, &answered);
+    for (int request = 0; request < 20; request++) {
+        atomic_store(&answered, false);
+        start(http, scripted_server_url(server), (kedge_http_request){0}, &end);
+        while (scripted_server_requests(server) == request) {
+            kedge_http_poll(http, 1, -1, NULL, NULL);
+        }
+        while (!atomic_load(&answered)) {
+        }
+        int64_t began = environment.monotonic_ms(environment.context);
+        if (end.done == 0) kedge_http_poll(http, 10000, -1, NULL, NULL);
+        assert_int_equal(end.done, 1);
+        assert_true(environment.monotonic_ms(environment.context) - began < 5000);
+    }
+    kedge_http_free(http);
+    scripted_server_stop(server);
+}
+
 static void *wake(void *context)
 {
     kedge_http_wake(context);
@@ -459,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_a_stream_tells_its_headers_and_then_its_bytes),
         cmocka_unit_test(test_a_stream_can_be_cancelled_in_its_callback),
         cmocka_unit_test(test_a_refused_stream_is_an_answer),
+        cmocka_unit_test(test_an_answer_that_is_there_already_is_not_slept_over),
         cmocka_unit_test(test_another_thread_ends_the_wait),
     };
     environment = kedge_environment_system(NULL);
