@@ -165,6 +165,7 @@ static void run_timers(kedge_db *db)
     int64_t now = kedge_db_now_ms(db);
     if (worker->timer_at_ms != 0 && worker->timer_at_ms <= now) {
         worker->timer_at_ms = 0;
+        worker->moved = true; /* an answer that is held may be applied now */
         kedge_driver_timer(db->driver);
     }
     if (worker->maintenance_at_ms != 0 && worker->maintenance_at_ms <= now) maintain(db);
