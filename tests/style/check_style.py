@@ -35,7 +35,7 @@ LIBRARIES = {
     "curl/": ["http", "tests"],
     "openssl/": ["common", "tests"],
     "zlib.h": ["common", "tests"],
-    "cjson/": ["mutate", "examples", "tests"],
+    "cjson/": ["examples", "tests"],
     "microhttpd.h": ["backend/http"],
     "rhonabwy.h": ["backend/http", "tests"],
 }
