@@ -20,7 +20,7 @@
 #define RUN_TIMEOUT_MS 60000
 
 static const char *const phases[] = {
-    "mutate-before-outbox", "mutate-between-commits", "push-sent",
+    "mutate-before-outbox", "mutate-between-commits", "push-sent",         KILL9_IN_FLIGHT,
     "pull-before-inbox",    "pull-before-cache",      "pull-before-delete"};
 #define PHASE_COUNT (sizeof phases / sizeof *phases)
 
@@ -61,17 +61,25 @@ static pid_t start_server(const char *program, const char *folder, char *url, si
     return child;
 }
 
-/* Reads the acknowledged tokens until the writer's end of the pipe is closed. */
-static void read_tokens(int file)
+/* Reads the acknowledged tokens until the writer's end of the pipe is closed. Kills the writer at
+ * its n-th push, when that is asked; true when the push was still in flight. */
+static bool read_tokens(int file, pid_t child, long kill_at)
 {
     FILE *lines = fdopen(file, "r");
     char line[64];
+    bool in_flight = false;
     while (lines && fgets(line, sizeof line, lines)) {
+        if (line[strlen(line) - 1] != '\n') continue;
+        if (strcmp(line, "push\n") == 0 || strcmp(line, "pull\n") == 0) {
+            in_flight = line[1] == 'u' && line[2] == 's';
+            if (in_flight && --kill_at == 0) kill(child, SIGKILL);
+            continue;
+        }
         long token = strtol(line, NULL, 10);
-        if (token < 0 || token >= TOKENS_MAX || line[strlen(line) - 1] != '\n') continue;
-        acknowledged[token] = 1;
+        if (token > 0 && token < TOKENS_MAX) acknowledged[token] = 1;
     }
     if (lines) fclose(lines);
+    return in_flight;
 }
 
 /* Runs one writer in a process of its own; true when it was killed in its phase. */
@@ -87,10 +95,11 @@ static bool run_writer(kill9_writer writer)
         _exit(kill9_write(&writer));
     }
     close(ends[1]);
-    read_tokens(ends[0]);
+    bool outside = writer.phase && strcmp(writer.phase, KILL9_IN_FLIGHT) == 0;
+    bool in_flight = read_tokens(ends[0], child, outside ? writer.nth : 0);
     int status = 0;
     if (waitpid(child, &status, 0) != child) fail("lost a writer");
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return true;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return !outside || in_flight;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         fprintf(stderr, "kill9: a writer for the phase %s ended with status %d\n",
                 writer.phase ? writer.phase : "(none)", status);

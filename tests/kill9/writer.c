@@ -16,12 +16,20 @@
 typedef struct trap {
     const char *phase;
     atomic_long left;
+    int report;
 } trap;
 
-/* Runs on the app's thread or the worker's, whichever came to the phase. */
+/* Runs on the app's thread or the worker's, whichever came to the phase. A push in flight is for
+ * the killer to hit, from outside: it is told when one leaves and when its pull begins. */
 static void on_phase(void *context, const char *phase)
 {
     trap *set = context;
+    if (set->phase && strcmp(set->phase, KILL9_IN_FLIGHT) == 0) {
+        bool push = strcmp(phase, "push-sent") == 0;
+        bool pull = strcmp(phase, "pull-before-inbox") == 0;
+        if ((push || pull) && write(set->report, push ? "push\n" : "pull\n", 5) != 5) abort();
+        return;
+    }
     if (set->phase && strcmp(phase, set->phase) == 0 && atomic_fetch_sub(&set->left, 1) == 1) {
         kill(getpid(), SIGKILL);
         for (;;)
@@ -63,7 +71,7 @@ static bool report(const kill9_writer *writer, long token)
 
 int kill9_write(const kill9_writer *writer)
 {
-    trap set = {.phase = writer->phase};
+    trap set = {.phase = writer->phase, .report = writer->report};
     atomic_init(&set.left, writer->nth);
     kedge_options options = KEDGE_OPTIONS_INIT;
     options.path = writer->folder;
