@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define TRIES_MAX 16 /* without a commit in between */
+/* Among so many mutations before it a client's name is not looked up again. */
+#define ORIGINS_LOOKED_BACK 64
 
 typedef struct pushing {
     kedge_backend *backend;
@@ -156,6 +158,37 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
     return KEDGE_OK;
 }
 
+/* ---- clients that are no more ---- */
+
+static bool named_before(const kedge_push *push, size_t at)
+{
+    kedge_bytes client = push->mutations[at].origin_client;
+    for (size_t i = at; i-- > 0 && at - i <= ORIGINS_LOOKED_BACK;) {
+        if (kedge_bytes_equal(push->mutations[i].origin_client, client)) return true;
+    }
+    return false;
+}
+
+/* Who renumbers mutations has given their old client up, and retired it. A backend that was
+ * restored may have forgotten that: a folder from before the renumbering could then push the same
+ * mutations under their first names. So the client of an origin is retired before the origin is
+ * decided. One that is somebody else's is left alone. */
+static kedge_status retire_origins(kedge_backend *backend, const kedge_project_ref *ref,
+                                   const kedge_identity *identity, const kedge_push *push,
+                                   kedge_error *error)
+{
+    for (size_t i = 0; i < push->count; i++) {
+        kedge_bytes client = push->mutations[i].origin_client;
+        if (client.size == 0 || named_before(push, i)) continue;
+        const kedge_version *at = NULL;
+        kedge_status status =
+            kedge_processor_retire(backend, ref, identity, client, client, &at, error);
+        if (status == KEDGE_OK) kedge_version_release(at);
+        if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
+    }
+    return KEDGE_OK;
+}
+
 /* ---- the push ---- */
 
 static kedge_status check_push(const kedge_project_ref *ref, const kedge_identity *identity,
@@ -190,6 +223,7 @@ kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_re
                                   kedge_push_result *result, kedge_error *error)
 {
     kedge_status status = check_push(ref, identity, push, error);
+    if (status == KEDGE_OK) status = retire_origins(backend, ref, identity, push, error);
     if (status != KEDGE_OK) return status;
     pushing work = {.backend = backend,
                     .ref = ref,
