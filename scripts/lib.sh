@@ -29,6 +29,11 @@ install_packages() {
   apt-get -o Acquire::Retries=3 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# Node and npm, for the test of the npm package; a node that is not Debian's will do as well.
+install_node() {
+  command -v node >/dev/null && command -v npm >/dev/null || install_packages nodejs npm
+}
+
 # build_preset PRESET [TARGET…]: configures when needed and builds into build/PRESET.
 build_preset() {
   local preset=$1 log
