@@ -55,6 +55,13 @@ static kedge_bytes clip(kedge_bytes text, size_t size_max)
     return text;
 }
 
+/* What JSON can hold as an integer. */
+static int64_t clamp(int64_t number)
+{
+    if (number > KEDGE_LIMIT_MUTATION_ID) return KEDGE_LIMIT_MUTATION_ID;
+    return number < -KEDGE_LIMIT_MUTATION_ID ? -KEDGE_LIMIT_MUTATION_ID : number;
+}
+
 static kedge_status keep_texts(kedge_slice *slice, const kedge_push_mutation *pushed,
                                kedge_version_mutation *mutation, kedge_error *error)
 {
@@ -67,7 +74,7 @@ static kedge_status keep_texts(kedge_slice *slice, const kedge_push_mutation *pu
                 kedge_arena_copy(arena, pushed->origin_client, &mutation->origin_client);
     if (!fine) return kedge_fail_no_memory(error);
     mutation->id = pushed->id;
-    mutation->timestamp_ms = pushed->timestamp_ms;
+    mutation->timestamp_ms = clamp(pushed->timestamp_ms);
     mutation->origin_id = pushed->origin_id;
     memcpy(mutation->digest, pushed->digest, KEDGE_DIGEST_SIZE);
     return KEDGE_OK;
@@ -130,7 +137,7 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
                        .caller = {.user = slice->identity->user,
                                   .role = slice->identity->role,
                                   .client = mutation->client.data,
-                                  .now_ms = pushed->timestamp_ms}};
+                                  .now_ms = mutation->timestamp_ms}};
     kedge_status status = kedge_tx_run(slice->tx, &call, &failure);
     if (status == KEDGE_OK) {
         mutation->verdict = KEDGE_VERDICT_APPLIED;

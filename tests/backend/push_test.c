@@ -181,6 +181,49 @@ static void test_a_client_belongs_to_its_first_user_and_group(void **state)
     assert_int_equal(world_put(world, "c1", 2, "a", 2), 3);
 }
 
+static void test_a_timestamp_beyond_what_json_holds_is_cut(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    push_add(&builder, "c1", 2, "a", 2);
+    builder.mutations[0].timestamp_ms = INT64_MAX;
+    builder.mutations[1].timestamp_ms = INT64_MIN;
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    world_restart(world);
+    assert_int_equal(world_put(world, "c1", 3, "a", 3), 2);
+    world_check(world);
+}
+
+/* Blobs alone were restored: a body is gone for good. */
+static void test_a_mutation_that_reads_a_lost_body_is_rejected_and_a_put_heals(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    kedge_blob_list list = {0};
+    char code[64];
+    push_begin(&builder);
+    push_add_large(&builder, "c1", 1, "a", 1, 20000);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    const kedge_blobs *blobs = &world->store_blobs;
+    assert_int_equal(blobs->vtable->list(blobs->self, KEDGE_BYTES("acme/projects/notes/items/"),
+                                         (kedge_bytes){NULL, 0}, 10, &list, NULL),
+                     KEDGE_OK);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(blobs->vtable->remove(blobs->self, kedge_bytes_of(list.blobs[0].key), NULL),
+                     KEDGE_OK);
+    kedge_blob_list_free(&list);
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 2, "kedge.merge",
+                  "{\"collection\":\"items\",\"id\":\"a\",\"patch\":{\"w\":1}}");
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(last_verdict(world, code, sizeof code), KEDGE_VERDICT_REJECTED);
+    assert_string_equal(code, "item-body-missing");
+    assert_int_equal(world_put(world, "c1", 3, "a", 3), 3);
+    world_check(world);
+}
+
 static void test_a_project_that_does_not_exist_is_not_found(void **state)
 {
     test_world *world = *state;
@@ -210,6 +253,8 @@ int main(void)
         OVER_ALL(test_a_rejected_mutation_advances_and_blocks_nothing),
         OVER_ALL(test_an_invalid_mutation_is_rejected_with_its_code),
         OVER_ALL(test_a_client_belongs_to_its_first_user_and_group),
+        OVER_ALL(test_a_timestamp_beyond_what_json_holds_is_cut),
+        OVER_ALL(test_a_mutation_that_reads_a_lost_body_is_rejected_and_a_put_heals),
         OVER_BOTH(test_a_project_that_does_not_exist_is_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
