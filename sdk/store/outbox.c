@@ -2,6 +2,7 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
+#include "common/planted.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -113,7 +114,10 @@ kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache
 {
     static const char sql[] = "SELECT " PENDING_COLUMNS
                               " FROM pending WHERE NOT " PENDING_IS_COVERED " ORDER BY sequence";
-    kedge_status status = kedge_store_db_take(db, sql, walk, error);
+    static const char all[] = "SELECT " PENDING_COLUMNS
+                              " FROM pending WHERE 1 OR " PENDING_IS_COVERED " ORDER BY sequence";
+    bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_COVERED_NOT_SKIPPED);
+    kedge_status status = kedge_store_db_take(db, planted ? all : sql, walk, error);
     if (status == KEDGE_OK) bind_coverage(db, *walk, cache);
     return status;
 }
@@ -205,6 +209,15 @@ kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta
     return KEDGE_OK;
 }
 
+kedge_status kedge_outbox_probe(kedge_store_db *db, kedge_error *error)
+{
+    static const char sql[] = "SELECT count(name) FROM pending";
+    sqlite3_stmt *walk;
+    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    if (status == KEDGE_OK) status = kedge_store_db_run(db, walk, error);
+    return status;
+}
+
 /* The canonical text {"args":…,"name":…,"uid":…}: the members are in order, the args canonical, and
  * name and uid need no escapes. */
 kedge_status kedge_outbox_digest(const kedge_allocator *allocator, kedge_bytes name,
@@ -214,6 +227,7 @@ kedge_status kedge_outbox_digest(const kedge_allocator *allocator, kedge_bytes n
     char hex[2 * KEDGE_STORE_UID_SIZE + 1];
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_buffer text = kedge_buffer_make(allocator);
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_TWINS_WITHOUT_UID)) uid.size = 0;
     kedge_hex_encode((const uint8_t *)uid.data, uid.size, hex);
     kedge_buffer_append_text(&text, "{\"args\":");
     kedge_buffer_append_bytes(&text, args);

@@ -5,6 +5,8 @@
  * good. */
 #include "sdk/store/store_internal.h"
 
+#include "common/planted.h"
+
 #include <string.h>
 
 #define COVERED "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
@@ -30,8 +32,13 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
     static const char sql[] =
         "INSERT OR IGNORE INTO rejected SELECT sequence, client, id, name, args, timestamp, ?2, ?3,"
         " ?4, 0, ?5 FROM pending WHERE sequence = ?1";
+    static const char again[] =
+        "INSERT OR IGNORE INTO rejected SELECT CASE WHEN EXISTS(SELECT 1 FROM rejected WHERE"
+        " sequence = ?1) THEN -?1 ELSE ?1 END, client, id, name, args, timestamp, ?2, ?3, ?4, 0, ?5"
+        " FROM pending WHERE sequence = ?1";
+    bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_INBOX_DOUBLED);
     sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    kedge_status status = kedge_store_db_take(db, planted ? again : sql, &insert, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, insert, 1, sequence);
     kedge_store_bind_integer(db, insert, 2, outcome->version);

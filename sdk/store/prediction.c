@@ -11,6 +11,7 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
+#include "common/planted.h"
 #include <string.h>
 
 bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
@@ -168,6 +169,7 @@ kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patc
     kedge_overlay *base = kedge_overlay_new(store->allocator);
     if (!base) return kedge_fail_no_memory(error);
     kedge_status status = kedge_cache_load_base(&store->cache, base, error);
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_REBASE_SKIPS_BASE)) kedge_overlay_clear(base);
     if (status == KEDGE_OK) status = nothing_pending(store, next, &none, error);
     if (status != KEDGE_OK) goto out;
     if (none && kedge_overlay_count(base) == 0)

@@ -7,6 +7,7 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
+#include "common/planted.h"
 #include <string.h>
 
 typedef struct rotation {
@@ -175,7 +176,8 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
         kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms, error);
     if (status == KEDGE_OK && !turn->answer) status = recall_tail(store, turn, error);
     if (status != KEDGE_OK) return status;
-    kedge_random_hex(store->environment, 16, turn->outbox.client);
+    if (!KEDGE_PLANTED_BUG(KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE))
+        kedge_random_hex(store->environment, 16, turn->outbox.client);
     turn->outbox.highest_id = 0;
     turn->outbox.sent_through = 0;
     turn->outbox.trimmed_through = 0;

@@ -234,8 +234,12 @@ kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_e
         *created = status == KEDGE_OK;
     }
     if (status == KEDGE_OK) status = check_tenant(store, db, error);
-    if (status == KEDGE_CORRUPT && db->damaged) status = kedge_store_report_outbox(store, error);
-    return status;
+    if (status != KEDGE_CORRUPT || !db->damaged) return status;
+    /* Nothing says that this was ever a folder of ours. */
+    if (sqlite3_errcode(db->handle) == SQLITE_NOTADB && !has_content(store->cache_path))
+        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database", "%s is no database",
+                          store->outbox_path);
+    return kedge_store_report_outbox(store, error);
 }
 
 static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error *error)

@@ -155,6 +155,8 @@ kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pendi
                                kedge_error *error);
 bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row);
 bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *row);
+/* Reads through `pending`: a damaged page is better found when opening than when pushing. */
+kedge_status kedge_outbox_probe(kedge_store_db *db, kedge_error *error);
 kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row, kedge_error *error);
 /* Copies the row into the inbox; does nothing when it is there already, in whatever state. */
 kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,6 +264,23 @@ void fixture_reopen(fixture *f)
 {
     fixture_close(f);
     fixture_open(f);
+}
+
+static void flatten(const char *folder, const char *name)
+{
+    char path[256];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "SELECT 1 FROM meta", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+void fixture_close_flat(fixture *f)
+{
+    fixture_close(f);
+    flatten(f->path, "outbox.db");
+    flatten(f->path, "cache.db");
 }
 
 /* ---- steps ---- */

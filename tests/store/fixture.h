@@ -32,6 +32,8 @@ kedge_status fixture_try_open(fixture *f, const char *path, kedge_store **store)
 void fixture_open(fixture *f);
 void fixture_close(fixture *f);
 void fixture_reopen(fixture *f);
+/* Closes, and leaves no WAL beside the files: nothing hides what is damaged in them then. */
+void fixture_close_flat(fixture *f);
 void fixture_remove_tree(const char *path);
 void fixture_copy_tree(const char *from, const char *to);
 

@@ -1,0 +1,332 @@
+/* Files that are damaged, missing, somebody else's or too new, and what is said of each. */
+#include "tests/store/fixture.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int setup(void **state)
+{
+    fixture *f = malloc(sizeof *f);
+    fixture_begin(f);
+    fixture_open(f);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture_end(*state);
+    free(*state);
+    return 0;
+}
+
+static void file_path(const fixture *f, const char *name, char out[256])
+{
+    snprintf(out, 256, "%s/%s", f->path, name);
+}
+
+static bool exists(const fixture *f, const char *name)
+{
+    char path[256];
+    file_path(f, name, path);
+    return access(path, F_OK) == 0;
+}
+
+static void overwrite(const fixture *f, const char *name, long offset, size_t size, uint64_t seed)
+{
+    char path[256];
+    file_path(f, name, path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        fputc((int)(seed >> 56), file);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static long size_of(const fixture *f, const char *name)
+{
+    char path[256];
+    struct stat facts;
+    file_path(f, name, path);
+    assert_int_equal(stat(path, &facts), 0);
+    return (long)facts.st_size;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect_refusal(fixture *f, kedge_status status, const char *code, const char *naming)
+{
+    kedge_store *store = NULL;
+    assert_int_equal(fixture_try_open(f, f->path, &store), status);
+    assert_null(store);
+    assert_string_equal(f->error.code, code);
+    if (!strstr(f->error.message, naming)) fail_msg("%s", f->error.message);
+}
+
+static void run_sql(const fixture *f, const char *name, const char *sql)
+{
+    char path[256];
+    sqlite3 *db;
+    file_path(f, name, path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* ---- the cache ---- */
+
+static void fill(fixture *f)
+{
+    char args[128];
+    for (int i = 0; i < 300; i++) {
+        snprintf(args, sizeof args, "{\"id\":\"item%d\",\"value\":\"%060d\"}", i, i);
+        naive_server_edit(f->server, "set", args);
+    }
+    fixture_pull(f);
+    fixture_mutate(f, "set", "{\"id\":\"mine\",\"value\":1}");
+    fixture_mutate(f, "add", "{\"id\":\"mine\",\"by\":1}");
+}
+
+static void read_everything(fixture *f)
+{
+    kedge_store_scan *scan;
+    kedge_bytes id;
+    kedge_bytes value;
+    kedge_status status =
+        kedge_store_scan_open(f->store, KEDGE_BYTES("notes"), NULL, &scan, &f->error);
+    if (status == KEDGE_OK) {
+        while (kedge_store_scan_next(scan, &id, &value, &f->error) == KEDGE_OK)
+            ;
+        kedge_store_scan_close(scan);
+    }
+}
+
+static void test_a_cache_damaged_anywhere_is_set_aside_and_pulled_again(void **state)
+{
+    fixture *f = *state;
+    char whole[160];
+    int aside = 0;
+    fill(f);
+    fixture_close_flat(f);
+    snprintf(whole, sizeof whole, "%s/whole", f->folder);
+    fixture_copy_tree(f->path, whole);
+    long pages = size_of(f, "cache.db") / 4096;
+    for (long page = 0; page < pages; page++) {
+        fixture_remove_tree(f->path);
+        fixture_copy_tree(whole, f->path);
+        overwrite(f, "cache.db", page * 4096, 4096, (uint64_t)page + 7);
+        fixture_open(f);
+        read_everything(f);
+        fixture_mutate(f, "add", "{\"id\":\"mine\",\"by\":1}");
+        read_everything(f);
+        if (fixture_position(f).resyncing) {
+            aside++;
+            assert_true(exists(f, "cache.db.damaged-1"));
+            fixture_expect(f, "mine", "3");
+            fixture_check(f);
+        }
+        assert_int_equal(fixture_position(f).pending, 3);
+        fixture_pull(f);
+        fixture_expect(f, "mine", "3");
+        assert_false(fixture_position(f).resyncing);
+        assert_false(exists(f, "cache.db.damaged-1"));
+        fixture_check(f);
+        fixture_close(f);
+    }
+    print_message("%d of %ld pages\n", aside, pages);
+    assert_true(aside > 3);
+    fixture_open(f);
+}
+
+static void test_a_cache_that_is_damaged_while_open_is_set_aside(void **state)
+{
+    fixture *f = *state;
+    fill(f);
+    fixture_close_flat(f);
+    fixture_open(f);
+    long pages = size_of(f, "cache.db") / 4096;
+    for (long page = 2; page < pages; page++)
+        overwrite(f, "cache.db", page * 4096, 4096, 3);
+    read_everything(f);
+    assert_true(fixture_position(f).resyncing);
+    fixture_expect(f, "mine", "2");
+    fixture_mutate(f, "add", "{\"id\":\"mine\",\"by\":1}");
+    fixture_expect(f, "mine", "3");
+    fixture_sync(f);
+    fixture_expect_canonical(f, "mine", "3");
+    assert_false(exists(f, "cache.db.damaged-1"));
+}
+
+static void test_a_cache_that_was_deleted_is_pulled_again(void **state)
+{
+    fixture *f = *state;
+    char path[256];
+    fill(f);
+    fixture_close_flat(f);
+    file_path(f, "cache.db", path);
+    assert_int_equal(unlink(path), 0);
+    fixture_open(f);
+    assert_true(fixture_position(f).resyncing);
+    fixture_expect(f, "mine", "2");
+    fixture_sync(f);
+    fixture_check(f);
+}
+
+static void test_a_cache_of_another_project_is_set_aside(void **state)
+{
+    fixture *f = *state;
+    fill(f);
+    fixture_close_flat(f);
+    run_sql(f, "cache.db", "UPDATE meta SET project = 'elsewhere'");
+    fixture_open(f);
+    assert_true(fixture_position(f).resyncing);
+    fixture_sync(f);
+    fixture_check(f);
+}
+
+/* ---- the outbox ---- */
+
+static void test_a_damaged_outbox_is_reported_with_what_can_be_read(void **state)
+{
+    fixture *f = *state;
+    char before[256];
+    for (int i = 0; i < 60; i++)
+        fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":\"some text that takes a little room\"}");
+    fixture_close_flat(f);
+    /* The last pages: the newest mutations. */
+    long size = size_of(f, "outbox.db");
+    overwrite(f, "outbox.db", size - 4096, 4096, 1);
+    kedge_store *store = NULL;
+    kedge_status status = fixture_try_open(f, f->path, &store);
+    kedge_error first = f->error;
+    assert_int_equal(status, KEDGE_CORRUPT);
+    assert_string_equal(first.code, "outbox-damaged");
+    assert_non_null(strstr(first.message, "can still be read"));
+    assert_null(strstr(first.message, "; 0 pending"));
+    file_path(f, "outbox.db", before);
+    assert_int_equal(size_of(f, "outbox.db"), size);
+    overwrite(f, "outbox.db", 0, 100, 1);
+    expect_refusal(f, KEDGE_CORRUPT, "outbox-damaged", "outbox.db");
+}
+
+static void test_a_missing_outbox_is_never_made_anew(void **state)
+{
+    fixture *f = *state;
+    char path[256];
+    fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
+    fixture_close_flat(f);
+    file_path(f, "outbox.db", path);
+    assert_int_equal(unlink(path), 0);
+    expect_refusal(f, KEDGE_CORRUPT, "outbox-missing", "outbox.db");
+    assert_false(exists(f, "outbox.db"));
+    write_file(path, "");
+    expect_refusal(f, KEDGE_CORRUPT, "outbox-missing", "outbox.db");
+}
+
+/* ---- what is no database ---- */
+
+static void test_a_file_in_place_of_the_folder_is_named(void **state)
+{
+    fixture *f = *state;
+    fixture_close(f);
+    snprintf(f->path, sizeof f->path, "%s/file", f->folder);
+    write_file(f->path, "text");
+    expect_refusal(f, KEDGE_NOT_A_DATABASE, "not-a-folder", f->path);
+}
+
+static void test_a_folder_below_nothing_is_named(void **state)
+{
+    fixture *f = *state;
+    fixture_close(f);
+    snprintf(f->path, sizeof f->path, "%s/no/such", f->folder);
+    expect_refusal(f, KEDGE_IO, "folder-not-made", f->path);
+}
+
+static void test_a_file_of_another_application_is_named(void **state)
+{
+    fixture *f = *state;
+    fixture_close(f);
+    run_sql(f, "outbox.db", "PRAGMA application_id=7");
+    expect_refusal(f, KEDGE_NOT_A_DATABASE, "not-a-database", "outbox.db");
+    run_sql(f, "outbox.db", "PRAGMA application_id=1264873265");
+    fixture_open(f);
+    fixture_close(f);
+    run_sql(f, "cache.db", "PRAGMA application_id=7");
+    expect_refusal(f, KEDGE_NOT_A_DATABASE, "not-a-database", "cache.db");
+    assert_false(exists(f, "cache.db.damaged-1"));
+}
+
+static void test_a_folder_whose_outbox_is_no_database_is_refused(void **state)
+{
+    fixture *f = *state;
+    char path[256];
+    fixture_close(f);
+    snprintf(f->path, sizeof f->path, "%s/strange", f->folder);
+    assert_int_equal(mkdir(f->path, 0700), 0);
+    file_path(f, "outbox.db", path);
+    write_file(path, "a diary, or what else a folder may hold; in any case not a database of ours");
+    expect_refusal(f, KEDGE_NOT_A_DATABASE, "not-a-database", "outbox.db");
+    assert_false(exists(f, "cache.db"));
+}
+
+static void test_a_newer_layout_is_refused(void **state)
+{
+    fixture *f = *state;
+    fixture_close(f);
+    run_sql(f, "cache.db", "PRAGMA user_version=2");
+    expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "cache.db");
+    run_sql(f, "cache.db", "PRAGMA user_version=1");
+    run_sql(f, "outbox.db", "PRAGMA user_version=2");
+    expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "outbox.db");
+}
+
+static void test_a_folder_of_another_project_is_refused(void **state)
+{
+    fixture *f = *state;
+    fixture_close(f);
+    f->options.project = "elsewhere";
+    expect_refusal(f, KEDGE_INVALID_ARGUMENT, "other-project", "org/project");
+    f->options.project = "not a name";
+    expect_refusal(f, KEDGE_INVALID_ARGUMENT, "invalid-name", "project");
+    f->options.project = "project";
+    fixture_open(f);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_cache_damaged_anywhere_is_set_aside_and_pulled_again),
+        TEST(test_a_cache_that_is_damaged_while_open_is_set_aside),
+        TEST(test_a_cache_that_was_deleted_is_pulled_again),
+        TEST(test_a_cache_of_another_project_is_set_aside),
+        TEST(test_a_damaged_outbox_is_reported_with_what_can_be_read),
+        TEST(test_a_missing_outbox_is_never_made_anew),
+        TEST(test_a_file_in_place_of_the_folder_is_named),
+        TEST(test_a_folder_below_nothing_is_named),
+        TEST(test_a_file_of_another_application_is_named),
+        TEST(test_a_folder_whose_outbox_is_no_database_is_refused),
+        TEST(test_a_newer_layout_is_refused),
+        TEST(test_a_folder_of_another_project_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* Who this copy is: folders that were copied or put back from a backup, backends that were. */
+#include "tests/store/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int setup(void **state)
+{
+    fixture *f = malloc(sizeof *f);
+    fixture_begin(f);
+    fixture_open(f);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture_end(*state);
+    free(*state);
+    return 0;
+}
+
+static void go_to(fixture *f, const char *path)
+{
+    fixture_close(f);
+    snprintf(f->path, sizeof f->path, "%s", path);
+    fixture_open(f);
+}
+
+static void copy_to(fixture *f, const char *name, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%s", f->folder, name);
+    fixture_close(f);
+    fixture_copy_tree(f->path, path);
+    fixture_open(f);
+}
+
+static void test_a_copied_folder_takes_an_id_of_its_own_and_doubles_nothing(void **state)
+{
+    fixture *f = *state;
+    char original[160];
+    char twin[160];
+    fixture_mutate(f, "add", "{\"id\":\"both\",\"by\":1}");
+    memcpy(original, f->path, sizeof original);
+    copy_to(f, "twin", twin, sizeof twin);
+    kedge_store_position before = fixture_position(f);
+    fixture_mutate(f, "add", "{\"id\":\"first\",\"by\":1}");
+    fixture_sync(f);
+    go_to(f, twin);
+    fixture_mutate(f, "add", "{\"id\":\"second\",\"by\":1}");
+    fixture_sync(f);
+    kedge_store_position after = fixture_position(f);
+    assert_string_not_equal(before.client, after.client);
+    fixture_expect_canonical(f, "both", "1");
+    fixture_expect_canonical(f, "first", "1");
+    fixture_expect_canonical(f, "second", "1");
+    fixture_check(f);
+    /* The server has retired the id that both had. */
+    go_to(f, original);
+    fixture_mutate(f, "add", "{\"id\":\"third\",\"by\":1}");
+    fixture_sync(f);
+    assert_string_not_equal(fixture_position(f).client, before.client);
+    fixture_expect_canonical(f, "both", "1");
+    fixture_expect_canonical(f, "third", "1");
+}
+
+static void test_twins_that_make_the_same_edit_make_two(void **state)
+{
+    fixture *f = *state;
+    char original[160];
+    char twin[160];
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    memcpy(original, f->path, sizeof original);
+    copy_to(f, "twin", twin, sizeof twin);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    go_to(f, twin);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "3");
+}
+
+static void test_a_folder_put_back_from_a_backup_goes_on_under_a_new_id(void **state)
+{
+    fixture *f = *state;
+    char backup[160];
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    copy_to(f, "backup", backup, sizeof backup);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":10}");
+    fixture_sync(f);
+    char client[KEDGE_CLIENT_ID_SIZE];
+    memcpy(client, fixture_position(f).client, sizeof client);
+    fixture_close(f);
+    fixture_remove_tree(f->path);
+    fixture_copy_tree(backup, f->path);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).highest_id, 1);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":100}");
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "111");
+    assert_string_not_equal(fixture_position(f).client, client);
+}
+
+static void test_an_outbox_put_back_alone_reuses_no_id(void **state)
+{
+    fixture *f = *state;
+    char backup[160];
+    char from[200];
+    char to[200];
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    copy_to(f, "backup", backup, sizeof backup);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":10}");
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":10}");
+    fixture_sync(f);
+    fixture_close(f);
+    const char *names[] = {"outbox.db", "outbox.db-wal", "outbox.db-shm"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(from, sizeof from, "%s/%s", backup, names[i]);
+        snprintf(to, sizeof to, "%s/%s", f->path, names[i]);
+        unlink(to);
+        assert_int_equal(rename(from, to), 0);
+    }
+    fixture_open(f);
+    int64_t sequence = fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":100}");
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "121");
+}
+
+static void test_a_rotation_keeps_what_the_server_decided_and_renumbers_the_rest(void **state)
+{
+    fixture *f = *state;
+    naive_server_edit(f->server, "set", "{\"id\":\"n\",\"value\":0}");
+    fixture_pull(f);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    int64_t refused = fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":100}");
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    int64_t waiting = fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":10}");
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    kedge_store_position position = fixture_position(f);
+    /* The first is decided at a version that is not pulled yet; the second is in the inbox. */
+    assert_int_equal(position.pending, 2);
+    assert_int_equal(position.rejected, 1);
+    assert_int_equal(position.highest_id, 1);
+    assert_int_equal(position.lmid, 0);
+    assert_int_equal(fixture_outcome(f, refused), KEDGE_OUTCOME_REJECTED);
+    assert_int_equal(fixture_outcome(f, waiting), KEDGE_OUTCOME_PENDING);
+    fixture_check(f);
+    fixture_expect(f, "n", "11");
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "111");
+    assert_int_equal(fixture_outcome(f, waiting), KEDGE_OUTCOME_APPLIED);
+    fixture_check(f);
+}
+
+static void test_an_edit_that_was_renumbered_cannot_be_cancelled(void **state)
+{
+    fixture *f = *state;
+    int64_t sequence = fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    assert_int_equal(kedge_store_cancel(f->store, sequence, &f->changes, &f->error),
+                     KEDGE_CONFLICT);
+    assert_string_equal(f->error.code, "mutation-sent");
+}
+
+static void lose_and_recover(fixture *f, bool paged)
+{
+    f->server->paged = paged;
+    for (int i = 0; i < 4; i++) {
+        fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+        fixture_sync(f);
+    }
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":10}");
+    kedge_store_position before = fixture_position(f);
+    naive_server_restore(f->server, 2);
+    for (int i = 0; i < 5; i++) {
+        char args[64];
+        snprintf(args, sizeof args, "{\"id\":\"other%d\",\"value\":1}", i);
+        naive_server_edit(f->server, "set", args);
+    }
+    kedge_apply_result result;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    while (result == KEDGE_APPLY_PAGES) {
+        assert_true(fixture_position(f).resyncing);
+        fixture_expect(f, "n", "14");
+        assert_int_equal(fixture_try_page(f, &result), KEDGE_OK);
+    }
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    assert_int_equal(fixture_position(f).staged_version, 0);
+    fixture_expect(f, "n", "14");
+    fixture_reopen(f);
+    assert_int_equal(fixture_try_rotate_lost(f), KEDGE_OK);
+    kedge_store_position after = fixture_position(f);
+    assert_string_not_equal(before.client, after.client);
+    assert_int_equal(after.pending, 3);
+    assert_int_equal(after.unrecovered, 0);
+    assert_false(after.resyncing);
+    fixture_expect_canonical(f, "n", "2");
+    fixture_expect(f, "n", "14");
+    fixture_check(f);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "14");
+    fixture_check(f);
+}
+
+static void test_what_a_restored_backend_lacks_comes_back_from_the_tail(void **state)
+{
+    lose_and_recover(*state, false);
+}
+
+static void test_a_restored_backend_is_paged_in_before_the_rotation(void **state)
+{
+    lose_and_recover(*state, true);
+}
+
+static void test_a_lost_rotation_without_the_other_state_changes_nothing(void **state)
+{
+    fixture *f = *state;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    kedge_store_position before = fixture_position(f);
+    assert_int_equal(fixture_try_rotate_lost(f), KEDGE_CONFLICT);
+    assert_string_equal(fixture_position(f).client, before.client);
+}
+
+static void test_what_is_older_than_the_tail_is_counted(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+        fixture_sync(f);
+    }
+    f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1000;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    naive_server_restore(f->server, 1);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 2);
+    fixture_expect_canonical(f, "n", "2");
+}
+
+static void test_a_server_that_hides_an_outcome_changes_nothing(void **state)
+{
+    fixture *f = *state;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    kedge_pull_answer answer = {.version = 1, .lmid = 1, .known = true};
+    kedge_apply_result result;
+    memset(answer.lineage, 'a', 32);
+    assert_int_equal(kedge_store_apply(f->store, &answer, &result, &f->changes, &f->error),
+                     KEDGE_PROTOCOL);
+    assert_string_equal(f->error.code, "outcome-missing");
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_int_equal(fixture_position(f).version, 0);
+}
+
+static void test_a_delta_from_another_version_is_stale(void **state)
+{
+    fixture *f = *state;
+    naive_server_edit(f->server, "set", "{\"id\":\"n\",\"value\":1}");
+    fixture_pull(f);
+    kedge_pull_answer answer = {.from = 3, .version = 4};
+    kedge_apply_result result;
+    memset(answer.lineage, 'a', 32);
+    assert_int_equal(kedge_store_apply(f->store, &answer, &result, &f->changes, &f->error),
+                     KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_STALE);
+    assert_int_equal(fixture_position(f).version, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_copied_folder_takes_an_id_of_its_own_and_doubles_nothing),
+        TEST(test_twins_that_make_the_same_edit_make_two),
+        TEST(test_a_folder_put_back_from_a_backup_goes_on_under_a_new_id),
+        TEST(test_an_outbox_put_back_alone_reuses_no_id),
+        TEST(test_a_rotation_keeps_what_the_server_decided_and_renumbers_the_rest),
+        TEST(test_an_edit_that_was_renumbered_cannot_be_cancelled),
+        TEST(test_what_a_restored_backend_lacks_comes_back_from_the_tail),
+        TEST(test_a_restored_backend_is_paged_in_before_the_rotation),
+        TEST(test_a_lost_rotation_without_the_other_state_changes_nothing),
+        TEST(test_what_is_older_than_the_tail_is_counted),
+        TEST(test_a_server_that_hides_an_outcome_changes_nothing),
+        TEST(test_a_delta_from_another_version_is_stale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
