@@ -6,8 +6,8 @@
 #include "backend/core/entry_codec.h"
 #include "backend/core/layout.h"
 #include "backend/core/packed.h"
-#include "backend/core/planted.h"
 #include "common/error.h"
+#include "common/planted.h"
 
 #include <string.h>
 

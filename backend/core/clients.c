@@ -8,9 +8,9 @@
 #include "backend/core/index.h"
 
 #include "backend/core/backend_internal.h"
-#include "backend/core/planted.h"
 #include "backend/core/version_object.h"
 #include "common/error.h"
+#include "common/planted.h"
 
 #include <stdlib.h>
 #include <string.h>

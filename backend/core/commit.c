@@ -1,9 +1,9 @@
 /* The commit of a version. */
 #include "backend/core/commit.h"
 
-#include "backend/core/planted.h"
 #include "common/error.h"
 #include "common/gzip.h"
+#include "common/planted.h"
 
 /* KEDGE_CONFLICT from a content address means that it is there. */
 static kedge_status put_blob(kedge_backend *backend, const kedge_key *key, kedge_bytes compressed,

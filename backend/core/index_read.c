@@ -4,8 +4,8 @@
 #include "backend/core/backend_internal.h"
 #include "backend/core/entry_codec.h"
 #include "backend/core/packed.h"
-#include "backend/core/planted.h"
 #include "common/error.h"
+#include "common/planted.h"
 
 #include <string.h>
 

@@ -9,9 +9,9 @@
 
 #include "backend/core/backend_internal.h"
 #include "backend/core/packed.h"
-#include "backend/core/planted.h"
 #include "common/error.h"
 #include "common/json.h"
+#include "common/planted.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include "backend/core/checkpoint.h"
 #include "backend/core/index.h"
-#include "backend/core/planted.h"
 #include "backend/core/processor.h"
+#include "common/planted.h"
 
 void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *state)
 {

@@ -2,8 +2,8 @@
 #include "backend/core/plan.h"
 
 #include "backend/core/backend_internal.h"
-#include "backend/core/planted.h"
 #include "common/error.h"
+#include "common/planted.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "backend/core/commit.h"
 #include "backend/core/index.h"
 #include "backend/core/maintain.h"
-#include "backend/core/planted.h"
 #include "common/error.h"
 #include "common/names.h"
+#include "common/planted.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  */
 #include "backend/core/slice.h"
 
-#include "backend/core/planted.h"
 #include "common/error.h"
 #include "common/json.h"
+#include "common/planted.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The delta of a slice: what the overlay holds and the head does not. */
 #include "backend/core/slice.h"
 
-#include "backend/core/planted.h"
 #include "common/error.h"
+#include "common/planted.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * rule it out. */
 #include "backend/core/slice.h"
 
-#include "backend/core/planted.h"
 #include "common/error.h"
+#include "common/planted.h"
 
 /* Counts what the overlay adds to one collection, whose first entry is `entry`; moves it to the
  * last. */

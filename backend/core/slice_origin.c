@@ -7,7 +7,7 @@
 #include "backend/core/slice.h"
 
 #include "backend/core/index.h"
-#include "backend/core/planted.h"
+#include "common/planted.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "backend/core/slice.h"
 
 #include "backend/core/index.h"
-#include "backend/core/planted.h"
 #include "common/error.h"
+#include "common/planted.h"
 
 #include <string.h>
 

@@ -1,9 +1,19 @@
 /* Bugs on purpose: the simulator builds the sources again with KEDGE_PLANTED and shows that its
  * checkers catch each of them. A normal build has none: the macro is the constant 0. */
-#ifndef KEDGE_BACKEND_CORE_PLANTED_H
-#define KEDGE_BACKEND_CORE_PLANTED_H
+#ifndef KEDGE_COMMON_PLANTED_H
+#define KEDGE_COMMON_PLANTED_H
 
-typedef enum kedge_planted_server_bug {
+typedef enum kedge_planted {
+    /* client */
+    KEDGE_PLANTED_PENDING_DROPPED_ON_PUSH = 1, /* pending is deleted once it was sent */
+    KEDGE_PLANTED_TWINS_WITHOUT_UID, /* digests without uid, on the server too: two twins that make
+                                        the same edit under one id pass for one */
+    KEDGE_PLANTED_INBOX_DOUBLED, /* a rejection that was kept before a crash is inserted again */
+    KEDGE_PLANTED_DELTA_ON_WRONG_VERSION,   /* a delta is applied wherever it starts from */
+    KEDGE_PLANTED_COVERED_NOT_SKIPPED,      /* pending at or below the lmid is replayed */
+    KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE, /* a rotation starts over under the same client id */
+    KEDGE_PLANTED_REBASE_SKIPS_BASE,        /* a rebase takes the visible state for canonical */
+    /* server */
     KEDGE_PLANTED_DEDUP_BEFORE_HEAD = 101, /* dedupes with a cached head and answers from it */
     KEDGE_PLANTED_RECENT_SHORTENED_EARLY,  /* `recent` dropped before its rows are durable */
     KEDGE_PLANTED_LMID_NEWER_THAN_PIN,     /* reads the newest rows whatever version is pinned */
@@ -14,7 +24,7 @@ typedef enum kedge_planted_server_bug {
     KEDGE_PLANTED_BODY_AFTER_COMMIT,  /* large bodies are written behind the version record */
     KEDGE_PLANTED_ORIGIN_NOT_CHECKED, /* an origin is applied as often as it comes */
     KEDGE_PLANTED_STALE_LINEAGE_ROWS  /* rows and roots of another lineage are believed */
-} kedge_planted_server_bug;
+} kedge_planted;
 
 #ifdef KEDGE_PLANTED
 extern int kedge_planted_bug; /* the one that is active; 0: none */
