@@ -92,9 +92,10 @@ static kedge_status visit_page(kedge_backend *backend, const kedge_records_query
             break;
         }
         status = visit_record(list, &set.records[i], error);
-        kedge_bytes sort = set.records[i].key.sort;
-        after->size = sort.size < sizeof after->text ? sort.size : sizeof after->text;
-        memcpy(after->text, sort.data, after->size);
+        const kedge_record_key *key = &set.records[i].key;
+        kedge_bytes behind = list->by_organization ? key->partition : key->sort;
+        after->size = behind.size < sizeof after->text ? behind.size : sizeof after->text;
+        memcpy(after->text, behind.data, after->size);
     }
     kedge_record_set_free(&set);
     return status;
@@ -126,15 +127,21 @@ kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization
     return status;
 }
 
-/* An inverted index has one sort key for all its records of a name, so that one page must hold all:
- * a thousand organizations with a project of one name. */
+/* An inverted query walks by partition key, which here is the organization. */
 kedge_status kedge_project_organizations(kedge_backend *backend, kedge_bytes project,
                                          kedge_project_visit visit, void *context,
                                          kedge_error *error)
 {
-    listing list = {1000, true, visit, context};
-    kedge_key behind;
-    bool more = false;
-    kedge_records_query query = {.partition = project, .inverted = true, .limit = 1000};
-    return visit_page(backend, &query, &list, &behind, &more, error);
+    listing list = {UINT32_MAX, true, visit, context};
+    kedge_key behind = {.size = 0};
+    bool more = true;
+    kedge_status status = KEDGE_OK;
+    while (more && status == KEDGE_OK) {
+        kedge_records_query query = {.partition = project,
+                                     .inverted = true,
+                                     .after = kedge_key_bytes(&behind),
+                                     .limit = 1000};
+        status = visit_page(backend, &query, &list, &behind, &more, error);
+    }
+    return status;
 }

@@ -187,6 +187,27 @@ static void test_one_push_with_an_origin_twice_applies_it_once(void **state)
     assert_string_equal(world_value(world, "a"), "{\"v\":6}");
 }
 
+/* After a restore that forgot that c1 was retired: its renumbered mutation comes first, then a
+ * folder from before the renumbering pushes it under its first name. A client of its own has the
+ * group of its name. */
+static void test_the_client_of_an_origin_is_retired_with_it(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    builder.push.group = KEDGE_BYTES("c2");
+    push_add(&builder, "c2", 1, "a", 1);
+    push_set_origin(&builder, "c1", 1);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    push_begin(&builder);
+    builder.push.group = KEDGE_BYTES("c1");
+    push_add(&builder, "c1", 1, "a", 1);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_RETIRED);
+    assert_int_equal(world_lmid(world, "c1"), 0);
+}
+
 /* ---- another lineage ---- */
 
 /* What a restore of the version records alone leaves: those above `keep` are gone, all else is
@@ -290,6 +311,7 @@ int main(void)
         OVER_ALL(test_an_origin_that_was_never_decided_is_applied_once),
         OVER_ALL(test_two_twins_may_renumber_different_mutations_of_one_id),
         OVER_ALL(test_one_push_with_an_origin_twice_applies_it_once),
+        OVER_ALL(test_the_client_of_an_origin_is_retired_with_it),
         OVER_ALL(test_rows_of_another_lineage_are_ignored_and_replaced),
         OVER_ALL(test_checkpoints_of_another_lineage_are_ignored),
         OVER_BOTH(test_a_checkpoint_without_its_chunks_is_passed_over),
