@@ -318,13 +318,19 @@ static void check_mutation(const field *place, const char *value)
                     strcmp(api_code(world), "body-not-json") == 0);
         assert_int_equal(api_head(world), 0);
     } else if (decided) {
-        assert_int_equal(api_head(world), 1);
-        api_get(world, "versions/1");
+        int64_t head = api_head(world);
+        if (head != 1) {
+            /* An origin's client is retired first, in a version of its own. */
+            assert_int_equal(head, 2);
+            api_get(world, "versions/1");
+            assert_non_null(api_at(world, "retired"));
+        }
+        api_get(world, "versions/latest");
         assert_int_equal(api_count(world, "mutations"), 3);
         assert_string_equal(api_string(world, "mutations.0.outcome"), "applied");
         assert_string_equal(api_string(world, "mutations.2.outcome"), "applied");
         assert_int_equal(ask_field(world, place, value), 200);
-        assert_int_equal(api_head(world), 1);
+        assert_int_equal(api_head(world), head);
     } else if (strstr(text, "ClientStateNotFound") == NULL && status != 409) {
         fail_msg("%s%s%s: %s", place->front, value, place->back, text);
     }

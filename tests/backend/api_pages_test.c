@@ -307,7 +307,9 @@ static void test_a_version_shows_its_mutations(void **state)
         "\"uid\":\"0123456789abcdef0123456789abcdef\",\"origin\":{\"client\":\"c0\",\"id\":9}},"
         "{\"clientID\":\"c1\",\"id\":2,\"name\":\"nope\",\"args\":[1],\"timestamp\":43}]}");
     assert_answer(world, 200, "");
-    api_get(world, "versions/1?items=1");
+    api_get(world, "versions/1");
+    assert_string_equal(api_string(world, "retired"), "c0");
+    api_get(world, "versions/2?items=1");
     assert_string_equal(api_string(world, "mutations.0.client"), "c1");
     assert_int_equal(api_number(world, "mutations.0.id"), 1);
     assert_string_equal(api_string(world, "mutations.0.name"), "kedge.put");
