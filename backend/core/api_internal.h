@@ -52,10 +52,6 @@ void kedge_api_refuse_too_large(kedge_api_call *call);
 
 /* ---- addresses (api_address.c) ---- */
 
-/* Decodes %XX strictly into `out`; false on a malformed escape, NUL, or no UTF-8, which `error`
- * names. */
-bool kedge_api_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *error);
-
 /* Reads of the query. Each answers false after it refused the call with `query-invalid`. An absent
  * parameter leaves the output as it was. */
 bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t least, int64_t most,

@@ -11,6 +11,7 @@
 #define ALGORITHMS_MAX  8
 #define CLOCK_LEEWAY_S  60
 #define TOKEN_BYTES_MAX 16384
+#define TIME_MAX_S      253402300799.0 /* the end of the year 9999 */
 
 struct kedge_auth {
     const kedge_environment *environment;
@@ -153,19 +154,23 @@ static bool is_member(const json_t *value, const char *text)
 }
 
 /* `exp` is required; `nbf` is optional; both in seconds, with a minute's leeway. */
-static kedge_status check_times(kedge_auth *auth, const json_t *claims, kedge_error *error)
+static kedge_status check_times(kedge_auth *auth, const json_t *claims, kedge_auth_result *result,
+                                kedge_error *error)
 {
-    int64_t now_s = auth->environment->now_ms(auth->environment->context) / 1000;
+    int64_t now_ms = auth->environment->now_ms(auth->environment->context);
     const json_t *expires = json_object_get(claims, "exp");
     const json_t *starts = json_object_get(claims, "nbf");
     if (!json_is_number(expires)) {
         return refuse(error, "token-invalid", "the token has no expiry (exp)");
     }
-    if (json_number_value(expires) + CLOCK_LEEWAY_S < (double)now_s) {
+    double until_s = json_number_value(expires) + CLOCK_LEEWAY_S;
+    if (until_s > TIME_MAX_S) until_s = TIME_MAX_S;
+    if (until_s * 1000 <= (double)now_ms) {
         return refuse(error, "token-expired", "the token has expired");
     }
-    if (starts &&
-        (!json_is_number(starts) || json_number_value(starts) - CLOCK_LEEWAY_S > (double)now_s)) {
+    result->expires_ms = (int64_t)(until_s * 1000);
+    if (starts && (!json_is_number(starts) ||
+                   (json_number_value(starts) - CLOCK_LEEWAY_S) * 1000 > (double)now_ms)) {
         return refuse(error, "token-invalid", "the token is not valid yet (nbf)");
     }
     return KEDGE_OK;
@@ -204,17 +209,19 @@ static kedge_status copy_projects(const json_t *projects, kedge_auth_result *res
 static kedge_status read_claims(kedge_auth *auth, const json_t *claims, kedge_auth_result *result,
                                 kedge_error *error)
 {
-    if (!is_member(json_object_get(claims, "iss"), auth->issuer)) {
+    const char *issuer = json_string_value(json_object_get(claims, "iss"));
+    if (!issuer || strcmp(issuer, auth->issuer) != 0) {
         return refuse(error, "token-invalid", "the token is of another issuer (iss)");
     }
     if (!is_member(json_object_get(claims, "aud"), auth->audience)) {
         return refuse(error, "token-invalid", "the token is for another audience (aud)");
     }
-    kedge_status status = check_times(auth, claims, error);
+    kedge_status status = check_times(auth, claims, result, error);
     if (status != KEDGE_OK) return status;
-    if (!copy_claim(json_object_get(claims, "sub"), result->user) ||
+    if (!copy_claim(json_object_get(claims, "sub"), result->user) || !result->user[0] ||
         !copy_claim(json_object_get(claims, "org"), result->organization)) {
-        return refuse(error, "token-invalid", "the token needs the claims sub and org, as strings");
+        return refuse(error, "token-invalid",
+                      "the token needs the claims sub and org, as strings of at most 255 bytes");
     }
     const json_t *role = json_object_get(claims, "role");
     if (role && !copy_claim(role, result->role)) {
@@ -235,6 +242,7 @@ static kedge_status check_token(kedge_auth *auth, const char *text, kedge_auth_r
 {
     jwt_t *token = NULL;
     json_t *claims = NULL;
+    json_t *critical = NULL;
     kedge_status status;
     if (r_jwt_init(&token) != RHN_OK) return kedge_fail_no_memory(error);
     if (r_jwt_advanced_parse(token, text, R_PARSE_NONE, 0) != RHN_OK ||
@@ -242,11 +250,18 @@ static kedge_status check_token(kedge_auth *auth, const char *text, kedge_auth_r
         status = refuse(error, "token-invalid", "the token is no signed JWT");
         goto out;
     }
+    /* RFC 7515, section 4.1.11: extensions that must be understood; none is. */
+    critical = r_jwt_get_header_json_t_value(token, "crit");
+    if (critical) {
+        status = refuse(error, "token-invalid", "the token asks for extensions (crit)");
+        goto out;
+    }
     status = check_signature(auth, token, error);
     if (status != KEDGE_OK) goto out;
     claims = r_jwt_get_full_claims_json_t(token);
     status = claims ? read_claims(auth, claims, result, error) : kedge_fail_no_memory(error);
 out:
+    json_decref(critical);
     json_decref(claims);
     r_jwt_free(token);
     return status;
@@ -261,6 +276,7 @@ kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
     if (auth->open) {
         result->identity.organization = "*";
         result->identity.admin = true;
+        result->expires_ms = INT64_MAX;
         return KEDGE_OK;
     }
     if (!authorization || !*authorization) {

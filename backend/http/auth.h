@@ -12,14 +12,15 @@
 #define KEDGE_TOKEN_PROJECTS_MAX 64
 #define KEDGE_TOKEN_NAME_SIZE    256
 
-/* The claims, copied: `sub` (user), `org`, `role`, `projects` (an array; absent: all). The role
- * "admin" may use every organization when `org` is "*". */
+/* The claims, copied: `sub` (user), `org`, `role`, `projects` (an array; absent: all), `exp`. The
+ * role "admin" may use every organization when `org` is "*". */
 typedef struct kedge_auth_result {
     char user[KEDGE_TOKEN_NAME_SIZE];
     char role[KEDGE_TOKEN_NAME_SIZE];
     char organization[KEDGE_TOKEN_NAME_SIZE];
     char projects[KEDGE_TOKEN_PROJECTS_MAX][KEDGE_TOKEN_NAME_SIZE];
     const char *project_list[KEDGE_TOKEN_PROJECTS_MAX];
+    int64_t expires_ms;      /* from then on the token is refused; INT64_MAX in open mode */
     kedge_identity identity; /* borrows from this struct: do not copy it away */
 } kedge_auth_result;
 

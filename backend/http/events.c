@@ -16,7 +16,9 @@ struct kedge_event_stream {
     struct MHD_Connection *connection;
     int64_t version; /* to tell */
     int64_t told;    /* -1: none yet */
+    int64_t expires_ms;
     bool ping;
+    bool expired;
     bool suspended;
     char scope[136]; /* organization '/' project */
 };
@@ -57,12 +59,14 @@ static void write_scope(char *out, size_t size, kedge_bytes organization, kedge_
 }
 
 kedge_event_stream *kedge_events_subscribe(kedge_events *events, kedge_bytes organization,
-                                           kedge_bytes project, struct MHD_Connection *connection)
+                                           kedge_bytes project, int64_t expires_ms,
+                                           struct MHD_Connection *connection)
 {
     kedge_event_stream *stream = kedge_allocate(events->environment->allocator, sizeof *stream);
     if (!stream) return NULL;
     stream->events = events;
     stream->connection = connection;
+    stream->expires_ms = expires_ms;
     stream->version = -1;
     stream->told = -1;
     write_scope(stream->scope, sizeof stream->scope, organization, project);
@@ -142,6 +146,17 @@ void kedge_events_ping(kedge_events *events)
     pthread_mutex_unlock(&events->mutex);
 }
 
+void kedge_events_expire(kedge_events *events, int64_t now_ms)
+{
+    pthread_mutex_lock(&events->mutex);
+    for (kedge_event_stream *stream = events->first; stream; stream = stream->next) {
+        if (now_ms < stream->expires_ms) continue;
+        stream->expired = true;
+        wake(stream);
+    }
+    pthread_mutex_unlock(&events->mutex);
+}
+
 void kedge_events_close(kedge_events *events)
 {
     pthread_mutex_lock(&events->mutex);
@@ -159,7 +174,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t o
     if (out_size < EVENT_BYTES_MAX) return MHD_CONTENT_READER_END_WITH_ERROR;
     pthread_mutex_lock(&stream->events->mutex);
     ssize_t size = 0;
-    if (stream->events->closed) {
+    if (stream->events->closed || stream->expired) {
         size = MHD_CONTENT_READER_END_OF_STREAM;
     } else if (stream->version > stream->told) {
         stream->told = stream->version;

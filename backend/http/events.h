@@ -21,10 +21,12 @@ kedge_events *kedge_events_new(const kedge_environment *environment, kedge_metri
 void kedge_events_free(kedge_events *events);
 
 /* Subscribes to a project: what is committed from now on is told. Subscribe first, then read the
- * version for kedge_event_stream_tell, so that nothing falls between. NULL: too many streams, or no
+ * version for kedge_event_stream_tell, so that nothing falls between. The stream ends when the
+ * token that opened it has expired (`expires_ms`, wall clock). NULL: too many streams, or no
  * memory. */
 kedge_event_stream *kedge_events_subscribe(kedge_events *events, kedge_bytes organization,
-                                           kedge_bytes project, struct MHD_Connection *connection);
+                                           kedge_bytes project, int64_t expires_ms,
+                                           struct MHD_Connection *connection);
 void kedge_event_stream_tell(kedge_event_stream *stream, int64_t version);
 /* The response that streams; it owns the stream from now on. NULL: no memory, and still the
  * caller's. */
@@ -34,6 +36,8 @@ void kedge_event_stream_free(kedge_event_stream *stream);
 void kedge_events_committed(kedge_events *events, kedge_bytes organization, kedge_bytes project,
                             int64_t version);
 void kedge_events_ping(kedge_events *events);
+/* Ends the streams whose token has expired. */
+void kedge_events_expire(kedge_events *events, int64_t now_ms);
 /* Ends all streams, also those that subscribe later. */
 void kedge_events_close(kedge_events *events);
 

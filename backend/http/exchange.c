@@ -3,6 +3,15 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+/* The system's clock, since it is measured and nothing depends on it. */
+static int64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
 
 kedge_exchange *kedge_exchange_new(kedge_exchange_context *context, const char *target)
 {
@@ -17,72 +26,126 @@ kedge_exchange *kedge_exchange_new(kedge_exchange_context *context, const char *
     exchange->context = context;
     exchange->body = kedge_buffer_make(environment->allocator);
     exchange->response.body = kedge_buffer_make(environment->allocator);
-    exchange->started_ms = environment->monotonic_ms(environment->context);
+    exchange->started_us = now_us();
     atomic_fetch_add(&context->running, 1);
     return exchange;
 }
 
-void kedge_exchange_free(kedge_exchange *exchange)
+/* ---- what is held ---- */
+
+static void let_go(kedge_exchange *exchange)
 {
-    if (!exchange) return;
-    kedge_exchange_context *context = exchange->context;
-    const kedge_environment *environment = context->environment;
-    int64_t took = environment->monotonic_ms(environment->context) - exchange->started_ms;
-    kedge_metrics_answered(&context->metrics, exchange->response.status, took * 1000);
-    if (exchange->response.status >= 500) {
-        kedge_log_write(context->log, KEDGE_LOG_DEBUG, "failed", "method", exchange->method,
-                        "target", exchange->target, "problem",
-                        exchange->response.body.size ? exchange->response.body.data : "", NULL);
-    }
-    if (exchange->stream) kedge_event_stream_free(exchange->stream);
-    atomic_fetch_sub(&context->body_bytes, exchange->body_counted);
-    kedge_buffer_free(&exchange->body);
-    kedge_buffer_free(&exchange->response.body);
-    kedge_release(environment->allocator, exchange->target);
-    kedge_release(environment->allocator, exchange);
-    atomic_fetch_sub(&context->running, 1);
+    atomic_fetch_sub(&exchange->context->held_bytes, exchange->held_bytes);
+    exchange->held_bytes = 0;
 }
+
+/* Whether the exchange may hold `size` bytes in all. */
+static bool hold(kedge_exchange *exchange, size_t size)
+{
+    size_t counted = size > KEDGE_SERVER_SMALL_BYTES ? size - KEDGE_SERVER_SMALL_BYTES : 0;
+    if (counted <= exchange->held_bytes) return true;
+    size_t more = counted - exchange->held_bytes;
+    size_t held = atomic_fetch_add(&exchange->context->held_bytes, more) + more;
+    exchange->held_bytes = counted;
+    if (held <= KEDGE_SERVER_HELD_BYTES) return true;
+    let_go(exchange);
+    return false;
+}
+
+/* ---- deadlines ---- */
+
+static void set_deadline(kedge_exchange_context *context, struct MHD_Connection *connection,
+                         int64_t within_ms)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (info) kedge_connection_due(context->connections, info->socket_context, within_ms);
+}
+
+void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection)
+{
+    set_deadline(context, connection,
+                 KEDGE_SERVER_IDLE_TIMEOUT_S * 1000 + context->request_timeout_ms);
+}
+
+/* ---- reading and working ---- */
 
 /* Keeps a piece of the body, as far as the limits go; the rest is read and dropped, so that the
  * peer gets an answer and not a reset. False: cut the connection. */
 static bool take_body(kedge_exchange *exchange, const char *piece, size_t size)
 {
-    kedge_exchange_context *context = exchange->context;
-    const kedge_environment *environment = context->environment;
     exchange->received += size;
     if (exchange->received > KEDGE_SERVER_DISCARD_BYTES) return false;
-    int64_t took = environment->monotonic_ms(environment->context) - exchange->started_ms;
-    if (took > KEDGE_SERVER_REQUEST_TIMEOUT_MS) return false;
+    if (exchange->overloaded) return true;
 
     size_t room = KEDGE_LIMIT_PUSH_BYTES - exchange->body.size;
     if (size > room) {
         exchange->truncated = true;
         size = room;
     }
-    size_t held = atomic_fetch_add(&context->body_bytes, size) + size;
-    exchange->body_counted += size;
-    if (held > KEDGE_SERVER_BODIES_BYTES) exchange->overloaded = true;
+    exchange->overloaded = !hold(exchange, exchange->body.size + size);
     if (!exchange->overloaded) kedge_buffer_append(&exchange->body, piece, size);
     if (exchange->body.no_memory) exchange->overloaded = true;
+    if (exchange->overloaded) {
+        kedge_buffer_free(&exchange->body);
+        let_go(exchange);
+    }
     return true;
 }
 
-static void work(void *argument)
+/* One line a request: without the query, which may hold a ticket. */
+static void log_answer(kedge_exchange *exchange, int64_t took_us)
 {
-    kedge_exchange *exchange = argument;
-    kedge_exchange_run(exchange);
-    struct MHD_Connection *connection = exchange->connection;
+    const kedge_api_response *response = &exchange->response;
+    kedge_log_level level = response->status == 503   ? KEDGE_LOG_WARNING
+                            : response->status >= 500 ? KEDGE_LOG_ERROR
+                                                      : KEDGE_LOG_DEBUG;
+    kedge_log_line line;
+    if (!kedge_log_begin(&line, exchange->context->log, level, "answered")) return;
+    kedge_json_key(&line.json, "method");
+    kedge_json_chars(&line.json, exchange->method);
+    kedge_json_key(&line.json, "path");
+    kedge_json_text(&line.json, (kedge_bytes){exchange->target, strcspn(exchange->target, "?")});
+    kedge_json_key(&line.json, "status");
+    kedge_json_integer(&line.json, response->status);
+    kedge_json_key(&line.json, "duration_us");
+    kedge_json_integer(&line.json, took_us);
+    kedge_json_key(&line.json, "received_bytes");
+    kedge_json_integer(&line.json, (int64_t)exchange->received);
+    kedge_json_key(&line.json, "answer_bytes");
+    kedge_json_integer(&line.json, (int64_t)response->body.size);
+    kedge_log_end(&line);
+}
+
+/* The answer stands ready. */
+static void finish(kedge_exchange *exchange)
+{
+    int64_t took_us = now_us() - exchange->started_us;
+    if (exchange->stream) exchange->response.status = 200;
+    exchange->finished = true;
+    kedge_metrics_answered(&exchange->context->metrics, exchange->response.status, took_us);
+    log_answer(exchange, took_us);
     atomic_store(&exchange->state, KEDGE_EXCHANGE_ANSWERED);
-    MHD_resume_connection(connection);
 }
 
 static void overload(kedge_exchange *exchange)
 {
     atomic_fetch_add(&exchange->context->metrics.overloaded, 1);
     kedge_api_problem(&exchange->response, 503, "overloaded",
-                      "the server is at its limit of running requests; try again");
-    exchange->response.retry_after_s = 1;
-    atomic_store(&exchange->state, KEDGE_EXCHANGE_ANSWERED);
+                      "the server holds as much as it may at once; try again");
+}
+
+/* Resumes the connection last: from then on the exchange is the daemon's, which may free it. */
+static void work(void *argument)
+{
+    kedge_exchange *exchange = argument;
+    struct MHD_Connection *connection = exchange->connection;
+    kedge_exchange_run(exchange);
+    kedge_buffer_free(&exchange->body);
+    let_go(exchange);
+    if (!hold(exchange, exchange->response.body.size)) overload(exchange);
+    finish(exchange);
+    MHD_resume_connection(connection);
 }
 
 /* True: the connection is suspended, and will be resumed with the answer. It is suspended before
@@ -92,17 +155,37 @@ static bool hand_over(kedge_exchange *exchange)
 {
     if (exchange->overloaded || atomic_load(&exchange->context->stopping)) {
         overload(exchange);
+        finish(exchange);
         return false;
     }
     struct MHD_Connection *connection = exchange->connection;
     atomic_store(&exchange->state, KEDGE_EXCHANGE_WORKING);
+    set_deadline(exchange->context, connection, KEDGE_CONNECTION_UNHURRIED);
     MHD_suspend_connection(connection);
     if (!kedge_workers_submit(exchange->context->workers, work, exchange)) {
         overload(exchange);
+        finish(exchange);
         MHD_resume_connection(connection);
     }
     return true;
 }
+
+void kedge_exchange_free(kedge_exchange *exchange)
+{
+    if (!exchange) return;
+    kedge_exchange_context *context = exchange->context;
+    const kedge_environment *environment = context->environment;
+    if (!exchange->finished) atomic_fetch_add(&context->metrics.cut, 1);
+    if (exchange->stream) kedge_event_stream_free(exchange->stream);
+    let_go(exchange);
+    kedge_buffer_free(&exchange->body);
+    kedge_buffer_free(&exchange->response.body);
+    kedge_release(environment->allocator, exchange->target);
+    kedge_release(environment->allocator, exchange);
+    atomic_fetch_sub(&context->running, 1);
+}
+
+/* ---- answering ---- */
 
 static void add_header(struct MHD_Response *message, const char *name, const char *value)
 {
@@ -119,7 +202,7 @@ static void add_cors(kedge_exchange *exchange, struct MHD_Response *message)
     add_header(message, "Access-Control-Allow-Origin", origin);
     add_header(message, "Access-Control-Expose-Headers", "Retry-After, Content-Range");
     if (strcmp(exchange->method, "OPTIONS") != 0) return;
-    add_header(message, "Access-Control-Allow-Methods", "GET, POST, PUT, OPTIONS");
+    add_header(message, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, OPTIONS");
     add_header(message, "Access-Control-Allow-Headers",
                "Authorization, Content-Type, Content-Encoding, Range, X-Replicache-RequestID");
     add_header(message, "Access-Control-Max-Age", "86400");
@@ -145,27 +228,38 @@ static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
     if (atomic_load(&exchange->context->stopping)) add_header(message, "Connection", "close");
 }
 
+static struct MHD_Response *make_stream(kedge_exchange *exchange)
+{
+    struct MHD_Response *message = kedge_event_stream_respond(exchange->stream);
+    if (!message) return NULL;
+    exchange->stream = NULL;
+    add_header(message, "Cache-Control", "no-store");
+    return message;
+}
+
 /* The body stays the exchange's, which lives until the daemon has sent it. */
+static struct MHD_Response *make_message(kedge_exchange *exchange)
+{
+    kedge_buffer *body = &exchange->response.body;
+    struct MHD_Response *message =
+        MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_PERSISTENT);
+    if (message) add_headers(exchange, message);
+    return message;
+}
+
 static enum MHD_Result answer(kedge_exchange *exchange)
 {
-    struct MHD_Response *message = NULL;
-    unsigned status = 200;
-    if (exchange->stream) {
-        message = kedge_event_stream_respond(exchange->stream);
-        if (message) {
-            exchange->stream = NULL;
-            add_header(message, "Cache-Control", "no-store");
-        }
-        exchange->response.status = 200;
-    } else {
-        kedge_buffer *body = &exchange->response.body;
-        message = MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_PERSISTENT);
-        status = (unsigned)exchange->response.status;
-        if (message) add_headers(exchange, message);
-    }
+    kedge_exchange_context *context = exchange->context;
+    int64_t within_ms = context->request_timeout_ms + (int64_t)(exchange->response.body.size /
+                                                                KEDGE_SERVER_ANSWER_BYTES_S * 1000);
+    if (exchange->stream) within_ms = KEDGE_CONNECTION_UNHURRIED;
+    struct MHD_Response *message =
+        exchange->stream ? make_stream(exchange) : make_message(exchange);
     if (!message) return MHD_NO;
     add_cors(exchange, message);
-    enum MHD_Result queued = MHD_queue_response(exchange->connection, status, message);
+    set_deadline(context, exchange->connection, within_ms);
+    enum MHD_Result queued =
+        MHD_queue_response(exchange->connection, (unsigned)exchange->response.status, message);
     MHD_destroy_response(message);
     return queued;
 }
@@ -177,6 +271,7 @@ enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connect
     case KEDGE_EXCHANGE_NEW:
         exchange->connection = connection;
         snprintf(exchange->method, sizeof exchange->method, "%s", method);
+        set_deadline(exchange->context, connection, exchange->context->request_timeout_ms);
         atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
         return MHD_YES;
     case KEDGE_EXCHANGE_READING:

@@ -9,6 +9,7 @@
 #ifndef KEDGE_BACKEND_HTTP_EXCHANGE_H
 #define KEDGE_BACKEND_HTTP_EXCHANGE_H
 
+#include "backend/http/connections.h"
 #include "backend/http/server.h"
 
 #include <microhttpd.h>
@@ -31,25 +32,26 @@ typedef struct kedge_exchange_context {
     kedge_workers *workers;
     kedge_events *events;
     kedge_tickets *tickets;
-    atomic_size_t body_bytes; /* held by all exchanges, at most KEDGE_SERVER_BODIES_BYTES */
+    kedge_connections *connections;
+    int64_t request_timeout_ms;
+    atomic_size_t held_bytes; /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */
     atomic_bool stopping;
     atomic_int_fast64_t running; /* exchanges that live */
 } kedge_exchange_context;
-
-#define KEDGE_SERVER_BODIES_BYTES 268435456 /* 256 MiB of request bodies at once */
 
 typedef struct kedge_exchange {
     kedge_exchange_context *context;
     struct MHD_Connection *connection;
     _Atomic(kedge_exchange_state) state;
-    char *target; /* path and query, still percent-encoded */
-    char method[8];
+    char *target;    /* path and query, still percent-encoded */
+    char method[16]; /* cut to fit: no method that is known is as long */
     kedge_buffer body;
-    size_t body_counted; /* what of it stands in context->body_bytes */
+    size_t held_bytes; /* what of the body, or of the answer, stands in context->held_bytes */
     size_t received;
     bool truncated;
     bool overloaded;
-    int64_t started_ms;
+    bool finished; /* counted and logged */
+    int64_t started_us;
     kedge_api_response response;
     kedge_event_stream *stream; /* the answer is an event stream */
 } kedge_exchange;
@@ -63,7 +65,21 @@ void kedge_exchange_free(kedge_exchange *exchange);
 enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connection *connection,
                                     const char *method, const char *upload, size_t *upload_size);
 
-/* Runs the request on a worker thread: routes.c. Fills `response` or `stream`. */
+/* The connection was opened, or its last request completed: the next one may come. */
+void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection);
+
+/* ---- on a worker thread; the connection is suspended, and so its headers stand still ---- */
+
+/* routes.c: fills `response` or `stream`. */
 void kedge_exchange_run(kedge_exchange *exchange);
+/* event_routes.c: the same for the paths of event streams and tickets; false for any other. */
+bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path,
+                               kedge_bytes query);
+
+const char *kedge_exchange_header(kedge_exchange *exchange, const char *name); /* or NULL */
+void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *code,
+                            const char *detail);
+/* False with a problem. */
+bool kedge_exchange_authenticate(kedge_exchange *exchange, kedge_auth_result *who);
 
 #endif

@@ -2,38 +2,61 @@
  */
 #include "backend/http/log.h"
 
-#include "common/json.h"
-
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+
+bool kedge_log_level_of(const char *name, kedge_log_level *level)
+{
+    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
+        if (strcmp(name, level_names[i]) != 0) continue;
+        *level = (kedge_log_level)i;
+        return true;
+    }
+    return false;
+}
+
+bool kedge_log_begin(kedge_log_line *line, kedge_log *log, kedge_log_level level, const char *event)
+{
+    if (level > log->level) return false;
+    line->log = log;
+    line->text = kedge_buffer_make(log->environment->allocator);
+    line->json = kedge_json_write(&line->text);
+    kedge_json_begin_object(&line->json);
+    kedge_json_key(&line->json, "time");
+    kedge_json_integer(&line->json, log->environment->now_ms(log->environment->context));
+    kedge_json_key(&line->json, "level");
+    kedge_json_chars(&line->json, level_names[level]);
+    kedge_json_key(&line->json, "event");
+    kedge_json_chars(&line->json, event);
+    return true;
+}
+
+void kedge_log_end(kedge_log_line *line)
+{
+    kedge_json_end_object(&line->json);
+    kedge_buffer_append_byte(&line->text, '\n');
+    if (kedge_buffer_status(&line->text, NULL) == KEDGE_OK) {
+        while (write(line->log->file, line->text.data, line->text.size) < 0 && errno == EINTR) {
+        }
+    }
+    kedge_buffer_free(&line->text);
+}
 
 void kedge_log_write(kedge_log *log, kedge_log_level level, const char *event, ...)
 {
-    static const char *const names[] = {"error", "warning", "info", "debug"};
-    if (level > log->level) return;
-    kedge_buffer line = kedge_buffer_make(log->environment->allocator);
-    kedge_json_writer json = kedge_json_write(&line);
-    kedge_json_begin_object(&json);
-    kedge_json_key(&json, "time");
-    kedge_json_integer(&json, log->environment->now_ms(log->environment->context));
-    kedge_json_key(&json, "level");
-    kedge_json_chars(&json, names[level]);
-    kedge_json_key(&json, "event");
-    kedge_json_chars(&json, event);
+    kedge_log_line line;
+    if (!kedge_log_begin(&line, log, level, event)) return;
     va_list fields;
     va_start(fields, event);
     for (const char *name = va_arg(fields, const char *); name;
          name = va_arg(fields, const char *)) {
-        kedge_json_key(&json, name);
-        kedge_json_chars(&json, va_arg(fields, const char *));
+        kedge_json_key(&line.json, name);
+        kedge_json_chars(&line.json, va_arg(fields, const char *));
     }
     va_end(fields);
-    kedge_json_end_object(&json);
-    kedge_buffer_append_byte(&line, '\n');
-    if (kedge_buffer_status(&line, NULL) == KEDGE_OK) {
-        while (write(log->file, line.data, line.size) < 0 && errno == EINTR) {
-        }
-    }
-    kedge_buffer_free(&line);
+    kedge_log_end(&line);
 }

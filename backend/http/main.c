@@ -31,8 +31,10 @@ typedef struct kedge_arguments {
     const char *certificate;
     const char *key;
     const char *workers;
+    const char *request_timeout;
+    const char *ping;
+    const char *log_level;
     bool open;
-    bool verbose;
     kedge_origins origins;
 } kedge_arguments;
 
@@ -70,7 +72,11 @@ static void print_help(FILE *out)
         "  --tls-certificate FILE, --tls-key FILE\n"
         "                      PEM; without them put a TLS proxy in front of other than loopback\n"
         "  --workers N         threads that run requests; default 16\n"
-        "  --verbose           log every request's trouble, too\n",
+        "  --request-timeout SECONDS\n"
+        "                      for a request's head, and then for its body; default 30\n"
+        "  --ping SECONDS      between two pings on an event stream; at most the default, 15\n"
+        "  --log-level error|warning|info|debug\n"
+        "                      default info; debug logs every request\n",
         out);
 }
 
@@ -80,12 +86,13 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
         const char *name;
         const char **value;
     } options[] = {
-        {"--data", &arguments->data},         {"--listen", &arguments->listen},
-        {"--jwks", &arguments->jwks},         {"--issuer", &arguments->issuer},
-        {"--audience", &arguments->audience}, {"--algorithms", &arguments->algorithms},
-        {"--mutators", &arguments->mutators}, {"--cadence", &arguments->cadence},
-        {"--tls-key", &arguments->key},       {"--tls-certificate", &arguments->certificate},
-        {"--workers", &arguments->workers},
+        {"--data", &arguments->data},           {"--listen", &arguments->listen},
+        {"--jwks", &arguments->jwks},           {"--issuer", &arguments->issuer},
+        {"--audience", &arguments->audience},   {"--algorithms", &arguments->algorithms},
+        {"--mutators", &arguments->mutators},   {"--cadence", &arguments->cadence},
+        {"--tls-key", &arguments->key},         {"--tls-certificate", &arguments->certificate},
+        {"--workers", &arguments->workers},     {"--request-timeout", &arguments->request_timeout},
+        {"--log-level", &arguments->log_level},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (strcmp(name, options[i].name) == 0) return options[i].value;
@@ -103,8 +110,6 @@ static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *argu
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--open") == 0) {
             arguments->open = true;
-        } else if (strcmp(argv[i], "--verbose") == 0) {
-            arguments->verbose = true;
         } else {
             const char **value = find_option(arguments, argv[i]);
             if (!value || i + 1 == argc) {
@@ -213,6 +218,21 @@ static kedge_status open_registry(kedge_service *service, const kedge_arguments 
                               error);
 }
 
+/* An option that is a whole number from 1 on; absent, `number` stays. */
+static kedge_status parse_count(const char *option, const char *text, uint32_t most,
+                                uint32_t *number, kedge_error *error)
+{
+    if (!text) return KEDGE_OK;
+    char *end = NULL;
+    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    if (value < 1 || value > most || *end) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "%s takes a number from 1 to %u, not \"%s\"", option, most, text);
+    }
+    *number = (uint32_t)value;
+    return KEDGE_OK;
+}
+
 static kedge_status open_server(kedge_service *service, kedge_arguments *arguments,
                                 const char *address, uint16_t port, kedge_error *error)
 {
@@ -222,11 +242,18 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
         status = read_file(allocator, arguments->certificate, &service->certificate, error);
         if (status == KEDGE_OK) status = read_file(allocator, arguments->key, &service->key, error);
     }
-    unsigned long workers =
-        arguments->workers ? strtoul(arguments->workers, NULL, 10) : DEFAULT_WORKERS;
-    if (status == KEDGE_OK && (workers < 1 || workers > KEDGE_WORKERS_MAX)) {
-        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "--workers takes 1 to %d",
-                            KEDGE_WORKERS_MAX);
+    uint32_t workers = DEFAULT_WORKERS;
+    uint32_t ping_s = KEDGE_SERVER_PING_S;
+    uint32_t timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S;
+    if (status == KEDGE_OK) {
+        status = parse_count("--workers", arguments->workers, KEDGE_WORKERS_MAX, &workers, error);
+    }
+    if (status == KEDGE_OK) {
+        status =
+            parse_count("--request-timeout", arguments->request_timeout, 3600, &timeout_s, error);
+    }
+    if (status == KEDGE_OK) {
+        status = parse_count("--ping", arguments->ping, KEDGE_SERVER_PING_S, &ping_s, error);
     }
     if (status != KEDGE_OK) return status;
     kedge_server_options options = {
@@ -235,7 +262,9 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
         .port = port,
         .tls_certificate = service->certificate,
         .tls_key = service->key,
-        .worker_count = (uint32_t)workers,
+        .worker_count = workers,
+        .request_timeout_s = timeout_s,
+        .ping_s = ping_s,
         .auth = service->auth,
         .origins = &arguments->origins,
         .log = &service->log,
@@ -280,9 +309,14 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
     if (status == KEDGE_OK) status = open_server(service, arguments, address, port, error);
     if (status == KEDGE_OK) status = open_backend(service, arguments, error);
     if (status != KEDGE_OK) return status;
-    printf("kedge-server ready on %s://%s%s%s:%u\n", arguments->certificate ? "https" : "http",
-           strchr(address, ':') ? "[" : "", address, strchr(address, ':') ? "]" : "",
-           kedge_server_port(service->server));
+    char url[96];
+    snprintf(url, sizeof url, "%s://%s%s%s:%u", arguments->certificate ? "https" : "http",
+             strchr(address, ':') ? "[" : "", address, strchr(address, ':') ? "]" : "",
+             kedge_server_port(service->server));
+    kedge_log_write(&service->log, KEDGE_LOG_INFO, "started", "url", url, "data", arguments->data,
+                    "identity", arguments->open ? "open" : "tokens", "version",
+                    kedge_library_version(), NULL);
+    printf("kedge-server ready on %s\n", url);
     fflush(stdout);
     return KEDGE_OK;
 }
@@ -320,21 +354,25 @@ int main(int argc, char **argv)
     kedge_error error = {0};
     kedge_service service = {.environment = kedge_environment_system(NULL)};
     kedge_status status = parse_arguments(argc, argv, &arguments, &error);
-    service.log = (kedge_log){.environment = &service.environment,
-                              .file = STDERR_FILENO,
-                              .level = arguments.verbose ? KEDGE_LOG_DEBUG : KEDGE_LOG_INFO};
+    service.log = (kedge_log){
+        .environment = &service.environment, .file = STDERR_FILENO, .level = KEDGE_LOG_INFO};
+    if (status == KEDGE_OK && arguments.log_level &&
+        !kedge_log_level_of(arguments.log_level, &service.log.level)) {
+        status = kedge_fail(&error, KEDGE_INVALID_ARGUMENT, "usage",
+                            "--log-level takes error, warning, info or debug, not \"%s\"",
+                            arguments.log_level);
+    }
     if (status == KEDGE_OK) status = start(&service, &arguments, &error);
     if (status != KEDGE_OK) {
         fprintf(stderr, "kedge-server: %s (%s)\n", error.message, error.code);
         stop(&service);
         return status == KEDGE_INVALID_ARGUMENT ? 2 : 1;
     }
-    kedge_log_write(&service.log, KEDGE_LOG_INFO, "started", "data", arguments.data, "listen",
-                    arguments.listen, "version", kedge_library_version(), NULL);
     int signal_number = 0;
     sigwait(&signals, &signal_number);
     kedge_log_write(&service.log, KEDGE_LOG_INFO, "stopping", "signal", strsignal(signal_number),
                     NULL);
     stop(&service);
+    kedge_log_write(&service.log, KEDGE_LOG_INFO, "stopped", NULL);
     return 0;
 }

@@ -8,7 +8,7 @@ static const int64_t bucket_us[KEDGE_METRICS_BUCKETS] = {1000,  2500,   5000,   
 void kedge_metrics_answered(kedge_metrics *metrics, int status, int64_t duration_us)
 {
     int class = status / 100;
-    atomic_fetch_add(&metrics->requests[class >= 1 && class <= 5 ? class : 0], 1);
+    atomic_fetch_add(&metrics->requests[class >= 1 && class <= 5 ? class : 5], 1);
     size_t bucket = 0;
     while (bucket < KEDGE_METRICS_BUCKETS && duration_us > bucket_us[bucket])
         bucket++;
@@ -43,11 +43,13 @@ void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out)
     }
     kedge_buffer_append_format(
         out,
+        "# TYPE kedge_requests_cut_total counter\nkedge_requests_cut_total %llu\n"
         "# TYPE kedge_commits_total counter\nkedge_commits_total %llu\n"
         "# TYPE kedge_pokes_total counter\nkedge_pokes_total %llu\n"
         "# TYPE kedge_overloaded_total counter\nkedge_overloaded_total %llu\n"
         "# TYPE kedge_event_streams gauge\nkedge_event_streams %lld\n"
         "# TYPE kedge_connections gauge\nkedge_connections %lld\n",
+        (unsigned long long)atomic_load(&metrics->cut),
         (unsigned long long)atomic_load(&metrics->commits),
         (unsigned long long)atomic_load(&metrics->pokes),
         (unsigned long long)atomic_load(&metrics->overloaded),

@@ -9,7 +9,8 @@
 #define KEDGE_METRICS_BUCKETS 8
 
 typedef struct kedge_metrics {
-    atomic_uint_fast64_t requests[6]; /* by the answer's class: [2] is 2xx; [0] was cut off */
+    atomic_uint_fast64_t requests[6]; /* by the answer's class: [2] is 2xx */
+    atomic_uint_fast64_t cut;         /* ended without an answer: broken off, late, or no HTTP */
     atomic_uint_fast64_t latency[KEDGE_METRICS_BUCKETS + 1];
     atomic_uint_fast64_t latency_sum_us;
     atomic_uint_fast64_t commits;
@@ -19,6 +20,8 @@ typedef struct kedge_metrics {
     atomic_int_fast64_t connections;
 } kedge_metrics;
 
+/* `duration_us`: from the request's first line until the answer stood ready, the peer's sending of
+ * a body included, its taking of the answer not. An event stream is answered when it opens. */
 void kedge_metrics_answered(kedge_metrics *metrics, int status, int64_t duration_us);
 void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out);
 

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ struct kedge_server {
     struct MHD_Daemon *daemon;
     pthread_t clock;
     bool clock_runs;
+    uint32_t ping_s;
     pthread_mutex_t mutex;
     pthread_cond_t stopped;
     bool stop;
@@ -44,21 +47,26 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void on_completed(void *context, struct MHD_Connection *connection, void **exchange,
                          enum MHD_RequestTerminationCode why)
 {
-    (void)context;
-    (void)connection;
     (void)why;
     kedge_exchange_free(*exchange);
     *exchange = NULL;
+    kedge_exchange_await_next(context, connection);
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    (void)connection;
-    (void)socket_context;
     kedge_exchange_context *exchanges = context;
-    atomic_fetch_add(&exchanges->metrics.connections,
-                     code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        int socket =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        *socket_context =
+            kedge_connection_opened(exchanges->connections, socket, exchanges->request_timeout_ms);
+        atomic_fetch_add(&exchanges->metrics.connections, 1);
+    } else {
+        kedge_connection_closed(exchanges->connections, *socket_context);
+        atomic_fetch_sub(&exchanges->metrics.connections, 1);
+    }
 }
 
 /* Paths are decoded where they are routed, so that an encoded slash stays inside its segment. */
@@ -69,21 +77,31 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
     return strlen(text);
 }
 
+/* What is done every second. */
+static void tick(kedge_server *server, uint64_t second)
+{
+    const kedge_environment *environment = server->context.environment;
+    kedge_connections_cut_late(server->context.connections);
+    kedge_events_expire(server->context.events, environment->now_ms(environment->context));
+    if (second % server->ping_s == 0) kedge_events_ping(server->context.events);
+}
+
 static void *run_clock(void *argument)
 {
     kedge_server *server = argument;
+    uint64_t second = 0;
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
     pthread_mutex_lock(&server->mutex);
     while (!server->stop) {
-        at.tv_sec += KEDGE_SERVER_PING_MS / 1000;
+        at.tv_sec++;
         int waited = 0;
         while (!server->stop && waited != ETIMEDOUT) {
             waited = pthread_cond_timedwait(&server->stopped, &server->mutex, &at);
         }
         if (server->stop) break;
         pthread_mutex_unlock(&server->mutex);
-        kedge_events_ping(server->context.events);
+        tick(server, ++second);
         pthread_mutex_lock(&server->mutex);
     }
     pthread_mutex_unlock(&server->mutex);
@@ -123,6 +141,26 @@ static kedge_status parse_address(const kedge_server_options *options,
                       "\"%s\" is no numeric IPv4 or IPv6 address", options->address);
 }
 
+/* How many connections the system's limit of open files allows, which is raised as far as it goes.
+ */
+static unsigned count_connections(kedge_log *log)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return KEDGE_SERVER_CONNECTIONS_MAX;
+    rlim_t wanted = KEDGE_SERVER_CONNECTIONS_MAX + KEDGE_SERVER_FILES_RESERVED;
+    if (files.rlim_cur < wanted) {
+        rlim_t before = files.rlim_cur;
+        files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
+        if (setrlimit(RLIMIT_NOFILE, &files) != 0) files.rlim_cur = before;
+    }
+    if (files.rlim_cur >= wanted) return KEDGE_SERVER_CONNECTIONS_MAX;
+    kedge_log_write(log, KEDGE_LOG_WARNING, "few-open-files", "advice",
+                    "the limit of open files (ulimit -n) allows fewer connections than 4096", NULL);
+    return files.rlim_cur > 2 * KEDGE_SERVER_FILES_RESERVED
+               ? (unsigned)(files.rlim_cur - KEDGE_SERVER_FILES_RESERVED)
+               : KEDGE_SERVER_FILES_RESERVED;
+}
+
 static kedge_status start_daemon(kedge_server *server, const kedge_server_options *options,
                                  kedge_error *error)
 {
@@ -141,12 +179,13 @@ static kedge_status start_daemon(kedge_server *server, const kedge_server_option
         tls[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     }
     kedge_exchange_context *context = &server->context;
+    unsigned connections_max = count_connections(options->log);
     errno = 0;
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, context, MHD_OPTION_SOCK_ADDR, &address,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, context, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
         context, MHD_OPTION_NOTIFY_CONNECTION, on_connection, context, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)KEDGE_SERVER_CONNECTIONS_MAX,
+        keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, connections_max,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KEDGE_SERVER_HEADER_BYTES,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEDGE_SERVER_IDLE_TIMEOUT_S, MHD_OPTION_ARRAY, tls,
         MHD_OPTION_END);
@@ -162,16 +201,20 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     const kedge_environment *environment = options->environment;
     kedge_server *made = kedge_allocate(environment->allocator, sizeof *made);
     if (!made) return kedge_fail_no_memory(error);
+    made->ping_s = options->ping_s;
     kedge_exchange_context *context = &made->context;
     context->environment = environment;
     context->auth = options->auth;
     context->origins = options->origins;
     context->log = options->log;
+    context->request_timeout_ms = (int64_t)options->request_timeout_s * 1000;
     context->tickets = kedge_tickets_new(environment);
+    context->connections = kedge_connections_new(environment);
     context->events =
         kedge_events_new(environment, &context->metrics, KEDGE_SERVER_EVENT_STREAMS_MAX);
-    kedge_status status =
-        context->tickets && context->events ? KEDGE_OK : kedge_fail_no_memory(error);
+    kedge_status status = context->tickets && context->events && context->connections
+                              ? KEDGE_OK
+                              : kedge_fail_no_memory(error);
     if (status == KEDGE_OK) {
         status = kedge_workers_start(environment->allocator, options->worker_count,
                                      &context->workers, error);
@@ -214,35 +257,41 @@ static void wait_for_exchanges(kedge_server *server)
     }
 }
 
+static void stop_clock(kedge_server *server)
+{
+    if (!server->clock_runs) return;
+    pthread_mutex_lock(&server->mutex);
+    server->stop = true;
+    pthread_cond_broadcast(&server->stopped);
+    pthread_mutex_unlock(&server->mutex);
+    pthread_join(server->clock, NULL);
+    pthread_cond_destroy(&server->stopped);
+    pthread_mutex_destroy(&server->mutex);
+}
+
 /* The order matters: no new connections; streams end; workers finish, so that no connection is
- * suspended when the daemon stops, which would be an error. */
+ * suspended when the daemon stops, which would be an error. The listening socket is shut, so that
+ * peers are refused at once, but closed last: the daemon may still look at its number. */
 void kedge_server_stop(kedge_server *server)
 {
     if (!server) return;
     kedge_exchange_context *context = &server->context;
     const kedge_allocator *allocator = context->environment->allocator;
+    MHD_socket listening = MHD_INVALID_SOCKET;
     atomic_store(&context->stopping, true);
-    if (server->daemon) {
-        MHD_socket listening = MHD_quiesce_daemon(server->daemon);
-        if (listening != MHD_INVALID_SOCKET) close(listening);
-    }
-    if (server->clock_runs) {
-        pthread_mutex_lock(&server->mutex);
-        server->stop = true;
-        pthread_cond_broadcast(&server->stopped);
-        pthread_mutex_unlock(&server->mutex);
-        pthread_join(server->clock, NULL);
-        pthread_cond_destroy(&server->stopped);
-        pthread_mutex_destroy(&server->mutex);
-    }
+    if (server->daemon) listening = MHD_quiesce_daemon(server->daemon);
+    if (listening != MHD_INVALID_SOCKET) shutdown(listening, SHUT_RDWR);
+    stop_clock(server);
     if (context->events) kedge_events_close(context->events);
     kedge_workers_stop(context->workers);
     if (server->daemon) {
         wait_for_exchanges(server);
         MHD_stop_daemon(server->daemon);
     }
+    if (listening != MHD_INVALID_SOCKET) close(listening);
     kedge_workers_free(context->workers);
     kedge_events_free(context->events);
     kedge_tickets_free(context->tickets);
+    kedge_connections_free(context->connections);
     kedge_release(allocator, server);
 }

@@ -1,15 +1,23 @@
 /* kedge-server's HTTP front end over libmicrohttpd.
  *
- *   server.c    the daemon: one epoll thread that parses and sends, and never blocks
- *   exchange.c  one request and its answer; while it works, its connection is suspended
- *   workers.c   a bounded pool of threads that run requests (the ports block)
- *   events.c    Server-Sent Events: suspended streams, woken by commits and by the ping clock
- *   auth.c      who asks: bearer JWT, or open mode on loopback
- *   tickets.c   one-use tickets for a browser's EventSource
- *   origins.c   CORS, and the checks of Host and Origin in open mode
- *   metrics.c   counters as Prometheus text
- *   log.c       one JSON object a line
- *   main.c      arguments, ports, signals */
+ *   server.c        the daemon: one epoll thread that parses and sends, and never blocks
+ *   exchange.c      one request and its answer; while it works, its connection is suspended
+ *   connections.c   deadlines for peers that send or read slowly
+ *   workers.c       a bounded pool of threads that run requests (the ports block)
+ *   routes.c        what a worker does with a request
+ *   event_routes.c  the same for event streams and their tickets
+ *   events.c        Server-Sent Events: suspended streams, woken by commits and by the clock
+ *   auth.c          who asks: bearer JWT, or open mode on loopback
+ *   tickets.c       one-use tickets for a browser's EventSource
+ *   origins.c       CORS, and the checks of Host and Origin in open mode
+ *   metrics.c       counters as Prometheus text
+ *   log.c           one JSON object a line
+ *   main.c          arguments, ports, signals
+ *
+ * Memory, whatever peers send: 4096 connections of 32 KiB each (128 MiB); the first 64 KiB of the
+ * body or answer of each (256 MiB); 256 MiB for all that is larger; what the workers have in hand;
+ * the backend's cache. Over it, requests are answered 503 `overloaded`. There is no bound by
+ * address: behind a proxy all peers have the same one. */
 #ifndef KEDGE_BACKEND_HTTP_SERVER_H
 #define KEDGE_BACKEND_HTTP_SERVER_H
 
@@ -24,13 +32,17 @@
 #include <kedge/limits.h>
 
 /* The limits of this front end. */
-#define KEDGE_SERVER_CONNECTIONS_MAX    4096
-#define KEDGE_SERVER_HEADER_BYTES       32768 /* memory a connection has for its request's head */
-#define KEDGE_SERVER_IDLE_TIMEOUT_S     45
-#define KEDGE_SERVER_REQUEST_TIMEOUT_MS 30000    /* from the first byte of a body to its last */
-#define KEDGE_SERVER_DISCARD_BYTES      67108864 /* read of a body before it is cut off */
-#define KEDGE_SERVER_EVENT_STREAMS_MAX  2048
-#define KEDGE_SERVER_PING_MS            15000
+#define KEDGE_SERVER_CONNECTIONS_MAX   4096  /* fewer when the system allows fewer open files */
+#define KEDGE_SERVER_FILES_RESERVED    256   /* open files left to the ports */
+#define KEDGE_SERVER_HEADER_BYTES      32768 /* memory a connection has for its request's head */
+#define KEDGE_SERVER_IDLE_TIMEOUT_S    45
+#define KEDGE_SERVER_REQUEST_TIMEOUT_S 30        /* for a request's head, and then for its body */
+#define KEDGE_SERVER_ANSWER_BYTES_S    65536     /* an answer is taken at this rate or faster */
+#define KEDGE_SERVER_DISCARD_BYTES     67108864  /* read of a body before it is cut off */
+#define KEDGE_SERVER_SMALL_BYTES       65536     /* of a body or answer that do not count as held */
+#define KEDGE_SERVER_HELD_BYTES        268435456 /* of all bodies and answers above that */
+#define KEDGE_SERVER_EVENT_STREAMS_MAX 2048
+#define KEDGE_SERVER_PING_S            15
 
 typedef struct kedge_server_options {
     const kedge_environment *environment;
@@ -39,6 +51,8 @@ typedef struct kedge_server_options {
     const char *tls_certificate; /* PEM text; NULL: plain HTTP */
     const char *tls_key;
     uint32_t worker_count;
+    uint32_t request_timeout_s; /* KEDGE_SERVER_REQUEST_TIMEOUT_S, or what the operator wants */
+    uint32_t ping_s;            /* KEDGE_SERVER_PING_S, or less for an impatient proxy */
     kedge_auth *auth;
     kedge_origins *origins;
     kedge_log *log;

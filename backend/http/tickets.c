@@ -9,7 +9,8 @@
 typedef struct kedge_ticket {
     char text[KEDGE_TICKET_SIZE]; /* "" when free */
     char scope[KEDGE_SHA256_HEX];
-    int64_t until_ms;
+    int64_t until_ms;   /* of the ticket, monotonic */
+    int64_t expires_ms; /* of the token, wall clock */
 } kedge_ticket;
 
 struct kedge_tickets {
@@ -35,7 +36,8 @@ void kedge_tickets_free(kedge_tickets *tickets)
     kedge_release(tickets->environment->allocator, tickets);
 }
 
-void kedge_tickets_issue(kedge_tickets *tickets, kedge_bytes scope, char ticket[KEDGE_TICKET_SIZE])
+void kedge_tickets_issue(kedge_tickets *tickets, kedge_bytes scope, int64_t expires_ms,
+                         char ticket[KEDGE_TICKET_SIZE])
 {
     const kedge_environment *environment = tickets->environment;
     kedge_random_hex(environment, (KEDGE_TICKET_SIZE - 1) / 2, ticket);
@@ -44,11 +46,13 @@ void kedge_tickets_issue(kedge_tickets *tickets, kedge_bytes scope, char ticket[
     tickets->next = (tickets->next + 1) % KEDGE_TICKETS_MAX;
     memcpy(row->text, ticket, KEDGE_TICKET_SIZE);
     kedge_sha256_hex(scope, row->scope);
+    row->expires_ms = expires_ms;
     row->until_ms = environment->monotonic_ms(environment->context) + KEDGE_TICKET_LIFE_MS;
     pthread_mutex_unlock(&tickets->mutex);
 }
 
-bool kedge_tickets_redeem(kedge_tickets *tickets, kedge_bytes scope, kedge_bytes ticket)
+bool kedge_tickets_redeem(kedge_tickets *tickets, kedge_bytes scope, kedge_bytes ticket,
+                          int64_t *expires_ms)
 {
     const kedge_environment *environment = tickets->environment;
     char wanted[KEDGE_SHA256_HEX];
@@ -60,6 +64,7 @@ bool kedge_tickets_redeem(kedge_tickets *tickets, kedge_bytes scope, kedge_bytes
         kedge_ticket *row = &tickets->ring[i];
         if (!kedge_bytes_equal_text(ticket, row->text)) continue;
         found = now < row->until_ms && strcmp(row->scope, wanted) == 0;
+        if (found) *expires_ms = row->expires_ms;
         row->text[0] = '\0';
         break;
     }

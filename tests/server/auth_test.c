@@ -117,6 +117,8 @@ static void test_a_good_token_gives_its_identity(void **state)
     assert_string_equal(result.identity.organization, "acme");
     assert_int_equal(result.identity.project_count, 2);
     assert_string_equal(result.identity.projects[1], "p2");
+    int64_t now_ms = (int64_t)time(NULL) * 1000;
+    assert_in_range(result.expires_ms - now_ms, 600000, 661000); /* with the leeway */
     assert_false(result.identity.admin);
     r_free(token);
     kedge_auth_free(auth);
@@ -138,7 +140,10 @@ static void test_a_token_with_a_wrong_claim_is_refused_with_its_code(void **stat
         {"{\"exp\":null}", "token-invalid", "exp"},
         {"{\"exp\":\"soon\"}", "token-invalid", "exp"},
         {"{\"nbf\":4102444800}", "token-invalid", "nbf"},
+        {"{\"iss\":[\"https://issuer.example\"]}", "token-invalid", "iss"},
+        {"{\"exp\":-1e300}", "token-expired", "expired"},
         {"{\"sub\":null}", "token-invalid", "sub"},
+        {"{\"sub\":\"\"}", "token-invalid", "sub"},
         {"{\"org\":7}", "token-invalid", "org"},
         {"{\"org\":\"*\"}", "token-invalid", "admin"},
         {"{\"role\":[]}", "token-invalid", "role"},
@@ -217,6 +222,28 @@ static void test_a_token_without_signature_or_with_a_shared_secret_is_refused(vo
     kedge_auth_free(auth);
 }
 
+static void test_a_token_that_asks_for_extensions_is_refused(void **state)
+{
+    (void)state;
+    kedge_auth *auth = make_auth(NULL);
+    jwt_t *token = NULL;
+    json_t *critical = json_pack("[s]", "b64");
+    r_jwt_init(&token);
+    r_jwt_set_sign_alg(token, R_JWA_ALG_ES256);
+    r_jwt_set_header_json_t_value(token, "crit", critical);
+    r_jwt_set_claim_str_value(token, "sub", "u1");
+    char *text = r_jwt_serialize_signed(token, signing_key, 0);
+    assert_non_null(text);
+    kedge_auth_result result;
+    kedge_error error = {0};
+    assert_int_equal(check(auth, text, &result, &error), KEDGE_UNAUTHORIZED);
+    assert_non_null(strstr(error.message, "crit"));
+    r_free(text);
+    r_jwt_free(token);
+    json_decref(critical);
+    kedge_auth_free(auth);
+}
+
 static void test_garbage_in_place_of_a_token_is_refused(void **state)
 {
     (void)state;
@@ -266,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_a_signature_by_another_key_of_the_same_id_is_refused),
         cmocka_unit_test(test_an_algorithm_that_is_not_pinned_is_refused),
         cmocka_unit_test(test_a_token_without_signature_or_with_a_shared_secret_is_refused),
+        cmocka_unit_test(test_a_token_that_asks_for_extensions_is_refused),
         cmocka_unit_test(test_garbage_in_place_of_a_token_is_refused),
         cmocka_unit_test(test_wrong_options_are_named),
     };

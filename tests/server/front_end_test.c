@@ -52,20 +52,23 @@ static void test_a_ticket_is_good_once_for_its_scope_and_a_minute(void **state)
     kedge_tickets *tickets = kedge_tickets_new(&environment);
     kedge_bytes scope = KEDGE_BYTES("/v1/orgs/a/projects/p/");
     char ticket[KEDGE_TICKET_SIZE];
+    int64_t expires_ms = 0;
 
-    kedge_tickets_issue(tickets, scope, ticket);
+    kedge_tickets_issue(tickets, scope, 77, ticket);
     assert_int_equal(strlen(ticket), KEDGE_TICKET_SIZE - 1);
-    assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
-    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
+    assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
+    assert_int_equal(expires_ms, 77);
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
 
-    kedge_tickets_issue(tickets, scope, ticket);
-    assert_false(kedge_tickets_redeem(tickets, KEDGE_BYTES("/v1/orgs/b/"), kedge_bytes_of(ticket)));
-    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
+    kedge_tickets_issue(tickets, scope, 77, ticket);
+    assert_false(kedge_tickets_redeem(tickets, KEDGE_BYTES("/v1/orgs/b/"), kedge_bytes_of(ticket),
+                                      &expires_ms));
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
 
-    kedge_tickets_issue(tickets, scope, ticket);
+    kedge_tickets_issue(tickets, scope, 77, ticket);
     time_ms += KEDGE_TICKET_LIFE_MS;
-    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket)));
-    assert_false(kedge_tickets_redeem(tickets, scope, (kedge_bytes){NULL, 0}));
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
+    assert_false(kedge_tickets_redeem(tickets, scope, (kedge_bytes){NULL, 0}, &expires_ms));
     kedge_tickets_free(tickets);
 }
 

@@ -1,0 +1,203 @@
+/* The paths of event streams: {project}/events and {project}/events/ticket. */
+#include "backend/http/exchange.h"
+
+#include "common/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One request for the events of one project. */
+typedef struct event_call {
+    kedge_exchange *exchange;
+    kedge_backend *backend;
+    kedge_bytes encoded_organization;
+    kedge_bytes encoded_project;
+    kedge_bytes rest; /* behind the project: "events" or "events/ticket" */
+    char organization[KEDGE_LIMIT_NAME_BYTES + 1];
+    char project[KEDGE_LIMIT_NAME_BYTES + 1];
+    char scope[2 * KEDGE_LIMIT_NAME_BYTES + 2]; /* "organization/project": what a ticket is for */
+    kedge_auth_result who;
+} event_call;
+
+/* ---- the address ---- */
+
+/* The path's parts of /v1/orgs/{org}/projects/{project}/{rest}; false for any other path. */
+static bool split(kedge_bytes path, event_call *call)
+{
+    kedge_bytes parts[6] = {{NULL, 0}};
+    size_t count = 0;
+    const char *at = path.data;
+    const char *end = path.data + path.size;
+    while (at < end && *at == '/' && count < 6) {
+        const char *start = ++at;
+        while (at < end && (*at != '/' || count == 5))
+            at++;
+        parts[count++] = (kedge_bytes){start, (size_t)(at - start)};
+    }
+    if (count != 6 || !kedge_bytes_equal_text(parts[0], "v1") ||
+        !kedge_bytes_equal_text(parts[1], "orgs") ||
+        !kedge_bytes_equal_text(parts[3], "projects")) {
+        return false;
+    }
+    call->encoded_organization = parts[2];
+    call->encoded_project = parts[4];
+    call->rest = parts[5];
+    return kedge_bytes_equal_text(call->rest, "events") ||
+           kedge_bytes_equal_text(call->rest, "events/ticket");
+}
+
+static kedge_status decode_name(event_call *call, const char *what, kedge_bytes encoded,
+                                char name[KEDGE_LIMIT_NAME_BYTES + 1], kedge_error *error)
+{
+    kedge_buffer text = kedge_buffer_make(call->exchange->context->environment->allocator);
+    bool decoded = kedge_api_percent_decode(encoded, &text, error);
+    kedge_status status = decoded ? kedge_buffer_status(&text, error) : KEDGE_INVALID_ARGUMENT;
+    if (status == KEDGE_OK) status = kedge_check_name(what, kedge_buffer_bytes(&text), error);
+    if (status == KEDGE_OK) memcpy(name, text.data, text.size + 1);
+    kedge_buffer_free(&text);
+    return status;
+}
+
+static bool read_names(event_call *call)
+{
+    kedge_error error = {0};
+    kedge_status status =
+        decode_name(call, "organization", call->encoded_organization, call->organization, &error);
+    if (status == KEDGE_OK) {
+        status = decode_name(call, "project", call->encoded_project, call->project, &error);
+    }
+    if (status == KEDGE_OK) {
+        snprintf(call->scope, sizeof call->scope, "%s/%s", call->organization, call->project);
+        return true;
+    }
+    if (status == KEDGE_NO_MEMORY) {
+        kedge_exchange_problem(call->exchange, 503, "overloaded", "the server is out of memory");
+    } else {
+        kedge_exchange_problem(call->exchange, 400, "name-invalid", error.message);
+    }
+    return false;
+}
+
+/* The value of the parameter `ticket`. False with a problem when it is given twice. */
+static bool find_ticket(event_call *call, kedge_bytes query, kedge_bytes *ticket)
+{
+    *ticket = (kedge_bytes){NULL, 0};
+    while (query.size) {
+        const char *mark = memchr(query.data, '&', query.size);
+        kedge_bytes part = {query.data, mark ? (size_t)(mark - query.data) : query.size};
+        size_t taken = part.size + (mark != NULL);
+        query = (kedge_bytes){query.data + taken, query.size - taken};
+        kedge_bytes name = KEDGE_BYTES("ticket=");
+        if (!kedge_bytes_start_with(part, name)) continue;
+        if (ticket->data) {
+            kedge_exchange_problem(call->exchange, 400, "query-invalid",
+                                   "the parameter \"ticket\" is given twice");
+            return false;
+        }
+        *ticket = (kedge_bytes){part.data + name.size, part.size - name.size};
+    }
+    return true;
+}
+
+/* ---- the answers ---- */
+
+static void refuse_project(event_call *call, kedge_status status)
+{
+    if (status == KEDGE_NOT_FOUND || status == KEDGE_FORBIDDEN) {
+        kedge_exchange_problem(call->exchange, 404, "project-not-found",
+                               "there is no such project");
+    } else {
+        kedge_exchange_problem(call->exchange, 503, "unavailable",
+                               "the backend cannot answer now; try again");
+    }
+}
+
+static kedge_status read_version(event_call *call, int64_t *version)
+{
+    return kedge_backend_current_version(call->backend, &call->who.identity,
+                                         kedge_bytes_of(call->organization),
+                                         kedge_bytes_of(call->project), version, NULL);
+}
+
+/* Subscribes before it reads the version: what is committed in between is told as well. */
+static void open_stream(event_call *call)
+{
+    kedge_exchange *exchange = call->exchange;
+    kedge_event_stream *stream = kedge_events_subscribe(
+        exchange->context->events, kedge_bytes_of(call->organization),
+        kedge_bytes_of(call->project), call->who.expires_ms, exchange->connection);
+    if (!stream) {
+        kedge_exchange_problem(exchange, 503, "overloaded",
+                               "the server has as many event streams as it allows");
+        exchange->response.retry_after_s = 5;
+        return;
+    }
+    int64_t version = 0;
+    kedge_status status = read_version(call, &version);
+    if (status == KEDGE_OK) {
+        kedge_event_stream_tell(stream, version);
+        exchange->stream = stream;
+    } else {
+        kedge_event_stream_free(stream);
+        refuse_project(call, status);
+    }
+}
+
+static void issue_ticket(event_call *call)
+{
+    kedge_exchange *exchange = call->exchange;
+    int64_t version = 0;
+    kedge_status status = read_version(call, &version);
+    if (status != KEDGE_OK) {
+        refuse_project(call, status);
+        return;
+    }
+    char ticket[KEDGE_TICKET_SIZE];
+    kedge_tickets_issue(exchange->context->tickets, kedge_bytes_of(call->scope),
+                        call->who.expires_ms, ticket);
+    exchange->response.status = 200;
+    exchange->response.content_type = "application/json";
+    kedge_buffer_append_format(&exchange->response.body, "{\"ticket\":\"%s\"}", ticket);
+}
+
+/* ---- who asks ---- */
+
+/* The identity of a ticket: nobody by name, who may read the events of the one project. */
+static bool redeem(event_call *call, kedge_bytes ticket)
+{
+    memset(&call->who, 0, sizeof call->who);
+    if (!kedge_tickets_redeem(call->exchange->context->tickets, kedge_bytes_of(call->scope), ticket,
+                              &call->who.expires_ms)) {
+        kedge_exchange_problem(call->exchange, 401, "token-invalid",
+                               "the ticket is unknown, used, expired, or for another project");
+        return false;
+    }
+    call->who.identity.user = call->who.user;
+    call->who.identity.role = call->who.role;
+    call->who.identity.organization = call->organization;
+    return true;
+}
+
+bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path,
+                               kedge_bytes query)
+{
+    event_call call = {.exchange = exchange, .backend = backend};
+    kedge_bytes ticket = {NULL, 0};
+    if (!split(path, &call)) return false;
+    bool stream = kedge_bytes_equal_text(call.rest, "events");
+    if (strcmp(exchange->method, stream ? "GET" : "POST") != 0) {
+        kedge_exchange_problem(exchange, 405, "method-not-allowed",
+                               stream ? "events answer to GET" : "tickets answer to POST");
+        return true;
+    }
+    if (!read_names(&call) || (stream && !find_ticket(&call, query, &ticket))) return true;
+    if (ticket.data ? !redeem(&call, ticket) : !kedge_exchange_authenticate(exchange, &call.who)) {
+        return true;
+    }
+    if (stream) {
+        open_stream(&call);
+    } else {
+        issue_ticket(&call);
+    }
+    return true;
+}
