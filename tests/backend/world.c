@@ -236,7 +236,7 @@ void push_set_origin(push_builder *builder, const char *client, int64_t id)
 kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedge_identity *who,
                        kedge_push_result *result)
 {
-    kedge_error  error = {0};
+    kedge_error error = {0};
     kedge_status status =
         kedge_processor_push(backend, &notes, who, &builder->push, result, &error);
     if (status != KEDGE_OK && status != KEDGE_UNAVAILABLE) {
