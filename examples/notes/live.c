@@ -1,7 +1,8 @@
 /* The live view: the list and a prompt, drawn again whenever this copy or another one edits.
  *
  * The watch's callback runs on the library's worker thread; it writes one byte into a pipe, and the
- * loop below, which waits for the pipe and the keyboard, does the drawing. */
+ * loop below, which waits for the pipe and the keyboard, does the drawing. A watch tells of notes,
+ * not of the connection; that is looked at in between. */
 #include "notes.h"
 
 #include <errno.h>
@@ -11,8 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_SIZE 70000
-#define WORDS_MAX 8
+#define LINE_SIZE       70000
+#define WORDS_MAX       8
+#define STATUS_EVERY_MS 500
+
+/* What the status line tells. */
+typedef struct shown_status {
+    kedge_connection connection;
+    int64_t pending;
+    int64_t rejected;
+} shown_status;
 
 static void on_change(void *userdata, const kedge_change *changes, size_t count)
 {
@@ -24,8 +33,16 @@ static void on_change(void *userdata, const kedge_change *changes, size_t count)
     }
 }
 
-static void draw(kedge_db *db)
+static shown_status status_now(kedge_db *db)
 {
+    kedge_sync_status now;
+    if (kedge_get_status(db, &now, NULL) != KEDGE_OK) return (shown_status){0};
+    return (shown_status){now.connection, now.pending, now.rejected};
+}
+
+static void draw(kedge_db *db, shown_status *shown)
+{
+    *shown = status_now(db);
     if (isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
     puts("Notes  (add, edit, move, delete, show, conflicts, history, sync, quit)");
     notes_print_list(db);
@@ -62,22 +79,35 @@ static bool run(kedge_db *db, char *line)
     return true;
 }
 
+static bool status_changed(kedge_db *db, const shown_status *shown)
+{
+    shown_status now = status_now(db);
+    return now.connection != shown->connection || now.pending != shown->pending ||
+           now.rejected != shown->rejected;
+}
+
 static int loop(kedge_db *db, int changes)
 {
     static char line[LINE_SIZE];
+    shown_status shown;
     struct pollfd waits[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
                               {.fd = changes, .events = POLLIN}};
-    draw(db);
+    draw(db, &shown);
     for (;;) {
-        if (poll(waits, 2, -1) < 0) {
+        int ready = poll(waits, 2, STATUS_EVERY_MS);
+        if (ready < 0) {
             if (errno == EINTR) continue;
             return NOTES_FAILED;
+        }
+        if (ready == 0) {
+            if (status_changed(db, &shown)) draw(db, &shown);
+            continue;
         }
         if (waits[1].revents & POLLIN) {
             char bytes[64];
             while (read(changes, bytes, sizeof bytes) > 0) {
             }
-            draw(db);
+            draw(db, &shown);
         }
         if (waits[0].revents) {
             if (!fgets(line, sizeof line, stdin) || !run(db, line)) return NOTES_DONE;

@@ -31,11 +31,17 @@ bool notes_find(kedge_db *db, const char *prefix, char id[NOTES_ID_SIZE])
     size_t id_size = 0;
     size_t value_size = 0;
     int matches = 0;
-    while (kedge_scan_next(scan, &found, &id_size, &value, &value_size, NULL) == KEDGE_OK) {
+    kedge_status status;
+    while ((status = kedge_scan_next(scan, &found, &id_size, &value, &value_size, &error)) ==
+           KEDGE_OK) {
         snprintf(id, NOTES_ID_SIZE, "%s", found);
         matches++;
     }
     kedge_scan_close(scan);
+    if (status != KEDGE_DONE) {
+        notes_fail(&error);
+        return false;
+    }
     if (matches != 1) {
         fprintf(stderr, "notes: %s note has an id that starts with \"%s\"\n",
                 matches == 0 ? "no" : "more than one", prefix);
@@ -54,7 +60,8 @@ int notes_print_list(kedge_db *db)
         return notes_fail(&error);
     }
     int rows = 0;
-    while (kedge_query_next(query, NULL) == KEDGE_OK) {
+    kedge_status status;
+    while ((status = kedge_query_next(query, &error)) == KEDGE_OK) {
         const char *folder = kedge_query_text(query, 3, NULL);
         printf("  %-8.8s  %-12s %s: %s%s\n", kedge_query_text(query, 0, NULL),
                folder && *folder ? folder : "-", kedge_query_text(query, 1, NULL),
@@ -63,6 +70,7 @@ int notes_print_list(kedge_db *db)
         rows++;
     }
     kedge_query_close(query);
+    if (status != KEDGE_DONE) return notes_fail(&error);
     if (rows == 0) puts("  (no notes)");
     return NOTES_DONE;
 }
@@ -86,39 +94,42 @@ int notes_print_pending(kedge_db *db)
     if (kedge_pending_open(db, &list, &error) != KEDGE_OK) return notes_fail(&error);
     kedge_mutation mutation;
     int rows = 0;
-    while (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
+    kedge_status status;
+    while ((status = kedge_mutation_list_next(list, &mutation, &error)) == KEDGE_OK) {
         printf("  edit %lld %s: %s %s\n", (long long)mutation.sequence,
                mutation.sent ? "(sent)" : "(not sent)", mutation.name, mutation.args);
         rows++;
     }
     kedge_mutation_list_close(list);
+    if (status != KEDGE_DONE) return notes_fail(&error);
     if (rows == 0) puts("  (nothing is pending)");
     return NOTES_DONE;
 }
 
 /* The texts that a later edit covered, which their notes keep. */
-static int print_kept(kedge_db *db)
+static kedge_status print_kept(kedge_db *db, int *rows, kedge_error *error)
 {
     kedge_scan *scan = NULL;
-    if (kedge_scan_open(db, NOTES_COLLECTION, NULL, &scan, NULL) != KEDGE_OK) return 0;
+    kedge_status status = kedge_scan_open(db, NOTES_COLLECTION, NULL, &scan, error);
+    if (status != KEDGE_OK) return status;
     const char *id = NULL;
     const char *value = NULL;
     size_t id_size = 0;
     size_t value_size = 0;
-    int rows = 0;
-    while (kedge_scan_next(scan, &id, &id_size, &value, &value_size, NULL) == KEDGE_OK) {
+    while ((status = kedge_scan_next(scan, &id, &id_size, &value, &value_size, error)) ==
+           KEDGE_OK) {
         cJSON *note = cJSON_ParseWithLength(value, value_size);
         const cJSON *kept = NULL;
         cJSON_ArrayForEach(kept, cJSON_GetObjectItemCaseSensitive(note, "kept"))
         {
             printf("  note %.8s \"%s\": its %s also was \"%s\"\n", id, text_of(note, "title"),
                    text_of(kept, "field"), text_of(kept, "value"));
-            rows++;
+            *rows += 1;
         }
         cJSON_Delete(note);
     }
     kedge_scan_close(scan);
-    return rows;
+    return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
 int notes_print_conflicts(kedge_db *db)
@@ -128,13 +139,16 @@ int notes_print_conflicts(kedge_db *db)
     if (kedge_rejected_open(db, &list, &error) != KEDGE_OK) return notes_fail(&error);
     kedge_mutation mutation;
     int rows = 0;
-    while (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
+    kedge_status status;
+    while ((status = kedge_mutation_list_next(list, &mutation, &error)) == KEDGE_OK) {
         printf("  rejected edit %lld: %s (%s)\n    %s %s\n", (long long)mutation.sequence,
                mutation.message, mutation.code, mutation.name, mutation.args);
         rows++;
     }
     kedge_mutation_list_close(list);
-    if (rows + print_kept(db) == 0) puts("  (no conflicts)");
+    if (status == KEDGE_DONE) status = print_kept(db, &rows, &error);
+    if (status != KEDGE_OK) return notes_fail(&error);
+    if (rows == 0) puts("  (no conflicts)");
     return NOTES_DONE;
 }
 
