@@ -2,7 +2,6 @@
 #include "backend/core/slice.h"
 
 #include "common/error.h"
-#include "common/planted.h"
 
 #include <string.h>
 

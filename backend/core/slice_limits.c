@@ -4,7 +4,6 @@
 #include "backend/core/slice.h"
 
 #include "common/error.h"
-#include "common/planted.h"
 
 /* Counts what the overlay adds to one collection, whose first entry is `entry`; moves it to the
  * last. */
