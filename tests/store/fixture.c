@@ -93,6 +93,15 @@ static kedge_status refuse(kedge_tx *tx, const char *args, size_t size, void *us
     return kedge_tx_reject(tx, "refused", "never", error);
 }
 
+static kedge_status pair(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                         kedge_error *error)
+{
+    (void)userdata;
+    kedge_status status = kedge_tx_put(tx, "notes", "left", 4, args, size, error);
+    if (status == KEDGE_OK) status = kedge_tx_put(tx, "notes", "right", 5, args, size, error);
+    return status;
+}
+
 static kedge_status count_all(kedge_tx *tx, const char *args, size_t size, void *userdata,
                               kedge_error *error)
 {
@@ -120,6 +129,7 @@ const kedge_mutator fixture_mutators[] = {
     {"remove", 1, remove_note, NULL},
     {"refuse-over", 1, refuse_over, NULL},
     {"refuse", 1, refuse, NULL},
+    {"pair", 1, pair, NULL},
     {"count-all", 1, count_all, NULL},
 };
 const size_t fixture_mutator_count = sizeof fixture_mutators / sizeof fixture_mutators[0];

@@ -20,9 +20,10 @@ typedef struct fixture {
     kedge_error error;
 } fixture;
 
-/* The mutators: "set" {id, value} puts notes/id; "add" {id, by} adds to a number; "append" {id,
- * text} joins texts; "remove" {id}; "refuse-over" {id, limit} rejects when the number is above;
- * "refuse" always rejects; "copy-all" {} counts the collection into notes/count. */
+/* The mutators: "set" {id, value} puts notes/id; "add" {id, by} adds to a number; "remove" {id};
+ * "refuse-over" {id, limit} touches notes/touched and rejects when the number is above the limit;
+ * "refuse" always rejects; "pair" puts its args as notes/left and notes/right; "count-all" counts
+ * the collection into counts/all. */
 extern const kedge_mutator fixture_mutators[];
 extern const size_t fixture_mutator_count;
 
