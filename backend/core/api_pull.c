@@ -2,12 +2,17 @@
  *
  * The cookie names that version by number and lineage. A pair that the versions do not know is
  * lost. From nothing (null or lost) the answer starts with `clear` and holds every item; a native
- * client gets the name of a snapshot instead when that would be long. A Replicache client can take
- * no cookie that does not compare above its own: with a lost cookie of the head's number or above
- * it has to start anew. */
+ * client gets the name of a snapshot instead when that would be long.
+ *
+ * A Replicache client takes no cookie whose `order` is not above its own, and no lmid below the one
+ * that it has. So the answer to a lost cookie continues from that cookie's order, which from then
+ * on runs ahead of `version` by a constant; and a group that has clients here, whose lmids may be
+ * older than what it has seen, starts anew. The group that it then makes has none, but keeps the
+ * lost cookie. */
 #include "backend/core/api_internal.h"
 
 #define PULL_VERSION 1
+#define ORDER_MAX    4503599627370496 /* 2^52: half of what a number counts exactly */
 
 typedef struct pull_request {
     char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
@@ -17,7 +22,9 @@ typedef struct pull_request {
     int64_t highest_id;
     bool first;    /* the cookie is null */
     bool readable; /* the cookie has the shape of ours */
-    int64_t order;
+    bool ordered;  /* the cookie has an order that ours compares with */
+    int64_t order; /* without its fraction */
+    int64_t version;
     char lineage[KEDGE_LINEAGE_HEX];
 } pull_request;
 
@@ -29,6 +36,7 @@ typedef struct pull_answer {
     kedge_state *state; /* of the head */
     int64_t from;       /* 0: from nothing */
     bool lost;
+    bool anew;
     bool snapshot;
     kedge_json_writer writer;
     kedge_buffer scratch;
@@ -43,6 +51,28 @@ static bool refuse_cookie(kedge_api_call *call)
     return false;
 }
 
+static void read_order(kedge_bytes value, pull_request *out)
+{
+    double order;
+    if (!kedge_json_to_number(value, &order)) return;
+    out->ordered = order >= -(double)ORDER_MAX && order < (double)ORDER_MAX;
+    if (out->ordered) out->order = (int64_t)order;
+}
+
+/* Without `version` it is the order. */
+static void read_cookie_object(kedge_bytes cookie, pull_request *out)
+{
+    kedge_bytes value;
+    if (!kedge_json_member(cookie, "order", &value)) return;
+    read_order(value, out);
+    out->readable = out->ordered && kedge_json_to_integer(value, &out->version) &&
+                    kedge_json_member_chars(cookie, "lineage", out->lineage, sizeof out->lineage);
+    if (out->readable && kedge_json_member(cookie, "version", &value)) {
+        out->readable = kedge_json_to_integer(value, &out->version);
+    }
+    out->readable = out->readable && out->version >= 0 && out->version <= out->order;
+}
+
 /* A cookie of another backend may be a number, a string or any object. */
 static bool read_cookie(kedge_api_call *call, kedge_bytes object, pull_request *out)
 {
@@ -53,11 +83,11 @@ static bool read_cookie(kedge_api_call *call, kedge_bytes object, pull_request *
         out->first = true;
         return true;
     case KEDGE_JSON_OBJECT:
-        out->readable =
-            kedge_json_member_integer(cookie, "order", &out->order) && out->order >= 0 &&
-            kedge_json_member_chars(cookie, "lineage", out->lineage, sizeof out->lineage);
+        read_cookie_object(cookie, out);
         return true;
     case KEDGE_JSON_NUMBER:
+        read_order(cookie, out);
+        return true;
     case KEDGE_JSON_STRING:
         return true;
     default:
@@ -113,16 +143,17 @@ static kedge_status is_known(pull_answer *answer, bool *known)
     const pull_request *request = answer->request;
     const kedge_version *version;
     *known = false;
-    if (!request->readable || request->order > answer->head->number) return KEDGE_OK;
+    if (!request->readable || request->version > answer->head->number) return KEDGE_OK;
     kedge_bytes lineage = kedge_bytes_of(request->lineage);
-    if (request->order == answer->head->number) {
+    if (request->version == answer->head->number) {
         *known = kedge_bytes_equal_text(lineage, answer->head->lineage);
         return KEDGE_OK;
     }
     kedge_status status =
-        request->order == 0
+        request->version == 0
             ? kedge_version_load_creation(call->backend, &call->ref, &version, &call->error)
-            : kedge_version_load(call->backend, &call->ref, request->order, &version, &call->error);
+            : kedge_version_load(call->backend, &call->ref, request->version, &version,
+                                 &call->error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
     *known = kedge_bytes_equal_text(lineage, version->lineage);
@@ -130,13 +161,13 @@ static kedge_status is_known(pull_answer *answer, bool *known)
     return KEDGE_OK;
 }
 
-/* A Replicache client drops an answer whose cookie is equal to its own, and fails on a lower one.
- */
-static bool must_start_anew(const pull_answer *answer)
+static int64_t order_of_answer(const pull_answer *answer)
 {
     const pull_request *request = answer->request;
-    return answer->lost && !request->native &&
-           (!request->readable || request->order >= answer->head->number);
+    int64_t version = answer->head->number;
+    if (request->first || request->native) return version;
+    if (!answer->lost) return version + (request->order - request->version);
+    return request->order >= version ? request->order + 1 : version;
 }
 
 /* ---- the patch ---- */
@@ -256,22 +287,50 @@ static kedge_status write_patch(pull_answer *answer)
 
 /* ---- clients ---- */
 
-/* A client of somebody else is left out, as if it did not exist. */
-static kedge_status write_client(void *context, kedge_bytes client, int64_t lmid,
+static kedge_status is_of_caller(pull_answer *answer, kedge_bytes client, bool *own,
                                  kedge_error *error)
 {
-    pull_answer *answer = context;
     kedge_api_call *call = answer->call;
     kedge_client_state state;
     kedge_status status =
         kedge_client_load(call->backend, &call->ref, answer->head, client, &state, error);
     if (status != KEDGE_OK) return status;
-    if (!kedge_bytes_equal_text(kedge_bytes_of(state.user), call->request->identity->user)) {
-        return KEDGE_OK;
-    }
+    *own = kedge_bytes_equal_text(kedge_bytes_of(state.user), call->request->identity->user);
+    return KEDGE_OK;
+}
+
+/* A client of somebody else is left out, as if it did not exist. */
+static kedge_status write_client(void *context, kedge_bytes client, int64_t lmid,
+                                 kedge_error *error)
+{
+    pull_answer *answer = context;
+    bool own = false;
+    kedge_status status = is_of_caller(answer, client, &own, error);
+    if (status != KEDGE_OK || !own) return status;
     kedge_json_key_bytes(&answer->writer, client);
     kedge_json_integer(&answer->writer, lmid);
     return KEDGE_OK;
+}
+
+static kedge_status see_client(void *context, kedge_bytes client, int64_t lmid, kedge_error *error)
+{
+    pull_answer *answer = context;
+    bool own = false;
+    (void)lmid;
+    kedge_status status = is_of_caller(answer, client, &own, error);
+    if (status == KEDGE_OK && own) answer->anew = true;
+    return status;
+}
+
+/* Whether a Replicache client has to start anew. */
+static kedge_status check_anew(pull_answer *answer)
+{
+    const pull_request *request = answer->request;
+    kedge_api_call *call = answer->call;
+    if (!answer->lost || request->native) return KEDGE_OK;
+    answer->anew = !request->ordered;
+    return kedge_group_clients(call->backend, &call->ref, answer->head,
+                               kedge_bytes_of(request->group), 0, see_client, answer, &call->error);
 }
 
 /* Of the version that the cookie names, whatever the patch starts from. */
@@ -291,14 +350,29 @@ static kedge_status write_clients(pull_answer *answer)
     return status;
 }
 
-static void write_pin(kedge_json_writer *writer, const char *number_name,
-                      const kedge_version *version)
+static void write_snapshot_pin(kedge_json_writer *writer, const kedge_version *version)
 {
     kedge_json_begin_object(writer);
-    kedge_json_key(writer, number_name);
+    kedge_json_key(writer, "version");
     kedge_json_integer(writer, version->number);
     kedge_json_key(writer, "lineage");
     kedge_json_chars(writer, version->lineage);
+    kedge_json_end_object(writer);
+}
+
+static void write_cookie(pull_answer *answer)
+{
+    kedge_json_writer *writer = &answer->writer;
+    int64_t order = order_of_answer(answer);
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, "order");
+    kedge_json_integer(writer, order);
+    kedge_json_key(writer, "lineage");
+    kedge_json_chars(writer, answer->head->lineage);
+    if (order != answer->head->number) {
+        kedge_json_key(writer, "version");
+        kedge_json_integer(writer, answer->head->number);
+    }
     kedge_json_end_object(writer);
 }
 
@@ -345,7 +419,7 @@ static kedge_status write_native(pull_answer *answer)
                                       kedge_bytes_of(request->client), from, to, &call->error);
     kedge_json_key(writer, "snapshot");
     if (answer->snapshot) {
-        write_pin(writer, "version", answer->head);
+        write_snapshot_pin(writer, answer->head);
     } else {
         kedge_json_null(writer);
     }
@@ -362,7 +436,7 @@ static kedge_status write_answer(pull_answer *answer)
     kedge_json_writer *writer = &answer->writer;
     kedge_json_begin_object(writer);
     kedge_json_key(writer, "cookie");
-    write_pin(writer, "order", answer->head);
+    write_cookie(answer);
     kedge_status status = write_clients(answer);
     if (status == KEDGE_OK) status = write_patch(answer);
     if (status == KEDGE_OK && answer->request->native) status = write_native(answer);
@@ -377,8 +451,9 @@ static void answer_pull(pull_answer *answer)
     kedge_status status = KEDGE_OK;
     if (!answer->request->first) status = is_known(answer, &known);
     answer->lost = !known;
-    answer->from = answer->request->first || !known ? 0 : answer->request->order;
-    if (status == KEDGE_OK && must_start_anew(answer)) {
+    answer->from = answer->request->first || !known ? 0 : answer->request->version;
+    if (status == KEDGE_OK) status = check_anew(answer);
+    if (status == KEDGE_OK && answer->anew) {
         kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");
         return;
     }

@@ -190,39 +190,78 @@ static void test_a_forked_group_with_an_old_cookie_gets_the_right_delta(void **s
     (void)state;
 }
 
-static void test_a_lost_cookie_below_the_head_gets_clear_and_everything(void **state)
+static const char *lost_cookie(int order)
+{
+    return api_format("{\"order\":%d,\"lineage\":\"%s\"}", order, lost_lineage);
+}
+
+static void test_a_lost_cookie_gets_clear_and_everything(void **state)
 {
     api_world *world = api_world_new();
     api_put(world, "c1", 1, "d/a", "1");
     api_put(world, "c1", 2, "d/b", "2");
-    pull(world, "g", api_format("{\"order\":1,\"lineage\":\"%s\"}", lost_lineage));
+    pull(world, "forked", lost_cookie(1));
     assert_string_equal(patch_of(world), "[{\"op\":\"clear\"},"
                                          "{\"op\":\"put\",\"key\":\"d/a\",\"value\":1},"
                                          "{\"op\":\"put\",\"key\":\"d/b\",\"value\":2}]");
-    assert_int_equal(api_number(world, "lastMutationIDChanges.c1"), 2);
-    pull(world, "g", api_format("{\"order\":0,\"lineage\":\"%s\"}", lost_lineage));
+    assert_int_equal(api_count(world, "lastMutationIDChanges"), 0);
+    assert_int_equal(api_number(world, "cookie.order"), 2);
+    assert_null(api_at(world, "cookie.version"));
+    pull(world, "forked", lost_cookie(0));
     assert_string_equal(api_string(world, "patch.0.op"), "clear");
     api_world_free(world);
     (void)state;
 }
 
-/* It would drop or refuse every answer that we have. */
-static void test_a_lost_cookie_that_is_not_below_the_head_starts_anew(void **state)
+/* It would refuse an lmid below the one that it has seen. */
+static void test_a_group_with_clients_and_a_lost_cookie_starts_anew(void **state)
 {
-    static const char *const cookies[] = {"1",
-                                          "\"a\"",
-                                          "{}",
-                                          "{\"order\":\"1\"}",
-                                          "{\"order\":1}",
-                                          "{\"order\":1.5,\"lineage\":\"a\"}"};
     api_world *world = api_world_new();
     api_put(world, "c1", 1, "d/a", "1");
-    for (int order = 1; order < 4; order++) {
-        pull(world, "g", api_format("{\"order\":%d,\"lineage\":\"%s\"}", order, lost_lineage));
+    api_put(world, "c1", 2, "d/b", "2");
+    for (int order = 0; order < 4; order++) {
+        pull(world, "g", lost_cookie(order));
         assert_string_equal(api_text(world), "{\"error\":\"ClientStateNotFound\"}");
     }
+    api_world_free(world);
+    (void)state;
+}
+
+/* It would drop or refuse an order that is not above its own. */
+static void test_the_order_goes_on_above_a_lost_cookie(void **state)
+{
+    static const char *const others[] = {"7", "7.9", "{\"order\":7}", "{\"order\":7.5}"};
+    api_world *world = api_world_new();
+    api_put(world, "c1", 1, "d/a", "1");
+    for (size_t at = 0; at < sizeof others / sizeof others[0]; at++) {
+        pull(world, "forked", others[at]);
+        assert_string_equal(api_string(world, "patch.0.op"), "clear");
+        assert_int_equal(api_number(world, "cookie.order"), 8);
+    }
+    pull(world, "forked", lost_cookie(7));
+    assert_int_equal(api_number(world, "cookie.order"), 8);
+    assert_int_equal(api_number(world, "cookie.version"), 1);
+    const char *cookie = api_cookie(world);
+    pull(world, "forked", cookie);
+    assert_string_equal(patch_of(world), "[]");
+    assert_string_equal(api_cookie(world), cookie);
+    api_put(world, "c1", 2, "d/b", "2");
+    pull(world, "forked", cookie);
+    assert_string_equal(patch_of(world), "[{\"op\":\"put\",\"key\":\"d/b\",\"value\":2}]");
+    assert_int_equal(api_number(world, "cookie.order"), 9);
+    assert_int_equal(api_number(world, "cookie.version"), 2);
+    api_world_free(world);
+    (void)state;
+}
+
+static void test_a_cookie_whose_order_cannot_be_passed_starts_anew(void **state)
+{
+    static const char *const cookies[] = {
+        "\"a\"", "{}", "{\"order\":\"1\"}", "4503599627370496", "1e300", "{\"order\":-1e300}"};
+    api_world *world = api_world_new();
+    api_put(world, "c1", 1, "d/a", "1");
     for (size_t at = 0; at < sizeof cookies / sizeof cookies[0]; at++) {
-        pull(world, "g", cookies[at]);
+        pull(world, "forked", cookies[at]);
         assert_string_equal(api_text(world), "{\"error\":\"ClientStateNotFound\"}");
     }
     api_world_free(world);
@@ -517,8 +556,10 @@ int main(void)
         cmocka_unit_test(test_the_cookie_from_before_the_first_version_gets_a_delta),
         cmocka_unit_test(test_a_changed_lmid_always_comes_with_a_higher_cookie),
         cmocka_unit_test(test_a_forked_group_with_an_old_cookie_gets_the_right_delta),
-        cmocka_unit_test(test_a_lost_cookie_below_the_head_gets_clear_and_everything),
-        cmocka_unit_test(test_a_lost_cookie_that_is_not_below_the_head_starts_anew),
+        cmocka_unit_test(test_a_lost_cookie_gets_clear_and_everything),
+        cmocka_unit_test(test_a_group_with_clients_and_a_lost_cookie_starts_anew),
+        cmocka_unit_test(test_the_order_goes_on_above_a_lost_cookie),
+        cmocka_unit_test(test_a_cookie_whose_order_cannot_be_passed_starts_anew),
         cmocka_unit_test(test_another_pull_version_is_told_as_unsupported),
         cmocka_unit_test(test_a_group_of_another_user_looks_empty),
         cmocka_unit_test(test_a_small_project_comes_whole_with_the_first_pull),

@@ -5,7 +5,7 @@ import { mutators } from './mutators.mjs';
 export const library = {};
 export const traffic = [];
 const sendRequest = globalThis.fetch;
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = Number(process.env.KEDGE_TEST_DEADLINE_MS ?? 60_000);
 const POLL_MS = 5;
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -35,6 +35,7 @@ let names = 0;
 export class App {
   #stopped = new AbortController();
   log = [];
+  deaf = false; // pokes are ignored
   stateLost = false;
 
   /** Clients with the same `name` share one client group, as tabs of a browser do. */
@@ -66,7 +67,8 @@ export class App {
         for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
           const events = (text + piece).split('\n\n');
           text = events.pop();
-          if (events.some((event) => event.startsWith('event: poke'))) void this.pull();
+          const poked = events.some((event) => event.startsWith('event: poke'));
+          if (poked && !this.deaf) void this.pull();
         }
       } catch {
         // The server is away; the next turn connects again.

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 
 const running = new Set();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
 
 export class Server {
   static program;
