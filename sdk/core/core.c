@@ -105,6 +105,9 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
     case KEDGE_EVENT_SYNC:
         kedge_core_sync_asked(core);
         break;
+    case KEDGE_EVENT_HURRY:
+        kedge_core_sync_hurried(core);
+        break;
     case KEDGE_EVENT_SHUTDOWN:
         kedge_core_shut_down(core, actions);
         break;

@@ -21,6 +21,7 @@
 #define KEDGE_CORE_BACKOFF_FLOOR_MS    25  /* but never so short that a loop could become hot */
 #define KEDGE_CORE_BACKOFF_MAX_MS      60000
 #define KEDGE_CORE_RETRY_AFTER_MAX_MS  600000 /* more than a server may ask of us */
+#define KEDGE_CORE_ASK_MS              1000   /* the app's own asking breaks a backoff so often */
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
 #define KEDGE_CORE_GUARD_MS            1000  /* after a deadline: the transport forgot to answer */
 #define KEDGE_CORE_STALL_MS            10000 /* pushed but not covered: push again */
@@ -80,7 +81,8 @@ typedef enum kedge_event_kind {
     KEDGE_EVENT_ONLINE,      /* the app, or the system, says so */
     KEDGE_EVENT_OFFLINE,
     KEDGE_EVENT_TOKEN, /* a new token is there (`ok`), or the app had none */
-    KEDGE_EVENT_SYNC,  /* the app waits: push and pull now */
+    KEDGE_EVENT_SYNC,  /* the app waits: push and pull now, whatever the backoff */
+    KEDGE_EVENT_HURRY, /* it asks again during that wait, which does not begin anew */
     KEDGE_EVENT_SHUTDOWN
 } kedge_event_kind;
 
@@ -151,9 +153,11 @@ typedef struct kedge_core_lane {
     bool running;
     bool woken;        /* the next attempt comes by a wake, before its backoff is over */
     bool wake_spent;   /* no other wake until an attempt was made on schedule */
+    bool asked;        /* the app wants the next attempt at once */
     uint32_t failures; /* in a row */
     int64_t at_ms;     /* not before */
     int64_t floor_ms;  /* Retry-After: no wake goes below it */
+    int64_t ask_ms;    /* no attempt because of the app's asking before */
     int64_t guard_ms;  /* give up what runs */
     uint64_t token;    /* number of the token that it was sent with */
 } kedge_core_lane;

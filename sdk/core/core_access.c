@@ -24,9 +24,9 @@ void kedge_core_went_online(kedge_core *core)
     core->stopped = false;
     core->token_wanted = false;
     core->token_asked = false;
-    kedge_lane_wake(core, &core->push);
-    kedge_lane_wake(core, &core->pull);
-    kedge_lane_wake(core, &core->stream);
+    kedge_lane_ask(core, &core->push);
+    kedge_lane_ask(core, &core->pull);
+    kedge_lane_ask(core, &core->stream);
 }
 
 void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions)
@@ -67,9 +67,9 @@ void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
     core->token_count++;
     core->token_asked = wanted;
     core->stopped = false;
-    kedge_lane_wake(core, &core->push);
-    kedge_lane_wake(core, &core->pull);
-    kedge_lane_wake(core, &core->stream);
+    kedge_lane_ask(core, &core->push);
+    kedge_lane_ask(core, &core->pull);
+    kedge_lane_ask(core, &core->stream);
 }
 
 void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,

@@ -25,6 +25,7 @@ static int64_t pull_interval(kedge_core *core)
 static void pulled(kedge_core *core)
 {
     kedge_lane_succeed(&core->pull);
+    kedge_core_sync_follow(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
     core->agains = 0;
     core->pulled = true;

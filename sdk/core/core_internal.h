@@ -29,6 +29,9 @@ void kedge_lane_postpone(kedge_core *core, kedge_core_lane *lane, int64_t retry_
 void kedge_lane_cancel(kedge_core *core, kedge_core_lane *lane);
 /* Lets the lane go on at once, once a backoff period. */
 void kedge_lane_wake(kedge_core *core, kedge_core_lane *lane);
+/* The same for what the app itself asks: whatever wakes were spent, at most once in
+ * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
+void kedge_lane_ask(kedge_core *core, kedge_core_lane *lane);
 
 /* ---- core_advance.c ---- */
 
@@ -66,6 +69,9 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
                                const kedge_core_event *event, kedge_core_actions *actions);
 /* core_sync.c */
 void kedge_core_sync_asked(kedge_core *core);
+void kedge_core_sync_hurried(kedge_core *core);
+/* One lane has reached the server: while the app waits, `other` does not sit out a backoff. */
+void kedge_core_sync_follow(kedge_core *core, kedge_core_lane *other);
 void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
 /* core_timer.c */
 void kedge_core_take_time(kedge_core *core, int64_t now_ms);

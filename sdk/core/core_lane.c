@@ -10,8 +10,10 @@
 
 void kedge_lane_init(kedge_core_lane *lane)
 {
-    *lane = (kedge_core_lane){
-        .at_ms = KEDGE_CORE_AT_ONCE, .floor_ms = KEDGE_CORE_AT_ONCE, .guard_ms = KEDGE_CORE_NEVER};
+    *lane = (kedge_core_lane){.at_ms = KEDGE_CORE_AT_ONCE,
+                              .floor_ms = KEDGE_CORE_AT_ONCE,
+                              .ask_ms = KEDGE_CORE_AT_ONCE,
+                              .guard_ms = KEDGE_CORE_NEVER};
 }
 
 bool kedge_lane_ready(const kedge_core *core, const kedge_core_lane *lane)
@@ -22,6 +24,8 @@ bool kedge_lane_ready(const kedge_core *core, const kedge_core_lane *lane)
 void kedge_lane_begin(kedge_core *core, kedge_core_lane *lane, int64_t guard_ms)
 {
     if (!lane->woken) lane->wake_spent = false;
+    if (lane->asked) lane->ask_ms = kedge_core_after(core, KEDGE_CORE_ASK_MS);
+    lane->asked = false;
     lane->running = true;
     lane->guard_ms = guard_ms;
     lane->token = core->token_count;
@@ -38,6 +42,7 @@ void kedge_lane_succeed(kedge_core_lane *lane)
 {
     end(lane);
     lane->wake_spent = false;
+    lane->asked = false;
     lane->failures = 0;
     lane->at_ms = KEDGE_CORE_AT_ONCE;
     lane->floor_ms = KEDGE_CORE_AT_ONCE;
@@ -61,6 +66,23 @@ void kedge_lane_cancel(kedge_core *core, kedge_core_lane *lane)
     if (lane->at_ms < next) lane->at_ms = next;
 }
 
+/* What was asked comes as early as it may. */
+static void hurry(const kedge_core *core, kedge_core_lane *lane)
+{
+    int64_t moment = core->now_ms;
+    if (moment < lane->floor_ms) moment = lane->floor_ms;
+    if (moment < lane->ask_ms) moment = lane->ask_ms;
+    if (lane->running || moment >= lane->at_ms) return;
+    lane->woken = true;
+    lane->at_ms = moment;
+}
+
+void kedge_lane_ask(kedge_core *core, kedge_core_lane *lane)
+{
+    if (lane->running || lane->at_ms > core->now_ms) lane->asked = true;
+    if (lane->asked) hurry(core, lane);
+}
+
 void kedge_lane_fail(kedge_core *core, kedge_core_lane *lane, int64_t retry_after_ms)
 {
     int64_t ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
@@ -78,6 +100,7 @@ void kedge_lane_fail(kedge_core *core, kedge_core_lane *lane, int64_t retry_afte
     } else {
         lane->at_ms += delay; /* so that those who were told the same moment do not come at once */
     }
+    if (lane->asked) hurry(core, lane);
 }
 
 void kedge_lane_wake(kedge_core *core, kedge_core_lane *lane)

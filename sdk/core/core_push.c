@@ -30,6 +30,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     bool uncovered = core->position.lowest_pending <= event->last_id;
     if (uncovered && event->version <= core->position.version) core->pull_due = true;
     kedge_lane_wake(core, &core->pull);
+    kedge_core_sync_follow(core, &core->pull);
 }
 
 /* The next push starts again at the lowest id that is not covered. */

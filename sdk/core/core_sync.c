@@ -10,8 +10,18 @@ void kedge_core_sync_asked(kedge_core *core)
     core->sync_pulled = false;
     core->sync_through = core->position.highest_id;
     core->pull_due = true;
-    kedge_lane_wake(core, &core->push);
-    kedge_lane_wake(core, &core->pull);
+    kedge_core_sync_hurried(core);
+}
+
+void kedge_core_sync_hurried(kedge_core *core)
+{
+    kedge_lane_ask(core, &core->push);
+    kedge_lane_ask(core, &core->pull);
+}
+
+void kedge_core_sync_follow(kedge_core *core, kedge_core_lane *other)
+{
+    if (core->sync_wanted) kedge_lane_ask(core, other);
 }
 
 static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)

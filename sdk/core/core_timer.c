@@ -13,6 +13,7 @@ static void shift_lane(kedge_core_lane *lane, int64_t by)
 {
     shift(&lane->at_ms, by);
     shift(&lane->floor_ms, by);
+    shift(&lane->ask_ms, by);
     shift(&lane->guard_ms, by);
 }
 

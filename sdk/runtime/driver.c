@@ -226,6 +226,11 @@ void kedge_driver_sync(kedge_driver *driver)
     run_kind(driver, KEDGE_EVENT_SYNC);
 }
 
+void kedge_driver_hurry(kedge_driver *driver)
+{
+    run_kind(driver, KEDGE_EVENT_HURRY);
+}
+
 void kedge_driver_shutdown(kedge_driver *driver)
 {
     run_kind(driver, KEDGE_EVENT_SHUTDOWN);

@@ -66,7 +66,7 @@ static void sync_as_leader(kedge_db *db)
     worker->sync_asked = asked;
     if (worker->sync_running) {
         /* The one that runs may be waiting out a long backoff. */
-        if (insists) kedge_driver_set_online(db->driver, true);
+        if (insists) kedge_driver_hurry(db->driver);
         return;
     }
     if (!own && worker->peers_sync_wanted <= worker->peers_sync_given) return;

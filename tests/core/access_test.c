@@ -86,7 +86,6 @@ static void test_a_fresh_token_that_is_not_accepted_either_stops_it(void **state
     trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_UNAUTHORIZED);
     trace_mutation(t);
     trace_token(t, true);
-    trace_timer(t);
     trace_expect(t, "[    0] mutation 1\n"
                     "          send push\n"
                     "[    0] push unauthorized\n"
@@ -99,10 +98,9 @@ static void test_a_fresh_token_that_is_not_accepted_either_stops_it(void **state
                     "          report stopped: unauthorized\n"
                     "[    0] mutation 2\n"
                     "[    0] token\n"
+                    "          send push\n"
                     "          open stream\n"
-                    "          report connecting: unauthorized\n"
-                    "[  185] timer\n"
-                    "          send push\n");
+                    "          report connecting: unauthorized\n");
 }
 
 static void test_an_app_that_has_no_token_stops_it(void **state)
@@ -120,6 +118,37 @@ static void test_an_app_that_has_no_token_stops_it(void **state)
                     "[    0] no token\n"
                     "          close stream\n"
                     "          report stopped: unauthorized\n");
+}
+
+/* A token that expired during an outage costs no further minute. */
+static void test_a_fresh_token_is_used_at_once_though_the_wakes_are_spent(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_UNAUTHORIZED);
+    t->core.push.at_ms = t->now_ms + 50000;
+    trace_skip(t);
+    trace_token(t, true);
+    trace_expect(t, "[    0] token\n"
+                    "          send push\n");
+}
+
+static void test_going_online_again_does_not_wait_out_a_backoff(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    t->core.push.at_ms = t->now_ms + 50000;
+    trace_skip(t);
+    trace_simple(t, KEDGE_EVENT_ONLINE, "online");
+    trace_expect(t, "[    0] online\n"
+                    "          send push\n");
 }
 
 static void test_a_refusal_for_good_stops_it_until_the_app_says_online(void **state)
@@ -188,6 +217,11 @@ int main(void)
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_an_app_that_has_no_token_stops_it, trace_setup,
                                         trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_fresh_token_is_used_at_once_though_the_wakes_are_spent, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(test_going_online_again_does_not_wait_out_a_backoff,
+                                        trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_refusal_for_good_stops_it_until_the_app_says_online,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_shutting_down_gives_up_everything_and_is_final,

@@ -96,6 +96,119 @@ static void test_a_failed_request_does_not_end_a_sync(void **state)
                     "          synced ok\n");
 }
 
+/* Both lanes have failed so often that they wait for up to a minute. */
+static void be_in_a_long_outage(trace *t)
+{
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_poke(t, 4);
+    for (int i = 0; i < 12; i++) {
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+        trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+        trace_pass(t, KEDGE_CORE_BACKOFF_MAX_MS);
+        t->core.stream_heard_ms = t->now_ms;
+        trace_timer(t);
+    }
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_poke(t, 4);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    assert_true(t->core.push.wake_spent);
+    assert_true(t->core.pull.wake_spent);
+    trace_skip(t);
+    t->now_ms = 1000000; /* so that the traces show round numbers */
+    t->core.stream_heard_ms = t->now_ms;
+    t->core.push.at_ms = t->core.pull.at_ms = t->now_ms + 50000;
+}
+
+static void test_a_sync_does_not_wait_out_a_backoff_though_the_wakes_are_spent(void **state)
+{
+    trace *t = *state;
+    be_in_a_long_outage(t);
+    trace_mutation(t);
+    trace_poke(t, 5);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_expect(t, "[1000000] mutation 3\n"
+                    "[1000000] poke of version 5\n"
+                    "[1000000] sync\n"
+                    "          send pull\n"
+                    "          send push\n");
+}
+
+static void test_what_the_app_asks_again_is_tried_once_a_second(void **state)
+{
+    trace *t = *state;
+    be_in_a_long_outage(t);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    t->core.push.at_ms = t->core.pull.at_ms = t->now_ms + 50000;
+    trace_skip(t);
+    trace_simple(t, KEDGE_EVENT_HURRY, "hurry");
+    trace_pass(t, 500);
+    trace_simple(t, KEDGE_EVENT_HURRY, "hurry");
+    trace_timer(t);
+    trace_expect(t, "[1000000] hurry\n"
+                    "[1000500] hurry\n"
+                    "[1001000] timer\n"
+                    "          send pull\n"
+                    "          send push\n");
+}
+
+/* What runs may hang on a network that is gone. */
+static void test_what_is_asked_while_a_request_fails_holds_for_the_next(void **state)
+{
+    trace *t = *state;
+    be_in_a_long_outage(t);
+    t->core.pull.at_ms = t->now_ms;
+    trace_simple(t, KEDGE_EVENT_TIMER, "timer");
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_pass(t, 10000);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_expect(t, "[1000000] timer\n"
+                    "          send pull\n"
+                    "[1000000] sync\n"
+                    "          send push\n"
+                    "[1010000] pull network\n"
+                    "          send pull\n");
+}
+
+static void test_retry_after_holds_for_a_sync_too(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_retry_after(t, KEDGE_REQUEST_PUSH, 5000);
+    trace_skip(t);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    assert_false(trace_sends(t, KEDGE_REQUEST_PUSH));
+    assert_true(trace_sends(t, KEDGE_REQUEST_PULL));
+    trace_timer(t);
+    assert_int_equal(t->now_ms, 5000);
+    assert_true(trace_sends(t, KEDGE_REQUEST_PUSH));
+    trace_skip(t);
+}
+
+/* The server is back: the push that waits learns it from the pull. */
+static void test_while_a_sync_waits_one_lane_tells_the_other_of_its_success(void **state)
+{
+    trace *t = *state;
+    be_in_a_long_outage(t);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    t->core.push.at_ms = t->now_ms + 50000;
+    trace_skip(t);
+    trace_pass(t, 2000);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_expect(t, "[1002000] pull ok\n"
+                    "          apply pull\n"
+                    "[1002000] applied version 4, covers 0\n"
+                    "          send push\n");
+}
+
 static void test_a_sync_goes_on_across_a_rotation(void **state)
 {
     trace *t = *state;
@@ -181,6 +294,18 @@ int main(void)
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_failed_request_does_not_end_a_sync, trace_setup,
                                         trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_sync_does_not_wait_out_a_backoff_though_the_wakes_are_spent, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(test_what_the_app_asks_again_is_tried_once_a_second,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_asked_while_a_request_fails_holds_for_the_next,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_retry_after_holds_for_a_sync_too, trace_setup,
+                                        trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_while_a_sync_waits_one_lane_tells_the_other_of_its_success, trace_setup,
+            trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_sync_goes_on_across_a_rotation, trace_setup,
                                         trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_sync_offline_or_stopped_ends_at_once, trace_setup,
