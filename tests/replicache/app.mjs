@@ -33,6 +33,8 @@ globalThis.fetch = async (input, init) => {
 let names = 0;
 
 export class App {
+  #server;
+  #project;
   #stopped = new AbortController();
   log = [];
   deaf = false; // pokes are ignored
@@ -40,6 +42,8 @@ export class App {
 
   /** Clients with the same `name` share one client group, as tabs of a browser do. */
   constructor(server, project, { name = `app-${++names}`, live = true, ...options } = {}) {
+    this.#server = server;
+    this.#project = project;
     this.base = server.base(project);
     this.rep = new library.Replicache({
       name,
@@ -108,6 +112,17 @@ export class App {
 
   sees(what, test) {
     return until(`a client sees ${what}`, async () => test(await this.items()));
+  }
+
+  /** The item `key` is in the store that outlives the client, and that the next of its name reads. */
+  persisted(key) {
+    return until(`${key} is in the store`, async () => {
+      const offline = { name: this.rep.name, live: false, pushURL: '', pullURL: '' };
+      const next = new App(this.#server, this.#project, offline);
+      const items = await next.items();
+      await next.close();
+      return key in items;
+    });
   }
 
   pushes() {

@@ -16,12 +16,7 @@ async function loseTwoVersions(server, app, { unseen = false } = {}) {
   await app.put('n2', 2);
   await app.put('n3', 3);
   await app.confirmed();
-  await until('the state is in the store that outlives the client', async () => {
-    const next = new App(server, 'p', { name: app.rep.name, live: false, pushURL: '', pullURL: '' });
-    const items = await next.items();
-    await next.close();
-    return 'notes/n3' in items;
-  });
+  await app.persisted('notes/n3');
   app.deaf = unseen;
   await server.stop();
   server.restore();

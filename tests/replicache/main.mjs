@@ -12,7 +12,7 @@ Server.program = server;
 Object.assign(programs, { notes, plugin });
 Object.assign(library, await loadReplicache(install(npm)));
 
-const suites = ['sync', 'refused', 'lost', 'restart', 'native'];
+const suites = ['sync', 'refused', 'lost', 'restart', 'native', 'token'];
 let passed = 0;
 let failed = 0;
 

@@ -62,4 +62,24 @@ export const tests = {
     await a.close();
     await server.remove();
   },
+
+  async 'edits of a client that was closed offline are sent by the next one'() {
+    const server = await Server.start();
+    const name = 'closed';
+    const closed = new App(server, 'closed', { name });
+    await closed.put('n1', 1);
+    await closed.confirmed();
+    await server.stop();
+    await closed.put('n2', 2);
+    await closed.persisted('notes/n2');
+    await closed.close();
+    await server.start();
+    const next = new App(server, 'closed', { name });
+    await next.put('n3', 3);
+    await next.confirmed();
+    assert.deepEqual(await server.items('closed'), { 'notes/n1': 1, 'notes/n2': 2, 'notes/n3': 3 });
+    assert.deepEqual(await next.items(), await server.items('closed'));
+    await next.close();
+    await server.remove();
+  },
 };
