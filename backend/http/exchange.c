@@ -35,7 +35,7 @@ kedge_exchange *kedge_exchange_new(kedge_exchange_context *context, const char *
 
 static void let_go(kedge_exchange *exchange)
 {
-    atomic_fetch_sub(&exchange->context->held_bytes, exchange->held_bytes);
+    atomic_fetch_sub(&exchange->context->metrics.held_bytes, exchange->held_bytes);
     exchange->held_bytes = 0;
 }
 
@@ -45,7 +45,7 @@ static bool hold(kedge_exchange *exchange, size_t size)
     size_t counted = size > KEDGE_SERVER_SMALL_BYTES ? size - KEDGE_SERVER_SMALL_BYTES : 0;
     if (counted <= exchange->held_bytes) return true;
     size_t more = counted - exchange->held_bytes;
-    size_t held = atomic_fetch_add(&exchange->context->held_bytes, more) + more;
+    size_t held = atomic_fetch_add(&exchange->context->metrics.held_bytes, more) + more;
     exchange->held_bytes = counted;
     if (held <= KEDGE_SERVER_HELD_BYTES) return true;
     let_go(exchange);

@@ -34,7 +34,6 @@ typedef struct kedge_exchange_context {
     kedge_tickets *tickets;
     kedge_connections *connections;
     int64_t request_timeout_ms;
-    atomic_size_t held_bytes; /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */
     atomic_bool stopping;
     atomic_int_fast64_t running; /* exchanges that live */
 } kedge_exchange_context;
@@ -46,7 +45,7 @@ typedef struct kedge_exchange {
     char *target;    /* path and query, still percent-encoded */
     char method[16]; /* cut to fit: no method that is known is as long */
     kedge_buffer body;
-    size_t held_bytes; /* what of the body, or of the answer, stands in context->held_bytes */
+    size_t held_bytes; /* what of the body, or of the answer, stands in metrics.held_bytes */
     size_t received;
     bool truncated;
     bool overloaded;

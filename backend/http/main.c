@@ -86,13 +86,13 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
         const char *name;
         const char **value;
     } options[] = {
-        {"--data", &arguments->data},           {"--listen", &arguments->listen},
-        {"--jwks", &arguments->jwks},           {"--issuer", &arguments->issuer},
-        {"--audience", &arguments->audience},   {"--algorithms", &arguments->algorithms},
-        {"--mutators", &arguments->mutators},   {"--cadence", &arguments->cadence},
-        {"--tls-key", &arguments->key},         {"--tls-certificate", &arguments->certificate},
-        {"--workers", &arguments->workers},     {"--request-timeout", &arguments->request_timeout},
-        {"--log-level", &arguments->log_level},
+        {"--data", &arguments->data},         {"--listen", &arguments->listen},
+        {"--jwks", &arguments->jwks},         {"--issuer", &arguments->issuer},
+        {"--audience", &arguments->audience}, {"--algorithms", &arguments->algorithms},
+        {"--mutators", &arguments->mutators}, {"--cadence", &arguments->cadence},
+        {"--tls-key", &arguments->key},       {"--tls-certificate", &arguments->certificate},
+        {"--workers", &arguments->workers},   {"--request-timeout", &arguments->request_timeout},
+        {"--ping", &arguments->ping},         {"--log-level", &arguments->log_level},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (strcmp(name, options[i].name) == 0) return options[i].value;

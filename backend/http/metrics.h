@@ -16,6 +16,7 @@ typedef struct kedge_metrics {
     atomic_uint_fast64_t commits;
     atomic_uint_fast64_t pokes;
     atomic_uint_fast64_t overloaded;
+    atomic_size_t held_bytes; /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */
     atomic_int_fast64_t streams;
     atomic_int_fast64_t connections;
 } kedge_metrics;

@@ -1,10 +1,13 @@
-/* The small parts of the HTTP front end: origins and tickets. */
+/* The small parts of the HTTP front end: origins, tickets, deadlines of connections. */
+#include "backend/http/connections.h"
 #include "backend/http/origins.h"
 #include "backend/http/tickets.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -72,11 +75,57 @@ static void test_a_ticket_is_good_once_for_its_scope_and_a_minute(void **state)
     kedge_tickets_free(tickets);
 }
 
+/* Whether the other end of a socket pair sees the end of the connection. */
+static bool is_shut(int peer)
+{
+    char byte;
+    return recv(peer, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state)
+{
+    (void)state;
+    kedge_environment environment = kedge_environment_system(NULL);
+    environment.monotonic_ms = told_time;
+    time_ms = 1000;
+    kedge_connections *connections = kedge_connections_new(&environment);
+    int pair[3][2];
+    kedge_connection *connection[3];
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+        connection[i] = kedge_connection_opened(connections, pair[i][0], 100);
+    }
+    kedge_connection_due(connections, connection[1], 200);
+    kedge_connection_due(connections, connection[2], KEDGE_CONNECTION_UNHURRIED);
+
+    time_ms = 1099;
+    kedge_connections_cut_late(connections);
+    assert_false(is_shut(pair[0][1]));
+    time_ms = 1100;
+    kedge_connections_cut_late(connections);
+    assert_true(is_shut(pair[0][1]));
+    assert_false(is_shut(pair[1][1]));
+    kedge_connection_closed(connections, connection[1]);
+    time_ms = 1000000;
+    kedge_connections_cut_late(connections);
+    assert_false(is_shut(pair[1][1]));
+    assert_false(is_shut(pair[2][1]));
+
+    kedge_connection_closed(connections, connection[2]);
+    kedge_connection_closed(connections, connection[0]);
+    kedge_connections_free(connections);
+    for (size_t i = 0; i < 3; i++) {
+        close(pair[i][0]);
+        close(pair[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_loopback_names_are_loopback),
         cmocka_unit_test(test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode),
+        cmocka_unit_test(test_a_connection_is_shut_when_it_is_late_and_no_sooner),
         cmocka_unit_test(test_a_ticket_is_good_once_for_its_scope_and_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """kedge-server from outside, with Python's own HTTP, sockets and gzip: an independent client.
 
-Usage: server_test.py SERVER_PROGRAM PLUGIN. Closes with the plain line "N passed, N failed"."""
+Usage: server_test.py SERVER_PROGRAM PLUGIN. Closes with the plain line "N passed, N failed".
+KEDGE_TEST_PRESET=asan or tsan gives a slower server more time, and asks nothing of its memory."""
 import base64
 import concurrent.futures
 import gzip
@@ -9,35 +10,46 @@ import http.client
 import json
 import os
 import pathlib
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 SERVER, PLUGIN = sys.argv[1:3]
 BASE = "/v1/orgs/acme/projects/p"
+PRESET = os.environ.get("KEDGE_TEST_PRESET", "")
+SLOWER = {"asan": 3, "tsan": 6}.get(PRESET, 1)
+MIB = 1 << 20
 
 
 class Server:
     """A running kedge-server; its folder is given, so that it can be started again on it."""
 
     def __init__(self, folder, *arguments, listen="127.0.0.1:0"):
+        self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [SERVER, "--data", str(folder), "--listen", listen, *(arguments or ("--open",))],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()
         if not line.startswith("kedge-server ready on "):
-            raise RuntimeError(self.process.communicate()[1])
+            self.stop()
+            raise RuntimeError(self.logged())
         self.port = int(line.rsplit(":", 1)[1])
+
+    def logged(self):
+        self.log.seek(0)
+        return self.log.read().decode()
 
     def stop(self, how=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
-            self.process.communicate(timeout=20)
+            self.process.communicate(timeout=20 * SLOWER)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
@@ -45,7 +57,7 @@ class Server:
         return self.process.returncode
 
     def request(self, method, path, body=None, headers=None, timeout=20):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * SLOWER)
         try:
             data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
             connection.request(method, path, data, headers or {})
@@ -58,11 +70,24 @@ class Server:
         finally:
             connection.close()
 
-    def events(self, headers=None, path=BASE + "/events"):
-        raw = socket.create_connection(("127.0.0.1", self.port), timeout=40)
-        lines = "".join(f"{k}: {v}\r\n" for k, v in (headers or {}).items())
-        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode())
+    def connect(self, data=b""):
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=40 * SLOWER)
+        raw.sendall(data)
         return raw
+
+    def metric(self, name):
+        for line in self.request("GET", "/v1/metrics")[2].decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        raise AssertionError(f"no metric {name}")
+
+    def memory(self, name="VmRSS"):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(name))
+
+    def events(self, headers=None, path=BASE + "/events"):
+        lines = "".join(f"{k}: {v}\r\n" for k, v in (headers or {}).items())
+        return self.connect(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode())
 
 
 def push_body(client, mutations, first=1):
@@ -82,7 +107,7 @@ def put(item, value):
 
 def read_until(raw, wanted, seconds=30):
     """Reads the stream until `wanted` stands in it; fails at the deadline or the end."""
-    seen, end = b"", time.monotonic() + seconds
+    seen, end = b"", time.monotonic() + seconds * SLOWER
     while wanted not in seen:
         raw.settimeout(max(0.01, end - time.monotonic()))
         piece = raw.recv(4096)
@@ -93,18 +118,39 @@ def read_until(raw, wanted, seconds=30):
 
 
 def wait_for(condition, seconds=30):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * SLOWER
     while not condition():
         if time.monotonic() > end:
             raise AssertionError("the condition did not come true in time")
         os.sched_yield()
 
 
+def ends(raw, trickle=None, seconds=20):
+    """Whether the server ends the connection within the time; sends `trickle` meanwhile."""
+    end = time.monotonic() + seconds * SLOWER
+    try:
+        while time.monotonic() < end:
+            if not select.select([raw], [], [], 0.1)[0]:
+                if trickle:
+                    raw.sendall(trickle)
+            elif not raw.recv(65536):
+                return True
+    except (ConnectionResetError, BrokenPipeError):
+        return True
+    return False
+
+
+def break_off(raw):
+    """Closes with a reset instead of an orderly end."""
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    raw.close()
+
+
 class OpenServer(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.server = Server(pathlib.Path(self.folder.name) / "data", "--open", "--mutators", PLUGIN,
-                             "--origin", "https://app.example.com")
+                             "--origin", "https://app.example.com", "--ping", "1", "--request-timeout", "5")
 
     def tearDown(self):
         self.server.stop()
@@ -117,10 +163,7 @@ class OpenServer(unittest.TestCase):
         return self.server.request("POST", BASE + "/pull", pull_body(client, cookie))
 
     def metric(self, name):
-        for line in self.server.request("GET", "/v1/metrics")[2].decode().splitlines():
-            if line.startswith(name + " "):
-                return float(line.split()[1])
-        raise AssertionError(f"no metric {name}")
+        return self.server.metric(name)
 
     def test_health_limits_and_metrics_answer_without_a_token(self):
         self.assertEqual(self.server.request("GET", "/v1/health")[2], {"status": "ok"})
@@ -155,17 +198,159 @@ class OpenServer(unittest.TestCase):
         raw = self.server.events()
         read_until(raw, b"event: poke")
         self.assertEqual(self.metric("kedge_event_streams"), 1)
-        read_until(raw, b"event: ping", 20)
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        read_until(raw, b"event: ping")
+        break_off(raw)
+        wait_for(lambda: self.metric("kedge_event_streams") == 0)
+
+    def test_two_hundred_streams_are_told_of_a_commit(self):
+        streams = [self.server.events() for _ in range(200)]
+        for raw in streams:
+            read_until(raw, b'{"version":0}')
+        self.assertEqual(self.metric("kedge_event_streams"), 200)
+        self.push("a", put("n1", 1))
+        for raw in streams:
+            read_until(raw, b'{"version":1}')
+        for number, raw in enumerate(streams):
+            break_off(raw) if number % 2 else raw.close()
+        wait_for(lambda: self.metric("kedge_event_streams") == 0)
+        self.assertGreaterEqual(self.metric("kedge_pokes_total"), 400)
+
+    def test_a_stream_tells_nothing_of_a_project_of_the_same_name(self):
+        other = "/v1/orgs/other/projects/p"
+        raw = self.server.events()
+        read_until(raw, b'{"version":0}')
+        for number in range(1, 4):
+            body = push_body("a", [put("n1", number)], first=number)
+            self.assertEqual(self.server.request("POST", other + "/push", body)[0], 200)
+        self.push("b", put("n1", 1))
+        self.assertNotIn(b'{"version":3}', read_until(raw, b'{"version":1}'))
         raw.close()
-        wait_for(lambda: self.metric("kedge_event_streams") == 0, 40)
+
+    def test_names_in_the_path_of_a_stream_may_be_encoded(self):
+        raw = self.server.events(path="/v1/orgs/%61cme/projects/%70/events")
+        read_until(raw, b'{"version":0}')
+        self.push("a", put("n1", 1))
+        read_until(raw, b'{"version":1}')
+        raw.close()
+        for path in ("/v1/orgs/a%2Fb/projects/p/events", "/v1/orgs/a%/projects/p/events",
+                     "/v1/orgs/a/projects/%00/events", "/v1/orgs/a/projects//events"):
+            status, _, answer = self.server.request("GET", path)
+            self.assertEqual((status, answer["code"]), (400, "name-invalid"), path)
+
+    def test_methods_that_a_path_does_not_know_get_405(self):
+        paths = {"/v1/health": "GET", "/v1/metrics": "GET", BASE + "/events": "GET",
+                 BASE + "/events/ticket": "POST", BASE + "/push": "POST", BASE + "/versions": "GET"}
+        for path, known in paths.items():
+            for method in {"GET", "POST", "DELETE", "PATCH", "OPTIONSX", "PROPFIND"} - {known}:
+                status, _, answer = self.server.request(method, path)
+                self.assertEqual((status, answer["code"]), (405, "method-not-allowed"), (method, path))
+
+    def test_head_is_a_get_without_its_body(self):
+        self.push("a", put("n1", 1))
+        for path in ("/v1/health", "/v1/limits", BASE + "/versions/1"):
+            got = self.server.request("GET", path)
+            status, headers, content = self.head(path)
+            self.assertEqual((status, content), (200, b""), path)
+            self.assertEqual(headers["Content-Length"], got[1]["Content-Length"], path)
+        self.assertEqual(self.head(BASE + "/versions/99")[0], 404)
+        self.assertEqual(self.head(BASE + "/events")[0], 405)
+
+    def head(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20 * SLOWER)
+        connection.request("HEAD", path)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, answer.headers, content
+
+    def test_a_peer_that_trickles_its_head_or_body_is_cut_off(self):
+        heads = [self.server.connect(b"GET /v1/health HTTP/1.1\r\nX: "), self.server.connect(
+            b"POST " + BASE.encode() + b"/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9999\r\n\r\n{")]
+        silent = self.server.connect()
+        for raw in heads:
+            self.assertTrue(ends(raw, b"x"))
+            raw.close()
+        self.assertTrue(ends(silent))
+        silent.close()
+        self.assertGreaterEqual(self.metric("kedge_requests_cut_total"), 2)
+
+    def test_a_body_that_breaks_off_commits_nothing(self):
+        body = json.dumps(push_body("a", [put("n1", 1)])).encode()
+        head = (f"POST {BASE}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+                "Expect: 100-continue\r\n\r\n")
+        for how in (break_off, socket.socket.close):
+            cut = self.metric("kedge_requests_cut_total")
+            raw = self.server.connect(head.encode())
+            read_until(raw, b"HTTP/1.1 100 ")
+            raw.sendall(body[:-1])
+            how(raw)
+            wait_for(lambda: self.metric("kedge_requests_cut_total") == cut + 1)
+        self.assertEqual(self.pull("b")[2]["cookie"]["order"], 0)
+
+    def test_answers_that_nobody_takes_are_given_back(self):
+        text = "x" * MIB
+        for number in range(8):
+            self.push("a", put(f"n{number}", text), first=number + 1)
+        body = json.dumps(pull_body("b")).encode()
+        head = f"POST {BASE}/pull HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        before = self.metric("kedge_connections")
+        for _ in range(10):
+            raw = self.server.connect(head.encode() + body)
+            self.assertTrue(raw.recv(1000).startswith(b"HTTP/1.1 200 "))
+            break_off(raw)
+        wait_for(lambda: self.metric("kedge_held_bytes") == 0)
+        wait_for(lambda: self.metric("kedge_connections") == before)
+        patch = self.pull("b")[2]["patch"]
+        self.assertEqual({len(change["value"]) for change in patch if change["op"] == "put"}, {MIB})
+        self.assertEqual(len(patch), 9)
+
+    def test_fifty_large_bodies_at_once_stay_within_the_bound(self):
+        size = 16 * MIB
+        head = f"POST {BASE}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {size}\r\n\r\n".encode()
+        before = self.server.memory()
+        peers = [self.server.connect(head) for _ in range(50)]
+        chunk = b" " * MIB
+        for part in range(16):
+            for raw in peers:
+                raw.sendall(chunk if part < 15 else chunk[1:])
+        wait_for(lambda: self.metric("kedge_held_bytes") > 200 * MIB)
+        if not PRESET:
+            self.assertLess(self.server.memory("VmHWM") - before, (256 + 48) * MIB)
+        self.assertEqual(self.push("a", put("n1", 1))[0], 200)  # a small one is not in their way
+        for raw in peers:
+            raw.sendall(b" ")
+        codes = [json.loads(read_until(raw, b"}").split(b"\r\n\r\n")[1])["code"] for raw in peers]
+        self.assertEqual(set(codes), {"overloaded", "body-not-json"})
+        self.assertGreaterEqual(codes.count("body-not-json"), 10)
+        for raw in peers:
+            raw.close()
+        wait_for(lambda: self.metric("kedge_held_bytes") == 0)
+
+    def test_metrics_count_what_happens(self):
+        before = self.metric("kedge_connections")
+        held = [self.server.connect() for _ in range(10)]
+        wait_for(lambda: self.metric("kedge_connections") == before + 10)
+        for raw in held:
+            raw.close()
+        wait_for(lambda: self.metric("kedge_connections") == before)
+        good, bad = 'kedge_requests_total{class="2xx"}', 'kedge_requests_total{class="4xx"}'
+        answered, refused = self.metric(good), self.metric(bad)
+        self.push("a", put("n1", 1))
+        self.server.request("GET", "/v1/none")
+        self.assertEqual(self.metric(bad), refused + 1)
+        self.assertEqual(self.metric(good), answered + 4)
+        self.assertEqual(self.metric("kedge_commits_total"), 1)
+        self.assertGreater(self.metric("kedge_request_seconds_sum"), 0)
+        self.assertLess(self.metric("kedge_request_seconds_sum"), 20 * SLOWER)
 
     def test_a_ticket_opens_a_stream_once(self):
         self.push("a", put("n1", 1))
         ticket = self.server.request("POST", BASE + "/events/ticket")[2]["ticket"]
-        raw = self.server.events(path=f"{BASE}/events?ticket={ticket}")
+        raw = self.server.events(path=f"{BASE}/events?x=1&ticket={ticket}&y")
         read_until(raw, b"event: poke")
         raw.close()
+        for query, status in ((f"ticket={ticket}", 401), ("ticket=", 401), ("ticket=a&ticket=b", 400)):
+            self.assertEqual(self.server.request("GET", f"{BASE}/events?{query}")[0], status, query)
 
     def test_open_mode_answers_only_loopback_names_and_pages(self):
         self.assertEqual(self.server.request("GET", "/v1/health", headers={"Host": "evil.example"})[0], 403)
@@ -245,11 +430,12 @@ class OpenServer(unittest.TestCase):
 
     def test_a_stop_ends_streams_and_waits_for_no_idle_connection(self):
         raw = self.server.events()
-        read_until(raw, b"event: poke") if self.push("a", put("n1", 1)) else None
-        idle = socket.create_connection(("127.0.0.1", self.server.port))
+        read_until(raw, b"event: poke")
+        idle = self.server.connect()
         started = time.monotonic()
         self.assertEqual(self.server.stop(), 0)
-        self.assertLess(time.monotonic() - started, 15)
+        self.assertLess(time.monotonic() - started, 4 * SLOWER)
+        self.assertTrue(ends(raw))
         idle.close()
         raw.close()
 
@@ -274,8 +460,69 @@ class Restarts(unittest.TestCase):
         self.assertIn({"op": "put", "key": "notes/n1", "value": 5}, answer["patch"])
         self.assertEqual(server.stop(), 0)
 
+    def test_a_stop_under_load_keeps_what_was_answered(self):
+        server = Server(self.data)
+        answered, answers, lock = set(), set(), threading.Lock()
+
+        def run(number):
+            for first in range(1, 100000):
+                body = push_body(f"c{number}", [put(f"n{number}", first)], first=first)
+                try:
+                    status = server.request("POST", BASE + "/push", body)[0]
+                except (OSError, http.client.HTTPException):
+                    return
+                with lock:
+                    answers.add(status)
+                    if status == 200:
+                        answered.add((f"c{number}", first))
+                if status != 200:
+                    return
+
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(20)]
+        for thread in threads:
+            thread.start()
+        stream = server.events()
+        wait_for(lambda: len(answered) > 100)
+        self.assertEqual(server.stop(), 0)
+        for thread in threads:
+            thread.join()
+        self.assertTrue(ends(stream))
+        stream.close()
+        self.assertLessEqual(answers, {200, 503})
+        server = Server(self.data)
+        for client in {client for client, _ in answered}:
+            latest = server.request("GET", f"{BASE}/clients/{client}/mutations/latest")[2]["id"]
+            self.assertGreaterEqual(latest, max(number for name, number in answered if name == client))
+        self.assertEqual(server.stop(), 0)
+
+    def test_the_log_tells_requests_and_no_secrets(self):
+        server = Server(self.data, "--open", "--log-level", "debug")
+        ticket = server.request("POST", BASE + "/events/ticket")[2]["ticket"]
+        raw = server.events(path=f"{BASE}/events?ticket={ticket}", headers={"Authorization": "Bearer s3cret"})
+        read_until(raw, b"event: poke")
+        server.request("GET", "/v1/none")
+        self.assertEqual(server.stop(), 0)
+        raw.close()
+        lines = [json.loads(line) for line in server.logged().splitlines()]
+        self.assertEqual([line["event"] for line in lines],
+                         ["started", "answered", "answered", "answered", "stopping", "stopped"])
+        told = [(line["method"], line["path"], line["status"]) for line in lines[1:4]]
+        self.assertEqual(told, [("POST", BASE + "/events/ticket", 200), ("GET", BASE + "/events", 200),
+                                ("GET", "/v1/none", 404)])
+        self.assertTrue(all(line["duration_us"] > 0 for line in lines[1:4]))
+        self.assertTrue(lines[0]["url"].endswith(f":{server.port}"))
+        self.assertNotIn(ticket, server.logged())
+        self.assertNotIn("s3cret", server.logged())
+
+    def test_the_log_is_quiet_about_requests_when_not_asked(self):
+        server = Server(self.data)
+        server.request("GET", "/v1/none")
+        self.assertEqual(server.stop(), 0)
+        events = [json.loads(line)["event"] for line in server.logged().splitlines()]
+        self.assertEqual(events, ["started", "stopping", "stopped"])
+
     def refused(self, *arguments):
-        done = subprocess.run([SERVER, *arguments], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([SERVER, *arguments], capture_output=True, text=True, timeout=20 * SLOWER)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         return done.stderr
@@ -291,6 +538,9 @@ class Restarts(unittest.TestCase):
                       + self.refused(*data, "--listen", "10.0.0.1:1", "--open"))
         self.assertIn("--jwks", self.refused(*data, *loopback))
         self.assertIn("nowhere.so", self.refused(*data, *loopback, "--open", "--mutators", "/nowhere.so"))
+        for option in ("--workers", "--request-timeout", "--ping", "--log-level"):
+            for value in ("0", "x", "7x", "-1", "", "99999999999999999999"):
+                self.assertIn(option, self.refused(*data, *loopback, "--open", option, value))
         self.assertIn("compact or seed", self.refused(*data, *loopback, "--open", "--cadence", "x"))
         stranger = pathlib.Path(self.folder.name) / "stranger"
         stranger.mkdir()
@@ -371,6 +621,28 @@ class Tokens(unittest.TestCase):
         raw.close()
         again = self.server.request("GET", f"{BASE}/events?ticket={ticket}")
         self.assertEqual(again[0], 401)
+        ticket = self.server.request("POST", BASE + "/events/ticket", headers=mine)[2]["ticket"]
+        self.server.request("PUT", "/v1/orgs/acme/projects/q", headers=admin)
+        other = self.server.request("GET", f"/v1/orgs/acme/projects/q/events?ticket={ticket}")
+        self.assertEqual(other[0], 401)
+
+    def test_a_stream_ends_when_its_token_expires(self):
+        admin = self.token(org="*", role="admin")
+        self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
+        leeway = 60
+        lasting = self.server.events(self.token(org="acme"))
+        brief = self.token(org="acme", exp=time.time() - leeway + 4 * SLOWER)
+        ticket = self.server.request("POST", BASE + "/events/ticket", headers=brief)[2]["ticket"]
+        streams = [self.server.events(brief), self.server.events(path=f"{BASE}/events?ticket={ticket}")]
+        for raw in [lasting, *streams]:
+            read_until(raw, b"event: poke")
+        for raw in streams:
+            read_until(raw, b"0\r\n\r\n")  # the last chunk
+            raw.close()
+        self.assertEqual(self.server.request("GET", BASE + "/events", headers=brief)[2]["code"], "token-expired")
+        self.server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]), self.token(org="acme"))
+        read_until(lasting, b'{"version":1}')
+        lasting.close()
 
 
 if __name__ == "__main__":
