@@ -87,6 +87,43 @@ static void test_twins_that_make_the_same_edit_make_two(void **state)
     fixture_expect_canonical(f, "n", "3");
 }
 
+static void test_an_outcome_with_another_digest_is_not_ours(void **state)
+{
+    fixture *f = *state;
+    char twin[160];
+    kedge_apply_result result;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    copy_to(f, "twin", twin, sizeof twin);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    go_to(f, twin);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    /* The pull comes before any push. */
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_ROTATE);
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_int_equal(fixture_position(f).version, 1);
+    fixture_pull(f);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "3");
+}
+
+static void test_an_lmid_above_the_counter_is_not_ours(void **state)
+{
+    fixture *f = *state;
+    char twin[160];
+    kedge_apply_result result;
+    copy_to(f, "twin", twin, sizeof twin);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    go_to(f, twin);
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_ROTATE);
+    fixture_pull(f);
+    fixture_expect_canonical(f, "n", "1");
+}
+
 static void test_a_folder_put_back_from_a_backup_goes_on_under_a_new_id(void **state)
 {
     fixture *f = *state;
@@ -283,6 +320,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_copied_folder_takes_an_id_of_its_own_and_doubles_nothing),
         TEST(test_twins_that_make_the_same_edit_make_two),
+        TEST(test_an_outcome_with_another_digest_is_not_ours),
+        TEST(test_an_lmid_above_the_counter_is_not_ours),
         TEST(test_a_folder_put_back_from_a_backup_goes_on_under_a_new_id),
         TEST(test_an_outbox_put_back_alone_reuses_no_id),
         TEST(test_a_rotation_keeps_what_the_server_decided_and_renumbers_the_rest),
