@@ -1,5 +1,6 @@
 // An app on the npm package as it is: one Replicache client that pulls when the server's event stream
 // pokes it. What its default pusher and puller send and get is recorded on the way.
+import { setMaxListeners } from 'node:events';
 import { mutators } from './mutators.mjs';
 
 export const library = {};
@@ -63,6 +64,7 @@ export class App {
   /** Follows the event stream until the app is closed, through restarts of the server. */
   async #listen() {
     const { signal } = this.#stopped;
+    setMaxListeners(0, signal); // one a connection
     while (!signal.aborted) {
       try {
         const headers = this.rep.auth ? { Authorization: this.rep.auth } : {};

@@ -17,7 +17,9 @@ function cacheFolder() {
 }
 
 function fill(folder, npm) {
-  for (const name of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(here, name), join(folder, name));
+  for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
+    copyFileSync(join(here, name), join(folder, name));
+  }
   const done = spawnSync(npm, ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: folder,
     encoding: 'utf8',

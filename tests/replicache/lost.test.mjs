@@ -4,7 +4,10 @@ import { App, until } from './app.mjs';
 import { pushOf, Server } from './server.mjs';
 
 const notFound = { status: 200, body: { error: 'ClientStateNotFound' } };
-const put = (clientID, id, value = id) => ({ clientID, id, name: 'kedge.put', args: { collection: 'x', id: `${id}`, value } });
+const put = (clientID, id, value = id) => {
+  const args = { collection: 'x', id: `${id}`, value };
+  return { clientID, id, name: 'kedge.put', args };
+};
 
 /** A server whose last two versions are lost, after `app` has got them: by a backup of version 1. */
 async function loseTwoVersions(server, app, { unseen = false } = {}) {
@@ -63,7 +66,7 @@ export const tests = {
     const next = await reload(server, app);
     assert.deepEqual(await server.items('p'), { 'notes/n1': 1, 'notes/n4': 4, 'notes/n5': 5 });
     await next.close();
-    await server.remove();
+    await server.stop();
   },
 
   async 'a client whose confirmed mutations a restored backend has lost starts anew and syncs'() {
@@ -75,6 +78,6 @@ export const tests = {
     const next = await reload(server, app);
     assert.equal(Object.keys(await next.items()).length, 8);
     await next.close();
-    await server.remove();
+    await server.stop();
   },
 };

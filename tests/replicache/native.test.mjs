@@ -2,12 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { App } from './app.mjs';
-import { pushOf, Server } from './server.mjs';
+import { makeFolder, pushOf, Server } from './server.mjs';
 
 export const programs = {};
 
@@ -43,7 +40,7 @@ export const tests = {
 
   async 'the notes app in C and a Replicache client share their notes'() {
     const server = await Server.start('--open', '--mutators', programs.plugin);
-    const folder = mkdtempSync(join(tmpdir(), 'kedge-replicache-notes.'));
+    const folder = makeFolder();
     const a = new App(server, 'both');
     await notes(server, folder, 'add', 'From C', 'text', 'home');
     await notes(server, folder, 'sync');
@@ -59,7 +56,6 @@ export const tests = {
     assert.match(listed, /From npm/);
     assert.doesNotMatch(listed, /From C/);
     await a.close();
-    await server.remove();
-    rmSync(folder, { recursive: true });
+    await server.stop();
   },
 };

@@ -43,7 +43,7 @@ export const tests = {
     }
     await a.close();
     await b.close();
-    await server.remove();
+    await server.stop();
   },
 
   async 'edits made while no server runs arrive when it is back'() {
@@ -60,7 +60,7 @@ export const tests = {
     assert.deepEqual(await a.items(), await server.items('away'));
     assert.equal(Object.keys(await a.items()).length, 501);
     await a.close();
-    await server.remove();
+    await server.stop();
   },
 
   async 'edits of a client that was closed offline are sent by the next one'() {
@@ -80,6 +80,6 @@ export const tests = {
     assert.deepEqual(await server.items('closed'), { 'notes/n1': 1, 'notes/n2': 2, 'notes/n3': 3 });
     assert.deepEqual(await next.items(), await server.items('closed'));
     await next.close();
-    await server.remove();
+    await server.stop();
   },
 };

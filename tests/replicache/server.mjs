@@ -7,12 +7,22 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const running = new Set();
-process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+const folders = [];
+process.on('exit', () => {
+  running.forEach((child) => child.kill('SIGKILL'));
+  folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
+});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
+
+/** A fresh folder that goes with the test. */
+export function makeFolder() {
+  folders.push(mkdtempSync(join(tmpdir(), 'kedge-replicache.')));
+  return folders.at(-1);
+}
 
 export class Server {
   static program;
-  #folder = mkdtempSync(join(tmpdir(), 'kedge-replicache.'));
+  #folder = makeFolder();
   #child;
   #options;
   port = 0;
@@ -74,11 +84,6 @@ export class Server {
   restore() {
     rmSync(this.data, { recursive: true });
     cpSync(join(this.#folder, 'backup'), this.data, { recursive: true });
-  }
-
-  async remove() {
-    await this.stop();
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   async post(project, what, body, headers = {}) {

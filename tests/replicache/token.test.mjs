@@ -1,23 +1,23 @@
 // A server that wants signed tokens: the client asks its app for a new one, and sees nothing of others.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from './app.mjs';
-import { pushOf, Server } from './server.mjs';
+import { makeFolder, pushOf, Server } from './server.mjs';
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const encoded = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 function tokenOf(sub, claims = {}) {
   const exp = Math.floor(Date.now() / 1000) + 600;
-  const text = `${encoded({ alg: 'RS256', kid: 'k' })}.${encoded({ iss: 'i', aud: 'a', org: 'acme', sub, exp, ...claims })}`;
+  const payload = { iss: 'i', aud: 'a', org: 'acme', sub, exp, ...claims };
+  const text = `${encoded({ alg: 'RS256', kid: 'k' })}.${encoded(payload)}`;
   return `Bearer ${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`;
 }
 
 async function withServer(test) {
-  const folder = mkdtempSync(join(tmpdir(), 'kedge-replicache-keys.'));
+  const folder = makeFolder();
   const keys = join(folder, 'keys.json');
   const key = { ...publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' };
   writeFileSync(keys, JSON.stringify({ keys: [key] }));
@@ -26,8 +26,7 @@ async function withServer(test) {
   const made = await fetch(server.base('p'), { method: 'PUT', headers: admin });
   assert.equal(made.status, 201);
   await test(server);
-  await server.remove();
-  rmSync(folder, { recursive: true });
+  await server.stop();
 }
 
 export const tests = {
