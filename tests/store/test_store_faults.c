@@ -160,7 +160,7 @@ static void check_end(script *s)
     for (int i = 0; i < s->tried; i++) {
         snprintf(key, sizeof key, "\"notes/e%d\":", i);
         const char *at = strstr(state, key);
-        int count = at ? atoi(at + strlen(key)) : 0;
+        long count = at ? strtol(at + strlen(key), NULL, 10) : 0;
         /* What failed may have been made all the same, but not twice. */
         assert_in_range(count, s->acknowledged[i] && !s->cancelled[i], 1);
         if (s->cancelled[i]) assert_int_equal(count, 0);

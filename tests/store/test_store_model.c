@@ -162,7 +162,7 @@ static int64_t server_has(model *m, int note)
     const char *state = m->f.server->states[m->f.server->version];
     snprintf(key, sizeof key, "\"notes/e%d\":", note);
     const char *at = strstr(state, key);
-    return at ? atoi(at + strlen(key)) : 0;
+    return at ? strtol(at + strlen(key), NULL, 10) : 0;
 }
 
 static void restore_folder(model *m)

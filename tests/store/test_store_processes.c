@@ -491,8 +491,9 @@ static void test_a_cache_set_aside_by_another_process_is_let_go(void **state)
     first = f->store;
     assert_int_equal(fixture_try_open(f, f->path, &second), KEDGE_OK);
     snprintf(path, sizeof path, "%s/cache.db", f->path);
-    /* A reader of the first one stays open on the old file. */
+    /* A reader of the first one stays open on the old file, with its pages in memory. */
     fixture_expect(f, "n", "1");
+    assert_false(fixture_position(f).resyncing);
     FILE *file = fopen(path, "r+b");
     assert_non_null(file);
     for (int i = 0; i < 40960; i++)
