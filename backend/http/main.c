@@ -9,6 +9,7 @@
 #include "common/error.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX  1048576
+#define LARGE_BLOCK     262144
 #define DEFAULT_WORKERS 16
 
 typedef struct kedge_arguments {
@@ -341,6 +343,10 @@ int main(int argc, char **argv)
     }
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
+
+    /* Bodies, answers and states come and go by the megabyte. From this size on a block goes back
+     * to the system when it is freed, also after a larger one was. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 
     /* Threads that are started from now on leave the signals to this one. */
     sigset_t signals;

@@ -301,6 +301,8 @@ class OpenServer(unittest.TestCase):
         for raw in peers:
             raw.close()
         wait_for(lambda: self.metric("kedge_held_bytes") == 0)
+        if not PRESET:
+            self.assertLess(self.server.memory() - before, 64 * MIB)  # given back to the system
 
     def test_metrics_count_what_happens(self):
         before = self.metric("kedge_connections")
