@@ -85,6 +85,7 @@ static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_erro
         status = kedge_pull_answer_decode(driver->allocator, kedge_buffer_bytes(&held->pull_body),
                                           &held->pull, error);
     }
+    if (status == KEDGE_OK) kedge_driver_bound_pull(&held->pull);
     held->pull_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_pull(held);
     return status;
@@ -101,6 +102,7 @@ static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_erro
         status = kedge_page_answer_decode(driver->allocator, kedge_buffer_bytes(&held->page_body),
                                           &held->page, error);
     }
+    if (status == KEDGE_OK) status = kedge_driver_bound_page(&held->page, error);
     held->page_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_page(held);
     return status;
@@ -187,7 +189,8 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind, kedge_bytes b
         event->last_id = driver->push_last_id;
         return;
     }
-    const kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
     event->more_outcomes = outcomes != NULL && outcomes->next != 0;
     event->more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
 }

@@ -8,6 +8,9 @@
  * inside a callback. */
 #define KEDGE_DRIVER_EVENTS_MAX 64
 
+/* Bodies fetched by their hash that are held at once; more than one of the largest. */
+#define KEDGE_DRIVER_BODIES_MAX 67108864
+
 /* The decoded answers that wait for the store, with the bodies that they borrow from. */
 typedef struct kedge_driver_held {
     bool pull_there;
@@ -53,6 +56,13 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
  * What it decoded is held. */
 void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
                               const kedge_driver_answer *answer, kedge_core_event *event);
+
+/* driver_bound.c: a pull or page whose bodies are within the bound, be it by paging. */
+void kedge_driver_bound_pull(kedge_pull_answer *pull);
+kedge_status kedge_driver_bound_page(kedge_page_answer *page, kedge_error *error);
+/* Outcomes of ids that this copy has not given out, and is not about to, are of no use: a list that
+ * goes on there is complete, or a server could lengthen it for ever. */
+void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_outcome_list *outcomes);
 
 /* driver_apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
 void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action);

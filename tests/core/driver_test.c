@@ -1,4 +1,5 @@
 /* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
+#include "sdk/runtime/driver_internal.h"
 #include "tests/core/scripted.h"
 
 #include <setjmp.h>
@@ -175,6 +176,77 @@ static void test_a_large_body_is_fetched_by_its_hash_and_checked(void **state)
     assert_int_equal(s->connection, KEDGE_ONLINE);
 }
 
+/* `count` items of 8 MiB each, as a patch or page names them. */
+static char *name_large_items(const char *operation, int count)
+{
+    char *list = test_malloc((size_t)count * 192);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        size += (size_t)snprintf(list + size, 192,
+                                 "%s{%s\"key\":\"notes/%d\",\"hash\":\"%064d\",\"size\":%d}",
+                                 i == 0 ? "" : ",", operation, i, i, KEDGE_LIMIT_ITEM_BYTES);
+    }
+    return list;
+}
+
+static void test_a_delta_with_too_many_large_bodies_is_read_in_pages(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    char *patch = name_large_items("\"op\":\"put\",", 9);
+    kedge_driver_sync(s->driver);
+    scripted_pulled(s, 0, 4, 0, patch, "");
+    test_free(patch);
+    assert_string_equal(s->pull.path, "snapshot?version=4");
+    scripted_answer_pull(s, 200,
+                         "{\"version\":4,\"lineage\":\"" LINEAGE
+                         "\",\"items\":[{\"key\":\"notes/a\",\"value\":1}],\"next\":null}");
+    assert_string_equal(scripted_get(s, "a", text, sizeof text), "1");
+    assert_int_equal(s->connection, KEDGE_ONLINE);
+}
+
+static void test_a_page_with_too_many_large_bodies_is_cut(void **state)
+{
+    (void)state;
+    kedge_page_answer page = {0};
+    char *items = name_large_items("", 9);
+    char *body = test_malloc(4096);
+    snprintf(body, 4096, "{\"version\":4,\"lineage\":\"" LINEAGE "\",\"items\":[%s],\"next\":null}",
+             items);
+    assert_int_equal(
+        kedge_page_answer_decode(&kedge_allocator_default, kedge_bytes_of(body), &page, NULL),
+        KEDGE_OK);
+    assert_int_equal(kedge_driver_bound_page(&page, NULL), KEDGE_OK);
+    assert_int_equal(page.items.count, 8);
+    assert_false(page.last);
+    assert_true(kedge_bytes_equal_text(page.next, "notes/7"));
+    assert_int_equal(kedge_driver_bound_page(&page, NULL), KEDGE_OK);
+    assert_int_equal(page.items.count, 8);
+    kedge_page_answer_free(&page);
+    test_free(body);
+    test_free(items);
+}
+
+static void test_outcomes_of_ids_that_were_never_given_out_are_not_asked_for(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    scripted_put(s, "a", 1);
+    scripted_outcome(s, 0, 1, outcome, sizeof outcome);
+    scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    char body[1024];
+    snprintf(body, sizeof body,
+             "{\"cookie\":{\"order\":1,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
+             "\"patch\":[" PUT_A "],\"kedge\":{\"from\":0,\"version\":1,\"lineage\":\"" LINEAGE
+             "\",\"lmid\":1,\"retired\":false,\"known\":true,\"outcomes\":[%s],"
+             "\"outcomes_next\":%d,\"snapshot\":null,\"lost\":false}}",
+             outcome, 1000000);
+    scripted_answer_pull(s, 200, body);
+    assert_int_equal(s->pull.number, 0);
+    assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
+    assert_int_equal(s->connection, KEDGE_ONLINE);
+}
+
 static void test_a_snapshot_is_paged_from_key_to_key(void **state)
 {
     scripted *s = *state;
@@ -330,6 +402,12 @@ int main(void)
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_large_body_is_fetched_by_its_hash_and_checked,
                                         scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_delta_with_too_many_large_bodies_is_read_in_pages,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test(test_a_page_with_too_many_large_bodies_is_cut),
+        cmocka_unit_test_setup_teardown(
+            test_outcomes_of_ids_that_were_never_given_out_are_not_asked_for, scripted_setup,
+            scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_snapshot_is_paged_from_key_to_key, scripted_setup,
                                         scripted_teardown),
         cmocka_unit_test_setup_teardown(
