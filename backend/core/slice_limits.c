@@ -58,19 +58,37 @@ static kedge_status count_all(kedge_slice *slice, const kedge_overlay *overlay, 
     return KEDGE_OK;
 }
 
+/* Collections that the overlay names and the head has not, counted to `most` at most: one step for
+ * each collection, over its items. */
+static size_t count_new(const kedge_version *head, const kedge_overlay *overlay, size_t most)
+{
+    size_t count = 0;
+    kedge_overlay_entry entry;
+    bool more = kedge_overlay_next(overlay, NULL, &entry);
+    while (more && count < most) {
+        bool named = entry.collection.size > 0;
+        if (named && kedge_version_find_collection(head, entry.collection) == NULL) count++;
+        entry.id = KEDGE_BYTES("\xff"); /* behind every id, which is UTF-8 */
+        more = kedge_overlay_next(overlay, &entry, &entry);
+    }
+    return count;
+}
+
+/* Asked after every mutation of a slice, so that it must not walk all that the others wrote. */
 kedge_status kedge_slice_accept(void *context, const kedge_overlay *overlay,
                                 kedge_overlay_mark mark, kedge_error *error)
 {
     (void)mark;
     kedge_slice *slice = context;
     const kedge_version *head = slice->head->version;
-    size_t written = kedge_overlay_count(overlay);
+    int64_t written = (int64_t)kedge_overlay_count(overlay);
+    size_t room = KEDGE_LIMIT_COLLECTIONS - head->collection_count;
     int64_t largest = 0;
     for (size_t i = 0; i < head->collection_count; i++) {
         if (head->collections[i].items > largest) largest = head->collections[i].items;
     }
-    if (head->collection_count + written <= KEDGE_LIMIT_COLLECTIONS &&
-        largest + (int64_t)written <= KEDGE_LIMIT_COLLECTION_ITEMS) {
+    if (count_new(head, overlay, room + 1) <= room &&
+        largest + written <= KEDGE_LIMIT_COLLECTION_ITEMS) {
         return KEDGE_OK;
     }
     return count_all(slice, overlay, error);
