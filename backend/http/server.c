@@ -156,9 +156,9 @@ static unsigned count_connections(kedge_log *log)
     if (files.rlim_cur >= wanted) return KEDGE_SERVER_CONNECTIONS_MAX;
     kedge_log_write(log, KEDGE_LOG_WARNING, "few-open-files", "advice",
                     "the limit of open files (ulimit -n) allows fewer connections than 4096", NULL);
-    return files.rlim_cur > 2 * KEDGE_SERVER_FILES_RESERVED
-               ? (unsigned)(files.rlim_cur - KEDGE_SERVER_FILES_RESERVED)
-               : KEDGE_SERVER_FILES_RESERVED;
+    rlim_t half = files.rlim_cur / 2;
+    rlim_t reserved = half < KEDGE_SERVER_FILES_RESERVED ? half : KEDGE_SERVER_FILES_RESERVED;
+    return (unsigned)(files.rlim_cur - reserved);
 }
 
 static kedge_status start_daemon(kedge_server *server, const kedge_server_options *options,

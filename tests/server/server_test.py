@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import pathlib
+import resource
 import select
 import signal
 import socket
@@ -30,11 +31,11 @@ MIB = 1 << 20
 class Server:
     """A running kedge-server; its folder is given, so that it can be started again on it."""
 
-    def __init__(self, folder, *arguments, listen="127.0.0.1:0"):
+    def __init__(self, folder, *arguments, listen="127.0.0.1:0", prepare=None):
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [SERVER, "--data", str(folder), "--listen", listen, *(arguments or ("--open",))],
-            stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=prepare)
         line = self.process.stdout.readline()
         if not line.startswith("kedge-server ready on "):
             self.stop()
@@ -505,6 +506,23 @@ class Restarts(unittest.TestCase):
         for client in {client for client, _ in answered}:
             latest = server.request("GET", f"{BASE}/clients/{client}/mutations/latest")[2]["id"]
             self.assertGreaterEqual(latest, max(number for name, number in answered if name == client))
+        self.assertEqual(server.stop(), 0)
+
+    def test_idle_peers_leave_the_backend_its_files(self):
+        server = Server(self.data, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120)))
+        self.assertIn("few-open-files", server.logged())
+        early = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20 * SLOWER)
+        early.connect()
+        idle = [server.connect() for _ in range(200)]
+        for first in range(1, 21):
+            body = push_body("a", [put("n1", "x" * 100000)], first=first)
+            early.request("POST", BASE + "/push", json.dumps(body))
+            answer = early.getresponse()
+            self.assertEqual((answer.status, answer.read()), (200, b"{}"))
+        for raw in idle:
+            raw.close()
+        wait_for(lambda: server.metric("kedge_connections") <= 2)
+        early.close()
         self.assertEqual(server.stop(), 0)
 
     def test_the_log_tells_requests_and_no_secrets(self):
