@@ -11,6 +11,8 @@
  * lost cookie. */
 #include "backend/core/api_internal.h"
 
+#include <string.h>
+
 #define PULL_VERSION 1
 #define ORDER_MAX    4503599627370496 /* 2^52: half of what a number counts exactly */
 
@@ -26,6 +28,9 @@ typedef struct pull_request {
     int64_t order; /* without its fraction */
     int64_t version;
     char lineage[KEDGE_LINEAGE_HEX];
+    bool seen; /* a native client knows of this version, though its cookie may be older */
+    int64_t seen_version;
+    char seen_lineage[KEDGE_LINEAGE_HEX];
 } pull_request;
 
 /* What an answer is made from. */
@@ -95,6 +100,21 @@ static bool read_cookie(kedge_api_call *call, kedge_bytes object, pull_request *
     }
 }
 
+/* The optional member `seen`, of the shape of a cookie. */
+static bool read_seen(kedge_api_call *call, kedge_bytes kedge, pull_request *out)
+{
+    kedge_bytes seen;
+    if (!kedge_json_member(kedge, "seen", &seen)) return true;
+    out->seen =
+        kedge_json_member_integer(seen, "order", &out->seen_version) && out->seen_version >= 0 &&
+        kedge_json_member_chars(seen, "lineage", out->seen_lineage, sizeof out->seen_lineage);
+    if (!out->seen) {
+        kedge_api_refuse(call, 400, "body-invalid",
+                         "kedge.seen must be {\"order\":…,\"lineage\":…}");
+    }
+    return out->seen;
+}
+
 static bool read_native(kedge_api_call *call, kedge_bytes object, pull_request *out)
 {
     kedge_bytes kedge;
@@ -108,7 +128,8 @@ static bool read_native(kedge_api_call *call, kedge_bytes object, pull_request *
            kedge_api_body_integer(call, kedge, "lowest_pending", "kedge.lowest_pending", 0,
                                   &out->lowest_pending) &&
            kedge_api_body_integer(call, kedge, "highest_id", "kedge.highest_id", 0,
-                                  &out->highest_id);
+                                  &out->highest_id) &&
+           read_seen(call, kedge, out);
 }
 
 /* False: answered already. */
@@ -137,28 +158,41 @@ static bool read_request(kedge_api_call *call, pull_request *out)
 
 /* ---- the cookie ---- */
 
-static kedge_status is_known(pull_answer *answer, bool *known)
+static kedge_status is_known(pull_answer *answer, int64_t number, const char *lineage, bool *known)
 {
     kedge_api_call *call = answer->call;
-    const pull_request *request = answer->request;
     const kedge_version *version;
     *known = false;
-    if (!request->readable || request->version > answer->head->number) return KEDGE_OK;
-    kedge_bytes lineage = kedge_bytes_of(request->lineage);
-    if (request->version == answer->head->number) {
-        *known = kedge_bytes_equal_text(lineage, answer->head->lineage);
+    if (number > answer->head->number) return KEDGE_OK;
+    if (number == answer->head->number) {
+        *known = strcmp(lineage, answer->head->lineage) == 0;
         return KEDGE_OK;
     }
     kedge_status status =
-        request->version == 0
-            ? kedge_version_load_creation(call->backend, &call->ref, &version, &call->error)
-            : kedge_version_load(call->backend, &call->ref, request->version, &version,
-                                 &call->error);
+        number == 0 ? kedge_version_load_creation(call->backend, &call->ref, &version, &call->error)
+                    : kedge_version_load(call->backend, &call->ref, number, &version, &call->error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    *known = kedge_bytes_equal_text(lineage, version->lineage);
+    *known = strcmp(lineage, version->lineage) == 0;
     kedge_version_release(version);
     return KEDGE_OK;
+}
+
+/* Lost: the cookie, or a newer version that a native client knows of without having its state. */
+static kedge_status find_lost(pull_answer *answer)
+{
+    const pull_request *request = answer->request;
+    kedge_status status = KEDGE_OK;
+    bool known = true;
+    if (!request->first) {
+        known = false;
+        if (request->readable)
+            status = is_known(answer, request->version, request->lineage, &known);
+    }
+    if (status == KEDGE_OK && known && request->seen)
+        status = is_known(answer, request->seen_version, request->seen_lineage, &known);
+    answer->lost = !known;
+    return status;
 }
 
 static int64_t order_of_answer(const pull_answer *answer)
@@ -446,12 +480,9 @@ static kedge_status write_answer(pull_answer *answer)
 
 static void answer_pull(pull_answer *answer)
 {
-    bool known = true;
     kedge_api_call *call = answer->call;
-    kedge_status status = KEDGE_OK;
-    if (!answer->request->first) status = is_known(answer, &known);
-    answer->lost = !known;
-    answer->from = answer->request->first || !known ? 0 : answer->request->version;
+    kedge_status status = find_lost(answer);
+    answer->from = answer->request->first || answer->lost ? 0 : answer->request->version;
     if (status == KEDGE_OK) status = check_anew(answer);
     if (status == KEDGE_OK && answer->anew) {
         kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");

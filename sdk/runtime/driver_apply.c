@@ -92,7 +92,9 @@ void kedge_driver_rotate(kedge_driver *driver, bool lost)
     kedge_change_set changes = kedge_change_set_make(driver->allocator);
     bool ready = lost || held->retire_there;
     if (ready && lost) {
-        status = kedge_store_rotate_lost(driver->store, -1, &changes, &event.error);
+        status = kedge_store_rotate_lost(driver->store, -1,
+                                         held->retire_there ? &held->retire.outcomes : NULL,
+                                         &changes, &event.error);
     } else if (ready) {
         status = kedge_store_rotate(driver->store, &held->retire, &changes, &event.error);
     }

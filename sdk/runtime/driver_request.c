@@ -7,7 +7,7 @@
 
 /* How much of an answer is taken in before it is refused. */
 #define SMALL_ANSWER_BYTES 4194304
-#define PULL_ANSWER_BYTES  268435456
+#define PULL_ANSWER_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
 #define PAGE_ANSWER_BYTES  33554432
 #define BODY_ANSWER_BYTES  (KEDGE_LIMIT_ITEM_BYTES + 1024)
 
@@ -126,7 +126,7 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     kedge_json_key(&writer, "clientGroupID");
     kedge_json_chars(&writer, position.client);
     kedge_json_key(&writer, "lowest_pending");
-    kedge_json_integer(&writer, position.lowest_pending);
+    kedge_json_integer(&writer, position.lowest_told);
     kedge_json_end_object(&writer);
     return KEDGE_OK;
 }

@@ -43,6 +43,24 @@ static kedge_status count_rejected(kedge_store_db *db, const kedge_cache_meta *c
     return KEDGE_OK;
 }
 
+/* Down to the lowest id of the living client that the tail holds. */
+static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *outbox,
+                                  int64_t *lowest, kedge_error *error)
+{
+    static const char sql[] = "SELECT min(id) FROM confirmed WHERE client = ?1";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, find, 1, outbox->client);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    bool none = sqlite3_column_type(find, 0) == SQLITE_NULL;
+    int64_t id = sqlite3_column_int64(find, 0);
+    if (!none && id < *lowest) *lowest = id;
+    sqlite3_reset(find);
+    return KEDGE_OK;
+}
+
 static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox,
                  const kedge_cache_meta *cache, const kedge_staging *staging)
 {
@@ -77,6 +95,9 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     if (status != KEDGE_OK) return status;
     fill(&at, &outbox, &cache, &staging);
     status = kedge_outbox_lowest(outbox_db, &outbox, &cache, &at.lowest_pending, error);
+    at.lowest_told = at.lowest_pending;
+    if (status == KEDGE_OK && staging.version >= 0 && staging.lost)
+        status = lower_to_tail(outbox_db, &outbox, &at.lowest_told, error);
     if (status == KEDGE_OK) status = count_waiting(outbox_db, &outbox, &cache, &waiting, error);
     if (status == KEDGE_OK) status = count_rejected(outbox_db, &cache, &at.rejected, error);
     if (status != KEDGE_OK) return status;

@@ -168,9 +168,9 @@ static kedge_status choose_cookie(kedge_store *store, const kedge_store_position
     return read_settled(store, out, error);
 }
 
-static void write_cookie(kedge_json_writer *writer, const cookie *from)
+static void write_cookie(kedge_json_writer *writer, const char *name, const cookie *from)
 {
-    kedge_json_key(writer, "cookie");
+    kedge_json_key(writer, name);
     if (from->lineage[0] == '\0') {
         kedge_json_null(writer);
         return;
@@ -187,13 +187,15 @@ kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge
 {
     kedge_store_position at;
     cookie from;
+    cookie seen = {0};
     kedge_status status = kedge_store_position_get(store, &at, error);
     if (status == KEDGE_OK) status = choose_cookie(store, &at, &from, error);
+    if (status == KEDGE_OK) status = read_settled(store, &seen, error);
     if (status != KEDGE_OK) return status;
     kedge_buffer_clear(body);
     kedge_json_writer writer = kedge_json_write(body);
     write_start(&writer, "pullVersion", at.client);
-    write_cookie(&writer, &from);
+    write_cookie(&writer, "cookie", &from);
     kedge_json_key(&writer, "kedge");
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "client");
@@ -202,6 +204,8 @@ kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge
     kedge_json_integer(&writer, at.lowest_pending);
     kedge_json_key(&writer, "highest_id");
     kedge_json_integer(&writer, at.highest_id + KEDGE_STORE_IDS_AHEAD);
+    /* Outcomes of a version that was not pulled yet: is it still the server's? */
+    if (seen.version > from.version) write_cookie(&writer, "seen", &seen);
     kedge_json_end_object(&writer);
     kedge_json_end_object(&writer);
     return kedge_buffer_status(body, error);

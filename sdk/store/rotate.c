@@ -11,8 +11,9 @@
 #include <string.h>
 
 typedef struct rotation {
-    const kedge_retire_answer *answer; /* NULL: the lineage is lost */
-    int64_t restored_lmid;             /* of the old client, when it is */
+    const kedge_retire_answer *answer;  /* NULL: the lineage is lost */
+    int64_t restored_lmid;              /* of the old client, when it is */
+    const kedge_outcome_list *outcomes; /* of the old client at the restored backend; or NULL */
     kedge_change_set *changes;
     /* While it runs. */
     kedge_outbox_meta outbox;
@@ -150,6 +151,48 @@ static kedge_status read_tail_bytes(kedge_store *store, int64_t *bytes, kedge_er
     return KEDGE_OK;
 }
 
+static kedge_status next_confirmed(kedge_store *store, const rotation *turn, int64_t behind,
+                                   int64_t *sequence, kedge_pending *row, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT sequence, id, digest FROM confirmed WHERE client = ?1 AND id <= ?2"
+        " AND sequence > ?3 ORDER BY sequence LIMIT 1";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, find, 1, turn->old_client);
+    kedge_store_bind_integer(db, find, 2, turn->restored_lmid);
+    kedge_store_bind_integer(db, find, 3, behind);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    *sequence = sqlite3_column_int64(find, 0);
+    row->id = sqlite3_column_int64(find, 1);
+    row->digest = kedge_store_column(find, 2);
+    return KEDGE_OK;
+}
+
+/* A twin may have pushed other mutations under our ids since the backend was restored. */
+static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_error *error)
+{
+    static const char recall[] =
+        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
+        " origin_client, origin_id, NULL FROM confirmed WHERE sequence = ?1";
+    static const char delete_recalled[] = "DELETE FROM confirmed WHERE sequence = ?1";
+    int64_t sequence = 0;
+    kedge_pending row = {0};
+    kedge_status status;
+    while ((status = next_confirmed(store, turn, sequence, &sequence, &row, error)) == KEDGE_OK) {
+        if (row.digest.size == KEDGE_DIGEST_SIZE && kedge_pull_outcome_of(turn->outcomes, &row))
+            continue;
+        status = run_for(&store->outbox, recall, sequence, 0, "", error);
+        if (status == KEDGE_OK)
+            status = run_for(&store->outbox, delete_recalled, sequence, 0, "", error);
+        if (status != KEDGE_OK) return status;
+    }
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
 static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error *error)
 {
     static const char recall[] =
@@ -159,6 +202,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
     kedge_status status = count_unrecovered(store, turn, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
+    if (status == KEDGE_OK && turn->outcomes) status = recall_displaced(store, turn, error);
     turn->outbox.settled_version = turn->staging.version;
     memcpy(turn->outbox.settled_lineage, turn->staging.lineage, sizeof turn->staging.lineage);
     if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);
@@ -182,6 +226,11 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     turn->outbox.sent_through = 0;
     turn->outbox.trimmed_through = 0;
     turn->outbox.revision++;
+    if (turn->answer && turn->answer->outcomes.count > 0) {
+        turn->outbox.settled_version = turn->answer->version;
+        memcpy(turn->outbox.settled_lineage, turn->answer->lineage,
+               sizeof turn->outbox.settled_lineage);
+    }
     while ((status = next_row(&store->outbox, row.sequence, &row, error)) == KEDGE_OK) {
         status = turn_row(store, turn, &row, error);
         if (status != KEDGE_OK) return status;
@@ -266,8 +315,9 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
 }
 
 kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
-                                     kedge_change_set *changes, kedge_error *error)
+                                     const kedge_outcome_list *outcomes, kedge_change_set *changes,
+                                     kedge_error *error)
 {
-    rotation turn = {.restored_lmid = restored_lmid, .changes = changes};
+    rotation turn = {.restored_lmid = restored_lmid, .outcomes = outcomes, .changes = changes};
     return kedge_store_take_turn(store, rotate_work, &turn, error);
 }

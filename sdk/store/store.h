@@ -57,8 +57,10 @@ typedef struct kedge_store_position {
     char lineage[33];                  /* "" before the first pull */
     int64_t lmid;                      /* of the living client, at `version` */
     int64_t lowest_pending;            /* id of the lowest uncovered mutation; next id when none */
-    int64_t highest_id;                /* the id counter: last id given out */
-    int64_t sent_through;              /* highest id that may have left the machine */
+    int64_t lowest_told;  /* the id from which a retire is to tell the outcomes: lowest_pending, or,
+                             when the lineage is lost, the lowest that the tail still holds */
+    int64_t highest_id;   /* the id counter: last id given out */
+    int64_t sent_through; /* highest id that may have left the machine */
     int64_t last_sequence;
     int64_t pending;  /* uncovered mutations, those of covered_version included */
     int64_t rejected; /* rows in the inbox that the app sees */
@@ -154,9 +156,12 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
  * that the restored backend may lack: of this client above `restored_lmid` (-1: the one that came
  * with the staged state; the lower of the two counts), of earlier clients all. What is missing and
  * older than the tail is counted as `unrecovered`. The staged state replaces the canonical one in
- * the same call. */
+ * the same call.
+ * With `outcomes` (NULL: unknown) those of the tail at or below it come too that have no outcome
+ * with their digest: a twin may have taken their ids on the restored backend. */
 kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
-                                     kedge_change_set *changes, kedge_error *error);
+                                     const kedge_outcome_list *outcomes, kedge_change_set *changes,
+                                     kedge_error *error);
 
 /* ---- reading (read.c, scan.c, query.c, list.c) ---- */
 

@@ -420,7 +420,7 @@ kedge_status fixture_try_rotate(fixture *f)
 
 kedge_status fixture_try_rotate_lost(fixture *f)
 {
-    return kedge_store_rotate_lost(f->store, -1, &f->changes, &f->error);
+    return kedge_store_rotate_lost(f->store, -1, NULL, &f->changes, &f->error);
 }
 
 void fixture_pull(fixture *f)
