@@ -51,7 +51,8 @@ static void reopen_soon(sim_client *client)
 static void trouble_folder(sim_world *world, sim_client *client)
 {
     if (sim_strikes(world, &world->dice, SIM_CACHE_CORRUPT) && sim_client_runs(client)) {
-        sim_client_close(client);
+        /* Under the running process, or while it is closed. */
+        if (sim_dice_chance(&world->dice, 500)) sim_client_close(client);
         if (sim_disk_ruin_cache(&client->disk)) {
             client->corrupted = true;
             sim_trace(world, "client %u has a corrupt cache", client->index);
@@ -186,6 +187,8 @@ static void heal_client(sim_client *client)
     client->partitioned = client->one_way = client->stream_silent = false;
     client->online = true;
     if (client->store == NULL) sim_client_open(client);
+    if (client->store == NULL) return;
+    sim_same_edit(client); /* which tells copies apart that have made none since */
     if (client->store == NULL) return;
     kedge_driver_set_online(client->driver, false);
     kedge_driver_set_online(client->driver, true);

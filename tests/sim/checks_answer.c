@@ -83,8 +83,13 @@ static void check_pushed(const answered *of, kedge_bytes mutation, int64_t versi
     (void)kedge_json_member_chars(mutation, "uid", uid, sizeof uid);
     const sim_decided *decided = sim_oracle_decided(of->world->oracle.head, client, id, &where);
     count(of->world, SIM_I2);
+    count(of->world, SIM_I4);
     count(of->world, SIM_I13);
-    if (decided == NULL || where->number > version)
+    if (decided == NULL)
+        sim_violate(of->world, SIM_I4,
+                    "a push was answered with 200, and (%.8s, %" PRId64 ") is not decided", client,
+                    id);
+    else if (where->number > version)
         sim_violate(of->world, SIM_I13,
                     "a push was answered with version %" PRId64 ", which lacks (%.8s, %" PRId64 ")",
                     version, client, id);

@@ -47,7 +47,7 @@ static void check_all_decided(sim_world *world)
             const sim_entry *entry = &ledger->entries[j];
             if (entry->cancelled || entry->released || entry->in_inbox) continue;
             world->report->checks[SIM_I18]++;
-            if (sim_oracle_decided_uid(world->oracle.head, entry->uid, NULL) == NULL)
+            if (sim_oracle_decided_as(world->oracle.head, entry->uid, entry->digest, NULL) == NULL)
                 sim_violate(world, SIM_I18, "client %u: %" PRId64 " was never decided", i,
                             entry->sequence);
         }

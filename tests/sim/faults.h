@@ -28,6 +28,7 @@ typedef enum sim_fault {
     SIM_RESTORE_RECORDS,
     SIM_RESTORE_BLOBS,
     SIM_RESTORE_BOTH,
+    SIM_RESTORE_ROWS_STAY, /* of a restore: index rows and roots of the other lineage stay */
     /* records and blobs */
     SIM_PORT_THROTTLE,
     SIM_PORT_TIMEOUT_DONE, /* an unknown outcome: it took effect */
@@ -38,6 +39,7 @@ typedef enum sim_fault {
     SIM_BLOB_TIMEOUT_STORED,
     SIM_BLOB_MISSING,
     /* client */
+    SIM_OLD_ANSWER, /* an answer to an earlier pull is applied, as by another process */
     SIM_CLIENT_KILL,
     SIM_CLIENT_POWER_CUT,
     SIM_POWER_WRITE_DROPPED, /* of a power cut: an unsynced write is gone */

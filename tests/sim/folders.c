@@ -46,6 +46,7 @@ bool sim_client_restore(sim_client *client)
     sim_ledger_copy(&client->backup_ledger, &client->ledger);
     client->seen = client->backup_seen;
     client->corrupted = false;
+    client->unrecovered = 0;
     sim_trace(client->world, "client %u is restored from its backup", client->index);
     return true;
 }
@@ -71,5 +72,10 @@ bool sim_client_copy(sim_client *client)
     twin->exists = true;
     sim_trace(world, "client %u is copied to %u", client->index, index);
     sim_client_open(twin);
+    /* Twins that do the same are the hardest to tell apart. */
+    if (sim_dice_chance(&world->dice, 500)) {
+        sim_same_edit(client);
+        sim_same_edit(twin);
+    }
     return true;
 }

@@ -230,12 +230,54 @@ void sim_network_request(sim_world *world, const sim_event *event)
 
 /* ---- at the client ---- */
 
+/* ---- an answer that another process got, and applies late ---- */
+
+static void keep_answer(sim_client *client, const sim_message *message)
+{
+    bool pull = strcmp(message->path, "pull") == 0 && message->status == 200;
+    if (!pull || (client->old_answer != NULL && !sim_dice_chance(&client->dice, 300))) return;
+    free(client->old_answer);
+    client->old_answer = sim_must_copy(message->answer, message->answer_size);
+    client->old_answer_size = message->answer_size;
+}
+
+/* A difference only: it must not be applied on any version but its own. */
+static bool is_difference(const kedge_pull_answer *pull)
+{
+    if (pull->lost || pull->snapshot || pull->from == 0 || pull->outcomes.next != 0) return false;
+    for (size_t i = 0; i < pull->patch.count; i++)
+        if (pull->patch.operations[i].kind == KEDGE_PATCH_PUT_HASH) return false;
+    return pull->patch.count == 0 || pull->patch.operations[0].kind != KEDGE_PATCH_CLEAR;
+}
+
+static void apply_old_answer(sim_client *client)
+{
+    kedge_pull_answer pull = {0};
+    kedge_apply_result result = KEDGE_APPLY_DONE;
+    kedge_bytes text = {client->old_answer, client->old_answer_size};
+    if (text.data == NULL || !sim_client_runs(client) ||
+        !sim_strikes(client->world, &client->dice, SIM_OLD_ANSWER))
+        return;
+    if (kedge_pull_answer_decode(&kedge_allocator_default, text, &pull, NULL) == KEDGE_OK &&
+        is_difference(&pull)) {
+        kedge_status status = kedge_store_apply(client->store, &pull, &result, NULL, NULL);
+        sim_trace(client->world, "client %u applies an old answer: %s, %d", client->index,
+                  kedge_status_name(status), (int)result);
+        if (status == KEDGE_OK && result == KEDGE_APPLY_STALE)
+            sim_took_effect(client->world, SIM_OLD_ANSWER);
+    }
+    kedge_pull_answer_free(&pull);
+    sim_client_settle(client);
+}
+
 void sim_network_answer(sim_world *world, const sim_event *event)
 {
     sim_client *client = &world->clients[event->client];
     sim_message *message = event->message;
+    if (message->life == client->life) apply_old_answer(client);
     uint64_t *slot = slot_of(client, message->number);
     if (sim_client_runs(client) && message->life == client->life && slot != NULL) {
+        keep_answer(client, message);
         kedge_driver_answer answer = {.number = message->number,
                                       .status = message->status,
                                       .content_type = kedge_bytes_of(message->content_type),

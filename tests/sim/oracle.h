@@ -73,11 +73,12 @@ const sim_version *sim_oracle_find(const sim_oracle *oracle, const char *lineage
 /* The version `number` on the way to `version`; NULL: not there. */
 const sim_version *sim_oracle_ancestor(const sim_version *version, int64_t number);
 bool sim_oracle_descends(const sim_version *version, const sim_version *ancestor);
-/* Where (client, id), or the mutation of this uid, was decided on the way to `version`. */
+/* Where (client, id), or the mutation of this uid and digest, was decided on the way to `version`:
+ * the last time. */
 const sim_decided *sim_oracle_decided(const sim_version *version, const char *client, int64_t id,
                                       const sim_version **where);
-const sim_decided *sim_oracle_decided_uid(const sim_version *version, const uint8_t *uid,
-                                          const sim_version **where);
+const sim_decided *sim_oracle_decided_as(const sim_version *version, const uint8_t *uid,
+                                         const uint8_t *digest, const sim_version **where);
 int64_t sim_oracle_lmid(const sim_version *version, const char *client);
 bool sim_oracle_retired(const sim_version *version, const char *client);
 /* The state at `version` (NULL: empty), borrowed until the next call. */

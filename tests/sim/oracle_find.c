@@ -37,13 +37,14 @@ const sim_decided *sim_oracle_decided(const sim_version *version, const char *cl
     return NULL;
 }
 
-const sim_decided *sim_oracle_decided_uid(const sim_version *version, const uint8_t *uid,
-                                          const sim_version **where)
+const sim_decided *sim_oracle_decided_as(const sim_version *version, const uint8_t *uid,
+                                         const uint8_t *digest, const sim_version **where)
 {
     for (; version != NULL; version = version->parent) {
         for (size_t i = 0; i < version->decided_count; i++) {
             const sim_decided *decided = &version->decided[i];
             if (memcmp(decided->uid, uid, SIM_UID_SIZE) != 0) continue;
+            if (memcmp(decided->digest, digest, KEDGE_DIGEST_SIZE) != 0) continue;
             if (where != NULL) *where = version;
             return decided;
         }

@@ -179,6 +179,29 @@ static void stop_all(sim_world *world)
     sim_network_cut_streams(world);
 }
 
+/* Puts all rows but versions into the backup as they are now: a restore that is no moment's picture
+ * brings versions back and leaves what was derived from the later ones. */
+static bool keep_rows(sim_world *world, const sim_backup *backup)
+{
+    static const char version[] = "ProjectVersion#";
+    const kedge_records *records = &world->server.records;
+    kedge_records_query query = {.partition =
+                                     KEDGE_BYTES("Project#" SIM_ORGANIZATION "/" SIM_PROJECT),
+                                 .limit = KEDGE_RECORDS_QUERY_MAX,
+                                 .consistent = true};
+    kedge_record_set set = {0};
+    bool kept = false;
+    if (records->vtable->query(records->self, &query, &set, NULL) != KEDGE_OK) return false;
+    for (size_t i = 0; i < set.count; i++) {
+        kedge_record_write put = {.kind = KEDGE_WRITE_PUT, .record = set.records[i]};
+        if (kedge_bytes_start_with(set.records[i].key.sort, kedge_bytes_of(version))) continue;
+        if (backup->records.vtable->write(backup->records.self, &put, NULL) == KEDGE_OK)
+            kept = true;
+    }
+    kedge_record_set_free(&set);
+    return kept;
+}
+
 /* A version's own parts are no less the truth than its record: an operator who restores blobs alone
  * keeps those that are there, since nothing could make them again. */
 static bool restore_blobs(sim_world *world, const sim_backup *backup)
@@ -213,6 +236,8 @@ bool sim_server_restore(sim_world *world, sim_fault how)
     if (!backup->there || backup->head == world->oracle.head) return false;
     stop_all(world);
     if (how != SIM_RESTORE_BLOBS) {
+        bool stay = sim_strikes(world, &world->dice, SIM_RESTORE_ROWS_STAY);
+        if (stay && keep_rows(world, backup)) sim_took_effect(world, SIM_RESTORE_ROWS_STAY);
         if (kedge_memory_records_copy(&backup->records, &server->records, NULL) != KEDGE_OK ||
             kedge_memory_records_copy(&backup->records, &server->replica, NULL) != KEDGE_OK)
             return false;

@@ -150,6 +150,7 @@ typedef struct sim_seen {
     int64_t version;
     int64_t lmid;
     int64_t last_sequence;
+    int64_t highest_id;
 } sim_seen;
 
 typedef struct sim_client {
@@ -170,6 +171,8 @@ typedef struct sim_client {
     uint64_t timer_number;
     uint64_t request_order;
     uint64_t arrived_order;
+    char *old_answer; /* to a pull, as it came once */
+    size_t old_answer_size;
     uint64_t open_requests[SIM_REQUESTS_MAX]; /* numbers; 0: free */
     uint64_t stream;                          /* number of the open one; 0: none */
     uint64_t last_stream;
@@ -182,7 +185,7 @@ typedef struct sim_client {
     bool corrupted;        /* its cache may have been set aside since it was last seen */
     uint32_t memory_fails; /* per 100,000 allocations */
     char phase[32];        /* dies there; "": nowhere */
-    uint32_t edits_left;
+    int64_t unrecovered;   /* of those that the store has counted, how many were found missing */
     sim_ledger ledger;
     sim_seen seen;
     sim_folder backup;
@@ -305,6 +308,8 @@ sim_entry *sim_ledger_add(sim_ledger *ledger);
 
 /* workload.c, mutators.c */
 void sim_edit(sim_world *world, const sim_event *event);
+/* One edit of a client, the same as any other client's. */
+void sim_same_edit(sim_client *client);
 /* Writes over items whose bodies were lost with the blobs, as an operator would. */
 void sim_replace_lost_bodies(sim_world *world);
 extern const kedge_mutator sim_mutators[];

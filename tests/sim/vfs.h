@@ -60,7 +60,7 @@ bool sim_folder_put(sim_disk *disk, const sim_folder *folder);
 bool sim_folder_copy(const sim_folder *from, sim_folder *to);
 void sim_folder_free(sim_folder *folder);
 
-/* With all handles closed: ruins one page of cache.db so that SQLite can tell. False: there is
+/* Ruins one page of cache.db so that SQLite can tell. False: there is
  * none.
  */
 bool sim_disk_ruin_cache(sim_disk *disk);

@@ -146,6 +146,22 @@ static void mutate(sim_client *client)
     kedge_driver_mutated(client->driver);
 }
 
+void sim_same_edit(sim_client *client)
+{
+    int64_t sequence = 0;
+    if (!sim_client_runs(client)) return;
+    kedge_status status =
+        kedge_store_mutate(client->store, KEDGE_BYTES("sim.count"),
+                           KEDGE_BYTES("{\"by\":1,\"id\":\"same\"}"), &sequence, NULL, NULL);
+    sim_trace(client->world, "client %u makes the same edit: %s", client->index,
+              client->disk.dead ? "dies" : kedge_status_name(status));
+    if (status == KEDGE_OK && !client->disk.dead) {
+        enter_in_ledger(client, sequence);
+        kedge_driver_mutated(client->driver);
+    }
+    sim_client_settle(client);
+}
+
 /* ---- second thoughts ---- */
 
 static sim_entry *find_entry(sim_client *client, int64_t sequence)
