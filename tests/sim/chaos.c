@@ -149,7 +149,10 @@ static void read_history(sim_world *world)
     int64_t newest = sim_server_version(world);
     if (newest == 0 || !sim_server_is_free(world)) return;
     int64_t version = 1 + (int64_t)sim_dice_below(&world->dice, (uint64_t)newest);
-    (void)snprintf(path, sizeof path, "versions/%" PRId64 "?items=1", version);
+    if (sim_dice_chance(&world->dice, 300))
+        (void)snprintf(path, sizeof path, "/v1/projects/%s", SIM_PROJECT);
+    else
+        (void)snprintf(path, sizeof path, "versions/%" PRId64 "?items=1", version);
     sim_message message = {
         .client = 0, .method = method, .path = path, .body = body, .user = "reader"};
     (void)sim_server_handle(world, &message);

@@ -10,6 +10,7 @@
 
 /* A small cache of states, so that states are also built anew. */
 #define STATE_CACHE_BYTES 200000
+#define PROJECT_PATH      "/v1/orgs/" SIM_ORGANIZATION "/projects/" SIM_PROJECT "/"
 
 /* ---- environment ---- */
 
@@ -99,8 +100,8 @@ static void take_response(sim_message *message, const kedge_api_response *respon
 static void ask(sim_instance *instance, const sim_message *message, kedge_api_response *response)
 {
     char path[8192];
-    (void)snprintf(path, sizeof path, "/v1/orgs/%s/projects/%s/%s", SIM_ORGANIZATION, SIM_PROJECT,
-                   message->path);
+    bool whole = message->path[0] == '/';
+    (void)snprintf(path, sizeof path, "%s%s", whole ? "" : PROJECT_PATH, message->path);
     char *query = strchr(path, '?');
     kedge_identity identity = {
         .user = message->user, .role = "member", .organization = SIM_ORGANIZATION};
