@@ -22,12 +22,14 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     core->identity = 0;
     core->push_count++;
     if (event->last_id > core->pushed_through) core->pushed_through = event->last_id;
-    core->push_cut = event->last_id < core->push_highest;
+    /* A pull may have covered all of it before this answer came: then nothing is to be waited for.
+     */
+    bool uncovered = core->position.lowest_pending <= event->last_id;
+    core->push_cut = uncovered && event->last_id < core->push_highest;
     core->push_cut_at = core->position.lowest_pending;
     core->stall_ms = kedge_core_after(core, KEDGE_CORE_STALL_MS);
     grow(core);
     if (event->version > core->want_version) core->want_version = event->version;
-    bool uncovered = core->position.lowest_pending <= event->last_id;
     if (uncovered && event->version <= core->position.version) core->pull_due = true;
     kedge_lane_wake(core, &core->pull);
     kedge_core_sync_follow(core, &core->pull);

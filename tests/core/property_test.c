@@ -4,6 +4,7 @@
  *   - nothing is sent while offline, stopped, without the token that was asked for, or shut down
  *   - only what runs is cancelled, and only a wait that was asked for is ended
  *   - the timer is always ahead; while something waits and nothing runs, it is set
+ *   - once the server works, all that is pending is pushed and covered
  *   - a server that always fails gets a bounded number of requests, however often we are woken
  * The random events include answers to nothing, clocks that jump, and stores that fail. */
 #include "sdk/core/core.h"
@@ -28,6 +29,7 @@ typedef struct world {
     bool token_asked;
     bool shut_down;
     bool push_running;
+    int64_t push_through; /* the last id that it holds */
     bool pull_running;
     kedge_request_kind pull_kind;
     kedge_action_kind work;
@@ -67,6 +69,8 @@ static void take_send(world *w, const kedge_core_action *action)
         assert_in_range(action->bytes_max, 1, KEDGE_CORE_PUSH_BYTES_MAX);
         assert_true(w->position.lowest_pending <= w->position.highest_id);
         w->push_running = true;
+        w->push_through = w->position.lowest_pending + action->count_max - 1;
+        if (w->push_through > w->position.highest_id) w->push_through = w->position.highest_id;
         return;
     }
     assert_false(w->pull_running || w->working);
@@ -343,6 +347,70 @@ static void test_no_sequence_of_events_breaks_the_rules(void **state)
     assert_true(sends > 20000);
 }
 
+/* ---- a server that works again ---- */
+
+/* Something that runs ends well; in which order is drawn. The server decides what a push holds when
+ * the push ends, or before: then a pull may tell it first. */
+static void end_well(world *w, int64_t *decided)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = KEDGE_REQUEST_PUSH};
+    if (w->push_running && draw(w, 3) == 0) *decided = w->push_through;
+    if (w->working) {
+        w->working = false;
+        if (w->work == KEDGE_ACTION_APPLY && w->position.lowest_pending <= *decided) {
+            w->position.lowest_pending = *decided + 1;
+            w->position.version++;
+        }
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_APPLIED});
+    } else if (w->push_running && draw(w, 2) == 0) {
+        w->push_running = false;
+        *decided = w->push_through;
+        event.last_id = w->push_through;
+        bool covered = w->position.lowest_pending > *decided;
+        event.version = covered ? w->position.version : w->position.version + 1;
+        take_event(w, event);
+    } else if (w->pull_running) {
+        w->pull_running = false;
+        event.request = w->pull_kind;
+        take_event(w, event);
+    }
+}
+
+/* Whatever has happened before, what is pending arrives within a minute or two. */
+static void check_recovery(world *w)
+{
+    int64_t until = w->now_ms + 2 * KEDGE_CORE_BACKOFF_MAX_MS;
+    int64_t decided = w->position.lowest_pending - 1;
+    w->online = true;
+    w->token_asked = false;
+    take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_ONLINE});
+    w->position.highest_id += 2500;
+    take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_MUTATION});
+    while (w->position.lowest_pending <= w->position.highest_id && w->now_ms < until) {
+        if (w->push_running || w->pull_running || w->working) {
+            end_well(w, &decided);
+        } else {
+            assert_true(w->timer_ms != INT64_MAX);
+            if (w->timer_ms > w->now_ms) w->now_ms = w->timer_ms;
+            take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
+        }
+    }
+    assert_true(w->position.lowest_pending > w->position.highest_id);
+}
+
+static void test_after_any_sequence_of_events_a_server_that_works_gets_all(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        world w;
+        world_init(&w, seed);
+        take_event(&w, (kedge_core_event){.kind = KEDGE_EVENT_START});
+        for (int step = 0; step < 100; step++)
+            random_step(&w);
+        check_recovery(&w);
+    }
+}
+
 /* ---- a server that always fails ---- */
 
 static void fail_everything(world *w, kedge_answer_class class)
@@ -418,6 +486,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_sequence_of_events_breaks_the_rules),
+        cmocka_unit_test(test_after_any_sequence_of_events_a_server_that_works_gets_all),
         cmocka_unit_test(test_a_server_that_always_fails_is_not_stormed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,27 @@ static void test_a_backlog_goes_batch_by_batch_as_pulls_cover_it(void **state)
                     "[    0] applied version 6, covers 2500\n");
 }
 
+/* The pull that covers the first batch overtakes the answer to its push. */
+static void test_the_rest_of_a_backlog_goes_out_though_its_pull_was_first(void **state)
+{
+    trace *t = *state;
+    trace_start(t, 3, 1, 1500);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1000);
+    trace_pushed(t, 1000, 4);
+    trace_expect(t, "[    0] start at version 3\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "          report connecting\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "          report online\n"
+                    "[    0] applied version 4, covers 1000\n"
+                    "          open stream\n"
+                    "[    0] pushed through 1000, in version 4\n"
+                    "          send push\n");
+}
+
 static void test_pending_that_was_pushed_but_stays_uncovered_is_pushed_again(void **state)
 {
     trace *t = *state;
@@ -262,6 +283,9 @@ int main(void)
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_backlog_goes_batch_by_batch_as_pulls_cover_it,
                                         trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_the_rest_of_a_backlog_goes_out_though_its_pull_was_first, trace_setup,
+            trace_teardown),
         cmocka_unit_test_setup_teardown(
             test_pending_that_was_pushed_but_stays_uncovered_is_pushed_again, trace_setup,
             trace_teardown),
