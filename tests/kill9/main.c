@@ -1,8 +1,9 @@
-/* kedge-kill9 --server PROGRAM [--hits N]: see kill9.h. Ends 1 when an acknowledged edit is missing
- * or came twice. */
+/* kedge-kill9 --server PROGRAM [--hits N] [--phase NAME]: see kill9.h. Ends 1 when an acknowledged
+ * edit is missing or came twice. */
 #include "tests/kill9/kill9.h"
 
 #include "common/json.h"
+#include "common/planted.h"
 
 #include <ftw.h>
 #include <poll.h>
@@ -14,19 +15,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EDITS_A_RUN    48
-#define RUNS_MAX       400 /* a phase that is not hit often enough within these is a failure */
-#define TOKENS_MAX     100000
-#define RUN_TIMEOUT_MS 60000
+#define EDITS_A_RUN     48
+#define EDITS_AT_LAST   8
+#define RUNS_MAX        400 /* a phase that is not hit often enough within these is a failure */
+#define TOKENS_MAX      100000
+#define RUN_TIMEOUT_MS  60000
+#define SYNC_TIMEOUT_MS 10000
 
 static const char *const phases[] = {
     "mutate-before-outbox", "mutate-between-commits", "push-sent",         KILL9_IN_FLIGHT,
     "pull-before-inbox",    "pull-before-cache",      "pull-before-delete"};
 #define PHASE_COUNT (sizeof phases / sizeof *phases)
 
+#ifdef KEDGE_PLANTED
+int kedge_planted_bug = KEDGE_PLANTED_PENDING_DROPPED_ON_PUSH;
+#endif
+
 static unsigned char acknowledged[TOKENS_MAX];
 static unsigned char arrived[TOKENS_MAX]; /* how often, in the server's history */
 static unsigned char inboxed[TOKENS_MAX]; /* how often, in the inbox of rejected edits */
+
+static bool writer_failed; /* then the rest is skipped, and the check tells what is lost */
 
 static void fail(const char *what)
 {
@@ -101,9 +110,9 @@ static bool run_writer(kill9_writer writer)
     if (waitpid(child, &status, 0) != child) fail("lost a writer");
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return !outside || in_flight;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        fprintf(stderr, "kill9: a writer for the phase %s ended with status %d\n",
-                writer.phase ? writer.phase : "(none)", status);
-        exit(1);
+        printf("  a writer for the phase %s ended with status %d\n",
+               writer.phase ? writer.phase : "(none)", status);
+        writer_failed = true;
     }
     return false;
 }
@@ -118,13 +127,14 @@ static unsigned long draw(unsigned long below)
     return (unsigned long)(state % below);
 }
 
-static long kill_in_all_phases(const char *folder, const char *url, int hits_wanted)
+static long kill_in_phases(const char *folder, const char *url, const char *only, int hits_wanted)
 {
     long token = 1;
-    for (size_t i = 0; i < PHASE_COUNT; i++) {
+    for (size_t i = 0; i < PHASE_COUNT && !writer_failed; i++) {
+        if (only && strcmp(only, phases[i]) != 0) continue;
         int hits = 0;
         int runs = 0;
-        for (; hits < hits_wanted && runs < RUNS_MAX; runs++) {
+        for (; hits < hits_wanted && runs < RUNS_MAX && !writer_failed; runs++) {
             kill9_writer writer = {.folder = folder,
                                    .url = url,
                                    .phase = phases[i],
@@ -136,7 +146,7 @@ static long kill_in_all_phases(const char *folder, const char *url, int hits_wan
         }
         printf("  killed %2d times in %-24s (%d runs)\n", hits, phases[i], runs);
         fflush(stdout);
-        if (hits < hits_wanted) fail("a phase was not hit often enough");
+        if (hits < hits_wanted && !writer_failed) fail("a phase was not hit often enough");
     }
     return token;
 }
@@ -218,7 +228,9 @@ static int check(const char *folder, const char *url)
     kedge_error error = {0};
     kedge_sync_status status;
     if (kedge_open(&options, &db, &error) != KEDGE_OK) fail(error.message);
-    if (kedge_sync(db, 30000, &error) != KEDGE_OK) fail(error.message);
+    if (kedge_sync(db, SYNC_TIMEOUT_MS, &error) != KEDGE_OK) {
+        printf("the last sync failed: %s\n", error.message);
+    }
     if (kedge_get_status(db, &status, &error) != KEDGE_OK) fail(error.message);
     read_history(db);
     read_inbox(db);
@@ -237,7 +249,7 @@ static int check(const char *folder, const char *url)
     printf("%d acknowledged edits: %d lost, %d arrived twice, %d wrong in the inbox, %lld still "
            "pending\n",
            known, lost, doubled, inbox_wrong, (long long)status.pending);
-    return lost || doubled || inbox_wrong || status.pending || known == 0 ? 1 : 0;
+    return lost || doubled || inbox_wrong || status.pending || known == 0 || writer_failed;
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
@@ -251,13 +263,15 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 int main(int argc, char **argv)
 {
     const char *server = NULL;
+    const char *only = NULL;
     int hits = 10;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--server") == 0) server = argv[i + 1];
+        if (strcmp(argv[i], "--phase") == 0) only = argv[i + 1];
         if (strcmp(argv[i], "--hits") == 0) hits = (int)strtol(argv[i + 1], NULL, 10);
     }
     if (!server || hits < 1) {
-        fputs("usage: kedge-kill9 --server PROGRAM [--hits N]\n", stderr);
+        fputs("usage: kedge-kill9 --server PROGRAM [--hits N] [--phase NAME]\n", stderr);
         return 2;
     }
     char folder[256];
@@ -271,7 +285,7 @@ int main(int argc, char **argv)
     snprintf(client, sizeof client, "%s/client", folder);
     pid_t child = start_server(server, data, url, sizeof url);
 
-    long token = kill_in_all_phases(client, url, hits);
+    long token = kill_in_phases(client, url, only, hits);
     run_writer(
         (kill9_writer){.folder = client, .url = url, .first_token = token, .edits = EDITS_A_RUN});
     int result = check(client, url);
