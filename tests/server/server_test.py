@@ -8,10 +8,8 @@ import concurrent.futures
 import gzip
 import http.client
 import json
-import os
 import pathlib
 import resource
-import select
 import signal
 import socket
 import subprocess
@@ -21,130 +19,9 @@ import threading
 import time
 import unittest
 
-SERVER, PLUGIN = sys.argv[1:3]
-BASE = "/v1/orgs/acme/projects/p"
-PRESET = os.environ.get("KEDGE_TEST_PRESET", "")
-SLOWER = {"asan": 3, "tsan": 6}.get(PRESET, 1)
-MIB = 1 << 20
-
-
-class Server:
-    """A running kedge-server; its folder is given, so that it can be started again on it."""
-
-    def __init__(self, folder, *arguments, listen="127.0.0.1:0", prepare=None):
-        self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            [SERVER, "--data", str(folder), "--listen", listen, *(arguments or ("--open",))],
-            stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=prepare)
-        line = self.process.stdout.readline()
-        if not line.startswith("kedge-server ready on "):
-            self.stop()
-            raise RuntimeError(self.logged())
-        self.port = int(line.rsplit(":", 1)[1])
-
-    def logged(self):
-        self.log.seek(0)
-        return self.log.read().decode()
-
-    def stop(self, how=signal.SIGTERM):
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        try:
-            self.process.communicate(timeout=20 * SLOWER)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.communicate()
-            raise
-        return self.process.returncode
-
-    def request(self, method, path, body=None, headers=None, timeout=20):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * SLOWER)
-        try:
-            data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
-            connection.request(method, path, data, headers or {})
-            answer = connection.getresponse()
-            content = answer.read()
-            if answer.headers.get("Content-Encoding") == "gzip":
-                content = gzip.decompress(content)
-            kind = answer.headers.get("Content-Type", "")
-            return answer.status, answer.headers, json.loads(content) if "json" in kind else content
-        finally:
-            connection.close()
-
-    def connect(self, data=b""):
-        raw = socket.create_connection(("127.0.0.1", self.port), timeout=40 * SLOWER)
-        raw.sendall(data)
-        return raw
-
-    def metric(self, name):
-        for line in self.request("GET", "/v1/metrics")[2].decode().splitlines():
-            if line.startswith(name + " "):
-                return float(line.split()[1])
-        raise AssertionError(f"no metric {name}")
-
-    def memory(self, name="VmRSS"):
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(name))
-
-    def events(self, headers=None, path=BASE + "/events"):
-        lines = "".join(f"{k}: {v}\r\n" for k, v in (headers or {}).items())
-        return self.connect(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode())
-
-
-def push_body(client, mutations, first=1):
-    return {"pushVersion": 1, "clientGroupID": "g-" + client, "profileID": "", "schemaVersion": "",
-            "mutations": [{"clientID": client, "id": first + i, "name": name, "args": args,
-                           "timestamp": 0} for i, (name, args) in enumerate(mutations)]}
-
-
-def pull_body(client, cookie=None):
-    return {"pullVersion": 1, "clientGroupID": "g-" + client, "cookie": cookie, "profileID": "",
-            "schemaVersion": ""}
-
-
-def put(item, value):
-    return ("kedge.put", {"collection": "notes", "id": item, "value": value})
-
-
-def read_until(raw, wanted, seconds=30):
-    """Reads the stream until `wanted` stands in it; fails at the deadline or the end."""
-    seen, end = b"", time.monotonic() + seconds * SLOWER
-    while wanted not in seen:
-        raw.settimeout(max(0.01, end - time.monotonic()))
-        piece = raw.recv(4096)
-        if not piece:
-            raise AssertionError(f"the stream ended; seen {seen!r}")
-        seen += piece
-    return seen
-
-
-def wait_for(condition, seconds=30):
-    end = time.monotonic() + seconds * SLOWER
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("the condition did not come true in time")
-        os.sched_yield()
-
-
-def ends(raw, trickle=None, seconds=20):
-    """Whether the server ends the connection within the time; sends `trickle` meanwhile."""
-    end = time.monotonic() + seconds * SLOWER
-    try:
-        while time.monotonic() < end:
-            if not select.select([raw], [], [], 0.1)[0]:
-                if trickle:
-                    raw.sendall(trickle)
-            elif not raw.recv(65536):
-                return True
-    except (ConnectionResetError, BrokenPipeError):
-        return True
-    return False
-
-
-def break_off(raw):
-    """Closes with a reset instead of an orderly end."""
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    raw.close()
+sys.dont_write_bytecode = True
+from peers import (BASE, MIB, PLUGIN, PRESET, SERVER, SLOWER, Server, break_off, ends, pull_body, push_body, put,
+                   read_until, wait_for)
 
 
 class OpenServer(unittest.TestCase):
