@@ -39,7 +39,8 @@ KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
 /* Pushes all that was pending at the call and then pulls once: when KEDGE_OK returns, every edit
  * made before the call has been decided, and the reads show the server's version at some moment
  * after the call. KEDGE_TIMEOUT after `timeout_ms` (-1: wait for ever). When offline: KEDGE_NETWORK
- * at once. Nothing is lost by any failure: sync goes on in the background. */
+ * at once. Nothing is lost by any failure: sync goes on in the background. In a callback that runs
+ * on the worker thread: KEDGE_INVALID_ARGUMENT, as for all functions that wait. */
 KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 
@@ -50,7 +51,8 @@ typedef enum kedge_outcome {
 } kedge_outcome;
 
 /* Waits until the edit has been decided and pulled. KEDGE_TIMEOUT after `timeout_ms`;
- * KEDGE_NOT_FOUND for a sequence that was never given out. */
+ * KEDGE_NOT_FOUND for a sequence that was never given out; KEDGE_INVALID_ARGUMENT when it would
+ * have to wait in a callback on the worker thread. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);
@@ -91,7 +93,10 @@ KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,
 /* The versions of the project, newest first, asked of the server: a JSON array of objects
  * {version, created, mutations: [{client, id, name, args, timestamp, user, outcome, code?,
  * message?}]}. `before` 0 starts at the newest, otherwise below that version; at most `limit` (1 to
- * 100). Blocks up to `timeout_ms`. Free with kedge_document_free. */
+ * 100). Blocks up to `timeout_ms` (-1: as long as a request may take). Free with
+ * kedge_document_free. Errors: KEDGE_INVALID_ARGUMENT, also in a callback on the worker thread;
+ * KEDGE_NETWORK, KEDGE_TIMEOUT, KEDGE_UNAUTHORIZED, KEDGE_FORBIDDEN, KEDGE_NOT_FOUND,
+ * KEDGE_PROTOCOL, KEDGE_UNAVAILABLE, KEDGE_LIMIT_EXCEEDED, KEDGE_CANCELLED, KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_history(kedge_db *db, int64_t before, int32_t limit,
                                      int32_t timeout_ms, kedge_document **versions,
                                      kedge_error *KEDGE_NULLABLE error);

@@ -30,7 +30,9 @@ typedef struct kedge_shared {
     kedge_connection connection;
     kedge_error last_error;
     uint64_t generation; /* rises when anything that somebody may wait for has moved */
-    size_t waiting;      /* threads inside kedge_sync, kedge_wait and kedge_history */
+    pthread_t worker;    /* the worker thread, once it runs */
+    bool worker_runs;
+    size_t waiting; /* threads inside kedge_sync, kedge_wait and kedge_history */
 } kedge_shared;
 
 typedef struct kedge_worker {

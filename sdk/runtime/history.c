@@ -122,7 +122,10 @@ static void wait_until_over(kedge_db *db, kedge_history_call *call, int32_t time
 {
     pthread_mutex_lock(&db->lock);
     kedge_wait_begin(db, timeout_ms);
-    if (db->shared.closing) {
+    call->status = kedge_check_may_wait(db, &call->error);
+    if (call->status != KEDGE_OK) {
+        call->over = true;
+    } else if (db->shared.closing) {
         call->over = true;
         call->status =
             kedge_fail(&call->error, KEDGE_CANCELLED, "closing", "the database is being closed");

@@ -30,11 +30,23 @@ void kedge_wait_end(kedge_db *db)
     if (db->shared.closing) pthread_cond_broadcast(&db->moved);
 }
 
+kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error)
+{
+    if (!db->shared.worker_runs || !pthread_equal(db->shared.worker, pthread_self())) {
+        return KEDGE_OK;
+    }
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "called-back",
+                      "a callback on the worker thread cannot wait for the worker thread; give the "
+                      "database a dispatcher, or wait on a thread of the app");
+}
+
 kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadline,
                                  kedge_error *error)
 {
     uint64_t generation = db->shared.generation;
     int result = 0;
+    kedge_status status = kedge_check_may_wait(db, error);
+    if (status != KEDGE_OK) return status;
     while (generation == db->shared.generation && !db->shared.closing && result != ETIMEDOUT) {
         result = deadline->forever ? pthread_cond_wait(&db->moved, &db->lock)
                                    : pthread_cond_timedwait(&db->moved, &db->lock, &deadline->at);
@@ -65,6 +77,9 @@ kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
     if (!db->shared.online || db->net == NULL) {
         status = kedge_offline(error);
     } else {
+        status = kedge_check_may_wait(db, error);
+    }
+    if (status == KEDGE_OK) {
         uint64_t number = ++db->shared.sync_requested;
         kedge_http_wake(db->http);
         while (status == KEDGE_OK && db->shared.sync_completed < number) {

@@ -117,7 +117,9 @@ void kedge_watch_token_run(kedge_watch_token *token)
 {
     kedge_commit *commit;
     pthread_mutex_lock(&token->lock);
-    while (take_next(token, &commit)) {
+    bool bounded = pthread_equal(token->deliverer, pthread_self());
+    size_t left = token->count + (token->everything ? 1 : 0);
+    while ((!bounded || left-- > 0) && take_next(token, &commit)) {
         token->running = true;
         pthread_mutex_unlock(&token->lock);
         call_back(token, commit);

@@ -20,6 +20,7 @@ struct kedge_watch_token {
     const kedge_allocator *allocator;
     kedge_watches *watches;
     kedge_watch_token *next; /* in the list, under the list's lock */
+    uint64_t turn;           /* of delivering, in which it was found ready last */
     bool any;                /* every collection */
     char collection[KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_watch_function callback;
@@ -32,7 +33,8 @@ struct kedge_watch_token {
     bool dead;
     bool running;
     bool dispatched;
-    bool everything; /* comes before the queue */
+    pthread_t deliverer; /* the thread that found it ready last */
+    bool everything;     /* comes before the queue */
     size_t first;
     size_t count;
     kedge_commit *queue[KEDGE_WATCH_QUEUE_MAX];
@@ -45,7 +47,8 @@ kedge_status kedge_watch_token_new(const kedge_allocator *allocator, const char 
 void kedge_watch_token_release(kedge_watch_token *token);
 /* Queues the commit when it touches what is watched; NULL: everything. */
 void kedge_watch_token_post(kedge_watch_token *token, kedge_commit *commit);
-/* Calls back until the queue is empty or the watch is dead. */
+/* Calls back until the queue is empty or the watch is dead. On the deliverer's own thread only for
+ * what was queued at the call: commits that come faster than they are told must not keep it. */
 void kedge_watch_token_run(kedge_watch_token *token);
 /* No callback starts after this, and none runs when it returns. */
 void kedge_watch_token_kill(kedge_watch_token *token);

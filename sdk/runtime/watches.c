@@ -11,6 +11,7 @@ struct kedge_watches {
     void *userdata;
     pthread_mutex_t lock;
     kedge_watch_token *list;
+    uint64_t turn; /* of delivering; the worker's */
 };
 
 kedge_status kedge_watches_new(const kedge_allocator *allocator, kedge_dispatch_function dispatch,
@@ -102,17 +103,28 @@ void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes)
     pthread_mutex_unlock(&watches->lock);
 }
 
-/* Takes a reference to the first watch that has something to tell; NULL: none has. One that goes to
- * the dispatcher is marked, so that it goes once. */
-static kedge_watch_token *take_ready(kedge_watches *watches)
+static bool is_ready(const kedge_watch_token *token)
+{
+    return !token->dispatched && !token->dead && (token->everything || token->count > 0);
+}
+
+/* Takes a reference to the first watch that has something to tell and had no turn yet; NULL: none.
+ * It is marked, so that it goes to the dispatcher once. `more`: one has something to tell that had
+ * its turn. */
+static kedge_watch_token *take_ready(kedge_watches *watches, bool *more)
 {
     kedge_watch_token *found = NULL;
+    *more = false;
     pthread_mutex_lock(&watches->lock);
     for (kedge_watch_token *token = watches->list; token != NULL && found == NULL;
          token = token->next) {
         pthread_mutex_lock(&token->lock);
-        if (!token->dispatched && !token->dead && (token->everything || token->count > 0)) {
+        if (is_ready(token) && token->turn == watches->turn) {
+            *more = true;
+        } else if (is_ready(token)) {
+            token->turn = watches->turn;
             token->dispatched = true;
+            token->deliverer = pthread_self();
             atomic_fetch_add(&token->references, 1);
             found = token;
         }
@@ -128,14 +140,17 @@ static void run_dispatched(void *argument)
     kedge_watch_token_release(argument);
 }
 
-void kedge_watches_deliver(kedge_watches *watches)
+bool kedge_watches_deliver(kedge_watches *watches)
 {
     kedge_watch_token *token;
-    while ((token = take_ready(watches)) != NULL) {
+    bool more;
+    watches->turn++;
+    while ((token = take_ready(watches, &more)) != NULL) {
         if (watches->dispatch != NULL) {
             watches->dispatch(watches->userdata, run_dispatched, token);
         } else {
             run_dispatched(token);
         }
     }
+    return more;
 }

@@ -27,7 +27,7 @@ kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
 
 /* Queues one commit's changes; any thread. NULL: too much to list. */
 void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes);
-/* Runs or dispatches what is queued; the worker thread. */
-void kedge_watches_deliver(kedge_watches *watches);
+/* Runs or dispatches what is queued at the call; the worker thread. True when more has come. */
+bool kedge_watches_deliver(kedge_watches *watches);
 
 #endif

@@ -176,7 +176,7 @@ static void earlier(int64_t *at, int64_t other)
     if (other != 0 && other < *at) *at = other;
 }
 
-static void wait_for_news(kedge_db *db)
+static void wait_for_news(kedge_db *db, bool more)
 {
     kedge_worker *worker = &db->worker;
     int64_t now = kedge_db_now_ms(db);
@@ -185,7 +185,7 @@ static void wait_for_news(kedge_db *db)
     earlier(&until, worker->timer_at_ms);
     earlier(&until, worker->tick_at_ms);
     earlier(&until, worker->maintenance_at_ms);
-    if (worker->sync_over || worker->token_asked || worker->moved) until = now;
+    if (more || worker->sync_over || worker->token_asked || worker->moved) until = now;
     kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
     now = kedge_db_now_ms(db);
     if (readable || (worker->tick_at_ms != 0 && worker->tick_at_ms <= now)) {
@@ -197,6 +197,10 @@ static void wait_for_news(kedge_db *db)
 static void *run(void *context)
 {
     kedge_db *db = context;
+    pthread_mutex_lock(&db->lock);
+    db->shared.worker = pthread_self();
+    db->shared.worker_runs = true;
+    pthread_mutex_unlock(&db->lock);
     if (db->driver != NULL) kedge_driver_start(db->driver);
     for (;;) {
         requests asked = take_requests(db);
@@ -212,8 +216,7 @@ static void *run(void *context)
         kedge_worker_tell_peers(db);
         kedge_worker_set_tick(db, asked.online);
         kedge_worker_publish(db, asked.online, moved);
-        kedge_watches_deliver(db->watches);
-        wait_for_news(db);
+        wait_for_news(db, kedge_watches_deliver(db->watches));
     }
     kedge_worker_history_cancel(db);
     if (db->driver != NULL) kedge_driver_shutdown(db->driver);

@@ -246,6 +246,50 @@ static void test_a_callback_may_read_and_edit(void **state)
     kedge_close(db);
 }
 
+/* A callback on the worker thread that would wait for the worker. */
+typedef struct self_waiter {
+    kedge_db *db;
+    atomic_int called;
+    kedge_error sync;
+    kedge_error wait;
+    kedge_error history;
+} self_waiter;
+
+static void wait_for_itself(void *userdata, const kedge_change *changes, size_t count)
+{
+    self_waiter *self = userdata;
+    kedge_document *versions = NULL;
+    (void)changes;
+    (void)count;
+    kedge_sync(self->db, -1, &self->sync);
+    kedge_wait(self->db, 1, -1, NULL, &self->wait);
+    kedge_history(self->db, 0, 1, -1, &versions, &self->history);
+    atomic_store(&self->called, 1);
+}
+
+static void test_a_callback_on_the_worker_cannot_wait_for_the_worker(void **state)
+{
+    world *here = *state;
+    kedge_watch_token *token = NULL;
+    self_waiter self = {0};
+    mini_backend_fail(here->backend, true);
+    self.db = open_in(here, here->folder);
+    assert_int_equal(kedge_watch(self.db, NULL, wait_for_itself, &self, NULL, &token, NULL),
+                     KEDGE_OK);
+    client_put(self.db, "a", "1");
+    int64_t until = client_now_ms() + 10000;
+    while (atomic_load(&self.called) == 0 && client_now_ms() < until) {
+        poll(NULL, 0, 2);
+    }
+    assert_int_equal(atomic_load(&self.called), 1);
+    assert_int_equal(self.sync.status, KEDGE_INVALID_ARGUMENT);
+    assert_string_equal(self.sync.code, "called-back");
+    assert_string_equal(self.wait.code, "called-back");
+    assert_string_equal(self.history.code, "called-back");
+    kedge_watch_free(token);
+    kedge_close(self.db);
+}
+
 static atomic_int tokens_asked;
 
 static kedge_status give_token(void *userdata, char *buffer, size_t buffer_size)
@@ -375,6 +419,7 @@ int main(void)
         WORLD_TEST(test_a_server_that_comes_back_gets_everything_once),
         WORLD_TEST(test_a_watch_hears_local_and_pulled_changes),
         WORLD_TEST(test_a_callback_may_read_and_edit),
+        WORLD_TEST(test_a_callback_on_the_worker_cannot_wait_for_the_worker),
         WORLD_TEST(test_an_expired_token_is_renewed),
         WORLD_TEST(test_history_is_asked_of_the_server),
         WORLD_TEST(test_history_gives_up_in_time),

@@ -145,6 +145,49 @@ static void test_a_freed_watch_hears_nothing_of_what_was_queued(void **state)
     kedge_watches_free(watches);
 }
 
+/* Makes a commit in each call: an app whose callbacks never come to an end by themselves. */
+typedef struct endless {
+    kedge_watches *watches;
+    int calls;
+} endless;
+
+static void commit_again(void *userdata, const kedge_change *changes, size_t count)
+{
+    endless *self = userdata;
+    (void)changes;
+    (void)count;
+    assert_true(++self->calls < 100);
+    commit(self->watches, "a", "1", NULL);
+}
+
+static void dispatch_at_once(void *userdata, void (*work)(void *), void *argument)
+{
+    (void)userdata;
+    work(argument);
+}
+
+static void test_commits_that_come_while_delivering_wait_for_the_next_turn(void **state)
+{
+    (void)state;
+    for (int dispatched = 0; dispatched < 2; dispatched++) {
+        kedge_watch_token *tokens[2];
+        endless self = {.watches = make(dispatched == 1 ? dispatch_at_once : NULL, NULL)};
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(
+                kedge_watches_add(self.watches, "a", commit_again, &self, NULL, &tokens[i], NULL),
+                KEDGE_OK);
+        }
+        assert_false(kedge_watches_deliver(self.watches));
+        commit(self.watches, "a", "1", NULL);
+        assert_true(kedge_watches_deliver(self.watches));
+        assert_in_range(self.calls, 2, 4);
+        assert_true(kedge_watches_deliver(self.watches));
+        kedge_watch_free(tokens[0]);
+        kedge_watch_free(tokens[1]);
+        kedge_watches_free(self.watches);
+    }
+}
+
 /* A dispatcher that keeps the work until told. */
 typedef struct shelf {
     void (*work[16])(void *);
@@ -279,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_everything_is_told_when_a_commit_is_too_large),
         cmocka_unit_test(test_a_queue_that_overflows_tells_everything_instead),
         cmocka_unit_test(test_a_freed_watch_hears_nothing_of_what_was_queued),
+        cmocka_unit_test(test_commits_that_come_while_delivering_wait_for_the_next_turn),
         cmocka_unit_test(test_a_dispatcher_gets_one_piece_of_work_a_watch),
         cmocka_unit_test(test_work_that_runs_after_the_watch_and_all_is_freed_does_nothing),
         cmocka_unit_test(test_freeing_waits_for_a_running_callback),
