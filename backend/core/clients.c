@@ -17,6 +17,11 @@
 
 /* ---- one client ---- */
 
+bool kedge_client_is_reserved(kedge_bytes client)
+{
+    return kedge_bytes_start_with(client, KEDGE_BYTES("rebase-"));
+}
+
 static void keep_text(kedge_bytes text, char *out, size_t out_size)
 {
     size_t size = text.size < out_size ? text.size : out_size - 1;

@@ -5,6 +5,10 @@
 
 #include "backend/core/version.h"
 
+/* Ids under which the backend itself applies mutations. To everybody else there is no such client.
+ */
+bool kedge_client_is_reserved(kedge_bytes client);
+
 typedef struct kedge_client_state {
     bool known; /* something of it was decided, or it was retired */
     bool retired;

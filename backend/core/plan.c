@@ -143,8 +143,10 @@ static kedge_status check_decided(planning *work, size_t owner, const kedge_push
 
 /* ---- one mutation ---- */
 
-static bool is_foreign(const planning *work, const kedge_client_state *state)
+static bool is_foreign(const planning *work, const kedge_plan_client *client)
 {
+    const kedge_client_state *state = &client->state;
+    if (kedge_client_is_reserved(client->client)) return true;
     return state->known && (!kedge_bytes_equal_text(work->push->group, state->group) ||
                             strcmp(work->identity->user, state->user) != 0);
 }
@@ -165,7 +167,7 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
         unknown = false;
         if (mutation->id > client->next) client->next = mutation->id;
     }
-    if (is_foreign(work, &client->state)) {
+    if (is_foreign(work, client)) {
         block(work, client, KEDGE_PUSH_CLIENT_FOREIGN, "there is no such client", mutation->id);
     } else if (client->state.retired) {
         block(work, client, KEDGE_PUSH_RETIRED, "the client is retired", mutation->id);

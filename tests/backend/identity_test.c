@@ -122,6 +122,26 @@ static void put_with_origin(test_world *world, const char *client, int64_t id, c
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
 }
 
+static void test_the_clients_of_the_backend_itself_are_nobody_elses(void **state)
+{
+    test_world *world = *state;
+    int64_t version = 0;
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    push_add(&builder, "rebase-job1", 1, "a", 1);
+    push_add(&builder, "c1", 1, "b", 2);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
+    assert_int_equal(world_lmid(world, "rebase-job1"), 0);
+    assert_string_equal(world_value(world, "a"), "absent");
+    assert_int_equal(world_lmid(world, "c1"), 1);
+    assert_int_equal(retire(world, &ann, "g1", "rebase-job1", &version), KEDGE_NOT_FOUND);
+    assert_int_equal(world_head(world), 1);
+    /* A client may call itself something like it. */
+    world_put(world, "rebase", 1, "a", 1);
+    world_check(world);
+}
+
 static void test_a_mutation_that_was_applied_under_its_origin_is_a_duplicate(void **state)
 {
     test_world *world = *state;
@@ -307,6 +327,7 @@ int main(void)
         OVER_ALL(test_retiring_again_makes_no_version),
         OVER_ALL(test_a_client_that_was_never_seen_is_retired_and_stays_so),
         OVER_ALL(test_nobody_else_retires_a_client),
+        OVER_ALL(test_the_clients_of_the_backend_itself_are_nobody_elses),
         OVER_ALL(test_a_mutation_that_was_applied_under_its_origin_is_a_duplicate),
         OVER_ALL(test_an_origin_that_was_never_decided_is_applied_once),
         OVER_ALL(test_two_twins_may_renumber_different_mutations_of_one_id),
