@@ -29,11 +29,16 @@ typedef struct kedge_backend_options {
     kedge_cadence cadence;
     bool create_projects;     /* open mode: a project is created by its first use */
     size_t state_cache_bytes; /* states kept in memory; 0: 64 MiB */
-    /* Called when a push or a retire has committed, with the newest version it made, on the
-     * committing thread, without locks held. */
+    /* Called when a push or a retire has committed, or may have, with a version that covers it, on
+     * the committing thread, without locks held. */
     void (*committed)(void *context, kedge_bytes organization, kedge_bytes project,
                       int64_t version);
     void *committed_context;
+    /* Takes work that nobody waits for (checkpoints): calls `run(argument)` once, on any thread,
+     * before kedge_backend_free. False: not taken. NULL: the committing thread does it, before the
+     * push is answered. */
+    bool (*later)(void *context, void (*run)(void *argument), void *argument);
+    void *later_context;
     /* Waits between two tries of a commit that lost a race; NULL: sleeps. */
     void (*pause)(void *context, int64_t ms);
     void *pause_context;

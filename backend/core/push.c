@@ -27,7 +27,7 @@ typedef struct pushing {
     bool planned;
     kedge_plan plan;
     size_t mutations_max; /* of a slice */
-    int64_t committed;    /* the newest version that this push made; 0: none */
+    int64_t committed;    /* a version that covers those that this push made; 0: none made */
 } pushing;
 
 static bool has_origins(const pushing *work)
@@ -153,6 +153,8 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
     }
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
     work->result->version = work->head->version->number;
+    /* A try that failed may have committed: its version is not above this one. */
+    if (tries > 0) work->committed = work->result->version;
     work->result->problem = work->plan.problem;
     snprintf(work->result->detail, sizeof work->result->detail, "%s", work->plan.detail);
     return KEDGE_OK;

@@ -18,7 +18,7 @@ typedef struct retiring {
     kedge_bytes group;
     kedge_bytes client;
     const kedge_version *at; /* the answer */
-    int64_t committed;       /* 0: it was retired before */
+    int64_t committed;       /* a version that was made, or may have been; 0: none */
 } retiring;
 
 static kedge_status build(const retiring *work, const kedge_version *head, int64_t lmid,
@@ -81,8 +81,10 @@ static kedge_status try_once(retiring *work, kedge_error *error)
     status =
         kedge_client_load(work->backend, work->ref, head->version, work->client, &client, error);
     if (status != KEDGE_OK) goto out;
-    if (client.known && (!kedge_bytes_equal_text(work->group, client.group) ||
-                         strcmp(client.user, work->identity->user) != 0)) {
+    bool foreign = kedge_client_is_reserved(work->client) ||
+                   (client.known && (!kedge_bytes_equal_text(work->group, client.group) ||
+                                     strcmp(client.user, work->identity->user) != 0));
+    if (foreign) {
         status = kedge_fail(error, KEDGE_NOT_FOUND, "client-not-found", "there is no such client");
     } else if (client.retired) {
         kedge_version_retain(head->version);
@@ -101,6 +103,8 @@ static kedge_status retire_locked(retiring *work, kedge_error *error)
         kedge_status status = try_once(work, error);
         bool again = status == KEDGE_CONFLICT || status == KEDGE_UNAVAILABLE ||
                      status == KEDGE_BUSY || status == KEDGE_TIMEOUT;
+        /* A try that failed may have been the one that committed. */
+        if (status == KEDGE_OK && tries > 1) work->committed = work->at->number;
         if (!again) return status;
         if (tries == TRIES_MAX) {
             return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",

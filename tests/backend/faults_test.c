@@ -153,6 +153,47 @@ static void test_a_store_that_stays_away_makes_the_push_unavailable(void **state
     assert_int_equal(world_head(world), 0);
 }
 
+/* ---- whoever waits for news ---- */
+
+static int64_t heard;
+
+static void hear(void *context, kedge_bytes organization, kedge_bytes project, int64_t version)
+{
+    (void)context;
+    assert_true(kedge_bytes_equal(organization, notes.organization));
+    assert_true(kedge_bytes_equal(project, notes.project));
+    heard = version;
+}
+
+static void tune_committed(test_world *world, kedge_backend_options *options)
+{
+    (void)world;
+    options->committed = hear;
+}
+
+static void test_a_commit_whose_answer_was_lost_is_told_to_those_who_wait(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    const kedge_version *at = NULL;
+    world->tune = tune_committed;
+    world_restart(world);
+    heard = 0;
+    world_arm(world, WORLD_FAULT_AFTER, 1, false, true);
+    assert_int_equal(push_story(world, 1, &result), KEDGE_OK);
+    assert_int_equal(world->faults, 1);
+    assert_int_equal(heard, 1);
+    world_arm(world, WORLD_FAULT_AFTER, 1, false, true);
+    assert_int_equal(kedge_processor_retire(world->backend, &notes, &ann, KEDGE_BYTES("g1"),
+                                            KEDGE_BYTES("c1"), &at, NULL),
+                     KEDGE_OK);
+    kedge_version_release(at);
+    assert_int_equal(world->faults, 1);
+    assert_int_equal(heard, 2);
+    world_disarm(world);
+    assert_int_equal(world_head(world), 2);
+}
+
 /* ---- somebody else in between ---- */
 
 /* Another process pushes its next mutation. */
@@ -239,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_an_answer_lost_at_any_write_doubles_nothing),
         cmocka_unit_test(test_a_call_that_fails_once_is_made_up_for),
         OVER_BOTH(test_a_store_that_stays_away_makes_the_push_unavailable),
+        OVER_ALL(test_a_commit_whose_answer_was_lost_is_told_to_those_who_wait),
         cmocka_unit_test(test_another_push_between_any_two_calls_forks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

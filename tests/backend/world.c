@@ -63,6 +63,7 @@ kedge_backend *world_new_backend(test_world *world)
                                      .pause = count_pause,
                                      .pause_context = world};
     kedge_backend *backend = NULL;
+    if (world->tune != NULL) world->tune(world, &options);
     assert_int_equal(kedge_backend_new(&options, &backend, NULL), KEDGE_OK);
     return backend;
 }

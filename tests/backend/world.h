@@ -34,6 +34,8 @@ typedef struct test_world {
     kedge_backend *backend;
     kedge_cadence cadence;
     size_t cache_bytes;
+    /* Changes the options of the backends that are made from then on; may be NULL. */
+    void (*tune)(struct test_world *world, kedge_backend_options *options);
     char folder[64]; /* "" for ports in memory */
     atomic_ullong calls;
     atomic_ullong writes; /* puts, deletes and transactions among them */
