@@ -32,6 +32,7 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
     }
     for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
         pthread_mutex_init(&made->project_locks[i], NULL);
+        atomic_init(&made->writing_checkpoints[i], false);
     }
     *backend = made;
     return KEDGE_OK;
@@ -61,10 +62,20 @@ uint64_t kedge_project_ref_hash(const kedge_project_ref *ref)
     return mix(mix(UINT64_C(14695981039346656037), ref->organization), ref->project);
 }
 
-pthread_mutex_t *kedge_backend_project_lock(kedge_backend *backend, const kedge_project_ref *ref)
+static size_t lock_of(const kedge_project_ref *ref)
 {
     uint64_t hash = kedge_project_ref_hash(ref);
-    return &backend->project_locks[(hash ^ (hash >> 32)) % KEDGE_PROJECT_LOCKS];
+    return (hash ^ (hash >> 32)) % KEDGE_PROJECT_LOCKS;
+}
+
+pthread_mutex_t *kedge_backend_project_lock(kedge_backend *backend, const kedge_project_ref *ref)
+{
+    return &backend->project_locks[lock_of(ref)];
+}
+
+atomic_bool *kedge_backend_writing_checkpoints(kedge_backend *backend, const kedge_project_ref *ref)
+{
+    return &backend->writing_checkpoints[lock_of(ref)];
 }
 
 void kedge_backend_pause(kedge_backend *backend, uint32_t attempt)

@@ -18,10 +18,14 @@ struct kedge_backend {
     /* One push at a time for a project in this process, to spare useless races; nothing relies on
      * it. */
     pthread_mutex_t project_locks[KEDGE_PROJECT_LOCKS];
+    /* Checkpoints are being written for a project of that lock, by `later`. */
+    atomic_bool writing_checkpoints[KEDGE_PROJECT_LOCKS];
 };
 
 /* The lock of a project; other projects may share it. */
 pthread_mutex_t *kedge_backend_project_lock(kedge_backend *backend, const kedge_project_ref *ref);
+atomic_bool *kedge_backend_writing_checkpoints(kedge_backend *backend,
+                                               const kedge_project_ref *ref);
 uint64_t kedge_project_ref_hash(const kedge_project_ref *ref);
 
 /* Waits a random time below 5 ms * 2^attempt, at most a second. */
@@ -31,6 +35,11 @@ void kedge_backend_pause(kedge_backend *backend, uint32_t attempt);
  * project's creation. KEDGE_NOT_FOUND: no such project. */
 kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_project_ref *ref,
                                          const kedge_version **version, kedge_error *error);
+
+/* A version of which only number, lineage and runs are read, not the blobs that it may refer to. */
+kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project_ref *ref,
+                                     int64_t number, const kedge_version **version,
+                                     kedge_error *error);
 
 /* Whether the record of version `number` has this lineage, by a consistent read. A version that is
  * no longer retained counts as the same: what is left of it is the truth. */

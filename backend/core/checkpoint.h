@@ -48,6 +48,9 @@ bool kedge_checkpoint_is_due(const kedge_version_collection *collection, const k
 kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
                                     bool all, kedge_error *error);
 
+/* Whether a collection that the version changed needs a checkpoint. */
+bool kedge_checkpoint_any_due(kedge_state *state);
+
 /* The checkpoints that are due, of the collections that the version changed; with `all` of every
  * one. */
 kedge_status kedge_checkpoint_write_due(kedge_state *state, bool all, kedge_error *error);

@@ -248,6 +248,24 @@ static kedge_status find_lineage(writing *work, kedge_error *error)
     return KEDGE_OK;
 }
 
+/* States that were derived while the checkpoint was written still count from the one before. */
+static void tell_head(const kedge_state *state, const kedge_version_collection *collection,
+                      long long tail_bytes)
+{
+    kedge_state *head = kedge_cache_head(&state->backend->cache, &state->ref);
+    if (head == NULL) return;
+    kedge_slot *slot = NULL;
+    if (head->family == state->family && head->version->number > state->version->number) {
+        slot = kedge_state_slot(head, collection->name);
+    }
+    if (slot != NULL && atomic_load(&slot->root_number) < collection->number) {
+        atomic_store(&slot->root_number, collection->number);
+        atomic_fetch_sub(&slot->tail_bytes, tail_bytes);
+        atomic_store(&slot->root_damaged, false);
+    }
+    kedge_state_close(head);
+}
+
 kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
                                     bool all, kedge_error *error)
 {
@@ -273,27 +291,46 @@ kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_coll
     if (status == KEDGE_OK) status = put_root(&work, error);
     if (status == KEDGE_OK) {
         atomic_store(&slot->root_number, collection->number);
-        atomic_store(&slot->tail_bytes, 0);
         atomic_store(&slot->root_damaged, false);
+        tell_head(state, collection, atomic_exchange(&slot->tail_bytes, 0));
     }
     kedge_buffer_free(&work.only);
     kedge_arena_free(&work.arena);
     return status;
 }
 
+/* With `all` also of collections that the version did not change. */
+static kedge_status is_needed(kedge_state *state, size_t index, bool all, bool *needed,
+                              kedge_error *error)
+{
+    const kedge_version_collection *collection = &state->version->collections[index];
+    const kedge_map *map = NULL;
+    *needed = false;
+    if (!all && collection->last != state->version->number) return KEDGE_OK;
+    kedge_status status = kedge_state_collection(state, collection->name, &map, error);
+    if (status != KEDGE_OK) return status;
+    *needed = atomic_load(&state->slots[index].root_damaged) ||
+              kedge_checkpoint_is_due(collection, &state->slots[index]);
+    return KEDGE_OK;
+}
+
+bool kedge_checkpoint_any_due(kedge_state *state)
+{
+    bool due = false;
+    for (size_t i = 0; i < state->version->collection_count && !due; i++) {
+        if (is_needed(state, i, false, &due, NULL) != KEDGE_OK) return false;
+    }
+    return due;
+}
+
 kedge_status kedge_checkpoint_write_due(kedge_state *state, bool all, kedge_error *error)
 {
-    const kedge_version *version = state->version;
     kedge_status result = KEDGE_OK;
-    for (size_t i = 0; i < version->collection_count; i++) {
-        const kedge_version_collection *collection = &version->collections[i];
-        const kedge_map *map = NULL;
-        if (!all && collection->last != version->number) continue;
-        kedge_status status = kedge_state_collection(state, collection->name, &map, error);
-        bool damaged = atomic_load(&state->slots[i].root_damaged);
-        if (status == KEDGE_OK &&
-            (damaged || kedge_checkpoint_is_due(collection, &state->slots[i]))) {
-            status = kedge_checkpoint_write(state, collection, all, error);
+    for (size_t i = 0; i < state->version->collection_count; i++) {
+        bool needed = false;
+        kedge_status status = is_needed(state, i, all, &needed, error);
+        if (status == KEDGE_OK && needed) {
+            status = kedge_checkpoint_write(state, &state->version->collections[i], all, error);
         }
         if (status != KEDGE_OK) result = status;
     }

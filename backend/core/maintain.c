@@ -6,6 +6,27 @@
 #include "backend/core/processor.h"
 #include "common/planted.h"
 
+static void write_checkpoints(void *argument)
+{
+    kedge_state *state = argument;
+    atomic_bool *writing = kedge_backend_writing_checkpoints(state->backend, &state->ref);
+    kedge_checkpoint_write_due(state, false, NULL);
+    atomic_store(writing, false);
+    kedge_state_close(state);
+}
+
+/* One at a time for a project: what falls due meanwhile is still due at the next commit. */
+static void start_checkpoints(kedge_state *state)
+{
+    const kedge_backend_options *options = &state->backend->options;
+    atomic_bool *writing = kedge_backend_writing_checkpoints(state->backend, &state->ref);
+    if (!kedge_checkpoint_any_due(state) || atomic_exchange(writing, true)) return;
+    kedge_state_retain(state);
+    bool taken =
+        options->later != NULL && options->later(options->later_context, write_checkpoints, state);
+    if (!taken) write_checkpoints(state);
+}
+
 void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *state)
 {
     const kedge_version *version = state->version;
@@ -14,7 +35,7 @@ void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_
                version->recent_count >= KEDGE_MAINTAIN_RUNS;
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_RECENT_SHORTENED_EARLY)) due = false;
     if (due) kedge_index_complete(backend, ref, version, NULL);
-    kedge_checkpoint_write_due(state, false, NULL);
+    start_checkpoints(state);
 }
 
 kedge_status kedge_processor_index(kedge_backend *backend, const kedge_project_ref *ref,
