@@ -1,8 +1,9 @@
 /* GET versions…: the history and the state of a project at any version (queries 1 to 4). */
 #include "backend/core/api_internal.h"
 
-#define VERSIONS_BYTES 4194304 /* a list of versions ends behind the one that passes this */
-#define ITEMS_DEFAULT  100
+#define VERSIONS_BYTES    4194304 /* a list of versions ends behind the one that passes this */
+#define VERSIONS_PER_STEP 8
+#define ITEMS_DEFAULT     100
 
 /* ---- one version ---- */
 
@@ -66,29 +67,42 @@ static void write_summary(kedge_json_writer *writer, const kedge_version *versio
     kedge_json_end_object(writer);
 }
 
-static void write_list(kedge_api_call *call, const kedge_version **versions, size_t count)
+/* Up to `limit` versions below `before`, few of which are in memory at a time: each may hold
+ * megabytes. `*last` is the last one written. */
+static kedge_status write_list(kedge_api_call *call, kedge_json_writer *writer, int64_t before,
+                               int64_t limit, int64_t *last)
 {
-    kedge_json_writer writer = kedge_json_write(&call->response->body);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "versions");
-    kedge_json_begin_array(&writer);
-    int64_t last = 0;
-    for (size_t at = 0; at < count && call->response->body.size < VERSIONS_BYTES; at++) {
-        write_summary(&writer, versions[at]);
-        last = versions[at]->number;
+    const kedge_version *versions[VERSIONS_PER_STEP];
+    kedge_status status = KEDGE_OK;
+    *last = before;
+    while (status == KEDGE_OK && limit > 0 && *last != 1) {
+        size_t count = 0;
+        uint32_t wanted = limit < VERSIONS_PER_STEP ? (uint32_t)limit : VERSIONS_PER_STEP;
+        status = kedge_version_list(call->backend, &call->ref, *last, wanted, versions, &count,
+                                    &call->error);
+        if (status != KEDGE_OK) break;
+        if (count == 0) *last = 0; /* the others are no longer retained */
+        limit = count == 0 ? 0 : limit - (int64_t)count;
+        for (size_t at = 0; at < count; at++) {
+            bool full = writer->buffer->size >= VERSIONS_BYTES;
+            if (!full) {
+                write_summary(writer, versions[at]);
+                *last = versions[at]->number;
+            } else {
+                limit = 0;
+            }
+            kedge_version_release(versions[at]);
+        }
     }
-    kedge_json_end_array(&writer);
-    kedge_api_write_next(&writer, "next", last > 1 ? last : 0);
-    kedge_json_end_object(&writer);
+    return status;
 }
 
 void kedge_api_versions(kedge_api_call *call)
 {
     const kedge_version *head;
-    const kedge_version *versions[KEDGE_API_LIST_MAX];
-    size_t count = 0;
     int64_t before = 0;
     int64_t limit = KEDGE_API_LIST_MAX;
+    int64_t last = 0;
     if (!kedge_api_query_integer(call, "before", 1, KEDGE_LIMIT_MUTATION_ID, &before) ||
         !kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) ||
         !kedge_api_open_head(call, &head)) {
@@ -96,18 +110,19 @@ void kedge_api_versions(kedge_api_call *call)
     }
     int64_t newest = head->number;
     kedge_version_release(head);
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "versions");
+    kedge_json_begin_array(&writer);
     kedge_status status = KEDGE_OK;
-    if (newest > 0 && before != 1) {
-        status = kedge_version_list(call->backend, &call->ref, before > newest ? 0 : before,
-                                    (uint32_t)limit, versions, &count, &call->error);
+    if (newest > 0) {
+        if (before == 0 || before > newest) before = newest + 1;
+        status = write_list(call, &writer, before, limit, &last);
     }
-    if (status != KEDGE_OK) {
-        kedge_api_fail(call, status);
-        return;
-    }
-    write_list(call, versions, count);
-    for (size_t at = 0; at < count; at++)
-        kedge_version_release(versions[at]);
+    kedge_json_end_array(&writer);
+    kedge_api_write_next(&writer, "next", last > 1 ? last : 0);
+    kedge_json_end_object(&writer);
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
 }
 
 /* ---- states ---- */

@@ -96,15 +96,52 @@ static size_t project_bytes(const kedge_cache_project *project)
     return bytes;
 }
 
-/* A state grows when one of its collections is loaded, so the count is made again at each use. */
-static void account(kedge_cache *cache, kedge_cache_project *project)
+static void count(kedge_cache *cache, kedge_cache_project *project)
 {
     size_t bytes = project_bytes(project);
     cache->bytes = cache->bytes - project->bytes + bytes;
     project->bytes = bytes;
+}
+
+static void drop_state(kedge_cache_project *project, size_t index)
+{
+    kedge_state_close(project->states[index]);
+    project->state_count--;
+    memmove(project->states + index, project->states + index + 1,
+            (project->state_count - index) * sizeof *project->states);
+}
+
+/* Keeps two families: that of the head, and one that is being paged through. */
+static void drop_families(kedge_cache_project *project)
+{
+    uint64_t kept[2];
+    size_t kept_count = 0;
+    for (size_t i = 0; i < project->state_count;) {
+        uint64_t family = project->states[i]->family;
+        bool known = false;
+        for (size_t k = 0; k < kept_count; k++)
+            known = known || kept[k] == family;
+        if (!known && kept_count == 2) {
+            drop_state(project, i);
+            continue;
+        }
+        if (!known) kept[kept_count++] = family;
+        i++;
+    }
+}
+
+/* A state grows when one of its collections is loaded, so the count is made again at each use. What
+ * is over the budget goes: other projects, then old states of this one, but never so much that it
+ * would be loaded again and again. */
+static void account(kedge_cache *cache, kedge_cache_project *project)
+{
+    count(cache, project);
     while (cache->bytes > cache->bytes_max && cache->oldest != project) {
         remove_project(cache, cache->oldest);
     }
+    if (cache->bytes <= cache->bytes_max) return;
+    drop_families(project);
+    count(cache, project);
 }
 
 /* ---- finding ---- */
@@ -205,14 +242,6 @@ kedge_state *kedge_cache_find(kedge_cache *cache, const kedge_project_ref *ref, 
 }
 
 /* ---- keeping ---- */
-
-static void drop_state(kedge_cache_project *project, size_t index)
-{
-    kedge_state_close(project->states[index]);
-    project->state_count--;
-    memmove(project->states + index, project->states + index + 1,
-            (project->state_count - index) * sizeof *project->states);
-}
 
 /* A consistent read has shown that `head` is the newest: what is above it, or of its number and
  * another lineage, was of a backend that has been restored since. */

@@ -233,7 +233,7 @@ static kedge_status index_is_there(kedge_backend *backend, const kedge_project_r
 {
     const kedge_version *first = NULL;
     *there = true;
-    kedge_status status = kedge_version_load(backend, ref, 1, &first, error);
+    kedge_status status = kedge_version_load_runs(backend, ref, 1, &first, error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK; /* no longer retained: the rows are the truth */
     if (status != KEDGE_OK) return status;
     if (first->run_count > 0) status = row_is_there(backend, ref, first, there, error);

@@ -5,8 +5,11 @@
 #include "backend/core/arena.h"
 #include "backend/ports/records.h"
 
-#define KEDGE_PACK_TEXT_BYTES  1024
-#define KEDGE_UNPACK_BYTES_MAX 67108864 /* no packed attribute or blob part is larger: 64 MiB */
+#define KEDGE_PACK_TEXT_BYTES 1024
+/* No packed attribute or blob part is larger: 256 MiB. A version whose delta were would be
+ * committed and never read again; the largest delta is that of one mutation which changes as many
+ * items as it may, each with a body of KEDGE_BODY_INLINE_BYTES: some 130 MB. */
+#define KEDGE_UNPACK_BYTES_MAX 268435456
 
 /* Fills `attribute`; its bytes are the arena's. `name` is static storage. */
 kedge_status kedge_pack(const char *name, kedge_bytes plain, kedge_arena *arena,

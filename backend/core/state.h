@@ -29,16 +29,18 @@ kedge_status kedge_state_next(kedge_state *state, kedge_bytes collection, bool f
 kedge_status kedge_state_body(kedge_state *state, kedge_bytes collection, const kedge_entry *entry,
                               kedge_buffer *out, kedge_error *error);
 
+#define KEDGE_CHANGES_VERSIONS_MAX 10000
+#define KEDGE_CHANGES_BYTES_MAX    33554432 /* of keys, metadata and small bodies: 32 MiB */
+
 /* The keys that differ between version `from` and the state's version: the fold of the deltas
  * (from, version], each key once, in key order. `project_changed` tells of the project record. Free
- * with kedge_changes_free. KEDGE_NOT_FOUND when a version in between is no longer retained. */
+ * with kedge_changes_free. KEDGE_NOT_FOUND when a version in between is no longer retained, or when
+ * they are more than the bounds above: everything is then less to read than what changed. */
 typedef struct kedge_changes {
     kedge_version_change *changes;
     size_t count;
     bool project_changed;
-    const kedge_version **versions; /* retained: the changes borrow from them */
-    size_t version_count;
-    const kedge_allocator *allocator;
+    struct kedge_fold *fold; /* what the changes borrow from */
 } kedge_changes;
 
 kedge_status kedge_state_changes(kedge_state *state, int64_t from, kedge_changes *changes,

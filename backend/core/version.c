@@ -158,6 +158,20 @@ kedge_status kedge_version_load(kedge_backend *backend, const kedge_project_ref 
     return status;
 }
 
+kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project_ref *ref,
+                                     int64_t number, const kedge_version **version,
+                                     kedge_error *error)
+{
+    kedge_version_object *object = NULL;
+    kedge_record_set set = {0};
+    kedge_status status = get_record(backend, ref, number, &set, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_version_decode_runs(backend, &set.records[0], &object, error);
+    kedge_record_set_free(&set);
+    if (status == KEDGE_OK) *version = &object->version;
+    return status;
+}
+
 kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
                                        int64_t number, kedge_bytes lineage, bool *same,
                                        kedge_error *error)

@@ -33,6 +33,10 @@ kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_re
                                   const kedge_record *record, kedge_version_object **object,
                                   kedge_error *error);
 
+/* Its scalars and runs alone: cheap however much the version changed. */
+kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
+                                       kedge_version_object **object, kedge_error *error);
+
 /* The arrays [client, group, user, version, first, last, retired] of `runs` and `recent`. */
 void kedge_runs_write(kedge_buffer *out, const kedge_run *runs, size_t count);
 kedge_status kedge_runs_read(kedge_bytes text, kedge_arena *arena, kedge_run **runs, size_t *count,

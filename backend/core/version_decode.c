@@ -363,6 +363,21 @@ static kedge_status read_scalars(const kedge_record *record, kedge_version_objec
     return KEDGE_OK;
 }
 
+kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
+                                       kedge_version_object **object, kedge_error *error)
+{
+    kedge_version_object *read = kedge_version_object_new(backend->allocator);
+    if (read == NULL) return kedge_fail_no_memory(error);
+    kedge_status status = read_scalars(record, read, error);
+    if (status == KEDGE_OK) status = read_runs(record, read, error);
+    if (status != KEDGE_OK) {
+        kedge_version_release(&read->version);
+        return status;
+    }
+    *object = read;
+    return KEDGE_OK;
+}
+
 kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_ref *ref,
                                   const kedge_record *record, kedge_version_object **object,
                                   kedge_error *error)
