@@ -60,6 +60,8 @@ static kedge_status status_of(int code)
 {
     if (code == SQLITE_IOERR_NOMEM) return KEDGE_NO_MEMORY;
     if (code == SQLITE_IOERR_CORRUPTFS) return KEDGE_CORRUPT;
+    /* The WAL's index could not grow: SQLite does not look at errno there. */
+    if (code == SQLITE_IOERR_SHMSIZE) return KEDGE_DISK_FULL;
     switch (code & 0xff) {
     case SQLITE_NOMEM:
         return KEDGE_NO_MEMORY;
