@@ -245,6 +245,21 @@ kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_b
     return status;
 }
 
+/* SQLite keeps no checksums: a page that was overwritten may show only as a value that is no JSON,
+ * where the app's SQL takes it apart. */
+static bool met_damage(kedge_query *query)
+{
+    static const char sql[] = "SELECT 1 FROM main.item WHERE NOT json_valid(value) LIMIT 1";
+    kedge_store_db *db = &query->reader->cache;
+    sqlite3_stmt *find;
+    if (strcmp(sqlite3_errmsg(db->handle), "malformed JSON") != 0) return false;
+    sqlite3_set_authorizer(db->handle, NULL, NULL);
+    bool met = kedge_store_db_take(db, sql, &find, NULL) == KEDGE_OK &&
+               kedge_store_db_step(db, find, NULL) != KEDGE_DONE;
+    sqlite3_set_authorizer(db->handle, kedge_query_authorize, NULL);
+    return met;
+}
+
 kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
 {
     query->has_row = false;
@@ -256,7 +271,11 @@ kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
     }
     query->ended = true;
     if (code == SQLITE_DONE) return KEDGE_DONE;
-    if ((code & 0xff) == SQLITE_ERROR) return fail_sql(query, code, error);
+    if ((code & 0xff) == SQLITE_ERROR) {
+        kedge_status failed = fail_sql(query, code, error);
+        if (!met_damage(query)) return failed;
+        code = SQLITE_CORRUPT;
+    }
     kedge_status status =
         kedge_store_db_fail(&query->reader->cache, code, "running the query", error);
     if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(query->store, query->reader);
