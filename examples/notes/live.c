@@ -21,6 +21,7 @@ typedef struct shown_status {
     kedge_connection connection;
     int64_t pending;
     int64_t rejected;
+    char error[64];
 } shown_status;
 
 static void on_change(void *userdata, const kedge_change *changes, size_t count)
@@ -36,8 +37,15 @@ static void on_change(void *userdata, const kedge_change *changes, size_t count)
 static shown_status status_now(kedge_db *db)
 {
     kedge_sync_status now;
-    if (kedge_get_status(db, &now, NULL) != KEDGE_OK) return (shown_status){0};
-    return (shown_status){now.connection, now.pending, now.rejected};
+    shown_status shown = {0};
+    if (kedge_get_status(db, &now, NULL) != KEDGE_OK) return shown;
+    shown.connection = now.connection;
+    shown.pending = now.pending;
+    shown.rejected = now.rejected;
+    if (now.last_error.status != KEDGE_OK) {
+        snprintf(shown.error, sizeof shown.error, "%s", now.last_error.code);
+    }
+    return shown;
 }
 
 static void draw(kedge_db *db, shown_status *shown)
@@ -83,7 +91,7 @@ static bool status_changed(kedge_db *db, const shown_status *shown)
 {
     shown_status now = status_now(db);
     return now.connection != shown->connection || now.pending != shown->pending ||
-           now.rejected != shown->rejected;
+           now.rejected != shown->rejected || strcmp(now.error, shown->error) != 0;
 }
 
 static int loop(kedge_db *db, int changes)
