@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define QUIET_STEPS_MAX 60000
+#define QUIET_STEPS_MAX 15000
 #define QUIET_MS_MAX    1800000 /* half an hour of simulated time */
 
 static bool is_quiet(sim_world *world)

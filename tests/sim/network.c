@@ -234,7 +234,11 @@ void sim_network_request(sim_world *world, const sim_event *event)
 
 static void keep_answer(sim_client *client, const sim_message *message)
 {
+    /* An answer does not say whose version it starts from, so one of a lost lineage would fit by
+     * its number; only a process that pulls without the folder's lock could bring one. */
     bool pull = strcmp(message->path, "pull") == 0 && message->status == 200;
+    if (client->world->restored) client->old_answer_size = 0;
+    pull = pull && !client->world->restored;
     if (!pull || (client->old_answer != NULL && !sim_dice_chance(&client->dice, 300))) return;
     free(client->old_answer);
     client->old_answer = sim_must_copy(message->answer, message->answer_size);
@@ -255,7 +259,7 @@ static void apply_old_answer(sim_client *client)
     kedge_pull_answer pull = {0};
     kedge_apply_result result = KEDGE_APPLY_DONE;
     kedge_bytes text = {client->old_answer, client->old_answer_size};
-    if (text.data == NULL || !sim_client_runs(client) ||
+    if (text.size == 0 || client->world->restored || !sim_client_runs(client) ||
         !sim_strikes(client->world, &client->dice, SIM_OLD_ANSWER))
         return;
     if (kedge_pull_answer_decode(&kedge_allocator_default, text, &pull, NULL) == KEDGE_OK &&
@@ -338,6 +342,7 @@ static void open_stream(sim_client *client)
         return;
     }
     client->stream_up = true;
+    client->stream_silent = sim_strikes(world, &world->dice, SIM_STREAM_SILENT);
     kedge_driver_stream_up(client->driver);
     if (!client->stream_up) return;
     schedule_stream(client, SIM_EVENT_STREAM_POKE, latency(world), sim_server_version(world));

@@ -103,8 +103,10 @@ static void ask(sim_instance *instance, const sim_message *message, kedge_api_re
     bool whole = message->path[0] == '/';
     (void)snprintf(path, sizeof path, "%s%s", whole ? "" : PROJECT_PATH, message->path);
     char *query = strchr(path, '?');
-    kedge_identity identity = {
-        .user = message->user, .role = "member", .organization = SIM_ORGANIZATION};
+    kedge_identity identity = {.user = message->user,
+                               .role = "member",
+                               .organization = whole ? "*" : SIM_ORGANIZATION,
+                               .admin = whole};
     kedge_api_request request = {.method = kedge_bytes_of(message->method),
                                  .body = {message->body, message->body_size},
                                  .identity = &identity};
@@ -180,8 +182,8 @@ static void stop_all(sim_world *world)
     sim_network_cut_streams(world);
 }
 
-/* Puts all rows but versions into the backup as they are now: a restore that is no moment's picture
- * brings versions back and leaves what was derived from the later ones. */
+/* Puts the rows that the backup lacks into it, all but versions: a restore that is no moment's
+ * picture brings versions back and leaves what was derived from the later ones. */
 static bool keep_rows(sim_world *world, const sim_backup *backup)
 {
     static const char version[] = "ProjectVersion#";
@@ -194,7 +196,8 @@ static bool keep_rows(sim_world *world, const sim_backup *backup)
     bool kept = false;
     if (records->vtable->query(records->self, &query, &set, NULL) != KEDGE_OK) return false;
     for (size_t i = 0; i < set.count; i++) {
-        kedge_record_write put = {.kind = KEDGE_WRITE_PUT, .record = set.records[i]};
+        kedge_record_write put = {
+            .kind = KEDGE_WRITE_PUT, .record = set.records[i], .condition = KEDGE_IF_ABSENT};
         if (kedge_bytes_start_with(set.records[i].key.sort, kedge_bytes_of(version))) continue;
         if (backup->records.vtable->write(backup->records.self, &put, NULL) == KEDGE_OK)
             kept = true;

@@ -2,9 +2,9 @@
 #include "tests/sim/summary.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <time.h>
 
-#define SHRINK_RUNS 60
+#define SHRINK_SECONDS 20
 
 void sim_print_summary(const sim_report *report)
 {
@@ -45,6 +45,11 @@ bool sim_is_complete(const sim_report *report)
 
 /* ---- shrinking ---- */
 
+static bool is_time_up(time_t since)
+{
+    return time(NULL) - since >= SHRINK_SECONDS;
+}
+
 static bool still_fails(const sim_options *options, sim_check check)
 {
     sim_report report = {0};
@@ -60,22 +65,21 @@ static bool still_fails(const sim_options *options, sim_check check)
 static sim_options shrink(const sim_options *options, sim_check check)
 {
     sim_options least = *options;
-    int runs = 0;
-    for (sim_options next = least; next.edits > 4 && runs < SHRINK_RUNS; runs++) {
+    time_t since = time(NULL);
+    for (sim_options next = least; next.edits > 4 && !is_time_up(since);) {
         next.edits = next.edits * 2 / 3;
         if (!still_fails(&next, check)) break;
         least = next;
     }
-    for (sim_options next = least; next.clients > 1 && runs < SHRINK_RUNS; runs++) {
+    for (sim_options next = least; next.clients > 1 && !is_time_up(since);) {
         next.clients--;
         if (!still_fails(&next, check)) break;
         least = next;
     }
-    for (size_t i = 0; i < SIM_FAULTS && runs < SHRINK_RUNS; i++) {
+    for (size_t i = 0; i < SIM_FAULTS && !is_time_up(since); i++) {
         sim_options next = least;
         next.faults &= ~SIM_FAULT_BIT(i);
         if (next.faults == least.faults) continue;
-        runs++;
         if (still_fails(&next, check)) least = next;
     }
     return least;
