@@ -8,7 +8,7 @@
 #define KEDGE_LIMIT_ITEM_ID_BYTES           512     /* any UTF-8, also empty */
 #define KEDGE_LIMIT_PROJECT_RECORD_BYTES    1536    /* canonical JSON of the project record */
 #define KEDGE_LIMIT_ITEM_BYTES              8388608 /* canonical JSON of one item: 8 MiB */
-#define KEDGE_LIMIT_ARGS_BYTES              8388608 /* canonical JSON of one mutation's args: 8 MiB */
+#define KEDGE_LIMIT_ARGS_BYTES              8388608 /* canonical JSON of a mutation's args: 8 MiB */
 #define KEDGE_LIMIT_JSON_DEPTH              64      /* nested arrays and objects */
 #define KEDGE_LIMIT_MUTATION_ID             9007199254740991 /* 2^53 - 1 */
 #define KEDGE_LIMIT_REJECTION_CODE_BYTES    63

@@ -49,6 +49,8 @@ typedef struct kedge_scan_options {
         .version = 1                                                                               \
     }
 
+/* Begins a walk; `options` NULL: all items. The collection may have no items yet. Close it with
+ * kedge_scan_close, before the database. */
 KEDGE_API kedge_status kedge_scan_open(kedge_db *db, const char *collection,
                                        const kedge_scan_options *KEDGE_NULLABLE options,
                                        kedge_scan **scan, kedge_error *KEDGE_NULLABLE error);
@@ -65,11 +67,16 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
  * `parameters` NULL or a JSON array whose strings, numbers, booleans and nulls bind to ?1, ?2, … */
 typedef struct kedge_query kedge_query;
 
+/* Prepares one SELECT of `sql_size` bytes and its snapshot. KEDGE_INVALID_ARGUMENT with SQLite's
+ * words for SQL that is wrong or reads or does anything else. Close it with kedge_query_close,
+ * before the database. One thread at a time. */
 KEDGE_API kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sql_size,
                                         const char *KEDGE_NULLABLE parameters,
                                         size_t parameters_size, kedge_query **query,
                                         kedge_error *KEDGE_NULLABLE error);
+/* Steps to the first row, then to the next: KEDGE_OK, or KEDGE_DONE behind the last. */
 KEDGE_API kedge_status kedge_query_next(kedge_query *query, kedge_error *KEDGE_NULLABLE error);
+/* The columns of the result, from 0 on; names are borrowed until kedge_query_close. */
 KEDGE_API int32_t kedge_query_column_count(const kedge_query *query);
 KEDGE_API const char *kedge_query_column_name(const kedge_query *query, int32_t column);
 /* The column of the present row. `text` gives NULL for an SQL NULL; borrowed until the next call on

@@ -29,6 +29,7 @@ typedef struct kedge_sync_status {
     kedge_error last_error; /* the last failed request; status KEDGE_OK when none since */
 } kedge_sync_status;
 
+/* A consistent picture of the moment, from the disk and the worker; touches no network. */
 KEDGE_API kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status,
                                         kedge_error *KEDGE_NULLABLE error);
 
