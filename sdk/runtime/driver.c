@@ -3,6 +3,8 @@
 #include "common/error.h"
 #include "sdk/runtime/driver_internal.h"
 
+#include <string.h>
+
 /* ---- making and freeing ---- */
 
 kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store *store,
@@ -27,7 +29,7 @@ void kedge_driver_free(kedge_driver *driver)
     if (driver == NULL) return;
     kedge_driver_shutdown(driver);
     kedge_driver_held_free(&driver->held);
-    kedge_release(driver->allocator, driver->token);
+    explicit_bzero(driver->token_text, sizeof driver->token_text);
     kedge_release(driver->allocator, driver);
 }
 
@@ -93,11 +95,11 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
 
 /* The core decides on where the store stands, so every event that may have moved it brings that
  * along. When it cannot be read now, the next event tries again. */
-static void add_position(kedge_driver *driver, kedge_core_event *event)
+static void add_position(kedge_driver *driver, kedge_core_event *event, kedge_error *error)
 {
     kedge_store_position position;
     if (!driver->position_due) return;
-    if (kedge_store_position_get(driver->store, &position, NULL) != KEDGE_OK) return;
+    if (kedge_store_position_get(driver->store, &position, error) != KEDGE_OK) return;
     driver->position_due = false;
     event->has_position = true;
     event->position = (kedge_core_position){.version = position.version,
@@ -110,7 +112,13 @@ static void step(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_core_actions actions;
     const kedge_environment *environment = driver->environment;
-    add_position(driver, event);
+    kedge_error error;
+    add_position(driver, event, &error);
+    if (event->kind == KEDGE_EVENT_SYNC && driver->position_due) {
+        /* Without it nobody knows what the wait is for. */
+        driver->host.synced(driver->host.context, false, &error);
+        return;
+    }
     event->now_ms = environment->monotonic_ms(environment->context);
     event->random = kedge_random_u64(environment);
     kedge_core_step(&driver->core, event, &actions);
@@ -214,9 +222,11 @@ void kedge_driver_set_online(kedge_driver *driver, bool online)
 
 void kedge_driver_token(kedge_driver *driver, const char *token)
 {
-    kedge_release(driver->allocator, driver->token);
-    driver->token = NULL;
-    if (token != NULL) driver->token = kedge_copy_text(driver->allocator, kedge_bytes_of(token));
+    size_t size = token == NULL ? 0 : strlen(token);
+    bool fits = token != NULL && size < sizeof driver->token_text;
+    explicit_bzero(driver->token_text, sizeof driver->token_text);
+    if (fits) memcpy(driver->token_text, token, size + 1);
+    driver->token = fits ? driver->token_text : NULL;
     run(driver, &(kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .ok = driver->token != NULL});
 }
 

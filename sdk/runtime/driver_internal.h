@@ -32,8 +32,9 @@ struct kedge_driver {
     kedge_transport transport;
     kedge_driver_host host;
     kedge_core core;
-    char *token;
-    bool running; /* an event is being carried out: others wait */
+    const char *token;                  /* in `token_text`; NULL: none */
+    char token_text[KEDGE_TOKEN_BYTES]; /* in place: no token is lost for want of memory */
+    bool running;                       /* an event is being carried out: others wait */
     bool position_due;
     size_t event_first;
     size_t event_count;

@@ -103,10 +103,13 @@ void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool onli
 void kedge_worker_history_cancel(kedge_db *db)
 {
     pthread_mutex_lock(&db->lock);
-    kedge_history_call *waiting = db->shared.history;
+    kedge_history_call **last = &db->worker.history;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = db->shared.history;
     db->shared.history = NULL;
     pthread_mutex_unlock(&db->lock);
-    kedge_worker_history(db, waiting, false);
     while (db->worker.history != NULL) {
         kedge_history_call *call = db->worker.history;
         if (call->http_call != NULL) kedge_http_cancel(call->http_call);

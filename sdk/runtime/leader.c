@@ -3,6 +3,7 @@
  * One that is online and has a url tries to lead; the others follow, and try again each tick, so
  * that one of them takes over when the leader dies, closes or goes offline. Only the leader's core
  * is online. A process that does not lead still tells its commits, and hears of the leader's. */
+#include "common/error.h"
 #include "sdk/runtime/worker.h"
 
 #include <string.h>
@@ -61,7 +62,12 @@ void kedge_worker_hear_peers(kedge_db *db)
     if (worker->ticket != 0 && news.sync_done >= worker->ticket) {
         worker->ticket = 0;
         worker->sync_over = true;
-        worker->sync_error = (kedge_error){.status = news.sync_status};
+        worker->sync_error = (kedge_error){0};
+        if (news.sync_status != KEDGE_OK) {
+            kedge_fail(&worker->sync_error, news.sync_status, "sync-failed",
+                       "the process that syncs this database could not: %s",
+                       kedge_status_name(news.sync_status));
+        }
     }
     if (!news.changed) return;
     worker->moved = true;
@@ -105,7 +111,9 @@ void kedge_worker_set_tick(kedge_db *db, bool online)
     bool follows = online && !worker->leading;
     bool deaf = kedge_peers_wake_fd(db->peers) < 0 && kedge_peers_present(db->peers);
     if (worker->look_again || worker->tell_peers || worker->tell_sync || worker->want_ticket) {
-        worker->tick_at_ms = kedge_db_now_ms(db) + 1;
+        int64_t retry_at_ms = kedge_db_now_ms(db) + KEDGE_PEERS_RETRY_MS;
+        bool sooner = worker->tick_at_ms != 0 && worker->tick_at_ms < retry_at_ms;
+        if (!sooner) worker->tick_at_ms = retry_at_ms;
     } else if (!follows && !deaf) {
         worker->tick_at_ms = 0;
     } else if (worker->tick_at_ms == 0) {

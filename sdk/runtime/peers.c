@@ -51,12 +51,11 @@ static bool read_record(const kedge_peers *peers, record *now)
     return true;
 }
 
-/* A write that fails (a full disk) is a wake-up that the others' ticks and timers make up for. */
-static void write_record(const kedge_peers *peers, const record *now)
+static bool write_record(const kedge_peers *peers, const record *now)
 {
     ssize_t size = pwrite(peers->file, now, sizeof *now, 0);
-    (void)size;
     lock(peers, RECORD, F_UNLCK);
+    return size == (ssize_t)sizeof *now;
 }
 
 kedge_status kedge_peers_open(const kedge_environment *environment, const char *folder,
@@ -101,6 +100,9 @@ void kedge_peers_close(kedge_peers *peers)
 {
     if (peers == NULL) return;
     if (peers->wake >= 0) close(peers->wake);
+    /* Closing alone would leave the locks to a child that was forked meanwhile. */
+    kedge_peers_resign(peers);
+    lock(peers, PRESENT, F_UNLCK);
     close(peers->file);
     kedge_release(peers->environment->allocator, peers);
 }
@@ -144,7 +146,9 @@ bool kedge_peers_look(kedge_peers *peers, kedge_peers_news *news)
     *news = (kedge_peers_news){.changed = peers->changed || now.changes != peers->changes_seen,
                                .sync_wanted = now.sync_wanted,
                                .sync_done = now.sync_done,
-                               .sync_status = (kedge_status)now.sync_status};
+                               .sync_status = now.sync_status <= KEDGE_INTERNAL
+                                                  ? (kedge_status)now.sync_status
+                                                  : KEDGE_UNAVAILABLE};
     peers->changed = false;
     peers->changes_seen = now.changes;
     return true;
@@ -155,8 +159,9 @@ bool kedge_peers_tell(kedge_peers *peers)
     record now;
     if (!read_record(peers, &now)) return false;
     if (now.changes != peers->changes_seen) peers->changed = true;
-    peers->changes_seen = ++now.changes;
-    write_record(peers, &now);
+    peers->changes_seen = now.changes++;
+    if (!write_record(peers, &now)) return false;
+    peers->changes_seen = now.changes;
     return true;
 }
 
@@ -164,8 +169,9 @@ bool kedge_peers_want_sync(kedge_peers *peers, uint64_t *ticket)
 {
     record now;
     if (!read_record(peers, &now)) return false;
-    *ticket = ++now.sync_wanted;
-    write_record(peers, &now);
+    now.sync_wanted++;
+    if (!write_record(peers, &now)) return false;
+    *ticket = now.sync_wanted;
     return true;
 }
 
@@ -175,6 +181,5 @@ bool kedge_peers_sync_done(kedge_peers *peers, uint64_t ticket, kedge_status sta
     if (!read_record(peers, &now)) return false;
     now.sync_done = ticket;
     now.sync_status = (uint64_t)status;
-    write_record(peers, &now);
-    return true;
+    return write_record(peers, &now);
 }

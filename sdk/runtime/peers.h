@@ -22,7 +22,8 @@
 
 #include "common/environment.h"
 
-#define KEDGE_PEERS_TICK_MS 250
+#define KEDGE_PEERS_TICK_MS  250
+#define KEDGE_PEERS_RETRY_MS 10 /* after a record that was busy, or could not be written */
 
 typedef struct kedge_peers kedge_peers;
 
@@ -50,7 +51,8 @@ int kedge_peers_wake_fd(const kedge_peers *peers);
  * soon. */
 bool kedge_peers_look(kedge_peers *peers, kedge_peers_news *news);
 
-/* These return false when the record is held by another just now: do it again soon. */
+/* These return false when the record is held by another just now, or cannot be written (a full
+ * disk): do it again soon. */
 bool kedge_peers_tell(kedge_peers *peers);
 bool kedge_peers_want_sync(kedge_peers *peers, uint64_t *ticket);
 bool kedge_peers_sync_done(kedge_peers *peers, uint64_t ticket, kedge_status status);

@@ -94,6 +94,7 @@ kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sql_size,
     if (db == NULL) return kedge_fail_null("db", error);
     if (sql == NULL) return kedge_fail_null("sql", error);
     if (query == NULL) return kedge_fail_null("query", error);
+    if (parameters == NULL && parameters_size > 0) return kedge_fail_null("parameters", error);
     return kedge_store_query_open(db->store, (kedge_bytes){sql, sql_size},
                                   (kedge_bytes){parameters, parameters_size}, query, error);
 }

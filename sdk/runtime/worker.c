@@ -147,16 +147,16 @@ static void after_edit(kedge_db *db)
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* Both do nothing when there is nothing to do; what fails is tried after the next commit. */
+/* Both do nothing when there is nothing to do; what fails is tried again. */
 static void maintain(kedge_db *db)
 {
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     db->worker.maintenance_at_ms = 0;
-    if (kedge_store_catch_up(db->store, &changes, NULL) == KEDGE_OK) {
-        kedge_watches_post(db->watches, &changes);
-    }
+    kedge_status caught_up = kedge_store_catch_up(db->store, &changes, NULL);
+    if (caught_up == KEDGE_OK) kedge_watches_post(db->watches, &changes);
     kedge_change_set_free(&changes);
-    if (kedge_store_checkpoint(db->store, NULL) != KEDGE_OK) plan_maintenance(db);
+    kedge_status checkpointed = kedge_store_checkpoint(db->store, NULL);
+    if (caught_up != KEDGE_OK || checkpointed != KEDGE_OK) plan_maintenance(db);
 }
 
 static void run_timers(kedge_db *db)

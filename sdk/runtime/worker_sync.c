@@ -33,15 +33,20 @@ static void complete(kedge_db *db)
     worker->sync_over = false;
 }
 
+/* What other processes wait for fails only when this one holds on to the lead without a token. When
+ * it has gone offline, whoever leads next does it. */
 static void complete_offline(kedge_db *db)
 {
-    db->worker.sync_given = requested(db);
-    db->worker.ticket = 0;
-    db->worker.want_ticket = false;
-    if (db->worker.token_refused) {
-        db->worker.sync_error = db->worker.token_error;
+    kedge_worker *worker = &db->worker;
+    worker->peers_sync_given =
+        worker->leading ? worker->peers_sync_wanted : worker->peers_sync_done;
+    worker->sync_given = requested(db);
+    worker->ticket = 0;
+    worker->want_ticket = false;
+    if (worker->token_refused) {
+        worker->sync_error = worker->token_error;
     } else {
-        kedge_fail(&db->worker.sync_error, KEDGE_NETWORK, "offline", "the database is offline");
+        kedge_fail(&worker->sync_error, KEDGE_NETWORK, "offline", "the database is offline");
     }
     complete(db);
 }
@@ -79,13 +84,7 @@ static void sync_as_leader(kedge_db *db)
 static void sync_as_follower(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
-    if (worker->sync_over) {
-        if (worker->sync_error.status != KEDGE_OK) {
-            kedge_fail(&worker->sync_error, worker->sync_error.status, "sync-failed",
-                       "the process that syncs this database could not");
-        }
-        complete(db);
-    }
+    if (worker->sync_over) complete(db);
     uint64_t wanted = requested(db);
     if (worker->ticket != 0 || wanted <= worker->sync_given) return;
     uint64_t ticket = 0;

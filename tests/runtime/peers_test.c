@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,63 @@ static void test_a_ticket_for_a_sync_is_answered(void **state)
     kedge_peers_close(follower);
 }
 
+/* A disk that takes nothing. */
+static void set_file_size_limit(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void test_what_cannot_be_written_is_said_so_that_it_is_done_again(void **state)
+{
+    kedge_peers_news news;
+    uint64_t ticket = 0;
+    struct rlimit before;
+    (void)state;
+    kedge_peers *first = join();
+    kedge_peers *second = join();
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    set_file_size_limit(0);
+    bool told = kedge_peers_tell(first);
+    bool wanted = kedge_peers_want_sync(first, &ticket);
+    bool done = kedge_peers_sync_done(first, 7, KEDGE_OK);
+    set_file_size_limit(before.rlim_cur);
+    assert_false(told || wanted || done);
+    assert_int_equal(ticket, 0);
+    assert_true(kedge_peers_look(second, &news));
+    assert_false(news.changed);
+    assert_true(kedge_peers_tell(first));
+    assert_true(changed(second));
+    assert_false(changed(first));
+    kedge_peers_close(first);
+    kedge_peers_close(second);
+}
+
+/* The child has the same open file, and with it the same locks. */
+static void test_closing_gives_up_the_lead_though_a_child_was_forked(void **state)
+{
+    (void)state;
+    kedge_peers *leader = join();
+    assert_true(kedge_peers_lead(leader));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    while (child == 0) {
+        pause();
+    }
+    kedge_peers_close(leader);
+    kedge_peers *next = join();
+    bool leads = kedge_peers_lead(next);
+    bool company = kedge_peers_present(next);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(leads);
+    assert_false(company);
+    kedge_peers_close(next);
+}
+
 static void test_what_is_no_record_counts_as_an_empty_one(void **state)
 {
     char path[128];
@@ -193,6 +251,8 @@ int main(void)
         cmocka_unit_test(test_a_commit_is_told_to_the_others_and_not_to_oneself),
         cmocka_unit_test(test_news_wake_who_waits),
         cmocka_unit_test(test_a_ticket_for_a_sync_is_answered),
+        cmocka_unit_test(test_what_cannot_be_written_is_said_so_that_it_is_done_again),
+        cmocka_unit_test(test_closing_gives_up_the_lead_though_a_child_was_forked),
         cmocka_unit_test(test_what_is_no_record_counts_as_an_empty_one),
         cmocka_unit_test(test_a_killed_leader_is_succeeded),
         cmocka_unit_test(test_a_folder_that_is_not_there_is_an_error),

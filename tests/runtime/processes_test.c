@@ -1,10 +1,12 @@
 /* One folder, several processes: one syncs, the others see what it brings and have it push theirs,
  * and one of them takes over when it dies or goes offline. */
+#include "sdk/runtime/peers.h"
 #include "tests/runtime/client.h"
 #include "tests/runtime/mini_backend.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -190,6 +192,83 @@ static void test_a_leader_that_goes_offline_or_closes_is_succeeded(void **state)
     kedge_close(first);
 }
 
+/* kedge_sync on a thread of its own. */
+typedef struct waiting_sync {
+    kedge_db *db;
+    pthread_t thread;
+    kedge_status status;
+    kedge_error error;
+} waiting_sync;
+
+static void *run_sync(void *context)
+{
+    waiting_sync *self = context;
+    self->status = kedge_sync(self->db, 20000, &self->error);
+    return NULL;
+}
+
+/* Waits until a follower's ticket lies in the folder; then `leader` has had a turn, too. */
+static void wait_for_ticket(const world *here, kedge_db *leader)
+{
+    kedge_environment environment = kedge_environment_system(NULL);
+    kedge_peers *watching = NULL;
+    kedge_peers_news news = {0};
+    int64_t until = client_now_ms() + 10000;
+    assert_int_equal(kedge_peers_open(&environment, here->folder, &watching, NULL), KEDGE_OK);
+    while (news.sync_wanted == 0 && client_now_ms() < until) {
+        struct pollfd set = {.fd = kedge_peers_wake_fd(watching), .events = POLLIN};
+        kedge_peers_look(watching, &news);
+        if (news.sync_wanted == 0) poll(&set, 1, 10);
+    }
+    kedge_peers_close(watching);
+    assert_int_equal(news.sync_wanted, 1);
+    assert_int_equal(kedge_sync(leader, 50, NULL), KEDGE_TIMEOUT);
+}
+
+/* The leader has begun the follower's sync, and goes offline. */
+static void test_a_sync_given_to_a_leader_that_goes_offline_is_done_by_the_next(void **state)
+{
+    world *here = *state;
+    mini_backend_fail(here->backend, true);
+    kedge_db *first = open_here(here);
+    waiting_sync sync = {.db = open_here(here)};
+    assert_int_equal(client_status(sync.db).connection, KEDGE_FOLLOWER);
+    client_put(sync.db, "a", "1");
+    assert_int_equal(pthread_create(&sync.thread, NULL, run_sync, &sync), 0);
+    wait_for_ticket(here, first);
+    assert_int_equal(kedge_set_online(first, false, NULL), KEDGE_OK);
+    mini_backend_fail(here->backend, false);
+    assert_int_equal(pthread_join(sync.thread, NULL), 0);
+    if (sync.status != KEDGE_OK) fail_msg("%s", sync.error.message);
+    assert_int_equal(mini_backend_decided(here->backend), 1);
+    kedge_close(sync.db);
+    kedge_close(first);
+}
+
+static kedge_status give_no_token(void *userdata, char *buffer, size_t buffer_size)
+{
+    (void)userdata;
+    (void)buffer;
+    (void)buffer_size;
+    return KEDGE_FORBIDDEN;
+}
+
+static void test_a_leader_without_a_token_does_not_leave_others_waiting(void **state)
+{
+    world *here = *state;
+    kedge_error error = {0};
+    kedge_options options = client_options(here->folder, scripted_server_url(here->server));
+    options.token = give_no_token;
+    kedge_db *first = client_open(&options);
+    assert_true(client_wait_connection(first, KEDGE_STOPPED));
+    kedge_db *second = open_here(here);
+    assert_int_equal(kedge_sync(second, 10000, &error), KEDGE_UNAUTHORIZED);
+    assert_string_equal(error.code, "sync-failed");
+    assert_non_null(strstr(error.message, "unauthorized"));
+    kedge_close(second);
+    kedge_close(first);
+}
+
 #define WORLD_TEST(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
 
 int main(int count, char **arguments)
@@ -197,6 +276,8 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_killed),
         WORLD_TEST(test_a_wait_for_a_sync_outlives_the_leader),
+        WORLD_TEST(test_a_sync_given_to_a_leader_that_goes_offline_is_done_by_the_next),
+        WORLD_TEST(test_a_leader_without_a_token_does_not_leave_others_waiting),
         WORLD_TEST(test_a_leader_that_goes_offline_or_closes_is_succeeded),
     };
     if (count == 3) return be_the_leader(arguments[1], arguments[2]);
