@@ -26,7 +26,6 @@
 #define SIM_INSTANCES     3 /* processors over the same ports */
 #define SIM_BACKUPS       3
 #define SIM_REQUESTS_MAX  8 /* open ones of a client */
-#define SIM_LEDGER_MAX    4096
 #define SIM_NESTING_MAX   2
 #define SIM_VIOLATION_MAX 32
 

@@ -57,12 +57,9 @@ typedef struct sim_folder {
 bool sim_folder_take(const sim_disk *disk, sim_folder *folder);
 /* With all handles closed: the disk's folder becomes this, durably. */
 bool sim_folder_put(sim_disk *disk, const sim_folder *folder);
-bool sim_folder_copy(const sim_folder *from, sim_folder *to);
 void sim_folder_free(sim_folder *folder);
 
-/* Ruins one page of cache.db so that SQLite can tell. False: there is
- * none.
- */
+/* Ruins one page of cache.db so that SQLite can tell. False: there is none. */
 bool sim_disk_ruin_cache(sim_disk *disk);
 
 #endif

@@ -245,17 +245,6 @@ bool sim_folder_put(sim_disk *disk, const sim_folder *folder)
     return true;
 }
 
-bool sim_folder_copy(const sim_folder *from, sim_folder *to)
-{
-    *to = *from;
-    for (size_t i = 0; i < SIM_VFS_FILES; i++) {
-        if (from->bytes[i] == NULL) continue;
-        to->bytes[i] = sim_must_allocate(from->size[i] + 1);
-        memcpy(to->bytes[i], from->bytes[i], from->size[i]);
-    }
-    return true;
-}
-
 void sim_folder_free(sim_folder *folder)
 {
     for (size_t i = 0; i < SIM_VFS_FILES; i++)
