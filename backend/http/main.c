@@ -291,6 +291,8 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         .create_projects = arguments->open,
         .committed = kedge_server_committed,
         .committed_context = service->server,
+        .later = kedge_server_later,
+        .later_context = service->server,
     };
     kedge_status status = kedge_backend_new(&options, &service->backend, error);
     if (status == KEDGE_OK) kedge_server_serve(service->server, service->backend);

@@ -247,6 +247,11 @@ void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes 
     kedge_events_committed(context->events, organization, project, version);
 }
 
+bool kedge_server_later(void *server, void (*run)(void *argument), void *argument)
+{
+    return kedge_workers_submit(((kedge_server *)server)->context.workers, run, argument);
+}
+
 /* Gives answers that are under way the time to leave. */
 static void wait_for_exchanges(kedge_server *server)
 {

@@ -69,6 +69,8 @@ uint16_t kedge_server_port(const kedge_server *server);
 /* Wakes the event streams of a project. Any thread. */
 void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes project,
                             int64_t version);
+/* The backend's `later`, with the server as its context: the workers do it between requests. */
+bool kedge_server_later(void *server, void (*run)(void *argument), void *argument);
 /* Stops listening, finishes what runs, ends the streams, frees. */
 void kedge_server_stop(kedge_server *server);
 

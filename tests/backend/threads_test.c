@@ -114,12 +114,80 @@ static void test_readers_see_whole_versions_while_others_push(void **state)
     world_check(world);
 }
 
+/* ---- checkpoints beside pushes ---- */
+
+#define LATER_MAX 64
+
+typedef struct later_threads {
+    pthread_t threads[LATER_MAX];
+    size_t count;
+} later_threads;
+
+typedef struct later_job {
+    void (*run)(void *argument);
+    void *argument;
+} later_job;
+
+static later_threads started;
+
+static void *run_later(void *context)
+{
+    later_job job = *(later_job *)context;
+    free(context);
+    job.run(job.argument);
+    return NULL;
+}
+
+static bool start_later(void *context, void (*run)(void *argument), void *argument)
+{
+    later_threads *threads = context;
+    later_job *job = malloc(sizeof *job);
+    if (job == NULL || threads->count == LATER_MAX) {
+        free(job);
+        return false;
+    }
+    *job = (later_job){run, argument};
+    assert_int_equal(pthread_create(&threads->threads[threads->count], NULL, run_later, job), 0);
+    threads->count++;
+    return true;
+}
+
+static void tune_later(test_world *world, kedge_backend_options *options)
+{
+    (void)world;
+    options->later = start_later;
+    options->later_context = &started;
+}
+
+static void test_checkpoints_are_written_while_others_push(void **state)
+{
+    test_world *world = *state;
+    started.count = 0;
+    world->tune = tune_later;
+    world_restart(world);
+    for (int i = 1; i <= 300; i++) {
+        char item[16];
+        snprintf(item, sizeof item, "i%d", i % 50);
+        world_put(world, "c1", i, item, i);
+    }
+    for (size_t i = 0; i < started.count; i++)
+        pthread_join(started.threads[i], NULL);
+    assert_true(started.count > 0);
+    assert_true(world_count_records(world, "Collection#items#") > 0);
+    world_check(world);
+    world->tune = NULL;
+    world_restart(world);
+    world_put(world, "c1", 301, "i1", 301);
+    world_check(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_BOTH(test_threads_of_two_backends_apply_each_mutation_once),
         OVER_SEED(test_threads_of_two_backends_apply_each_mutation_once),
         OVER_BOTH(test_readers_see_whole_versions_while_others_push),
+        OVER_BOTH(test_checkpoints_are_written_while_others_push),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
