@@ -395,7 +395,7 @@ static void test_a_map_gives_what_was_put_and_leaves_older_ones_alone(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OVER_BOTH(test_a_hundred_thousand_items_are_loaded_from_a_checkpoint),
+        OVER_SQLITE(test_a_hundred_thousand_items_are_loaded_from_a_checkpoint),
         OVER_MEMORY(test_one_changed_item_costs_its_own_chunk),
         OVER_ALL(test_checkpoint_and_tail_give_the_full_fold_at_every_version),
         OVER_ALL(test_the_changes_between_versions_lead_from_one_to_the_other),
