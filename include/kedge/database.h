@@ -8,7 +8,8 @@
 KEDGE_BEGIN_DECLS
 
 /* An open database. Any thread may call any function with it; calls from several threads are
- * ordered by Kedge. The folder may be open in several processes at once. */
+ * ordered by Kedge. The folder may be open in several processes at once; each opens it by itself,
+ * since a database that was open at a fork() is of no use in the child. */
 typedef struct kedge_db kedge_db;
 
 /* Answers the token that goes into `Authorization: Bearer`. Called on the worker thread before the
@@ -52,7 +53,7 @@ typedef struct kedge_options {
     kedge_dispatch_function KEDGE_NULLABLE dispatch;
     void *KEDGE_NULLABLE userdata; /* for `token` and `dispatch` */
     void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE userdata);
-    /* NULL: malloc, realloc, free. Must outlive the database. */
+    /* NULL: malloc, realloc, free. Must outlive the database, and work still at the dispatcher. */
     const kedge_allocator *KEDGE_NULLABLE allocator;
 } kedge_options;
 
@@ -64,8 +65,9 @@ typedef struct kedge_options {
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again; a damaged
  * outbox is KEDGE_CORRUPT and nothing is changed. `*db` is owned by the caller: kedge_close. When
  * it fails, `userdata_free` has not been called.
- * Errors: KEDGE_INVALID_ARGUMENT, KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE, KEDGE_CORRUPT,
- * KEDGE_REGISTRY_MISMATCH, KEDGE_IO, KEDGE_DISK_FULL, KEDGE_NO_MEMORY. */
+ * Errors: KEDGE_INVALID_ARGUMENT, KEDGE_LIMIT_EXCEEDED (a name that is too long),
+ * KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE, KEDGE_CORRUPT, KEDGE_REGISTRY_MISMATCH, KEDGE_BUSY,
+ * KEDGE_IO, KEDGE_DISK_FULL, KEDGE_NO_MEMORY, KEDGE_INTERNAL. */
 KEDGE_API kedge_status kedge_open(const kedge_options *options, kedge_db **db,
                                   kedge_error *KEDGE_NULLABLE error) KEDGE_MUST_USE;
 

@@ -5,11 +5,16 @@
 
 #include "common/error.h"
 
+#include <poll.h>
 #include <signal.h>
 
 /* Commits are followed by catching up and a checkpoint of the WALs, at most once in this time. */
 #define MAINTENANCE_MS 1000
 #define WAIT_MAX_MS    60000
+#define POLL_FAILED_MS 50 /* libcurl has no memory: it did not wait, and must not make a hot loop  \
+                           */
+/* How often a closing process tries to tell its last edits while another writes the record. */
+#define LAST_WORDS_MAX 100
 
 /* ---- what the net tells ---- */
 
@@ -186,12 +191,26 @@ static void wait_for_news(kedge_db *db, bool more)
     earlier(&until, worker->tick_at_ms);
     earlier(&until, worker->maintenance_at_ms);
     if (more || worker->sync_over || worker->token_asked || worker->moved) until = now;
-    kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
+    kedge_status polled =
+        kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
+    if (polled != KEDGE_OK) poll(NULL, 0, POLL_FAILED_MS);
     now = kedge_db_now_ms(db);
     if (readable || (worker->tick_at_ms != 0 && worker->tick_at_ms <= now)) {
         kedge_worker_hear_peers(db);
     }
     run_timers(db);
+}
+
+/* A process that closes right behind its edit must have woken the others all the same: nobody else
+ * knows of it. */
+static void tell_last_edits(kedge_db *db, bool edited)
+{
+    bool readable = false;
+    if (edited) db->worker.tell_peers = true;
+    for (int attempt = 0; db->worker.tell_peers && attempt < LAST_WORDS_MAX; attempt++) {
+        if (attempt > 0) kedge_http_poll(db->http, 1, -1, &readable, NULL);
+        kedge_worker_tell_peers(db);
+    }
 }
 
 static void *run(void *context)
@@ -202,8 +221,9 @@ static void *run(void *context)
     db->shared.worker_runs = true;
     pthread_mutex_unlock(&db->lock);
     if (db->driver != NULL) kedge_driver_start(db->driver);
+    requests asked;
     for (;;) {
-        requests asked = take_requests(db);
+        asked = take_requests(db);
         if (asked.closing) break;
         if (asked.edited || asked.retry) db->worker.token_refused = false;
         kedge_worker_lead(db, asked.online, asked.retry);
@@ -218,6 +238,7 @@ static void *run(void *context)
         kedge_worker_publish(db, asked.online, moved);
         wait_for_news(db, kedge_watches_deliver(db->watches));
     }
+    tell_last_edits(db, asked.edited);
     kedge_worker_history_cancel(db);
     if (db->driver != NULL) kedge_driver_shutdown(db->driver);
     return NULL;
