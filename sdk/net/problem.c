@@ -6,6 +6,9 @@
 
 #include <kedge/limits.h>
 
+/* What a problem document may explain; a longer one is shown by its code. */
+#define DETAIL_BYTES_MAX 4096
+
 static kedge_status status_meaning(int status)
 {
     switch (status) {
@@ -29,7 +32,7 @@ static kedge_status status_meaning(int status)
 void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, kedge_error *error)
 {
     char code[sizeof error->code];
-    char detail[sizeof error->message];
+    char detail[DETAIL_BYTES_MAX]; /* kedge_fail cuts it */
     kedge_status meaning = status_meaning(status);
     bool problem = kedge_bytes_start_with(content_type, KEDGE_BYTES("application/problem+json")) &&
                    kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&

@@ -101,6 +101,16 @@ static void test_a_refusal_without_a_problem_document_does_not_stop(void **state
     settle(s);
 }
 
+static void test_a_long_explanation_is_cut_and_not_lost(void **state)
+{
+    scripted *s = *state;
+    char body[1024];
+    snprintf(body, sizeof body, "{\"code\":\"not-allowed\",\"detail\":\"because %0600d\"}", 0);
+    scripted_answer_pull(s, 403, body);
+    assert_string_equal(s->error.code, "not-allowed");
+    assert_memory_equal(s->error.message, "because 0000", 12);
+}
+
 static void test_a_server_of_another_protocol_version_stops(void **state)
 {
     scripted *s = *state;
@@ -414,6 +424,8 @@ int main(void)
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_refusal_without_a_problem_document_does_not_stop,
                                         scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_long_explanation_is_cut_and_not_lost, scripted_setup,
+                                        scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_server_of_another_protocol_version_stops,
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_an_answer_to_a_cancelled_request_is_dropped,
