@@ -42,7 +42,29 @@ static kedge_status fill(kedge_tx *tx, const char *args, size_t args_size, void 
     return KEDGE_OK;
 }
 
-static const kedge_mutator fill_mutator = {"test.fill", 1, fill, NULL};
+/* Puts `count` items with a field `text` of 900 digits and letters that hardly compress. */
+static kedge_status scatter(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                            kedge_error *error)
+{
+    (void)userdata;
+    int64_t count = 0;
+    kedge_status status = kedge_args_integer(args, args_size, "count", &count, error);
+    uint64_t seed = (uint64_t)count;
+    for (int64_t i = 0; i < count && status == KEDGE_OK; i++) {
+        char id[32];
+        char value[1024];
+        int id_size = snprintf(id, sizeof id, "item-%08" PRId64, i);
+        int size = snprintf(value, sizeof value, "{\"text\":\"");
+        for (int k = 0; k < 900; k++)
+            value[size++] = "0123456789abcdefghijklmnopqrstuvwxyz"[world_random(&seed) % 36];
+        size += snprintf(value + size, sizeof value - (size_t)size, "\"}");
+        status = kedge_tx_put(tx, "items", id, (size_t)id_size, value, (size_t)size, error);
+    }
+    return status;
+}
+
+static const kedge_mutator mutators[] = {{"test.fill", 1, fill, NULL},
+                                         {"test.scatter", 1, scatter, NULL}};
 
 /* ---- making ---- */
 
@@ -80,9 +102,9 @@ static int finish_setup(test_world *world, void **state)
     bool created = false;
     int64_t created_ms = 0;
     world_wrap_ports(world);
-    assert_int_equal(kedge_registry_new(world->environment.allocator, &fill_mutator, 1,
-                                        &world->registry, &error),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_registry_new(world->environment.allocator, mutators, 2, &world->registry, &error),
+        KEDGE_OK);
     world->backend = world_new_backend(world);
     assert_int_equal(kedge_project_create(world->backend, &notes, &created, &created_ms, &error),
                      KEDGE_OK);
