@@ -14,7 +14,7 @@
 /* The tuned values of the layout. */
 #define KEDGE_BODY_INLINE_BYTES   8192 /* a body up to this stays in the delta and the checkpoint */
 #define KEDGE_VERSION_BYTES_MAX   350000 /* a record over this moves its delta or args to blobs */
-#define KEDGE_RECENT_RUNS_MAX     256 /* index rows are completed before a commit passes these */
+#define KEDGE_RECENT_RUNS_MAX     256    /* index rows are completed before a commit passes these */
 #define KEDGE_RECENT_VERSIONS_MAX 64
 #define KEDGE_CHECKPOINT_VERSIONS 64 /* a checkpoint is due behind either: checkpoint.h */
 #define KEDGE_CHECKPOINT_BYTES    262144
