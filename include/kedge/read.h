@@ -64,6 +64,8 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 /* Read-only SQL (SQLite's) over one view a collection, named like the collection, with the columns
  * `id` and `value` (JSON text; read members with value ->> 'member'), and over the view
  * `kedge_items` (collection, id, value). Nothing else can be read, nothing can be written.
+ * A row for which SQLite needs more than 1,000,000,000 steps (some ten seconds) ends the query with
+ * KEDGE_LIMIT_EXCEEDED.
  * `parameters` NULL or a JSON array whose strings, numbers, booleans and nulls bind to ?1, ?2, … */
 typedef struct kedge_query kedge_query;
 

@@ -1,7 +1,9 @@
 /* What the SQL of an app may do: read the views, and call functions that only compute.
  *
  * SQLite asks before it compiles each access. A table of the cache may be read only from within one
- * of our views; SQLite then names that view. */
+ * of our views; SQLite then names that view. It names a common table expression likewise, so
+ * `item`, and nothing but it, can be read from within one too: no more than kedge_items and the
+ * project record. */
 #include "sdk/store/store_internal.h"
 
 #include <stdlib.h>
@@ -129,6 +131,16 @@ static bool is_pure(const char *function)
            NULL;
 }
 
+const char *const kedge_cache_tables[KEDGE_CACHE_TABLES] = {
+    "item", "base", "meta", "registry", "staging", "staged_item", "staged_outcome"};
+
+static bool is_table(const char *name)
+{
+    for (size_t i = 0; i < KEDGE_CACHE_TABLES; i++)
+        if (sqlite3_stricmp(name, kedge_cache_tables[i]) == 0) return true;
+    return sqlite3_strnicmp(name, "pragma_", 7) == 0;
+}
+
 static bool may_read(const char *table, const char *column, const char *database, const char *view)
 {
     if (!table) return false;
@@ -138,7 +150,10 @@ static bool may_read(const char *table, const char *column, const char *database
     /* The views, and only they, are in the temporary schema. */
     if (database && strcmp(database, "temp") == 0) return true;
     /* An empty column: rows are counted, nothing is read. */
-    return strcmp(table, "item") == 0 && (view || (column && column[0] == '\0'));
+    bool counted = column && column[0] == '\0';
+    if (strcmp(table, "item") == 0) return view || counted;
+    /* The rows of a common table expression, which belongs to no schema. */
+    return counted && !database && !is_table(table);
 }
 
 int kedge_query_authorize(void *context, int action, const char *first, const char *second,

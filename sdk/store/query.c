@@ -15,6 +15,7 @@ struct kedge_query {
     kedge_store *store;
     kedge_store_reader *reader;
     sqlite3_stmt *statement;
+    int64_t steps; /* of SQLite's virtual machine, since the last row */
     bool has_row;
     bool ended;
 };
@@ -83,13 +84,19 @@ static bool missing_view(kedge_query *query, kedge_bytes *collection)
 /* Collections may be named like our tables; their views hide these. */
 static kedge_status hide_tables(kedge_query *query, kedge_error *error)
 {
-    static const char *const tables[] = {"item",    "base",        "meta",          "registry",
-                                         "staging", "staged_item", "staged_outcome"};
     kedge_status status = KEDGE_OK;
     sqlite3_set_authorizer(query->reader->cache.handle, NULL, NULL);
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == KEDGE_OK; i++)
-        status = make_view(query, kedge_bytes_of(tables[i]), error);
+    for (size_t i = 0; i < KEDGE_CACHE_TABLES && status == KEDGE_OK; i++)
+        status = make_view(query, kedge_bytes_of(kedge_cache_tables[i]), error);
     return status;
+}
+
+/* Ends a row that takes too long: a recursion without an end, or a join of everything. */
+static int count_steps(void *context)
+{
+    kedge_query *query = context;
+    query->steps += KEDGE_STORE_QUERY_STRIDE;
+    return query->steps > KEDGE_STORE_QUERY_STEPS;
 }
 
 static kedge_status fail_sql(kedge_query *query, int code, kedge_error *error)
@@ -99,6 +106,10 @@ static kedge_status fail_sql(kedge_query *query, int code, kedge_error *error)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "sql-not-allowed",
                           "the SQL may only read the views of the collections: %s",
                           sqlite3_errmsg(handle));
+    if ((code & 0xff) == SQLITE_INTERRUPT)
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "query-too-long",
+                          "one row of the query took SQLite more than %d steps",
+                          KEDGE_STORE_QUERY_STEPS);
     if ((code & 0xff) == SQLITE_ERROR)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "sql-invalid", "the SQL is wrong: %s",
                           sqlite3_errmsg(handle));
@@ -221,6 +232,8 @@ static kedge_status open_once(kedge_store *store, kedge_bytes sql, kedge_bytes p
     if (status == KEDGE_OK) status = prepare(made, sql, error);
     if (status == KEDGE_OK) status = bind_all(made, parameters, error);
     if (status == KEDGE_OK) {
+        sqlite3_progress_handler(made->reader->cache.handle, KEDGE_STORE_QUERY_STRIDE, count_steps,
+                                 made);
         *query = made;
         return KEDGE_OK;
     }
@@ -254,6 +267,7 @@ static bool met_damage(kedge_query *query)
     sqlite3_stmt *find;
     if (strcmp(sqlite3_errmsg(db->handle), "malformed JSON") != 0) return false;
     sqlite3_set_authorizer(db->handle, NULL, NULL);
+    query->steps = 0;
     bool met = kedge_store_db_take(db, sql, &find, NULL) == KEDGE_OK &&
                kedge_store_db_step(db, find, NULL) != KEDGE_DONE;
     sqlite3_set_authorizer(db->handle, kedge_query_authorize, NULL);
@@ -264,6 +278,7 @@ kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
 {
     query->has_row = false;
     if (query->ended) return KEDGE_DONE;
+    query->steps = 0;
     int code = sqlite3_step(query->statement);
     if (code == SQLITE_ROW) {
         query->has_row = true;
@@ -271,6 +286,7 @@ kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
     }
     query->ended = true;
     if (code == SQLITE_DONE) return KEDGE_DONE;
+    if ((code & 0xff) == SQLITE_INTERRUPT) return fail_sql(query, code, error);
     if ((code & 0xff) == SQLITE_ERROR) {
         kedge_status failed = fail_sql(query, code, error);
         if (!met_damage(query)) return failed;
@@ -319,6 +335,7 @@ void kedge_query_close(kedge_query *query)
     if (query->reader) {
         kedge_store_db *db = &query->reader->cache;
         sqlite3_set_authorizer(db->handle, NULL, NULL);
+        sqlite3_progress_handler(db->handle, 0, NULL, NULL);
         /* The views go with the transaction that made them. */
         kedge_reader_end(query->reader);
         if (kedge_store_db_execute(db, "PRAGMA query_only=1", NULL) != KEDGE_OK) db->damaged = true;

@@ -24,6 +24,9 @@
 /* Damaged caches that are kept until the resync is complete. */
 #define KEDGE_STORE_DAMAGED_MAX 8
 #define KEDGE_STORE_CHANGES_MAX 4096
+/* SQLite's instructions for one row of a query, which nothing else could end: some ten seconds. */
+#define KEDGE_STORE_QUERY_STEPS  1000000000
+#define KEDGE_STORE_QUERY_STRIDE 100000
 /* A pull asks for the outcomes of so many ids above the highest: what may be made and pushed while
  * the pull is under way. */
 #define KEDGE_STORE_IDS_AHEAD  1000
@@ -283,6 +286,8 @@ void kedge_reader_end(kedge_store_reader *reader);
 bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader);
 
 /* ---- authorizer.c ---- */
+#define KEDGE_CACHE_TABLES 7
+extern const char *const kedge_cache_tables[KEDGE_CACHE_TABLES];
 int kedge_query_authorize(void *context, int action, const char *first, const char *second,
                           const char *database, const char *view);
 

@@ -205,6 +205,8 @@ static void test_sql_reads_the_views(void **state)
                  "WITH x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x WHERE n < 3)"
                  " SELECT group_concat(n, '-') FROM x",
                  NULL, "1-2-3;");
+    expect_query(f, "WITH x AS (SELECT id FROM notes) SELECT count(*) FROM x", NULL, "6;");
+    expect_query(f, "SELECT count(*) FROM (SELECT id FROM notes LIMIT 3)", NULL, "3;");
     expect_query(f, "SELECT key, value FROM json_each('{\"a\":1,\"b\":2}')", NULL, "a|1;b|2;");
     expect_query(f,
                  "SELECT n.id, e.key FROM notes n, json_each(n.value) e WHERE n.id = 'a'"
@@ -274,6 +276,8 @@ static void test_sql_can_reach_nothing_but_the_views(void **state)
         "SELECT * FROM pragma_table_info('item')",
         "SELECT * FROM pragma_database_list",
         "SELECT * FROM dbstat",
+        "SELECT count(*) FROM pragma_database_list",
+        "SELECT 1 FROM main.meta",
         "INSERT INTO notes VALUES('x', '1')",
         "INSERT INTO main.item VALUES('notes', 'x', '1')",
         "DELETE FROM main.item",
@@ -300,6 +304,9 @@ static void test_sql_can_reach_nothing_but_the_views(void **state)
         "SELECT fts3_tokenizer('simple')",
         "SELECT sqlite_compileoption_get(1)",
         "WITH x AS (SELECT * FROM main.meta) SELECT * FROM x",
+        "WITH kedge_items AS (SELECT * FROM main.base) SELECT * FROM kedge_items",
+        "SELECT * FROM (SELECT * FROM main.staged_item)",
+        "WITH x AS (DELETE FROM main.item RETURNING id) SELECT * FROM x",
         "SELECT (SELECT client FROM main.meta)",
         "SELECT id FROM notes UNION SELECT lineage FROM meta",
         "SELECT 1; SELECT 2",
@@ -329,10 +336,27 @@ static void test_sql_can_reach_nothing_but_the_views(void **state)
     expect_query(f, "SELECT count(*) FROM notes", NULL, "6;");
 }
 
+static void test_a_query_without_an_end_is_ended(void **state)
+{
+    fixture *f = *state;
+    kedge_query *query;
+    assert_int_equal(open_query(f,
+                                "WITH x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x)"
+                                " SELECT count(*) FROM x",
+                                NULL, &query),
+                     KEDGE_OK);
+    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(f->error.code, "query-too-long");
+    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_DONE);
+    kedge_query_close(query);
+    expect_query(f, "SELECT count(*) FROM notes", NULL, "6;");
+}
+
 static void test_a_collection_named_like_a_table_of_ours_has_its_view(void **state)
 {
     fixture *f = *state;
     expect_query(f, "SELECT count(*) FROM item, base WHERE item.id = base.id", NULL, "0;");
+    expect_query(f, "SELECT count(*) FROM meta", NULL, "0;");
     put(f, "item", "x", "1");
     put(f, "meta", "y", "2");
     expect_query(f, "SELECT id, value FROM item", NULL, "x|1;");
@@ -367,6 +391,7 @@ int main(void)
         TEST(test_a_collection_without_items_is_an_empty_view),
         TEST(test_columns_have_names_and_types),
         TEST(test_sql_can_reach_nothing_but_the_views),
+        TEST(test_a_query_without_an_end_is_ended),
         TEST(test_a_collection_named_like_a_table_of_ours_has_its_view),
         TEST(test_a_query_keeps_its_snapshot),
     };
