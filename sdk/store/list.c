@@ -84,10 +84,10 @@ kedge_status kedge_store_rejected_open(kedge_store *store, kedge_mutation_list *
     return open_list(store, REJECTED, list, error);
 }
 
+/* NULL without memory: no column of a list is null. */
 static const char *text_of(sqlite3_stmt *walk, int column)
 {
-    const char *text = (const char *)sqlite3_column_text(walk, column);
-    return text ? text : "";
+    return (const char *)sqlite3_column_text(walk, column);
 }
 
 kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
@@ -97,14 +97,19 @@ kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation 
     kedge_status status = kedge_store_db_step(&list->reader->outbox, list->walk, error);
     list->ended = status != KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    *mutation = (kedge_mutation){.sequence = sqlite3_column_int64(list->walk, 0),
-                                 .timestamp_ms = sqlite3_column_int64(list->walk, 1),
-                                 .sent = sqlite3_column_int(list->walk, 6) != 0,
-                                 .name = text_of(list->walk, 2),
-                                 .args = text_of(list->walk, 3),
-                                 .args_size = (size_t)sqlite3_column_bytes(list->walk, 3),
-                                 .code = text_of(list->walk, 4),
-                                 .message = text_of(list->walk, 5)};
+    kedge_mutation row = {.sequence = sqlite3_column_int64(list->walk, 0),
+                          .timestamp_ms = sqlite3_column_int64(list->walk, 1),
+                          .sent = sqlite3_column_int(list->walk, 6) != 0,
+                          .name = text_of(list->walk, 2),
+                          .args = text_of(list->walk, 3),
+                          .args_size = (size_t)sqlite3_column_bytes(list->walk, 3),
+                          .code = text_of(list->walk, 4),
+                          .message = text_of(list->walk, 5)};
+    if (!row.name || !row.args || !row.code || !row.message) {
+        list->ended = true;
+        return kedge_fail_no_memory(error);
+    }
+    *mutation = row;
     return KEDGE_OK;
 }
 
