@@ -76,6 +76,7 @@ void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const 
 /* Only the code leaves the backend: messages may name its files. */
 void kedge_api_fail(kedge_api_call *call, kedge_status status)
 {
+    call->response->cause = call->error;
     switch (status) {
     case KEDGE_CORRUPT:
     case KEDGE_INTERNAL:

@@ -78,6 +78,8 @@ typedef struct kedge_api_response {
     int32_t retry_after_s;        /* 0: none */
     char content_range[64];       /* "" when none */
     kedge_buffer body;
+    kedge_error
+        cause; /* of a 500 or 503, for the log alone: it may name what nobody else should see */
 } kedge_api_response;
 
 /* Answers every request of docs/reference/wire.md but events, health and metrics, which belong to

@@ -114,6 +114,12 @@ static void log_answer(kedge_exchange *exchange, int64_t took_us)
     kedge_json_integer(&line.json, (int64_t)exchange->received);
     kedge_json_key(&line.json, "answer_bytes");
     kedge_json_integer(&line.json, (int64_t)response->body.size);
+    if (response->cause.message[0] != '\0') {
+        kedge_json_key(&line.json, "cause");
+        kedge_json_chars(&line.json, response->cause.message);
+        kedge_json_key(&line.json, "code");
+        kedge_json_chars(&line.json, response->cause.code);
+    }
     kedge_log_end(&line);
 }
 
@@ -130,6 +136,11 @@ static void finish(kedge_exchange *exchange)
 
 static void overload(kedge_exchange *exchange)
 {
+    if (atomic_load(&exchange->context->stopping)) {
+        kedge_api_problem(&exchange->response, 503, "unavailable",
+                          "the server is stopping; try again");
+        return;
+    }
     atomic_fetch_add(&exchange->context->metrics.overloaded, 1);
     kedge_api_problem(&exchange->response, 503, "overloaded",
                       "the server holds as much as it may at once; try again");
