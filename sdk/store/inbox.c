@@ -143,7 +143,7 @@ kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_chan
                                 kedge_error *error)
 {
     cancel asked = {sequence, changes};
-    return kedge_store_take_turn(store, cancel_work, &asked, error);
+    return kedge_store_take_telling_turn(store, cancel_work, &asked, changes, error);
 }
 
 /* ---- catching up ---- */
@@ -156,5 +156,5 @@ static kedge_status catch_up_work(kedge_store *store, void *context, kedge_error
 
 kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes, kedge_error *error)
 {
-    return kedge_store_take_turn(store, catch_up_work, changes, error);
+    return kedge_store_take_telling_turn(store, catch_up_work, changes, changes, error);
 }

@@ -152,7 +152,7 @@ kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_byte
     kedge_status status = normalize_args(args, &normal, error);
     if (status == KEDGE_OK) {
         edit made = {.name = name, .args = kedge_buffer_bytes(&normal), .changes = changes};
-        status = kedge_store_take_turn(store, mutate_work, &made, error);
+        status = kedge_store_take_telling_turn(store, mutate_work, &made, changes, error);
         if (status == KEDGE_OK && sequence) *sequence = made.sequence;
     }
     kedge_buffer_free(&normal);
@@ -181,7 +181,8 @@ kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t 
                                   kedge_change_set *changes, kedge_error *error)
 {
     edit made = {.rejected = sequence, .changes = changes};
-    kedge_status status = kedge_store_take_turn(store, resubmit_work, &made, error);
+    kedge_status status =
+        kedge_store_take_telling_turn(store, resubmit_work, &made, changes, error);
     if (status == KEDGE_OK && new_sequence) *new_sequence = made.sequence;
     return status;
 }

@@ -188,6 +188,7 @@ kedge_status kedge_store_open(const kedge_store_options *options, kedge_store **
     if (status == KEDGE_OK) status = kedge_store_locks_open(made, error);
     if (status == KEDGE_OK) status = open_files(made, error);
     if (status == KEDGE_OK) status = kedge_store_take_turn(made, repair_work, NULL, error);
+    made->untold = false; /* nobody has read anything yet */
     if (status == KEDGE_OK)
         *store = made;
     else

@@ -223,6 +223,8 @@ kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_chang
         kedge_store_db_rollback(&store->outbox);
         kedge_store_db_rollback(&store->cache);
         kedge_changes_clear(changes);
+    } else if (!changes) {
+        store->untold = true;
     }
     return status;
 }

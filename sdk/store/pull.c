@@ -169,11 +169,9 @@ static kedge_status apply_work(kedge_store *store, void *context, kedge_error *e
     apply *asked = context;
     kedge_pull_state state;
     kedge_changes_clear(asked->changes);
-    kedge_status status = kedge_prediction_repair(store, false, asked->changes, error);
-    bool repaired = asked->changes && asked->changes->count > 0;
+    kedge_status status = kedge_prediction_repair(store, false, NULL, error);
     if (status == KEDGE_OK) status = kedge_pull_state_read(store, &state, error);
     if (status == KEDGE_OK) status = decide(store, &state, asked, error);
-    if (repaired) kedge_changes_all(asked->changes);
     return status;
 }
 
@@ -183,7 +181,8 @@ kedge_status kedge_store_apply(kedge_store *store, const kedge_pull_answer *answ
 {
     apply asked = {answer, changes, KEDGE_APPLY_DONE};
     kedge_status status = kedge_store_check_patch(&answer->patch, error);
-    if (status == KEDGE_OK) status = kedge_store_take_turn(store, apply_work, &asked, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_take_telling_turn(store, apply_work, &asked, changes, error);
     if (status == KEDGE_OK) *result = asked.result;
     return status;
 }

@@ -311,7 +311,7 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
                                 kedge_change_set *changes, kedge_error *error)
 {
     rotation turn = {.answer = answer, .changes = changes};
-    return kedge_store_take_turn(store, rotate_work, &turn, error);
+    return kedge_store_take_telling_turn(store, rotate_work, &turn, changes, error);
 }
 
 kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
@@ -319,5 +319,5 @@ kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
                                      kedge_error *error)
 {
     rotation turn = {.restored_lmid = restored_lmid, .outcomes = outcomes, .changes = changes};
-    return kedge_store_take_turn(store, rotate_work, &turn, error);
+    return kedge_store_take_telling_turn(store, rotate_work, &turn, changes, error);
 }

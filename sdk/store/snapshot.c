@@ -171,7 +171,8 @@ kedge_status kedge_store_stage(kedge_store *store, const kedge_page_answer *page
 {
     stage asked = {page, changes, KEDGE_APPLY_DONE};
     kedge_status status = kedge_store_check_patch(&page->items, error);
-    if (status == KEDGE_OK) status = kedge_store_take_turn(store, stage_work, &asked, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_take_telling_turn(store, stage_work, &asked, changes, error);
     if (status == KEDGE_OK) *result = asked.result;
     return status;
 }

@@ -106,6 +106,7 @@ struct kedge_store {
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
     bool mutex_made;
+    bool untold; /* a repair changed what readers see, and no change set has said so yet */
     kedge_store_db cache;
     kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */
@@ -131,6 +132,10 @@ typedef kedge_status (*kedge_store_work)(kedge_store *store, void *context, kedg
  * moved. */
 kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, void *context,
                                    kedge_error *error);
+/* The same for work that fills a change set (NULL: nobody asks): what a repair changed on the way
+ * is told with it. */
+kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
+                                           kedge_change_set *changes, kedge_error *error);
 void kedge_store_phase(kedge_store *store, const char *phase);
 
 /* ---- schema.c ---- */
@@ -144,7 +149,7 @@ kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error)
 void kedge_store_forget_damaged(kedge_store *store);
 kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error);
 
-/* ---- outbox.c, outbox_tail.c: rows of the outbox, inside the caller's transaction ---- */
+/* ---- outbox.c, outbox_settle.c: rows of the outbox, inside the caller's transaction ---- */
 kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
                                     kedge_error *error);
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
@@ -225,7 +230,8 @@ kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *bas
                                     const kedge_overlay *delta, const kedge_overlay *prediction,
                                     kedge_change_set *changes, kedge_error *error);
 bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
-/* In a cache transaction of its own, when the prediction does not fit. */
+/* In a cache transaction of its own, when the prediction does not fit. Without `changes` the next
+ * change set tells that anything may have changed. */
 kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
                                      kedge_error *error);
 
@@ -236,7 +242,7 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error);
 
-/* ---- pull.c, pull_check.c, pull_steps.c ---- */
+/* ---- pull.c, pull_steps.c ---- */
 typedef struct kedge_pull_state {
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
@@ -258,7 +264,6 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, const kedge_pull_sta
 /* Step 3. A failure is no failure of the pull: what is covered counts as covered. */
 void kedge_pull_settle(kedge_store *store);
 kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);
-kedge_status kedge_pull_commit_durable(kedge_store *store, kedge_error *error);
 void kedge_pull_end_durable(kedge_store *store);
 
 /* ---- staging.c, snapshot.c ---- */

@@ -27,14 +27,22 @@ static void checkpoint_large(kedge_store_db *db)
     db->wal_pages = 0;
 }
 
-static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context, bool *again,
-                             kedge_error *error)
+static void tell(kedge_store *store, kedge_change_set *changes)
+{
+    if (!store->untold || !changes) return;
+    kedge_changes_all(changes);
+    store->untold = false;
+}
+
+static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context,
+                             kedge_change_set *changes, bool *again, kedge_error *error)
 {
     *again = false;
     kedge_status status = kedge_store_lock(store, error);
     if (status != KEDGE_OK) return status;
     status = open_current_cache(store, error);
     if (status == KEDGE_OK) status = work(store, context, error);
+    if (status == KEDGE_OK) tell(store, changes);
     kedge_store_db_rollback(&store->outbox);
     kedge_store_db_rollback(&store->cache);
     if (store->cache.damaged) {
@@ -51,11 +59,17 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     return status;
 }
 
+kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
+                                           kedge_change_set *changes, kedge_error *error)
+{
+    bool again;
+    kedge_status status = one_turn(store, work, context, changes, &again, error);
+    if (again) status = one_turn(store, work, context, changes, &again, error);
+    return status;
+}
+
 kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, void *context,
                                    kedge_error *error)
 {
-    bool again;
-    kedge_status status = one_turn(store, work, context, &again, error);
-    if (again) status = one_turn(store, work, context, &again, error);
-    return status;
+    return kedge_store_take_telling_turn(store, work, context, NULL, error);
 }

@@ -325,6 +325,35 @@ static void test_a_disk_that_is_full_between_the_commits_leaves_a_stale_predicti
     end(&s);
 }
 
+/* What was not told when it was made is told when it can be read. */
+static void test_an_edit_that_shows_late_is_told_with_the_next(void **state)
+{
+    script s;
+    (void)state;
+    begin(&s, 1);
+    fixture_open(&s.f);
+    fixture_close(&s.f);
+    s.f.options.phase = crash_between_commits;
+    s.f.options.phase_context = &s;
+    fixture_open(&s.f);
+    edit(&s);
+    assert_int_equal(s.f.changes.count, 0);
+    fault_vfs_set_full(s.vfs, false);
+    /* A refused edit tells nothing, and so the one behind it tells all. */
+    assert_int_equal(kedge_store_mutate(s.f.store, KEDGE_BYTES("refuse"), KEDGE_BYTES("null"), NULL,
+                                        &s.f.changes, &s.f.error),
+                     KEDGE_REJECTED);
+    fixture_expect(&s.f, "e0", "1");
+    edit(&s);
+    assert_true(s.acknowledged[1]);
+    assert_true(s.f.changes.all);
+    fault_vfs_set_full(s.vfs, false);
+    assert_int_equal(kedge_store_catch_up(s.f.store, &s.f.changes, &s.f.error), KEDGE_OK);
+    assert_int_equal(s.f.changes.count, 1);
+    check(&s);
+    end(&s);
+}
+
 /* ---- memory ---- */
 
 static bool body(const kedge_allocator *allocator, void *context)
@@ -427,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_a_process_that_dies_at_any_call_loses_nothing),
         cmocka_unit_test(test_a_power_cut_at_any_call_loses_nothing),
         cmocka_unit_test(test_a_disk_that_is_full_between_the_commits_leaves_a_stale_prediction),
+        cmocka_unit_test(test_an_edit_that_shows_late_is_told_with_the_next),
         cmocka_unit_test(test_a_failed_allocation_at_any_point_loses_nothing),
         cmocka_unit_test(test_a_failed_allocation_within_sqlite_loses_nothing),
     };
