@@ -117,6 +117,9 @@ static void begin_work(kedge_core *core, kedge_core_actions *actions)
     action->request = core->source;
     action->lost = core->lost;
     core->working = true;
+    /* This is the attempt that the app asked for: should the disk fail, the next one waits. */
+    if (core->pull.asked) core->pull.ask_ms = kedge_core_after(core, KEDGE_CORE_ASK_MS);
+    core->pull.asked = false;
 }
 
 static void advance_pull(kedge_core *core, kedge_core_actions *actions)
