@@ -200,6 +200,43 @@ static void test_a_rotation_keeps_what_the_server_decided_and_renumbers_the_rest
     fixture_check(f);
 }
 
+static bool asks_for_seen(fixture *f, const char *order)
+{
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(kedge_store_pull_body(f->store, &body, &f->error), KEDGE_OK);
+    kedge_buffer_append_byte(&body, '\0');
+    bool asks = strstr(body.data, order) != NULL;
+    kedge_buffer_free(&body);
+    return asks;
+}
+
+static void test_a_version_whose_outcomes_are_known_is_asked_for_until_it_is_pulled(void **state)
+{
+    fixture *f = *state;
+    naive_server_edit(f->server, "set", "{\"id\":\"n\",\"value\":0}");
+    fixture_pull(f);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    int64_t between = f->server->version;
+    char seen[48];
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":10}");
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    int64_t newest = f->server->version;
+    snprintf(seen, sizeof seen, "\"seen\":{\"order\":%lld,", (long long)newest);
+    assert_true(asks_for_seen(f, seen));
+    /* A pull that a lagging reader answers covers the first of the two. */
+    f->server->version = between;
+    fixture_pull(f);
+    f->server->version = newest;
+    assert_int_equal(fixture_position(f).version, between);
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_true(asks_for_seen(f, seen));
+    fixture_pull(f);
+    assert_false(asks_for_seen(f, "\"seen\""));
+    fixture_expect_canonical(f, "n", "11");
+}
+
 static void test_an_edit_that_was_renumbered_cannot_be_cancelled(void **state)
 {
     fixture *f = *state;
@@ -325,6 +362,7 @@ int main(void)
         TEST(test_a_folder_put_back_from_a_backup_goes_on_under_a_new_id),
         TEST(test_an_outbox_put_back_alone_reuses_no_id),
         TEST(test_a_rotation_keeps_what_the_server_decided_and_renumbers_the_rest),
+        TEST(test_a_version_whose_outcomes_are_known_is_asked_for_until_it_is_pulled),
         TEST(test_an_edit_that_was_renumbered_cannot_be_cancelled),
         TEST(test_what_a_restored_backend_lacks_comes_back_from_the_tail),
         TEST(test_a_restored_backend_is_paged_in_before_the_rotation),
