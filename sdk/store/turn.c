@@ -1,6 +1,8 @@
 /* One writer's turn: the lock, the right file, the work, and what is left to do after it. */
 #include "sdk/store/store_internal.h"
 
+#include "common/error.h"
+
 void kedge_store_phase(kedge_store *store, const char *phase)
 {
     if (store->phase) store->phase(store->phase_context, phase);
@@ -13,6 +15,16 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
         return KEDGE_OK;
     kedge_store_db_close(&store->cache);
     return kedge_schema_open_cache(store, false, error);
+}
+
+/* What is committed to a file that nothing leads to any more is lost, so nothing is. */
+static kedge_status check_outbox_there(kedge_store *store, kedge_error *error)
+{
+    if (kedge_store_db_is_at(&store->outbox, store->outbox_path)) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_IO, "outbox-replaced",
+                      "%s was removed or replaced while it was open; close the database and open it"
+                      " again",
+                      store->outbox_path);
 }
 
 static void checkpoint_large(kedge_store_db *db)
@@ -40,7 +52,8 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     *again = false;
     kedge_status status = kedge_store_lock(store, error);
     if (status != KEDGE_OK) return status;
-    status = open_current_cache(store, error);
+    status = check_outbox_there(store, error);
+    if (status == KEDGE_OK) status = open_current_cache(store, error);
     if (status == KEDGE_OK) status = work(store, context, error);
     if (status == KEDGE_OK) tell(store, changes);
     kedge_store_db_rollback(&store->outbox);

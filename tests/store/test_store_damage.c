@@ -243,6 +243,26 @@ static void test_a_missing_outbox_is_never_made_anew(void **state)
 
 /* ---- what is no database ---- */
 
+static void test_an_outbox_that_is_replaced_while_open_takes_no_edit(void **state)
+{
+    fixture *f = *state;
+    char from[256];
+    char to[256];
+    fixture_mutate(f, "set", "{\"id\":\"n\",\"value\":1}");
+    file_path(f, "outbox.db", from);
+    file_path(f, "outbox.db.away", to);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(kedge_store_mutate(f->store, KEDGE_BYTES("set"),
+                                        KEDGE_BYTES("{\"id\":\"n\",\"value\":2}"), NULL,
+                                        &f->changes, &f->error),
+                     KEDGE_IO);
+    assert_string_equal(f->error.code, "outbox-replaced");
+    assert_int_equal(rename(to, from), 0);
+    fixture_mutate(f, "set", "{\"id\":\"n\",\"value\":3}");
+    fixture_expect(f, "n", "3");
+    assert_int_equal(fixture_position(f).pending, 2);
+}
+
 static void test_a_file_in_place_of_the_folder_is_named(void **state)
 {
     fixture *f = *state;
@@ -321,6 +341,7 @@ int main(void)
         TEST(test_a_cache_of_another_project_is_set_aside),
         TEST(test_a_damaged_outbox_is_reported_with_what_can_be_read),
         TEST(test_a_missing_outbox_is_never_made_anew),
+        TEST(test_an_outbox_that_is_replaced_while_open_takes_no_edit),
         TEST(test_a_file_in_place_of_the_folder_is_named),
         TEST(test_a_folder_below_nothing_is_named),
         TEST(test_a_file_of_another_application_is_named),
