@@ -158,6 +158,8 @@ static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **
         return kedge_fail(error, KEDGE_INTERNAL, "too-many-statements",
                           "%s: over %d kept statements", db->name, KEDGE_STORE_STATEMENTS);
     int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    /* The SQL is ours and the layout was checked: only a damaged schema makes it wrong. */
+    if (code == SQLITE_ERROR) code = SQLITE_CORRUPT;
     if (code != SQLITE_OK) return kedge_store_db_fail(db, code, "preparing a statement", error);
     db->statements[db->statement_count++] = (kedge_store_statement){sql, *statement};
     return KEDGE_OK;

@@ -425,6 +425,8 @@ def faketime():
     return None
 
 
+@unittest.skipIf(os.environ.get("KEDGE_TEST_PRESET") in ("asan", "tsan"),
+                 "a sanitizer and libfaketime cannot both come first")
 @unittest.skipUnless(faketime(), "libfaketime is not installed (package libfaketime)")
 class WrongClocks(Case):
     def at(self, name, server, moment):
