@@ -82,11 +82,12 @@ static void answer_push(kedge_api_call *call, const kedge_push_request *push)
         kedge_api_fail(call, status);
     } else if (result.problem != KEDGE_PUSH_FINE) {
         answer_problem(call, push->push.native, &result);
-    } else if (push->too_large) {
+    } else if (push->too_large || result.taken < push->push.count) {
         kedge_api_refuse(call, 503, "push-too-large",
                          "the first %zu mutations are decided; push the others without them "
-                         "(at most %d bytes and %d mutations at once)",
-                         push->push.count, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS);
+                         "(at most %d bytes, %d mutations, and origins of %d clients at once)",
+                         result.taken, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS,
+                         KEDGE_PUSH_ORIGINS_MAX);
     } else {
         answer_fine(call, push->push.native, result.version);
     }

@@ -178,6 +178,15 @@ static bool read_arguments(kedge_api_call *call, const path_parts *pattern, cons
 
 /* ---- who asks ---- */
 
+static bool has_fine_user(kedge_api_call *call)
+{
+    const kedge_identity *identity = call->request->identity;
+    if (identity == NULL || strlen(identity->user) <= KEDGE_USER_BYTES_MAX) return true;
+    kedge_api_refuse(call, 403, "user-too-long", "the name of the user is longer than %d bytes",
+                     KEDGE_USER_BYTES_MAX);
+    return false;
+}
+
 /* Routes of one project. The others look for themselves at what they show. */
 static bool may_enter(kedge_api_call *call)
 {
@@ -199,7 +208,7 @@ static void answer(kedge_api_call *call)
         kedge_api_refuse(call, 401, "token-missing", "this request needs a bearer token");
         return;
     }
-    if (!read_arguments(call, &pattern, &path) || !may_enter(call)) return;
+    if (!has_fine_user(call) || !read_arguments(call, &pattern, &path) || !may_enter(call)) return;
     route->handle(call);
     kedge_api_finish(call);
 }

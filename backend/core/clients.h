@@ -5,6 +5,8 @@
 
 #include "backend/core/version.h"
 
+#define KEDGE_USER_BYTES_MAX 255 /* of the name of a user */
+
 /* Ids under which the backend itself applies mutations. To everybody else there is no such client.
  */
 bool kedge_client_is_reserved(kedge_bytes client);
@@ -14,7 +16,7 @@ typedef struct kedge_client_state {
     bool retired;
     int64_t lmid;
     char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
-    char user[256];
+    char user[KEDGE_USER_BYTES_MAX + 1];
 } kedge_client_state;
 
 kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,

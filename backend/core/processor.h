@@ -28,6 +28,9 @@ typedef struct kedge_push_mutation {
     char invalid_message[256];
 } kedge_push_mutation;
 
+/* The mutations of a push whose origins are of more clients are left to another push. */
+#define KEDGE_PUSH_ORIGINS_MAX 64
+
 typedef struct kedge_push {
     kedge_bytes group;
     bool native;
@@ -46,6 +49,7 @@ typedef enum kedge_push_problem {
 
 typedef struct kedge_push_result {
     int64_t version; /* a version that covers all that was decided */
+    size_t taken;    /* of the push's mutations, from the first on: the others were not looked at */
     kedge_push_problem
         problem; /* the first one met; the other clients were committed all the same */
     char detail[256];

@@ -13,8 +13,6 @@
 #include <string.h>
 
 #define TRIES_MAX 16 /* without a commit in between */
-/* Among so many mutations before it a client's name is not looked up again. */
-#define ORIGINS_LOOKED_BACK 64
 
 typedef struct pushing {
     kedge_backend *backend;
@@ -27,6 +25,7 @@ typedef struct pushing {
     bool planned;
     kedge_plan plan;
     size_t mutations_max; /* of a slice */
+    bool refuse;          /* the next mutation is too large by itself */
     int64_t committed;    /* a version that covers those that this push made; 0: none made */
 } pushing;
 
@@ -47,7 +46,26 @@ static void move_to(pushing *work, kedge_state *state)
     work->head = state;
     work->committed = state->version->number;
     work->cached = false;
+    work->refuse = false;
+    work->mutations_max *= 2;
+    if (work->mutations_max > KEDGE_SLICE_MUTATIONS_MAX) {
+        work->mutations_max = KEDGE_SLICE_MUTATIONS_MAX;
+    }
     kedge_maintain(work->backend, work->ref, state);
+}
+
+/* What no transaction holds is tried by halves. A mutation that is too large by itself is rejected,
+ * since it must not hold up its client for ever. False: nothing is left to try. */
+static bool make_smaller(pushing *work, const kedge_version *version)
+{
+    if (version->mutation_count > 1) {
+        work->mutations_max = version->mutation_count / 2;
+        return true;
+    }
+    if (version->mutations[0].verdict != KEDGE_VERDICT_APPLIED) return false;
+    work->mutations_max = 1;
+    work->refuse = true;
+    return true;
 }
 
 static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *error)
@@ -58,13 +76,13 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
                          .push = work->push,
                          .plan = &work->plan,
                          .head = work->head,
-                         .mutations_max = work->mutations_max};
+                         .mutations_max = work->mutations_max,
+                         .refuse = work->refuse};
     kedge_state *state = NULL;
     kedge_status status = kedge_slice_run(&slice, *position, error);
     if (status != KEDGE_OK) goto out;
     size_t next = slice.next;
-    size_t count = slice.object->version.mutation_count;
-    if (count == 0) {
+    if (slice.object->version.mutation_count == 0) {
         *position = next;
         goto out;
     }
@@ -73,8 +91,7 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
     if (status != KEDGE_OK) goto out;
     status = kedge_commit(work->backend, work->ref, work->head, &slice.object->version,
                           slice.bodies, slice.body_count, &state, error);
-    if (status == KEDGE_LIMIT_EXCEEDED && count > 1) {
-        work->mutations_max = count / 2;
+    if (status == KEDGE_LIMIT_EXCEEDED && make_smaller(work, &slice.object->version)) {
         status = KEDGE_OK;
     } else if (status == KEDGE_OK) {
         *position = next;
@@ -108,6 +125,7 @@ static kedge_status make_plan(pushing *work, kedge_error *error)
 
 static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error)
 {
+    work->refuse = false; /* another mutation may be the next one now */
     kedge_status status = load_head(work, from_memory, error);
     if (status == KEDGE_OK) status = make_plan(work, error);
     if (status != KEDGE_OK) return status;
@@ -162,13 +180,34 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
 
 /* ---- clients that are no more ---- */
 
-static bool named_before(const kedge_push *push, size_t at)
+typedef struct origins {
+    kedge_bytes clients[KEDGE_PUSH_ORIGINS_MAX];
+    size_t count;
+} origins;
+
+/* False when there is no room for it. */
+static bool add_origin(origins *all, kedge_bytes client)
 {
-    kedge_bytes client = push->mutations[at].origin_client;
-    for (size_t i = at; i-- > 0 && at - i <= ORIGINS_LOOKED_BACK;) {
-        if (kedge_bytes_equal(push->mutations[i].origin_client, client)) return true;
+    for (size_t i = all->count; i-- > 0;) {
+        if (kedge_bytes_equal(all->clients[i], client)) return true;
     }
-    return false;
+    if (all->count == KEDGE_PUSH_ORIGINS_MAX) return false;
+    all->clients[all->count++] = client;
+    return true;
+}
+
+/* The part of the push, from its beginning, that is decided. Each client of an origin may cost a
+ * version. */
+static kedge_push first_part(const kedge_push *push, origins *all)
+{
+    kedge_push part = *push;
+    for (size_t i = 0; i < push->count; i++) {
+        kedge_bytes client = push->mutations[i].origin_client;
+        if (client.size == 0 || add_origin(all, client)) continue;
+        part.count = i;
+        break;
+    }
+    return part;
 }
 
 /* Who renumbers mutations has given their old client up, and retired it. A backend that was
@@ -176,12 +215,11 @@ static bool named_before(const kedge_push *push, size_t at)
  * mutations under their first names. So the client of an origin is retired before the origin is
  * decided. One that is somebody else's is left alone. */
 static kedge_status retire_origins(kedge_backend *backend, const kedge_project_ref *ref,
-                                   const kedge_identity *identity, const kedge_push *push,
+                                   const kedge_identity *identity, const origins *all,
                                    kedge_error *error)
 {
-    for (size_t i = 0; i < push->count; i++) {
-        kedge_bytes client = push->mutations[i].origin_client;
-        if (client.size == 0 || named_before(push, i)) continue;
+    for (size_t i = 0; i < all->count; i++) {
+        kedge_bytes client = all->clients[i];
         const kedge_version *at = NULL;
         kedge_status status =
             kedge_processor_retire(backend, ref, identity, client, client, &at, error);
@@ -213,9 +251,9 @@ static kedge_status check_push(const kedge_project_ref *ref, const kedge_identit
                                 "the id of a mutation is not between 1 and 2^53 - 1");
         }
     }
-    if (status == KEDGE_OK && strlen(identity->user) >= sizeof(((kedge_client_state *)0)->user)) {
+    if (status == KEDGE_OK && strlen(identity->user) > KEDGE_USER_BYTES_MAX) {
         status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "user-too-long",
-                            "the name of the user is longer than 255 bytes");
+                            "the name of the user is longer than %d bytes", KEDGE_USER_BYTES_MAX);
     }
     return status;
 }
@@ -225,12 +263,16 @@ kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_re
                                   kedge_push_result *result, kedge_error *error)
 {
     kedge_status status = check_push(ref, identity, push, error);
-    if (status == KEDGE_OK) status = retire_origins(backend, ref, identity, push, error);
     if (status != KEDGE_OK) return status;
+    origins all = {.count = 0};
+    kedge_push part = first_part(push, &all);
+    status = retire_origins(backend, ref, identity, &all, error);
+    if (status != KEDGE_OK) return status;
+    result->taken = part.count;
     pushing work = {.backend = backend,
                     .ref = ref,
                     .identity = identity,
-                    .push = push,
+                    .push = &part,
                     .result = result,
                     .mutations_max = KEDGE_SLICE_MUTATIONS_MAX};
     work.plan.arena = kedge_arena_make(backend->allocator);

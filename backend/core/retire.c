@@ -122,9 +122,9 @@ kedge_status kedge_processor_retire(kedge_backend *backend, const kedge_project_
     kedge_status status = kedge_project_ref_check(ref, error);
     if (status == KEDGE_OK) status = kedge_check_client_id(group, error);
     if (status == KEDGE_OK) status = kedge_check_client_id(client, error);
-    if (status == KEDGE_OK && strlen(identity->user) >= sizeof(((kedge_client_state *)0)->user)) {
+    if (status == KEDGE_OK && strlen(identity->user) > KEDGE_USER_BYTES_MAX) {
         status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "user-too-long",
-                            "the name of the user is longer than 255 bytes");
+                            "the name of the user is longer than %d bytes", KEDGE_USER_BYTES_MAX);
     }
     if (status != KEDGE_OK) return status;
     retiring work = {

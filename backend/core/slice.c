@@ -169,6 +169,10 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
         return keep_rejection(slice, mutation, pushed->invalid_code, pushed->invalid_message,
                               error);
     }
+    if (slice->refuse) {
+        return keep_rejection(slice, mutation, "version-too-large",
+                              "what the mutation changes does not fit one version", error);
+    }
     return run_mutator(slice, pushed, mutation, error);
 }
 

@@ -31,6 +31,7 @@ typedef struct kedge_slice {
     kedge_plan *plan;
     kedge_state *head;
     size_t mutations_max; /* of this slice: less than usual after it did not fit */
+    bool refuse;          /* its mutations are too large: they are rejected without being run */
     kedge_overlay *overlay;
     kedge_tx *tx;
     kedge_version_object *object; /* the version in the making */

@@ -309,6 +309,55 @@ static void test_of_more_than_ten_thousand_mutations_the_first_are_decided(void 
     (void)state;
 }
 
+static void test_of_origins_of_more_than_64_clients_the_first_are_decided(void **state)
+{
+    api_world *world = api_world_new();
+    kedge_buffer list = kedge_buffer_make(&kedge_allocator_default);
+    for (int id = 1; id <= 70; id++) {
+        kedge_buffer_append_format(&list,
+                                   "%s{\"clientID\":\"c1\",\"id\":%d,\"name\":\"kedge.noop\","
+                                   "\"args\":null,\"timestamp\":1,"
+                                   "\"uid\":\"0123456789abcdef0123456789abcdef\","
+                                   "\"origin\":{\"client\":\"o%d\",\"id\":1}}",
+                                   id == 1 ? "" : ",", id, id);
+    }
+    kedge_buffer push = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_format(&push,
+                               "{\"clientGroupID\":\"g\",\"kedge\":{\"client\":\"c1\"},"
+                               "\"pushVersion\":1,\"mutations\":[%.*s]}",
+                               (int)list.size, list.data);
+    api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/notes/push", kedge_buffer_bytes(&push));
+    assert_answer(world, 503, "push-too-large");
+    assert_true(world->response.retry_after_s > 0);
+    assert_non_null(strstr(api_string(world, "detail"), "the first 64 mutations"));
+    api_get(world, "clients/c1/mutations/latest");
+    assert_int_equal(api_number(world, "id"), 64);
+    kedge_buffer_free(&list);
+    kedge_buffer_free(&push);
+    api_world_free(world);
+    (void)state;
+}
+
+static void test_a_user_whose_name_is_too_long_is_refused(void **state)
+{
+    api_world *world = api_world_new();
+    char name[257];
+    memset(name, 'u', sizeof name);
+    kedge_identity who = ann;
+    who.user = name;
+    name[256] = '\0';
+    api_post_as(world, &who, "push", push_of("c1", mutation("c1", 1, "1")));
+    assert_answer(world, 403, "user-too-long");
+    api_post_as(world, &who, "clients/c1/retire", "{\"clientGroupID\":\"g\",\"lowest_pending\":1}");
+    assert_answer(world, 403, "user-too-long");
+    assert_int_equal(api_head(world), 0);
+    name[255] = '\0';
+    api_post_as(world, &who, "push", push_of("c1", mutation("c1", 1, "1")));
+    assert_answer(world, 200, "");
+    api_world_free(world);
+    (void)state;
+}
+
 /* Whatever is cut off: the whole mutations of the prefix are decided, no other, and never half of
  * one. */
 static void test_a_body_cut_at_any_byte_gives_the_whole_mutations_of_its_prefix(void **state)
@@ -417,6 +466,8 @@ int main(void)
         cmocka_unit_test(test_another_push_version_is_told_as_unsupported),
         cmocka_unit_test(test_a_push_of_ten_thousand_mutations_is_decided_whole),
         cmocka_unit_test(test_of_more_than_ten_thousand_mutations_the_first_are_decided),
+        cmocka_unit_test(test_of_origins_of_more_than_64_clients_the_first_are_decided),
+        cmocka_unit_test(test_a_user_whose_name_is_too_long_is_refused),
         cmocka_unit_test(test_a_body_cut_at_any_byte_gives_the_whole_mutations_of_its_prefix),
         cmocka_unit_test(test_a_value_that_was_cut_off_itself_is_not_read),
         cmocka_unit_test(test_a_cut_body_without_its_group_in_front_is_too_large),

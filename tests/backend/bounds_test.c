@@ -86,6 +86,43 @@ static void test_checkpoints_that_nobody_takes_are_written_at_once(void **state)
     world_check(world);
 }
 
+/* ---- origins ---- */
+
+/* Two mutations of each of many old clients, under new names. */
+static void add_renumbered(int from, int to)
+{
+    push_begin(&builder);
+    static char origins[100][16];
+    for (int i = from; i < to; i++) {
+        char *origin = origins[i / 2];
+        snprintf(origin, sizeof origins[0], "o%d", i / 2);
+        push_add(&builder, "c1", i + 1, "a", i);
+        push_set_origin(&builder, origin, i % 2 + 1);
+    }
+}
+
+/* Each client of an origin may cost a version of its own. */
+static void test_a_push_with_origins_of_many_clients_is_decided_in_parts(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    add_renumbered(0, 200);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    assert_int_equal(result.taken, 128);
+    assert_int_equal(world_lmid(world, "c1"), 128);
+    assert_true(world_head(world) <= 64 + 2);
+    /* What was not looked at left nothing: none of its clients was retired, in a group of its own.
+     */
+    assert_int_equal(world_try(world, "o63", 1, "b", 1), KEDGE_PUSH_CLIENT_FOREIGN);
+    assert_int_equal(world_try(world, "o64", 1, "b", 1), KEDGE_PUSH_FINE);
+    add_renumbered(128, 200);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.taken, 72);
+    assert_int_equal(world_lmid(world, "c1"), 200);
+    world_check(world);
+}
+
 /* ---- long histories ---- */
 
 static kedge_status changes_from(test_world *world, int64_t from, size_t *count)
@@ -226,6 +263,7 @@ int main(void)
         OVER_MEMORY(test_a_push_does_not_wait_for_checkpoints),
         OVER_MEMORY(test_checkpoints_that_nobody_takes_are_written_at_once),
         OVER_MEMORY(test_a_difference_over_its_bound_is_told_as_one_that_is_gone),
+        OVER_ALL(test_a_push_with_origins_of_many_clients_is_decided_in_parts),
         OVER_MEMORY(test_old_states_of_a_project_do_not_pile_up),
         OVER_MEMORY(test_a_list_of_large_versions_reads_few_more_than_it_shows),
         OVER_MEMORY(test_a_new_client_does_not_read_all_of_the_first_version),

@@ -325,23 +325,53 @@ static void test_declared_fields_are_kept_as_metadata(void **state)
     kedge_version_release(version);
 }
 
-static void test_the_seed_cadence_refuses_what_no_transaction_holds(void **state)
+static kedge_status check_outcome(void *context, int64_t version,
+                                  const kedge_version_mutation *mutation, kedge_error *error)
+{
+    (void)version;
+    (void)error;
+    bool too_large = mutation->id == 3 || mutation->id == 5;
+    assert_int_equal(mutation->verdict, too_large ? KEDGE_VERDICT_REJECTED : KEDGE_VERDICT_APPLIED);
+    assert_true(kedge_bytes_equal_text(mutation->code, too_large ? "version-too-large" : ""));
+    ++*(int *)context;
+    return KEDGE_OK;
+}
+
+static void test_a_mutation_that_no_transaction_holds_is_rejected_and_blocks_nothing(void **state)
 {
     test_world *world = *state;
     kedge_push_result result = {0};
-    kedge_error error = {0};
+    const kedge_version *head = NULL;
+    int decided = 0;
     /* Metadata of 900 bytes an item: 3 MB at some 5,000 items. */
     push_begin(&builder);
     push_add_call(&builder, "c1", 1, "kedge.project", "{\"kedge.meta\":{\"items\":[\"text\"]}}");
     push_add_call(&builder, "c1", 2, "test.scatter", "{\"count\":2000}");
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_true(world_count_records(world, "Collection#items#cv_000000000001#") > 1);
     push_begin(&builder);
     push_add_call(&builder, "c1", 3, "test.scatter", "{\"count\":5500}");
-    kedge_status status =
-        kedge_processor_push(world->backend, &notes, &ann, &builder.push, &result, &error);
-    assert_int_equal(status, KEDGE_LIMIT_EXCEEDED);
-    assert_string_equal(error.code, "seed-version-too-large");
-    assert_true(world_count_records(world, "Collection#items#cv_000000000001#") > 1);
+    push_add(&builder, "c1", 4, "a", 4);
+    push_add_call(&builder, "c1", 5, "test.scatter", "{\"count\":5501}");
+    push_add(&builder, "c1", 6, "b", 6);
+    push_add(&builder, "c2", 1, "c", 1);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+        assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+        assert_int_equal(world_lmid(world, "c1"), 6);
+        assert_int_equal(world_lmid(world, "c2"), 1);
+        assert_int_equal(world_head(world), result.version);
+        assert_true(result.version <= 6);
+    }
+    assert_string_equal(world_value(world, "a"), "{\"v\":4}");
+    assert_string_equal(world_value(world, "c"), "{\"v\":1}");
+    assert_string_equal(world_value(world, "item-00003000"), "absent");
+    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_client_mutations(world->backend, &notes, head, KEDGE_BYTES("c1"), 3, 6,
+                                            10, check_outcome, &decided, NULL, NULL),
+                     KEDGE_OK);
+    assert_int_equal(decided, 4);
+    kedge_version_release(head);
     world_check(world);
 }
 
@@ -402,7 +432,7 @@ int main(void)
         OVER_BOTH(test_a_version_over_its_limit_moves_its_delta_and_args_to_blobs),
         OVER_MEMORY(test_a_257th_collection_is_rejected),
         OVER_ALL(test_declared_fields_are_kept_as_metadata),
-        OVER_SEED(test_the_seed_cadence_refuses_what_no_transaction_holds),
+        OVER_SEED(test_a_mutation_that_no_transaction_holds_is_rejected_and_blocks_nothing),
         cmocka_unit_test(test_a_map_gives_what_was_put_and_leaves_older_ones_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
