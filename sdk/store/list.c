@@ -3,8 +3,6 @@
 
 #include "common/error.h"
 
-#define COVERED "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
-
 struct kedge_mutation_list {
     kedge_store *store;
     kedge_store_reader *reader;
@@ -14,14 +12,13 @@ struct kedge_mutation_list {
     bool ended;
 };
 
-static const char PENDING[] =
-    "SELECT sequence, timestamp, name, args, '', '',"
-    " (origin_client IS NOT NULL OR client <> ?4 OR id <= ?5) FROM pending WHERE NOT " COVERED
-    " ORDER BY sequence";
+static const char PENDING[] = "SELECT sequence, timestamp, name, args, '', '',"
+                              " (origin_client IS NOT NULL OR client <> ?4 OR id <= ?5) FROM "
+                              "pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
 static const char REJECTED[] =
     "SELECT sequence, timestamp, name, args, code, message, 1 FROM rejected"
     " WHERE state = 0 AND NOT EXISTS(SELECT 1 FROM pending WHERE"
-    " pending.sequence = rejected.sequence AND NOT " COVERED ") ORDER BY sequence";
+    " pending.sequence = rejected.sequence AND NOT " KEDGE_PENDING_IS_COVERED ") ORDER BY sequence";
 
 static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_error *error)
 {

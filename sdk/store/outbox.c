@@ -9,8 +9,6 @@
 #define PENDING_COLUMNS                                                                            \
     "sequence, client, id, uid, digest, name, args, timestamp, origin_client, origin_id,"          \
     " covered_version"
-/* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
-#define PENDING_IS_COVERED "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
 
 kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta, kedge_error *error)
 {
@@ -112,10 +110,12 @@ static kedge_status check_row(kedge_store_db *db, sqlite3_stmt *statement, const
 kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache,
                                sqlite3_stmt **walk, kedge_error *error)
 {
-    static const char sql[] = "SELECT " PENDING_COLUMNS
-                              " FROM pending WHERE NOT " PENDING_IS_COVERED " ORDER BY sequence";
-    static const char all[] = "SELECT " PENDING_COLUMNS
-                              " FROM pending WHERE 1 OR " PENDING_IS_COVERED " ORDER BY sequence";
+    static const char sql[] =
+        "SELECT " PENDING_COLUMNS " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED
+        " ORDER BY sequence";
+    static const char all[] =
+        "SELECT " PENDING_COLUMNS " FROM pending WHERE 1 OR " KEDGE_PENDING_IS_COVERED
+        " ORDER BY sequence";
     bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_COVERED_NOT_SKIPPED);
     kedge_status status = kedge_store_db_take(db, planted ? all : sql, walk, error);
     if (status == KEDGE_OK) bind_coverage(db, *walk, cache);
@@ -197,7 +197,7 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
 kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                                       kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM pending WHERE " PENDING_IS_COVERED " LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM pending WHERE " KEDGE_PENDING_IS_COVERED " LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define COVERED "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
-
 static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
                                 int64_t now_ms, kedge_error *error)
 {
@@ -119,8 +117,8 @@ static kedge_status count_tail_bytes(kedge_store_db *db, const kedge_cache_meta 
                                      kedge_outbox_meta *meta, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM pending WHERE " COVERED
-        " AND sequence NOT IN (SELECT sequence FROM rejected)";
+        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM pending "
+        "WHERE " KEDGE_PENDING_IS_COVERED " AND sequence NOT IN (SELECT sequence FROM rejected)";
     sqlite3_stmt *sum;
     kedge_status status = kedge_store_db_take(db, sql, &sum, error);
     if (status != KEDGE_OK) return status;
@@ -142,9 +140,9 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
         " origin_client, origin_id, confirmed_ms)"
         " SELECT sequence, client, id, uid, digest, name, args, timestamp, origin_client, "
         "origin_id,"
-        " ?4 FROM pending WHERE " COVERED
+        " ?4 FROM pending WHERE " KEDGE_PENDING_IS_COVERED
         " AND sequence NOT IN (SELECT sequence FROM rejected) ORDER BY sequence";
-    static const char delete_covered[] = "DELETE FROM pending WHERE " COVERED;
+    static const char delete_covered[] = "DELETE FROM pending WHERE " KEDGE_PENDING_IS_COVERED;
     kedge_status status = count_tail_bytes(db, cache, meta, error);
     if (status == KEDGE_OK) status = run_covered(db, keep, cache, now_ms, error);
     if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);

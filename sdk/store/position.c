@@ -26,10 +26,9 @@ static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *o
 static kedge_status count_rejected(kedge_store_db *db, const kedge_cache_meta *cache,
                                    int64_t *count, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM rejected WHERE state = 0 AND NOT EXISTS("
-        "SELECT 1 FROM pending WHERE pending.sequence = rejected.sequence AND NOT ("
-        "(client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0)))";
+    static const char sql[] = "SELECT count(*) FROM rejected WHERE state = 0 AND NOT EXISTS("
+                              "SELECT 1 FROM pending WHERE pending.sequence = rejected.sequence "
+                              "AND NOT " KEDGE_PENDING_IS_COVERED ")";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;

@@ -154,6 +154,9 @@ kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
                                     kedge_error *error);
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
                                      kedge_error *error);
+/* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
+#define KEDGE_PENDING_IS_COVERED                                                                   \
+    "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
 /* Walks `pending` in order of sequence, leaving out what the cache covers. */
 kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache,
                                sqlite3_stmt **walk, kedge_error *error);
