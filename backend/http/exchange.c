@@ -128,7 +128,6 @@ static void finish(kedge_exchange *exchange)
 {
     int64_t took_us = now_us() - exchange->started_us;
     if (exchange->stream) exchange->response.status = 200;
-    exchange->finished = true;
     kedge_metrics_answered(&exchange->context->metrics, exchange->response.status, took_us);
     log_answer(exchange, took_us);
     atomic_store(&exchange->state, KEDGE_EXCHANGE_ANSWERED);
@@ -186,7 +185,10 @@ void kedge_exchange_free(kedge_exchange *exchange)
     if (!exchange) return;
     kedge_exchange_context *context = exchange->context;
     const kedge_environment *environment = context->environment;
-    if (!exchange->finished) atomic_fetch_add(&context->metrics.cut, 1);
+    /* Also what makes the worker's writes visible to the daemon's thread. */
+    if (atomic_load(&exchange->state) != KEDGE_EXCHANGE_ANSWERED) {
+        atomic_fetch_add(&context->metrics.cut, 1);
+    }
     if (exchange->stream) kedge_event_stream_free(exchange->stream);
     let_go(exchange);
     kedge_buffer_free(&exchange->body);

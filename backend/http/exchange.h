@@ -49,7 +49,6 @@ typedef struct kedge_exchange {
     size_t received;
     bool truncated;
     bool overloaded;
-    bool finished; /* counted and logged */
     int64_t started_us;
     kedge_api_response response;
     kedge_event_stream *stream; /* the answer is an event stream */
