@@ -40,7 +40,7 @@ check "$work/by_pkg_config" "$work/data1"
 check "$work/by_static" "$work/data2"
 
 cmake -S "$source/tests/install/consumer" -B "$work/consumer" -DCMAKE_C_FLAGS="$cflags" \
-    -DCMAKE_PREFIX_PATH="$work/prefix" -DQUICKSTART="$source/tests/install/quickstart.c" >/dev/null
+    -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DQUICKSTART="$source/tests/install/quickstart.c" >/dev/null
 cmake --build "$work/consumer" >/dev/null
 check "$work/consumer/with_shared" "$work/data3"
 check "$work/consumer/with_static" "$work/data4"
