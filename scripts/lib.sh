@@ -11,7 +11,7 @@ now_ms() { date +%s%3N; }
 KEDGE_PACKAGES=(
   gcc g++ cmake ninja-build pkg-config python3 openssl
   libsqlite3-dev libcurl4-openssl-dev libcjson-dev libssl-dev zlib1g-dev
-  libmicrohttpd-dev librhonabwy-dev libjansson-dev libcmocka-dev clang-format
+  libmicrohttpd-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
 )
 
 # Installs the packages that this machine lacks. Nothing to do costs some milliseconds.

@@ -24,9 +24,16 @@ ARROWS = {
     "backend/embedded": ["common", "backend/ports", "backend/sqlite"],
     "backend/core": ["common", "mutate", "backend/ports"],
     "backend/plugin": ["common", "mutate"],
+    "backend/aws": ["common", "http", "backend/ports"],
+    "backend/stores": ["common", "backend/ports", "backend/embedded", "backend/aws"],
+    "backend/jobs": ["common", "mutate", "backend/ports", "backend/core"],
+    "backend/auth": ["common"],
     "backend/http": ["common", "mutate", "backend/ports", "backend/core", "backend/embedded",
-                     "backend/plugin"],
-    "backend/admin": ["common", "mutate", "backend/ports", "backend/core", "backend/embedded"],
+                     "backend/auth", "backend/plugin", "backend/stores"],
+    "backend/lambda": ["common", "http", "mutate", "backend/ports", "backend/core",
+                       "backend/auth", "backend/plugin", "backend/stores"],
+    "backend/admin": ["common", "mutate", "backend/ports", "backend/core", "backend/embedded",
+                      "backend/jobs", "backend/stores"],
     "examples": [],
 }
 # System headers of libraries -> the only folders that may use them.
@@ -37,7 +44,8 @@ LIBRARIES = {
     "zlib.h": ["common", "tests"],
     "cjson/": ["examples", "tests"],
     "microhttpd.h": ["backend/http"],
-    "rhonabwy.h": ["backend/http", "tests"],
+    "rhonabwy.h": ["backend/http", "backend/auth", "tests"],
+    "expat.h": ["backend/aws"],
 }
 BANNED = ["strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "atoi", "atol", "atof",
           "alloca", "rand", "srand", "tmpnam", "mktemp"]

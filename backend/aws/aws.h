@@ -1,0 +1,37 @@
+/* The backend on AWS: its ports, opened together and checked at start. */
+#ifndef KEDGE_BACKEND_AWS_H
+#define KEDGE_BACKEND_AWS_H
+
+#include "backend/aws/client.h"
+#include "backend/ports/blobs.h"
+#include "backend/ports/queue.h"
+#include "backend/ports/records.h"
+
+typedef struct kedge_aws kedge_aws;
+
+/* Endpoints come from AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL_SQS, else
+ * AWS_ENDPOINT_URL; without them they are AWS's own. Buckets of an endpoint of one's own are
+ * addressed by path. */
+typedef struct kedge_aws_options {
+    const kedge_environment *environment; /* must outlive it */
+    const char *table;
+    const char *bucket;
+    const char *queue;   /* a name or a URL; NULL: no queue */
+    const char *region;  /* NULL: from the environment or the profile */
+    const char *profile; /* NULL: from the environment */
+    bool create;         /* make what is missing: for stacks of one's own */
+    void (*observe)(void *context, const kedge_aws_observation *observation);
+    void *observe_context;
+} kedge_aws_options;
+
+/* Checks credentials, clock, table, bucket and queue, and names plainly what is wrong with which of
+ * them, and what to do. */
+kedge_status kedge_aws_open(const kedge_aws_options *options, kedge_aws **aws, kedge_error *error);
+void kedge_aws_close(kedge_aws *aws); /* NULL is allowed */
+
+/* Borrowed until the close. */
+kedge_records kedge_aws_records(const kedge_aws *aws);
+kedge_blobs kedge_aws_blobs(const kedge_aws *aws);
+kedge_queue kedge_aws_queue(const kedge_aws *aws); /* vtable NULL: none was asked for */
+
+#endif

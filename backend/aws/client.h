@@ -1,0 +1,114 @@
+/* Signed requests to AWS services: blocking, with deadlines and retries.
+ *
+ * One client serves all ports of a process. It owns a thread that runs an HTTP client (http/http.h)
+ * with its pool of kept connections; any thread may call and waits for its answer. A call is tried
+ * again, with exponential backoff and full jitter, as long as its deadline and the client's retry
+ * budget allow; Retry-After counts. A clock that the service finds skewed is corrected by the
+ * answer's Date, and the call is tried again at once.
+ *
+ * What a failed try means (KEDGE statuses of records.h): throttled or refused before it ran: busy;
+ * no answer, a cut answer, 500, 502, 503 or 504 other than throttling: the outcome is unknown. */
+#ifndef KEDGE_BACKEND_AWS_CLIENT_H
+#define KEDGE_BACKEND_AWS_CLIENT_H
+
+#include "backend/aws/sigv4.h"
+
+#define KEDGE_AWS_TRIES_MAX           8
+#define KEDGE_AWS_BACKOFF_FIRST_MS    25
+#define KEDGE_AWS_BACKOFF_MAX_MS      5000
+#define KEDGE_AWS_DEADLINE_MS         20000 /* of a call with all of its tries */
+#define KEDGE_AWS_TRY_DEADLINE_MS     8000  /* of one try */
+#define KEDGE_AWS_CONNECTIONS_DEFAULT 64
+/* The retry budget is a bucket of tokens: a retry takes 5 (a throttled one 10), a call that
+ * succeeds at once gives back 1. Empty: no retries, so that a service that is down is not kept
+ * down. */
+#define KEDGE_AWS_BUDGET_TOKENS 500
+
+typedef struct kedge_aws_client kedge_aws_client;
+
+typedef enum kedge_aws_service {
+    KEDGE_AWS_DYNAMODB,
+    KEDGE_AWS_S3,
+    KEDGE_AWS_SQS
+} kedge_aws_service;
+#define KEDGE_AWS_SERVICES 3
+
+/* Told once a call, with the action's IAM name ("dynamodb:PutItem"): metrics, and the test that
+ * compares what is used with what the deployment allows. Any thread; must not block. */
+typedef struct kedge_aws_observation {
+    const char *action;
+    int status; /* of the last answer; 0: none came */
+    uint32_t tries;
+    int64_t elapsed_ms;
+    const char *code; /* of the service's error, or "" */
+} kedge_aws_observation;
+
+typedef struct kedge_aws_client_options {
+    const kedge_environment *environment;        /* must outlive the client */
+    kedge_aws_credentials_provider *credentials; /* must outlive the client */
+    const char *region;
+    /* "http://127.0.0.1:8000"; NULL: AWS's own of the region. By service. */
+    const char *endpoints[KEDGE_AWS_SERVICES];
+    uint32_t connections_max; /* 0: 64 */
+    int64_t deadline_ms;      /* 0: 20 s */
+    void (*observe)(void *context, const kedge_aws_observation *observation);
+    void *observe_context;
+} kedge_aws_client_options;
+
+kedge_status kedge_aws_client_new(const kedge_aws_client_options *options,
+                                  kedge_aws_client **client, kedge_error *error);
+/* No call is running. NULL is allowed. */
+void kedge_aws_client_free(kedge_aws_client *client);
+
+const kedge_environment *kedge_aws_client_environment(const kedge_aws_client *client);
+const char *kedge_aws_client_region(const kedge_aws_client *client);
+/* The base URL of a service, without a slash at the end. */
+const char *kedge_aws_client_endpoint(const kedge_aws_client *client, kedge_aws_service service);
+
+/* Borrowed during the call. */
+typedef struct kedge_aws_request {
+    kedge_aws_service service;
+    const char *action; /* IAM name, static storage */
+    const char *method;
+    kedge_bytes path; /* not encoded, starts with '/' */
+    const kedge_aws_parameter *query;
+    size_t query_count;
+    const kedge_http_header *headers; /* signed; at most 16 */
+    size_t header_count;
+    kedge_bytes body;
+    size_t answer_bytes_max;
+    int64_t deadline_ms; /* of the whole call; 0: the client's */
+} kedge_aws_request;
+
+/* Start from {0}; kedge_aws_answer_free in the end. */
+typedef struct kedge_aws_answer {
+    int status;
+    kedge_buffer headers; /* lines "Name: value\r\n" */
+    kedge_buffer body;
+    char code[96];     /* the service's error code without its namespace ("ConditionalCheckFailed-
+                          Exception", "NoSuchKey"), or "" */
+    char message[256]; /* the service's own words, or "" */
+    /* A try before the last one may have taken effect: what the last answer says about a condition
+     * may be about our own effect. */
+    bool earlier_unknown;
+} kedge_aws_answer;
+
+void kedge_aws_answer_free(kedge_aws_answer *answer);
+/* The value of a header, white space trimmed; false when there is none. */
+bool kedge_aws_answer_header(const kedge_aws_answer *answer, const char *name, kedge_bytes *value);
+
+/* KEDGE_OK: the service answered 2xx.
+ * KEDGE_CONFLICT: 4xx with an answer for the caller to read (`answer->code`): a condition, a
+ * missing key, a bad parameter; not tried again. KEDGE_UNAUTHORIZED, KEDGE_FORBIDDEN: the
+ * credentials are missing, wrong, or lack a permission; the message names the action and what to
+ * do. KEDGE_BUSY: throttled to the end; no try took effect. KEDGE_UNAVAILABLE: unknown whether it
+ * took effect. KEDGE_LIMIT_EXCEEDED: the answer is too large. KEDGE_NO_MEMORY. `answer` holds the
+ * last answer in every case. */
+kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *request,
+                            kedge_aws_answer *answer, kedge_error *error);
+
+/* A URL for one request without credentials, for `expires_s`. Path, query and headers as above. */
+kedge_status kedge_aws_client_presign(kedge_aws_client *client, const kedge_aws_request *request,
+                                      uint32_t expires_s, kedge_buffer *url, kedge_error *error);
+
+#endif

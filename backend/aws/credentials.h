@@ -1,0 +1,53 @@
+/* AWS credentials: where they come from, and keeping them fresh.
+ *
+ * The chain, first one that has any: environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+ * AWS_SESSION_TOKEN), shared profile files (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE,
+ * AWS_PROFILE), container endpoint (AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI with
+ * AWS_CONTAINER_AUTHORIZATION_TOKEN or _TOKEN_FILE), instance metadata (IMDSv2;
+ * AWS_EC2_METADATA_DISABLED, AWS_EC2_METADATA_SERVICE_ENDPOINT). Those that expire are fetched
+ * again before they do; while the new ones cannot be had, the old ones serve until their end. */
+#ifndef KEDGE_BACKEND_AWS_CREDENTIALS_H
+#define KEDGE_BACKEND_AWS_CREDENTIALS_H
+
+#include "common/environment.h"
+
+#define KEDGE_AWS_KEY_ID_BYTES_MAX 128
+#define KEDGE_AWS_SECRET_BYTES_MAX 128
+#define KEDGE_AWS_TOKEN_BYTES_MAX  8192
+
+typedef struct kedge_aws_credentials {
+    char key_id[KEDGE_AWS_KEY_ID_BYTES_MAX + 1];
+    char secret[KEDGE_AWS_SECRET_BYTES_MAX + 1];
+    char token[KEDGE_AWS_TOKEN_BYTES_MAX + 1]; /* "" when there is none */
+    int64_t expires_ms;                        /* wall clock; 0: never */
+} kedge_aws_credentials;
+
+typedef struct kedge_aws_credentials_provider kedge_aws_credentials_provider;
+
+typedef struct kedge_aws_credentials_options {
+    const kedge_environment *environment; /* must outlive the provider */
+    const char *profile;                  /* NULL: AWS_PROFILE, else "default" */
+    /* NULL: getenv. Tests pass their own. */
+    const char *(*variable)(void *context, const char *name);
+    void *variable_context;
+} kedge_aws_credentials_options;
+
+/* Reads nothing yet. */
+kedge_status kedge_aws_credentials_provider_new(const kedge_aws_credentials_options *options,
+                                                kedge_aws_credentials_provider **provider,
+                                                kedge_error *error);
+void kedge_aws_credentials_provider_free(kedge_aws_credentials_provider *provider);
+
+/* Fills `credentials`; may block for a fetch (one thread fetches, the others wait for it). Any
+ * thread. KEDGE_UNAUTHORIZED "aws-credentials-missing": the message lists where it looked and what
+ * to do; a source that is there but damaged is named ("aws-credentials-invalid"). */
+kedge_status kedge_aws_credentials_get(kedge_aws_credentials_provider *provider,
+                                       kedge_aws_credentials *credentials, kedge_error *error);
+/* The service refused them as expired: the next get fetches anew. */
+void kedge_aws_credentials_forget(kedge_aws_credentials_provider *provider);
+
+/* The region of the environment or the profile (AWS_REGION, AWS_DEFAULT_REGION, the profile's
+ * `region`); false when none says. `region` holds 64 bytes. */
+bool kedge_aws_region_find(const kedge_aws_credentials_options *options, char region[64]);
+
+#endif

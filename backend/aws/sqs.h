@@ -1,0 +1,27 @@
+/* The queue port on SQS FIFO.
+ *
+ * A group is the message group, as it is when it is made of the characters that SQS takes, else its
+ * SHA-256 in hexadecimal (the group then travels in a message attribute). Bodies are bytes: text
+ * that SQS takes goes as it is, anything else as base64 with an attribute that says so. The queue's
+ * redrive policy moves what was received too often to the dead-letter queue. */
+#ifndef KEDGE_BACKEND_AWS_SQS_H
+#define KEDGE_BACKEND_AWS_SQS_H
+
+#include "backend/aws/client.h"
+#include "backend/ports/queue.h"
+
+typedef struct kedge_sqs_options {
+    kedge_aws_client *client; /* must outlive the port */
+    const char *queue;        /* a name that ends in ".fifo", or a URL */
+    const char *dead_letters; /* the same of the dead-letter queue; NULL: from the redrive policy */
+} kedge_sqs_options;
+
+/* Finds the queues' URLs: does requests. KEDGE_NOT_FOUND "aws-queue-missing", KEDGE_UNSUPPORTED
+ * "aws-queue-kind" (no FIFO queue, or no redrive policy), and the failures of kedge_aws_call. */
+kedge_status kedge_sqs_queue_open(const kedge_sqs_options *options, kedge_queue *queue,
+                                  kedge_error *error);
+/* Makes both queues (FIFO, high throughput) with a redrive policy; those that are there stay. */
+kedge_status kedge_sqs_create(const kedge_sqs_options *options, uint32_t receive_max,
+                              kedge_error *error);
+
+#endif
