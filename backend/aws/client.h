@@ -4,7 +4,8 @@
  * with its pool of kept connections; any thread may call and waits for its answer. A call is tried
  * again, with exponential backoff and full jitter, as long as its deadline and the client's retry
  * budget allow; Retry-After counts. A clock that the service finds skewed is corrected by the
- * answer's Date, and the call is tried again at once.
+ * answer's Date, and the call is tried again at once. 409 ConditionalRequestConflict and
+ * OperationAborted of S3 (another request about the same key runs) count as throttled.
  *
  * What a failed try means (KEDGE statuses of records.h): throttled or refused before it ran: busy;
  * no answer, a cut answer, 500, 502, 503 or 504 other than throttling: the outcome is unknown. */
@@ -70,7 +71,10 @@ typedef struct kedge_aws_request {
     kedge_aws_service service;
     const char *action; /* IAM name, static storage */
     const char *method;
-    kedge_bytes path; /* not encoded, starts with '/' */
+    /* Stands before the endpoint's host: "bucket." for a bucket that is addressed by its host.
+     * NULL: nothing. */
+    const char *host_prefix;
+    kedge_bytes path; /* not encoded, starts with '/'; sent as it is, with its dots */
     const kedge_aws_parameter *query;
     size_t query_count;
     const kedge_http_header *headers; /* signed; at most 16 */
