@@ -64,11 +64,14 @@ int64_t kedge_http_retry_after(kedge_bytes value, int64_t now_ms)
 void kedge_http_call_answer(const kedge_http_call *call, kedge_http_answer *answer)
 {
     long status = 0;
+    long sent_bytes = 0;
     kedge_bytes retry_after = {NULL, 0};
     const kedge_environment *environment = call->http->environment;
     *answer = (kedge_http_answer){0};
     curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent_bytes);
     answer->status = (int)status;
+    answer->sent = sent_bytes > 0;
     answer->headers = kedge_buffer_bytes(&call->answer_headers);
     answer->body = kedge_buffer_bytes(&call->answer_body);
     kedge_http_header_value(answer, "Content-Type", &answer->content_type);

@@ -81,10 +81,14 @@ static kedge_status add_headers(kedge_http_call *call, const kedge_http_request 
             add_header(call, request->headers[i].name, request->headers[i].value, error);
         if (status != KEDGE_OK) return status;
     }
-    /* Without this libcurl waits for a "100 Continue" before a large body. */
-    struct curl_slist *longer = curl_slist_append(call->headers, "Expect:");
-    if (longer == NULL) return kedge_fail_no_memory(error);
-    call->headers = longer;
+    /* Headers of libcurl's own that are not wanted. With Expect it waits for a "100 Continue"
+     * before a large body; Content-Type would be that of a form where the request has none. */
+    static const char *const unwanted[] = {"Expect:", "Content-Type:"};
+    for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++) {
+        struct curl_slist *longer = curl_slist_append(call->headers, unwanted[i]);
+        if (longer == NULL) return kedge_fail_no_memory(error);
+        call->headers = longer;
+    }
     return KEDGE_OK;
 }
 
@@ -99,8 +103,20 @@ static bool is_loopback(const char *url)
            (size >= 9 && strncasecmp(host, "localhost", 9) == 0 && (size == 9 || host[9] == ':'));
 }
 
+/* Hands over the next part of the body. libcurl cannot go back in it, so that it gives up where it
+ * would send the request a second time. */
+static size_t give_body(char *room, size_t size, size_t count, void *context)
+{
+    kedge_http_call *call = context;
+    size_t left = call->request_body.size - call->request_body_given;
+    size_t bytes = size * count < left ? size * count : left;
+    if (bytes > 0) memcpy(room, call->request_body.data + call->request_body_given, bytes);
+    call->request_body_given += bytes;
+    return bytes;
+}
+
 /* Method and body. GET and HEAD have no body; the others send one, be it empty. */
-static void set_method(kedge_http_call *call, const char *method)
+static void set_method(kedge_http_call *call, const char *method, bool send_once)
 {
     CURL *easy = call->easy;
     if (strcmp(method, "GET") == 0) {
@@ -113,8 +129,13 @@ static void set_method(kedge_http_call *call, const char *method)
     }
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->request_body.size);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
-                     call->request_body.size == 0 ? "" : call->request_body.data);
+    if (send_once && call->request_body.size > 0) {
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+        curl_easy_setopt(easy, CURLOPT_READDATA, call);
+    } else {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+                         call->request_body.size == 0 ? "" : call->request_body.data);
+    }
     if (strcmp(method, "POST") != 0) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
@@ -123,6 +144,8 @@ static void set_safety(kedge_http_call *call, const kedge_http_request *request)
     CURL *easy = call->easy;
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    /* "/a/../b" is a path of its own where it names an object. */
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 #if LIBCURL_VERSION_NUM >= 0x075500
@@ -144,13 +167,14 @@ static kedge_status set_options(kedge_http_call *call, const kedge_http_request 
 {
     CURL *easy = call->easy;
     /* A stream is read as it comes: a compressed one would sit in the decoder. */
-    const char *encodings = request->stream != NULL ? NULL : "gzip, deflate";
+    bool decoded = request->stream == NULL && !request->undecoded;
+    const char *encodings = decoded ? "gzip, deflate" : NULL;
     if (curl_easy_setopt(easy, CURLOPT_URL, request->url) != CURLE_OK ||
         curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, encodings) != CURLE_OK ||
         curl_easy_setopt(easy, CURLOPT_USERAGENT, "kedge/" KEDGE_VERSION_STRING) != CURLE_OK) {
         return kedge_fail_no_memory(error);
     }
-    set_method(call, request->method);
+    set_method(call, request->method, request->send_once);
     set_safety(call, request);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);

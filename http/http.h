@@ -39,6 +39,7 @@ typedef struct kedge_http_answer {
     int64_t retry_after_ms;   /* from seconds or an HTTP date; 0: none, or past; at most a day */
     kedge_bytes headers;      /* lines "Name: value\r\n" */
     kedge_bytes body;         /* decoded; of a stream only what came with a status other than 2xx */
+    bool sent;                /* bytes of the request left: it may have had an effect */
     kedge_error error;
 } kedge_http_answer;
 
@@ -59,6 +60,11 @@ typedef struct kedge_http_request {
     kedge_bytes body;    /* sent for POST and PUT, also when empty */
     int64_t deadline_ms; /* a duration; 0: none (streams) */
     size_t answer_bytes_max;
+    /* No compression is asked for, and none is undone. */
+    bool undecoded;
+    /* When a kept connection breaks before an answer, a request that has a body is not sent again
+     * on another one: it fails, and the caller knows that it may have had an effect. */
+    bool send_once;
     kedge_http_done_function done;
     kedge_http_stream_function stream; /* NULL: the answer is gathered */
     void *context;

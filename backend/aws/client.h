@@ -77,7 +77,7 @@ typedef struct kedge_aws_request {
     kedge_bytes path; /* not encoded, starts with '/'; sent as it is, with its dots */
     const kedge_aws_parameter *query;
     size_t query_count;
-    const kedge_http_header *headers; /* signed; at most 16 */
+    const kedge_http_header *headers; /* signed; at most 16; Content-Type only when it is here */
     size_t header_count;
     kedge_bytes body;
     size_t answer_bytes_max;
@@ -88,10 +88,11 @@ typedef struct kedge_aws_request {
 typedef struct kedge_aws_answer {
     int status;
     kedge_buffer headers; /* lines "Name: value\r\n" */
-    kedge_buffer body;
+    kedge_buffer body;    /* as it was sent: a Content-Encoding is not undone */
     char code[96];     /* the service's error code without its namespace ("ConditionalCheckFailed-
                           Exception", "NoSuchKey"), or "" */
     char message[256]; /* the service's own words, or "" */
+    char region[64];   /* the region that the service names as the right one, or "" */
     /* A try before the last one may have taken effect: what the last answer says about a condition
      * may be about our own effect. */
     bool earlier_unknown;
