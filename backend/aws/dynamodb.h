@@ -9,9 +9,6 @@
 #include "backend/aws/client.h"
 #include "backend/ports/records.h"
 
-#define KEDGE_DYNAMODB_PARTITION "pk"
-#define KEDGE_DYNAMODB_SORT      "sk"
-
 /* `client` must outlive the port; `table` is copied. Does no request. */
 kedge_status kedge_dynamodb_records_open(kedge_aws_client *client, const char *table,
                                          kedge_records *records, kedge_error *error);

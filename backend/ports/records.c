@@ -40,6 +40,13 @@ size_t kedge_record_bytes(const kedge_record *record)
 
 /* ---- checks ---- */
 
+/* UTF-8 without NUL, which the JSON of a store may not carry. */
+static bool is_text(kedge_bytes bytes)
+{
+    if (bytes.size > 0 && memchr(bytes.data, '\0', bytes.size) != NULL) return false;
+    return kedge_bytes_are_utf8(bytes);
+}
+
 static kedge_status check_key_part(const char *what, kedge_bytes part, size_t size_max,
                                    kedge_error *error)
 {
@@ -49,9 +56,9 @@ static kedge_status check_key_part(const char *what, kedge_bytes part, size_t si
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "key-too-large",
                           "the %s is %zu bytes long; at most %zu are allowed", what, part.size,
                           size_max);
-    if (!kedge_bytes_are_utf8(part))
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-key", "the %s is not UTF-8",
-                          what);
+    if (!is_text(part))
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-key",
+                          "the %s is not UTF-8 without NUL", what);
     return KEDGE_OK;
 }
 
@@ -63,16 +70,29 @@ kedge_status kedge_record_key_check(const kedge_record_key *key, kedge_error *er
     return check_key_part("sort key", key->sort, KEDGE_RECORD_SORT_BYTES_MAX, error);
 }
 
+static kedge_status check_attribute_name(const char *name, kedge_error *error)
+{
+    kedge_bytes bytes = kedge_bytes_of(name);
+    if (bytes.size == 0 || bytes.size > KEDGE_RECORD_NAME_BYTES_MAX)
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
+                          "an attribute's name has %zu bytes; 1 to %d are allowed", bytes.size,
+                          KEDGE_RECORD_NAME_BYTES_MAX);
+    if (!kedge_bytes_are_utf8(bytes))
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
+                          "an attribute's name is not UTF-8");
+    if (strcmp(name, KEDGE_RECORDS_PARTITION) == 0 || strcmp(name, KEDGE_RECORDS_SORT) == 0)
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
+                          "an attribute is called %s, as only a key may be", name);
+    return KEDGE_OK;
+}
+
 static kedge_status check_attribute(const kedge_attribute *attribute, kedge_error *error)
 {
-    size_t name_size = attribute->name == NULL ? 0 : strlen(attribute->name);
-    if (name_size == 0 || name_size > KEDGE_RECORD_NAME_BYTES_MAX)
+    kedge_status status = check_attribute_name(attribute->name, error);
+    if (status != KEDGE_OK) return status;
+    if (attribute->type == KEDGE_ATTRIBUTE_TEXT && !is_text(attribute->bytes))
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
-                          "an attribute's name has %zu bytes; 1 to %d are allowed", name_size,
-                          KEDGE_RECORD_NAME_BYTES_MAX);
-    if (attribute->type == KEDGE_ATTRIBUTE_TEXT && !kedge_bytes_are_utf8(attribute->bytes))
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
-                          "the text attribute %s is not UTF-8", attribute->name);
+                          "the text attribute %s is not UTF-8 without NUL", attribute->name);
     if (strcmp(attribute->name, KEDGE_RECORDS_INVERTED) != 0) return KEDGE_OK;
     if (attribute->type != KEDGE_ATTRIBUTE_TEXT)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
@@ -95,6 +115,12 @@ static kedge_status check_attributes(const kedge_record *record, kedge_error *er
             return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
                               "the record has two attributes %s", attribute->name);
     }
+    if (kedge_record_inverted(record).size > 0 &&
+        record->key.partition.size > KEDGE_RECORD_SORT_BYTES_MAX)
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "key-too-large",
+                          "the partition key of an inverted record is %zu bytes long; at most %d "
+                          "are allowed",
+                          record->key.partition.size, KEDGE_RECORD_SORT_BYTES_MAX);
     size_t bytes = kedge_record_bytes(record);
     if (bytes > KEDGE_RECORD_BYTES_MAX)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "record-too-large",
@@ -181,25 +207,19 @@ kedge_status kedge_records_batch_check(const kedge_record_key *keys, size_t coun
     return status;
 }
 
-static kedge_status check_bound(const char *what, kedge_bytes bound, bool inverted,
-                                kedge_error *error)
+static kedge_status check_bound(const char *what, kedge_bytes bound, kedge_error *error)
 {
     if (bound.size == 0) return KEDGE_OK;
-    return check_key_part(what, bound,
-                          inverted ? KEDGE_RECORD_PARTITION_BYTES_MAX : KEDGE_RECORD_SORT_BYTES_MAX,
-                          error);
+    return check_key_part(what, bound, KEDGE_RECORD_SORT_BYTES_MAX, error);
 }
 
 kedge_status kedge_records_query_check(const kedge_records_query *query, kedge_error *error)
 {
     kedge_status status = check_key_part(query->inverted ? "inverted key" : "partition key",
                                          query->partition, KEDGE_RECORD_PARTITION_BYTES_MAX, error);
-    if (status == KEDGE_OK)
-        status = check_bound("first sort key", query->sort_from, query->inverted, error);
-    if (status == KEDGE_OK)
-        status = check_bound("last sort key", query->sort_to, query->inverted, error);
-    if (status == KEDGE_OK)
-        status = check_bound("sort key to start after", query->after, query->inverted, error);
+    if (status == KEDGE_OK) status = check_bound("first sort key", query->sort_from, error);
+    if (status == KEDGE_OK) status = check_bound("last sort key", query->sort_to, error);
+    if (status == KEDGE_OK) status = check_bound("sort key to start after", query->after, error);
     if (status != KEDGE_OK) return status;
     if (query->limit == 0 || query->limit > KEDGE_RECORDS_QUERY_MAX)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-limit",

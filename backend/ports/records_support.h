@@ -35,8 +35,8 @@ kedge_status kedge_record_condition_check(const kedge_record_write *write, bool 
 typedef struct kedge_records_range {
     kedge_bytes lower;
     kedge_bytes upper;
-    char lower_storage[KEDGE_RECORD_PARTITION_BYTES_MAX + 1];
-    char upper_storage[KEDGE_RECORD_PARTITION_BYTES_MAX + 1];
+    char lower_storage[KEDGE_RECORD_SORT_BYTES_MAX + 1];
+    char upper_storage[KEDGE_RECORD_SORT_BYTES_MAX + 1];
 } kedge_records_range;
 
 void kedge_records_range_make(const kedge_records_query *query, kedge_records_range *range);

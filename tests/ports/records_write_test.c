@@ -300,6 +300,24 @@ static void test_keys_and_attributes_outside_the_contract_are_refused(void **sta
     assert_ok(write_one(f, &write));
 }
 
+static void test_texts_hold_no_nul_and_names_are_utf8_and_not_those_of_the_keys(void **state)
+{
+    fixture *f = *state;
+    kedge_attribute attribute = {"t", KEDGE_ATTRIBUTE_TEXT, KEDGE_BYTES("a\0b"), 0};
+    kedge_record_write write = put_of("p", "s", &attribute, 1);
+    assert_status(write_one(f, &write), KEDGE_INVALID_ARGUMENT);
+    static const char *const names[] = {"", "\xff", "pk", "sk"};
+    for (size_t i = 0; i < 4; i++) {
+        attribute = number_of(names[i], 1);
+        assert_status(write_one(f, &write), KEDGE_INVALID_ARGUMENT);
+    }
+    attribute = number_of("gr\xc3\xbc\xc3\x9f", 1);
+    write.record.key.sort = KEDGE_BYTES("a\0b");
+    assert_status(write_one(f, &write), KEDGE_INVALID_ARGUMENT);
+    write.record.key.sort = KEDGE_BYTES("s");
+    assert_ok(write_one(f, &write));
+}
+
 /* ---- threads ---- */
 
 #define THREADS 8
@@ -397,6 +415,7 @@ int main(void)
         contract(test_a_transaction_has_at_most_four_million_bytes),
         contract(test_a_record_has_at_most_400000_bytes),
         contract(test_keys_and_attributes_outside_the_contract_are_refused),
+        contract(test_texts_hold_no_nul_and_names_are_utf8_and_not_those_of_the_keys),
         contract(test_of_threads_that_put_the_same_absent_key_one_wins),
         contract(test_conditional_writes_of_many_threads_lose_no_update),
     };
