@@ -1,4 +1,4 @@
-/* SHA-256 over libcrypto, and hexadecimal.
+/* SHA-256 and HMAC over libcrypto, hexadecimal, and the wiping of secrets.
  *
  * The three-call interface is deprecated in OpenSSL 3 in favour of EVP, which allocates at each
  * call and can fail; a hash that can fail would make every caller's signature worse. These never
@@ -6,7 +6,9 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "common/hash.h"
 
+#include <openssl/crypto.h>
 #include <openssl/sha.h>
+#include <string.h>
 
 void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE])
 {
@@ -21,6 +23,45 @@ void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX])
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_sha256(bytes, hash);
     kedge_hex_encode(hash, sizeof hash, hex);
+}
+
+/* Adds the key's block, each byte combined with `pad` (RFC 2104, section 2). */
+static void add_key_block(SHA256_CTX *context, const uint8_t block[SHA256_CBLOCK], uint8_t pad)
+{
+    uint8_t padded[SHA256_CBLOCK];
+    for (size_t i = 0; i < sizeof padded; i++) {
+        padded[i] = block[i] ^ pad;
+    }
+    SHA256_Update(context, padded, sizeof padded);
+    OPENSSL_cleanse(padded, sizeof padded);
+}
+
+void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA256_SIZE])
+{
+    SHA256_CTX context;
+    uint8_t block[SHA256_CBLOCK] = {0};
+    uint8_t inner[KEDGE_SHA256_SIZE];
+    if (key.size > sizeof block) {
+        kedge_sha256(key, block);
+    } else if (key.size > 0) {
+        memcpy(block, key.data, key.size);
+    }
+    SHA256_Init(&context);
+    add_key_block(&context, block, 0x36);
+    SHA256_Update(&context, bytes.size == 0 ? "" : bytes.data, bytes.size);
+    SHA256_Final(inner, &context);
+    SHA256_Init(&context);
+    add_key_block(&context, block, 0x5c);
+    SHA256_Update(&context, inner, sizeof inner);
+    SHA256_Final(mac, &context);
+    OPENSSL_cleanse(block, sizeof block);
+    OPENSSL_cleanse(inner, sizeof inner);
+    OPENSSL_cleanse(&context, sizeof context);
+}
+
+void kedge_cleanse(void *data, size_t size)
+{
+    OPENSSL_cleanse(data, size);
 }
 
 void kedge_hex_encode(const uint8_t *bytes, size_t size, char *hex)

@@ -1,4 +1,4 @@
-/* SHA-256, hexadecimal, and random ids. Over OpenSSL's libcrypto. */
+/* SHA-256, HMAC-SHA-256, hexadecimal, and the wiping of secrets. Over OpenSSL's libcrypto. */
 #ifndef KEDGE_COMMON_HASH_H
 #define KEDGE_COMMON_HASH_H
 
@@ -11,6 +11,10 @@
 
 void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE]);
 void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
+/* RFC 2104. `mac` may be where `key` is. */
+void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA256_SIZE]);
+/* Overwrites what held a secret, in a way that the compiler does not leave out. */
+void kedge_cleanse(void *data, size_t size);
 /* Lower-case; `hex` holds 2 * size + 1 bytes. */
 void kedge_hex_encode(const uint8_t *bytes, size_t size, char *hex);
 /* Accepts exactly 2 * size lower-case digits; false otherwise, and `bytes` is untouched. */

@@ -1,4 +1,5 @@
-/* SHA-256 (the vectors of FIPS 180-2), hexadecimal, the system's clocks and randomness. */
+/* SHA-256 (the vectors of FIPS 180-2), HMAC (those of RFC 4231), hexadecimal, the system's clocks
+ * and randomness. */
 #include "common/environment.h"
 #include "common/hash.h"
 
@@ -31,6 +32,55 @@ static void test_sha256_gives_the_published_hashes(void **state)
     assert_hash((kedge_bytes){million, 1000000},
                 "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
     free(million);
+}
+
+static void assert_mac(kedge_bytes key, kedge_bytes bytes, const char *expected)
+{
+    uint8_t mac[KEDGE_SHA256_SIZE];
+    char hex[KEDGE_SHA256_HEX];
+    kedge_hmac_sha256(key, bytes, mac);
+    kedge_hex_encode(mac, sizeof mac, hex);
+    assert_string_equal(hex, expected);
+}
+
+static void test_hmac_gives_the_published_codes(void **state)
+{
+    (void)state;
+    char key[131];
+    char data[50];
+    memset(key, 0x0b, 20);
+    assert_mac((kedge_bytes){key, 20}, kedge_bytes_of("Hi There"),
+               "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    assert_mac(kedge_bytes_of("Jefe"), kedge_bytes_of("what do ya want for nothing?"),
+               "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    memset(key, 0xaa, 131);
+    memset(data, 0xdd, 50);
+    assert_mac((kedge_bytes){key, 20}, (kedge_bytes){data, 50},
+               "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
+    assert_mac((kedge_bytes){key, 131},
+               kedge_bytes_of("Test Using Larger Than Block-Size Key - Hash Key First"),
+               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+    assert_mac((kedge_bytes){NULL, 0}, (kedge_bytes){NULL, 0},
+               "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+}
+
+static void test_a_code_may_take_the_place_of_its_key(void **state)
+{
+    (void)state;
+    uint8_t key[KEDGE_SHA256_SIZE] = "Jefe";
+    char hex[KEDGE_SHA256_HEX];
+    kedge_hmac_sha256((kedge_bytes){(const char *)key, 4},
+                      kedge_bytes_of("what do ya want for nothing?"), key);
+    kedge_hex_encode(key, sizeof key, hex);
+    assert_string_equal(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+static void test_a_secret_is_wiped(void **state)
+{
+    (void)state;
+    char secret[8] = "secret!";
+    kedge_cleanse(secret, sizeof secret);
+    assert_memory_equal(secret, "\0\0\0\0\0\0\0\0", 8);
 }
 
 static void test_hexadecimal_is_lower_case_and_of_the_exact_size(void **state)
@@ -76,6 +126,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sha256_gives_the_published_hashes),
+        cmocka_unit_test(test_hmac_gives_the_published_codes),
+        cmocka_unit_test(test_a_code_may_take_the_place_of_its_key),
+        cmocka_unit_test(test_a_secret_is_wiped),
         cmocka_unit_test(test_hexadecimal_is_lower_case_and_of_the_exact_size),
         cmocka_unit_test(test_the_system_gives_clocks_and_numbers_that_differ),
     };
