@@ -82,6 +82,9 @@ typedef struct kedge_aws_request {
     kedge_bytes body;
     size_t answer_bytes_max;
     int64_t deadline_ms; /* of the whole call; 0: the client's */
+    /* How long the service may take its time before it answers (a receive that waits): added to
+     * the deadline of the call and of each try. */
+    int64_t wait_ms;
 } kedge_aws_request;
 
 /* Start from {0}; kedge_aws_answer_free in the end. */

@@ -170,12 +170,11 @@ static kedge_status receive(memory_queue *self, uint32_t count, int64_t visibili
 }
 
 static kedge_status queue_receive(void *context, uint32_t count, int64_t visibility_ms,
-                                  kedge_queue_batch *batch, kedge_error *error)
+                                  int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
 {
     memory_queue *self = context;
     kedge_queue_batch found = {0};
-    kedge_status status = kedge_queue_count_check(count, KEDGE_QUEUE_RECEIVE_MAX, error);
-    if (status == KEDGE_OK) status = kedge_queue_visibility_check(visibility_ms, error);
+    kedge_status status = kedge_queue_receive_check(count, visibility_ms, wait_ms, error);
     if (status != KEDGE_OK) return status;
     pthread_mutex_lock(&self->mutex);
     status = receive(self, count, visibility_ms, &found, error);

@@ -64,6 +64,18 @@ kedge_status kedge_queue_visibility_check(int64_t visibility_ms, kedge_error *er
                       KEDGE_QUEUE_VISIBILITY_MS_MAX);
 }
 
+kedge_status kedge_queue_receive_check(uint32_t count, int64_t visibility_ms, int64_t wait_ms,
+                                       kedge_error *error)
+{
+    kedge_status status = kedge_queue_count_check(count, KEDGE_QUEUE_RECEIVE_MAX, error);
+    if (status == KEDGE_OK) status = kedge_queue_visibility_check(visibility_ms, error);
+    if (status != KEDGE_OK) return status;
+    if (wait_ms >= 0 && wait_ms <= KEDGE_QUEUE_WAIT_MS_MAX) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-wait",
+                      "a receive would wait %" PRId64 " ms; 0 to %d are allowed", wait_ms,
+                      KEDGE_QUEUE_WAIT_MS_MAX);
+}
+
 /* ---- receipts ---- */
 
 kedge_status kedge_queue_stale_receipt(const char *receipt, kedge_error *error)

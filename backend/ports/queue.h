@@ -19,6 +19,7 @@
 #define KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX 128
 #define KEDGE_QUEUE_DEDUPLICATION_MS        300000   /* 5 minutes */
 #define KEDGE_QUEUE_VISIBILITY_MS_MAX       43200000 /* 12 hours */
+#define KEDGE_QUEUE_WAIT_MS_MAX             20000
 
 typedef struct kedge_queue_message {
     char *receipt; /* names this delivery; NUL-terminated */
@@ -44,8 +45,11 @@ typedef struct kedge_queue_vtable {
     kedge_status (*send)(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
                          kedge_error *error);
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
-     * invisible for `visibility_ms`. An empty batch is KEDGE_OK; does not wait. */
-    kedge_status (*receive)(void *self, uint32_t count, int64_t visibility_ms,
+     * invisible for `visibility_ms`. An empty batch is KEDGE_OK. While there is no message, the
+     * call may wait up to `wait_ms` (0 to 20,000; 0: not at all) for one: SQS does, in whole
+     * seconds, which spares a consumer its polling; SQLite and memory answer at once, so that their
+     * consumer waits by itself between two empty batches. */
+    kedge_status (*receive)(void *self, uint32_t count, int64_t visibility_ms, int64_t wait_ms,
                             kedge_queue_batch *batch, kedge_error *error);
     /* must. The visibility ends `visibility_ms` from now (0: at once). KEDGE_CONFLICT when the
      * delivery is no longer the message's newest. */

@@ -15,6 +15,9 @@ kedge_status kedge_queue_send_check(kedge_bytes group, kedge_bytes deduplication
 kedge_status kedge_queue_count_check(uint32_t count, uint32_t count_max, kedge_error *error);
 kedge_status kedge_queue_receive_max_check(uint32_t receive_max, kedge_error *error);
 kedge_status kedge_queue_visibility_check(int64_t visibility_ms, kedge_error *error);
+/* The parameters of a receive. */
+kedge_status kedge_queue_receive_check(uint32_t count, int64_t visibility_ms, int64_t wait_ms,
+                                       kedge_error *error);
 
 kedge_status kedge_queue_stale_receipt(const char *receipt, kedge_error *error); /* CONFLICT */
 

@@ -260,11 +260,10 @@ static kedge_status submit_for_batch(sqlite_queue *self, kedge_sqlite_work run, 
 }
 
 static kedge_status queue_receive(void *context, uint32_t count, int64_t visibility_ms,
-                                  kedge_queue_batch *batch, kedge_error *error)
+                                  int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
 {
     sqlite_queue *self = context;
-    kedge_status status = kedge_queue_count_check(count, KEDGE_QUEUE_RECEIVE_MAX, error);
-    if (status == KEDGE_OK) status = kedge_queue_visibility_check(visibility_ms, error);
+    kedge_status status = kedge_queue_receive_check(count, visibility_ms, wait_ms, error);
     if (status != KEDGE_OK) return status;
     queue_work work = work_of(self);
     work.count = count;

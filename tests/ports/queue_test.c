@@ -59,7 +59,8 @@ static void receive(fixture *f, uint32_t count, int64_t visibility_ms, const cha
 {
     kedge_queue_batch received = {0};
     char seen[512];
-    assert_ok(f->queue.vtable->receive(f->queue.self, count, visibility_ms, &received, &f->error));
+    assert_ok(
+        f->queue.vtable->receive(f->queue.self, count, visibility_ms, 0, &received, &f->error));
     bodies_of(&received, seen, sizeof seen);
     assert_string_equal(seen, expected);
     if (batch != NULL)
@@ -382,7 +383,7 @@ static void test_messages_outside_the_contract_are_refused(void **state)
     text[7] = '\0';
     assert_ok(vtable->send(self, long_group, long_name, body, &f->error));
     kedge_queue_batch batch = {0};
-    assert_ok(vtable->receive(self, 1, 1000, &batch, &f->error));
+    assert_ok(vtable->receive(self, 1, 1000, 0, &batch, &f->error));
     assert_true(kedge_bytes_equal(batch.messages[0].group, long_group));
     assert_true(kedge_bytes_equal(batch.messages[0].body, body));
     kedge_queue_batch_free(&batch);
@@ -394,10 +395,13 @@ static void test_counts_and_times_outside_the_contract_are_refused(void **state)
     const kedge_queue_vtable *vtable = f->queue.vtable;
     void *self = f->queue.self;
     kedge_queue_batch batch = {0};
-    assert_status(vtable->receive(self, 0, 1, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 11, 1, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 1, -1, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 1, KEDGE_QUEUE_VISIBILITY_MS_MAX + 1, &batch, &f->error),
+    assert_status(vtable->receive(self, 0, 1, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 11, 1, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 1, -1, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 1, KEDGE_QUEUE_VISIBILITY_MS_MAX + 1, 0, &batch, &f->error),
+                  KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 1, 1, -1, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 1, 1, KEDGE_QUEUE_WAIT_MS_MAX + 1, &batch, &f->error),
                   KEDGE_INVALID_ARGUMENT);
     assert_status(vtable->dead_letters(self, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
     assert_status(vtable->dead_letters(self, 101, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
@@ -446,7 +450,7 @@ static void *receive_in_rounds(void *argument)
         if (atomic_load(&self->received) == THREADS * ROUNDS) break;
         kedge_queue_batch batch = {0};
         int group, number;
-        if (queue->vtable->receive(queue->self, 1, 60000, &batch, NULL) != KEDGE_OK)
+        if (queue->vtable->receive(queue->self, 1, 60000, 0, &batch, NULL) != KEDGE_OK)
             atomic_fetch_add(&self->wrong, 1);
         if (batch.count == 0) continue;
         if (sscanf(batch.messages[0].body.data, "%d %d", &group, &number) != 2 ||
