@@ -302,6 +302,36 @@ static void test_a_group_of_another_user_looks_empty(void **state)
 
 /* ---- native ---- */
 
+/* A retire, or a page, may have told it of a version that a restore took back. */
+static void test_a_client_that_knows_of_a_version_of_another_lineage_has_lost(void **state)
+{
+    static const struct {
+        int order;
+        bool own;
+        bool lost;
+    } cases[] = {{2, true, false}, {2, false, true}, {3, false, true}, {0, false, true}};
+    api_world *world = api_world_new();
+    api_put(world, "c1", 1, "d/a", "1");
+    pull_native(world, "c1", "null", 1, 1);
+    const char *cookie = api_cookie(world);
+    api_put(world, "c1", 2, "d/b", "2");
+    pull_native(world, "c1", "null", 1, 2);
+    const char *lineage = api_format("%s", api_string(world, "kedge.lineage"));
+    for (size_t at = 0; at < sizeof cases / sizeof *cases; at++) {
+        const char *seen = cases[at].own ? lineage : "00000000000000000000000000000000";
+        const char *body = api_format(
+            "{\"pullVersion\":1,\"clientGroupID\":\"g\",\"cookie\":%s,\"kedge\":{\"client\":\"c1\","
+            "\"lowest_pending\":1,\"highest_id\":2,\"seen\":{\"order\":%d,\"lineage\":\"%s\"}}}",
+            cookie, cases[at].order, seen);
+        api_post(world, "pull", body);
+        assert_answer(world, 200, "");
+        assert_int_equal(cJSON_IsTrue(api_at(world, "kedge.lost")), cases[at].lost);
+        assert_int_equal(api_number(world, "kedge.from"), cases[at].lost ? 0 : 1);
+    }
+    api_world_free(world);
+    (void)state;
+}
+
 static void test_a_small_project_comes_whole_with_the_first_pull(void **state)
 {
     api_world *world = api_world_new();
@@ -570,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_a_delta_says_from_where_it_leads),
         cmocka_unit_test(test_a_client_that_never_pushed_is_not_known),
         cmocka_unit_test(test_outcomes_come_a_thousand_at_a_time),
+        cmocka_unit_test(test_a_client_that_knows_of_a_version_of_another_lineage_has_lost),
         cmocka_unit_test(test_outcomes_are_those_that_were_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,6 +175,30 @@ static void test_what_is_asked_while_a_request_fails_holds_for_the_next(void **s
                     "          send pull\n");
 }
 
+/* The store fails at once, so that whoever asks whenever it failed would keep the disk busy. */
+static void test_a_full_disk_is_tried_once_a_second_however_often_the_app_asks(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_FAILED);
+    t->core.pull.at_ms = t->now_ms + 50000;
+    trace_skip(t);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    t->core.pull.at_ms = t->now_ms + 50000;
+    trace_applied_as(t, KEDGE_APPLIED_FAILED);
+    t->core.pull.at_ms = t->now_ms + 50000;
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_timer(t);
+    trace_expect(t, "[    0] sync\n"
+                    "          apply pull\n"
+                    "[    0] the disk failed\n"
+                    "[    0] sync\n"
+                    "[ 1000] timer\n"
+                    "          apply pull\n");
+}
+
 static void test_retry_after_holds_for_a_sync_too(void **state)
 {
     trace *t = *state;
@@ -299,6 +323,9 @@ int main(void)
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_what_the_app_asks_again_is_tried_once_a_second,
                                         trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_full_disk_is_tried_once_a_second_however_often_the_app_asks, trace_setup,
+            trace_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_asked_while_a_request_fails_holds_for_the_next,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_retry_after_holds_for_a_sync_too, trace_setup,

@@ -297,6 +297,40 @@ static void test_a_restored_backend_is_paged_in_before_the_rotation(void **state
     lose_and_recover(*state, true);
 }
 
+/* The restored backend holds ids 1 to 3 again, but a twin's under 2 and 3. */
+static void test_what_a_twin_displaced_on_the_restored_backend_comes_back_too(void **state)
+{
+    fixture *f = *state;
+    kedge_outcome_row decided[3] = {{.id = 1, .version = 1}, {.id = 2}, {.id = 3}};
+    for (int i = 0; i < 3; i++) {
+        fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+        fixture_sync(f);
+    }
+    assert_true(kedge_hex_decode(kedge_bytes_of(f->server->outcomes[0].digest), decided[0].digest,
+                                 KEDGE_DIGEST_SIZE));
+    naive_server_restore(f->server, 1);
+    for (int64_t id = 2; id <= 3; id++) {
+        char push[512];
+        int size = snprintf(
+            push, sizeof push,
+            "{\"clientGroupID\":\"%s\",\"mutations\":[{\"clientID\":\"%s\",\"id\":%lld,"
+            "\"name\":\"add\",\"args\":{\"id\":\"twin\",\"by\":1},\"timestamp\":1,\"uid\":"
+            "\"%032lld\"}]}",
+            fixture_position(f).client, fixture_position(f).client, (long long)id, (long long)id);
+        assert_int_equal(naive_server_push(f->server, (kedge_bytes){push, (size_t)size}), NAIVE_OK);
+    }
+    kedge_apply_result result;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    kedge_outcome_list outcomes = {.rows = decided, .count = 3};
+    assert_int_equal(kedge_store_rotate_lost(f->store, 3, &outcomes, &f->changes, &f->error),
+                     KEDGE_OK);
+    assert_int_equal(fixture_position(f).pending, 2);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "3");
+    fixture_check(f);
+}
+
 static void test_a_lost_rotation_without_the_other_state_changes_nothing(void **state)
 {
     fixture *f = *state;
@@ -367,6 +401,7 @@ int main(void)
         TEST(test_what_a_restored_backend_lacks_comes_back_from_the_tail),
         TEST(test_a_restored_backend_is_paged_in_before_the_rotation),
         TEST(test_a_lost_rotation_without_the_other_state_changes_nothing),
+        TEST(test_what_a_twin_displaced_on_the_restored_backend_comes_back_too),
         TEST(test_what_is_older_than_the_tail_is_counted),
         TEST(test_a_server_that_hides_an_outcome_changes_nothing),
         TEST(test_a_delta_from_another_version_is_stale),
