@@ -219,6 +219,23 @@ const char *api_format(const char *format, ...)
     return text;
 }
 
+const char *api_patch(const api_world *world)
+{
+    char *text = cJSON_PrintUnformatted(api_at(world, "patch"));
+    assert_non_null(text);
+    const char *patch = api_format("%s", text);
+    cJSON_free(text);
+    return patch;
+}
+
+void api_pull(api_world *world, const char *group, const char *cookie)
+{
+    api_post(world, "pull",
+             api_format("{\"profileID\":\"p\",\"clientGroupID\":\"%s\",\"cookie\":%s,"
+                        "\"pullVersion\":1,\"schemaVersion\":\"\"}",
+                        group, cookie));
+}
+
 int64_t api_put(api_world *world, const char *client, int64_t id, const char *key,
                 const char *value)
 {
