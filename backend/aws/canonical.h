@@ -6,7 +6,7 @@
 
 /* A caller's own and those that a signature adds. */
 #define KEDGE_AWS_SIGNED_HEADERS_MAX    (KEDGE_HTTP_HEADERS_MAX + 4)
-#define KEDGE_AWS_SIGNED_PARAMETERS_MAX 64
+#define KEDGE_AWS_SIGNED_PARAMETERS_MAX (KEDGE_AWS_PARAMETERS_MAX + 8)
 
 /* The path as it is signed: normalized and encoded as `signing` says. */
 void kedge_aws_canonical_path(const kedge_aws_signing *signing, kedge_bytes path,

@@ -11,11 +11,8 @@
 
 #define ALGORITHM         "AWS4-HMAC-SHA256"
 #define UNSIGNED_PAYLOAD  "UNSIGNED-PAYLOAD"
-#define ADDED_PARAMETERS  8 /* those that a signature adds, at most */
 #define DATE_BYTES        8 /* of a timestamp "20150830T123600Z" */
 #define EXPIRES_TEXT_SIZE 12
-
-_Static_assert(ADDED_PARAMETERS + 56 == KEDGE_AWS_SIGNED_PARAMETERS_MAX, "the limit of sigv4.h");
 
 /* ---- a signature's memory ---- */
 
@@ -47,13 +44,13 @@ void kedge_aws_signature_free(kedge_aws_signature *signature)
 
 static kedge_status check_request(const kedge_aws_signed_request *request, kedge_error *error)
 {
-    size_t query_max = KEDGE_AWS_SIGNED_PARAMETERS_MAX - ADDED_PARAMETERS;
-    if (request->header_count > KEDGE_HTTP_HEADERS_MAX || request->query_count > query_max) {
+    if (request->header_count > KEDGE_HTTP_HEADERS_MAX ||
+        request->query_count > KEDGE_AWS_PARAMETERS_MAX) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "aws-request-invalid",
-                          "the request has %zu headers and %zu parameters; at most %d and %zu can "
+                          "the request has %zu headers and %zu parameters; at most %d and %d can "
                           "be signed",
                           request->header_count, request->query_count, KEDGE_HTTP_HEADERS_MAX,
-                          query_max);
+                          KEDGE_AWS_PARAMETERS_MAX);
     }
     if (request->path.size == 0 || request->path.data[0] != '/') {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "aws-request-invalid",

@@ -9,7 +9,8 @@
 #include "common/wiping.h"
 #include "http/http.h"
 
-#define KEDGE_AWS_EXPIRES_MAX_S 604800 /* of a presigned URL: 7 days */
+#define KEDGE_AWS_EXPIRES_MAX_S  604800 /* of a presigned URL: 7 days */
+#define KEDGE_AWS_PARAMETERS_MAX 56     /* of a request's query */
 
 /* One parameter of a query, neither part encoded. */
 typedef struct kedge_aws_parameter {
@@ -36,7 +37,7 @@ typedef struct kedge_aws_signed_request {
     const char *host; /* with the port when it is not the scheme's */
     kedge_bytes path; /* not encoded, starts with '/' */
     const kedge_aws_parameter *query;
-    size_t query_count;               /* at most 56 */
+    size_t query_count;               /* at most KEDGE_AWS_PARAMETERS_MAX */
     const kedge_http_header *headers; /* all of them are signed; without Host and X-Amz-Date */
     size_t header_count;              /* at most KEDGE_HTTP_HEADERS_MAX */
     kedge_bytes body;
