@@ -7,6 +7,7 @@
 #include "backend/core/clients.h"
 #include "backend/core/processor.h"
 #include "backend/core/projects.h"
+#include "backend/core/push_body.h"
 #include "backend/core/state.h"
 #include "common/json.h"
 
@@ -141,20 +142,10 @@ bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char
 /* An optional member that must be text. */
 bool kedge_api_body_optional_text(kedge_api_call *call, kedge_bytes object, const char *name);
 
-/* ---- push (api_push_envelope.c, api_push_mutation.c) ---- */
-
-typedef struct kedge_push_request {
-    kedge_push push;
-    char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
-    bool supported; /* its pushVersion is ours */
-    bool too_large; /* the mutations are a prefix of what was sent */
-    char *text;     /* decoded strings that the mutations point into */
-    size_t text_size;
-} kedge_push_request;
+/* ---- push (push_body.h, api_push_envelope.c, api_push_mutation.c) ---- */
 
 /* Refuses the call and answers false when the envelope cannot be read. Free in both cases. */
 bool kedge_push_request_decode(kedge_api_call *call, kedge_push_request *out);
-void kedge_push_request_free(kedge_api_call *call, kedge_push_request *request);
 
 /* Decodes the element `index` of "mutations", whose text is `element`. A client or an id that
  * cannot be told refuses the call (false); anything else that is wrong makes the mutation an

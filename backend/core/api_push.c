@@ -1,4 +1,8 @@
-/* POST push: decode, let the processor decide, answer in the language of the client that asked. */
+/* POST push: decode, let the processor decide, answer in the language of the client that asked.
+ *
+ * In queued mode a native push is only looked at. What of it is undecided goes to the queue, and
+ * the answer says so; what can be told already, because no later version changes it, is told at
+ * once. */
 #include "backend/core/api_internal.h"
 
 static void answer_version_not_supported(kedge_api_call *call)
@@ -60,19 +64,80 @@ static void answer_fine(kedge_api_call *call, bool native, int64_t version)
     kedge_json_end_object(&writer);
 }
 
-/* The processor is asked first, without a look whether the project is there. */
-static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_push_result *result)
+/* ---- queued mode ---- */
+
+/* A later version cannot make good of it. */
+static bool is_final(kedge_push_problem problem)
 {
-    kedge_status status = kedge_processor_push(call->backend, &call->ref, call->request->identity,
-                                               push, result, &call->error);
+    return problem == KEDGE_PUSH_MISMATCH || problem == KEDGE_PUSH_RETIRED ||
+           problem == KEDGE_PUSH_CLIENT_FOREIGN;
+}
+
+static kedge_status examine(kedge_api_call *call, const kedge_push *push, kedge_push_result *result,
+                            size_t *undecided)
+{
+    kedge_status status =
+        kedge_processor_examine(call->backend, &call->ref, push, result, undecided, &call->error);
     if (status != KEDGE_NOT_FOUND) return status;
     status = kedge_api_create_on_use(call->backend, &call->ref, &call->error);
     if (status != KEDGE_OK) return status;
-    return kedge_processor_push(call->backend, &call->ref, call->request->identity, push, result,
-                                &call->error);
+    return kedge_processor_examine(call->backend, &call->ref, push, result, undecided,
+                                   &call->error);
 }
 
-static void answer_push(kedge_api_call *call, const kedge_push_request *push)
+static kedge_status enqueue(kedge_api_call *call, const kedge_push_request *push)
+{
+    const kedge_backend_options *options = &call->backend->options;
+    kedge_buffer body = kedge_buffer_make(call->allocator);
+    kedge_push_body_write(push, &body);
+    kedge_status status = kedge_buffer_status(&body, &call->error);
+    if (status == KEDGE_OK) {
+        status =
+            options->enqueue(options->enqueue_context, call->ref.organization, call->ref.project,
+                             call->request->identity, kedge_buffer_bytes(&body), &call->error);
+    }
+    kedge_buffer_free(&body);
+    return status;
+}
+
+static void answer_queued(kedge_api_call *call, const kedge_push_request *push)
+{
+    kedge_push_result result = {.version = 0};
+    size_t undecided = 0;
+    kedge_status status = examine(call, &push->push, &result, &undecided);
+    if (status == KEDGE_OK && undecided > 0) status = enqueue(call, push);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse_project(call);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else if (is_final(result.problem)) {
+        answer_problem(call, true, &result);
+    } else if (push->too_large) {
+        kedge_api_refuse(call, 503, "push-too-large",
+                         "the first %zu mutations are queued; push the others without them "
+                         "(at most %d bytes and %d mutations)",
+                         push->push.count, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS);
+    } else if (undecided > 0) {
+        kedge_buffer_append_text(&call->response->body, "{\"kedge\":{\"queued\":true}}");
+    } else {
+        answer_fine(call, true, result.version);
+    }
+}
+
+/* ---- direct mode ---- */
+
+/* The processor is asked first, without a look whether the project is there. */
+static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_push_result *result)
+{
+    kedge_status status =
+        kedge_processor_push(call->backend, &call->ref, push, result, &call->error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_api_create_on_use(call->backend, &call->ref, &call->error);
+    if (status != KEDGE_OK) return status;
+    return kedge_processor_push(call->backend, &call->ref, push, result, &call->error);
+}
+
+static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
 {
     kedge_push_result result = {.version = 0};
     kedge_status status = decide(call, &push->push, &result);
@@ -81,7 +146,7 @@ static void answer_push(kedge_api_call *call, const kedge_push_request *push)
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     } else if (result.problem != KEDGE_PUSH_FINE) {
-        answer_problem(call, push->push.native, &result);
+        answer_problem(call, push->native, &result);
     } else if (push->too_large || result.taken < push->push.count) {
         kedge_api_refuse(call, 503, "push-too-large",
                          "the first %zu mutations are decided; push the others without them "
@@ -89,7 +154,7 @@ static void answer_push(kedge_api_call *call, const kedge_push_request *push)
                          result.taken, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS,
                          KEDGE_PUSH_ORIGINS_MAX);
     } else {
-        answer_fine(call, push->push.native, result.version);
+        answer_fine(call, push->native, result.version);
     }
 }
 
@@ -97,11 +162,14 @@ void kedge_api_push(kedge_api_call *call)
 {
     kedge_push_request push;
     if (kedge_push_request_decode(call, &push)) {
-        if (push.supported) {
-            answer_push(call, &push);
-        } else {
+        bool queued = call->backend->options.enqueue != NULL && push.native && push.push.count > 0;
+        if (!push.supported) {
             answer_version_not_supported(call);
+        } else if (queued) {
+            answer_queued(call, &push);
+        } else {
+            answer_direct(call, &push);
         }
     }
-    kedge_push_request_free(call, &push);
+    kedge_push_request_free(call->allocator, &push);
 }

@@ -179,7 +179,7 @@ static bool read_members(kedge_api_call *call, kedge_bytes envelope, kedge_push_
 {
     if (!read_version(call, envelope, &out->supported)) return false;
     if (!out->supported) return true;
-    if (!read_native(call, envelope, &out->push.native)) return false;
+    if (!read_native(call, envelope, &out->native)) return false;
     if (!kedge_api_body_optional_text(call, envelope, "profileID")) return false;
     if (!kedge_api_body_optional_text(call, envelope, "schemaVersion")) return false;
     kedge_bytes value;
@@ -193,7 +193,9 @@ static bool read_members(kedge_api_call *call, kedge_bytes envelope, kedge_push_
     if (!kedge_api_body_client_id(call, envelope, "clientGroupID", "clientGroupID", out->group)) {
         return false;
     }
-    out->push.group = kedge_bytes_of(out->group);
+    out->sender = (kedge_push_sender){kedge_bytes_of(out->group), call->request->identity};
+    out->push.senders = &out->sender;
+    out->push.sender_count = 1;
     return true;
 }
 
@@ -231,6 +233,8 @@ static bool read_mutations(kedge_api_call *call, kedge_bytes list, kedge_buffer 
             return false;
         }
         out->push.count++;
+        out->list =
+            (kedge_bytes){list.data + 1, (size_t)(element.data - list.data) + element.size - 1};
     }
     if (!elements.failed || call->request->body_truncated) return true;
     kedge_api_refuse(call, 400, "body-not-json",
@@ -253,7 +257,7 @@ static bool decode_parts(kedge_api_call *call, const push_parts *parts, kedge_bu
     out->too_large = call->request->body_truncated;
     if (!read_mutations(call, list, scratch, out)) return false;
     if (out->too_large && out->push.count > 0 && out->push.mutations[0].uid.size > 0) {
-        out->push.native = true;
+        out->native = true;
     }
     return true;
 }
@@ -267,11 +271,4 @@ bool kedge_push_request_decode(kedge_api_call *call, kedge_push_request *out)
     bool decoded = decode_parts(call, &parts, &scratch, out);
     kedge_buffer_free(&scratch);
     return decoded;
-}
-
-void kedge_push_request_free(kedge_api_call *call, kedge_push_request *request)
-{
-    kedge_release(call->allocator, request->push.mutations);
-    kedge_release(call->allocator, request->text);
-    *request = (kedge_push_request){.supported = false};
 }

@@ -21,6 +21,17 @@ typedef enum kedge_cadence {
                         */
 } kedge_cadence;
 
+/* Who asks, as the front end has verified it. Strings are borrowed and never NULL. */
+typedef struct kedge_identity {
+    const char *user;
+    const char *role;
+    const char
+        *organization;     /* the only one this identity sees; "*" with admin or open mode: any */
+    const char **projects; /* the projects it may use; NULL: all of the organization */
+    size_t project_count;
+    bool admin;
+} kedge_identity;
+
 typedef struct kedge_backend_options {
     const kedge_environment *environment; /* must outlive the backend, like ports and registry */
     kedge_records records;
@@ -39,6 +50,13 @@ typedef struct kedge_backend_options {
      * push is answered. */
     bool (*later)(void *context, void (*run)(void *argument), void *argument);
     void *later_context;
+    /* Queued mode: takes a push of a native client durably, to be decided later; `push` is a body
+     * as POST push has it. Then the push is answered. NULL: every push is decided before its
+     * answer.
+     */
+    kedge_status (*enqueue)(void *context, kedge_bytes organization, kedge_bytes project,
+                            const kedge_identity *identity, kedge_bytes push, kedge_error *error);
+    void *enqueue_context;
     /* Waits between two tries of a commit that lost a race; NULL: sleeps. */
     void (*pause)(void *context, int64_t ms);
     void *pause_context;
@@ -47,17 +65,6 @@ typedef struct kedge_backend_options {
 kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backend **backend,
                                kedge_error *error);
 void kedge_backend_free(kedge_backend *backend);
-
-/* Who asks, as the front end has verified it. Strings are borrowed and never NULL. */
-typedef struct kedge_identity {
-    const char *user;
-    const char *role;
-    const char
-        *organization;     /* the only one this identity sees; "*" with admin or open mode: any */
-    const char **projects; /* the projects it may use; NULL: all of the organization */
-    size_t project_count;
-    bool admin;
-} kedge_identity;
 
 typedef struct kedge_api_request {
     kedge_bytes method; /* "GET", "POST", "PUT" */

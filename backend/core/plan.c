@@ -15,7 +15,6 @@ typedef struct planning {
     kedge_backend *backend;
     const kedge_project_ref *ref;
     const kedge_version *head;
-    const kedge_identity *identity;
     const kedge_push *push;
     kedge_plan *plan;
 } planning;
@@ -24,6 +23,8 @@ static void block(planning *work, kedge_plan_client *client, kedge_push_problem 
                   const char *what, int64_t id)
 {
     client->blocked = true;
+    client->problem = problem;
+    work->plan->refused[problem]++;
     if (work->plan->problem != KEDGE_PUSH_FINE) return;
     work->plan->problem = problem;
     snprintf(work->plan->detail, sizeof work->plan->detail,
@@ -33,8 +34,14 @@ static void block(planning *work, kedge_plan_client *client, kedge_push_problem 
 
 /* ---- clients ---- */
 
-static kedge_status add_client(planning *work, kedge_bytes client, size_t *index,
-                               kedge_error *error)
+static bool is_same_sender(const kedge_push_sender *a, const kedge_push_sender *b)
+{
+    return a == b || (kedge_bytes_equal(a->group, b->group) &&
+                      strcmp(a->identity->user, b->identity->user) == 0);
+}
+
+static kedge_status add_client(planning *work, kedge_bytes client, const kedge_push_sender *sender,
+                               size_t *index, kedge_error *error)
 {
     kedge_plan *plan = work->plan;
     if (plan->client_count == plan->client_capacity) {
@@ -52,22 +59,25 @@ static kedge_status add_client(planning *work, kedge_bytes client, size_t *index
         kedge_client_load(work->backend, work->ref, work->head, client, &added->state, error);
     if (status != KEDGE_OK) return status;
     added->client = client;
+    added->sender = sender;
     added->next = added->state.lmid + 1;
     *index = plan->client_count++;
     return KEDGE_OK;
 }
 
-static kedge_status find_client(planning *work, kedge_bytes client, size_t *index,
+static kedge_status find_client(planning *work, const kedge_push_mutation *mutation, size_t *index,
                                 kedge_error *error)
 {
     kedge_plan *plan = work->plan;
+    const kedge_push_sender *sender = &work->push->senders[mutation->sender];
     for (size_t i = plan->client_count; i-- > 0;) {
-        if (kedge_bytes_equal(plan->clients[i].client, client)) {
+        if (kedge_bytes_equal(plan->clients[i].client, mutation->client) &&
+            is_same_sender(plan->clients[i].sender, sender)) {
             *index = i;
             return KEDGE_OK;
         }
     }
-    return add_client(work, client, index, error);
+    return add_client(work, mutation->client, sender, index, error);
 }
 
 /* ---- what was decided before ---- */
@@ -143,24 +153,41 @@ static kedge_status check_decided(planning *work, size_t owner, const kedge_push
 
 /* ---- one mutation ---- */
 
+/* Another sender of this push has made a client of this id its own. */
+static bool is_taken(const planning *work, const kedge_plan_client *client)
+{
+    const kedge_plan *plan = work->plan;
+    for (size_t i = 0; i < plan->client_count; i++) {
+        const kedge_plan_client *other = &plan->clients[i];
+        if (other != client && other->next > 1 && kedge_bytes_equal(other->client, client->client))
+            return true;
+    }
+    return false;
+}
+
 static bool is_foreign(const planning *work, const kedge_plan_client *client)
 {
     const kedge_client_state *state = &client->state;
+    const kedge_push_sender *sender = client->sender;
     if (kedge_client_is_reserved(client->client)) return true;
-    return state->known && (!kedge_bytes_equal_text(work->push->group, state->group) ||
-                            strcmp(work->identity->user, state->user) != 0);
+    if (!state->known) return client->next == 1 && is_taken(work, client);
+    return !kedge_bytes_equal_text(sender->group, state->group) ||
+           strcmp(sender->identity->user, state->user) != 0;
 }
 
 static kedge_status plan_mutation(planning *work, size_t index, kedge_error *error)
 {
     const kedge_push_mutation *mutation = &work->push->mutations[index];
     size_t owner = 0;
-    kedge_status status = find_client(work, mutation->client, &owner, error);
+    kedge_status status = find_client(work, mutation, &owner, error);
     if (status != KEDGE_OK) return status;
     kedge_plan *plan = work->plan;
     kedge_plan_client *client = &plan->clients[owner];
     plan->owner[index] = owner;
-    if (client->blocked) return KEDGE_OK;
+    if (client->blocked) {
+        plan->refused[client->problem]++;
+        return KEDGE_OK;
+    }
 
     bool unknown = !client->state.known && client->next == 1 && mutation->id > 1;
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_GAP_SKIPPED)) {
@@ -186,12 +213,12 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
 }
 
 kedge_status kedge_plan_make(kedge_backend *backend, const kedge_project_ref *ref,
-                             const kedge_version *head, const kedge_identity *identity,
-                             const kedge_push *push, kedge_plan *plan, kedge_error *error)
+                             const kedge_version *head, const kedge_push *push, kedge_plan *plan,
+                             kedge_error *error)
 {
     memset(plan, 0, sizeof *plan);
     plan->arena = kedge_arena_make(backend->allocator);
-    planning work = {backend, ref, head, identity, push, plan};
+    planning work = {backend, ref, head, push, plan};
     plan->owner = kedge_arena_take_array(&plan->arena, push->count, sizeof *plan->owner);
     plan->apply = kedge_arena_take_array(&plan->arena, push->count, sizeof *plan->apply);
     if (plan->owner == NULL || plan->apply == NULL) return kedge_fail_no_memory(error);

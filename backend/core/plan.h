@@ -7,7 +7,8 @@
  *   a client that is retired, reserved, unknown with a first id above 1, or of another group or
  *   user                        nothing of it
  *
- * Other clients of the push are not held up. The plan is good for the head it was made at, and for
+ * Other clients of the push are not held up, nor is a client by what somebody else pushed under its
+ * id. The plan is good for the head it was made at, and for
  * the versions that this push itself puts on top of it. */
 #ifndef KEDGE_BACKEND_CORE_PLAN_H
 #define KEDGE_BACKEND_CORE_PLAN_H
@@ -15,11 +16,14 @@
 #include "backend/core/arena.h"
 #include "backend/core/processor.h"
 
+/* A client of one sender: what another sender pushes under the same id is another one's. */
 typedef struct kedge_plan_client {
     kedge_bytes client;
+    const kedge_push_sender *sender;
     kedge_client_state state;
     int64_t next; /* the id that would be applied next */
-    bool blocked; /* a problem was met */
+    bool blocked; /* a problem was met: this one */
+    kedge_push_problem problem;
     /* The digests of decided ids from window_first on, as far as they were asked for. */
     uint8_t (*window)[KEDGE_DIGEST_SIZE];
     int64_t window_first;
@@ -36,11 +40,12 @@ typedef struct kedge_plan {
     size_t apply_count;
     kedge_push_problem problem; /* the first that was met */
     char detail[256];
+    size_t refused[KEDGE_PUSH_PROBLEMS]; /* mutations, by the problem of their client */
 } kedge_plan;
 
 /* Free the plan's arena in the end, also after a failure. */
 kedge_status kedge_plan_make(kedge_backend *backend, const kedge_project_ref *ref,
-                             const kedge_version *head, const kedge_identity *identity,
-                             const kedge_push *push, kedge_plan *plan, kedge_error *error);
+                             const kedge_version *head, const kedge_push *push, kedge_plan *plan,
+                             kedge_error *error);
 
 #endif

@@ -11,8 +11,15 @@
 #include "backend/core/clients.h"
 #include "backend/core/state.h"
 
+/* Whose mutations they are: a client group of a user. Borrowed. */
+typedef struct kedge_push_sender {
+    kedge_bytes group;
+    const kedge_identity *identity;
+} kedge_push_sender;
+
 /* A mutation as it was pushed. Everything borrows from the request's body. */
 typedef struct kedge_push_mutation {
+    size_t sender; /* index into the push's senders */
     kedge_bytes client;
     int64_t id;
     kedge_bytes name; /* decoded */
@@ -31,9 +38,10 @@ typedef struct kedge_push_mutation {
 /* The mutations of a push whose origins are of more clients are left to another push. */
 #define KEDGE_PUSH_ORIGINS_MAX 64
 
+/* One request has one sender; what a consumer merges may have several. */
 typedef struct kedge_push {
-    kedge_bytes group;
-    bool native;
+    const kedge_push_sender *senders;
+    size_t sender_count;
     kedge_push_mutation *mutations;
     size_t count;
 } kedge_push;
@@ -44,7 +52,8 @@ typedef enum kedge_push_problem {
     KEDGE_PUSH_MISMATCH,
     KEDGE_PUSH_RETIRED,
     KEDGE_PUSH_CLIENT_UNKNOWN,
-    KEDGE_PUSH_CLIENT_FOREIGN /* of another group or user: told as if it did not exist */
+    KEDGE_PUSH_CLIENT_FOREIGN, /* of another group or user: told as if it did not exist */
+    KEDGE_PUSH_PROBLEMS
 } kedge_push_problem;
 
 typedef struct kedge_push_result {
@@ -53,13 +62,22 @@ typedef struct kedge_push_result {
     kedge_push_problem
         problem; /* the first one met; the other clients were committed all the same */
     char detail[256];
+    size_t refused[KEDGE_PUSH_PROBLEMS]; /* how many mutations, by problem */
 } kedge_push_result;
 
 /* KEDGE_OK with `result`; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE and other transient
  * failures: nothing is half-applied, push again. */
 kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_identity *identity, const kedge_push *push,
-                                  kedge_push_result *result, kedge_error *error);
+                                  const kedge_push *push, kedge_push_result *result,
+                                  kedge_error *error);
+
+/* What would become of a push at the newest version: a consistent read, nothing is changed. Fills
+ * `version`, `problem`, `detail` and `refused`; `*undecided`: how many mutations are new there, or
+ * may be by the time that what they wait for is decided (behind a gap, of a client that is not
+ * known yet). KEDGE_NOT_FOUND: no such project. */
+kedge_status kedge_processor_examine(kedge_backend *backend, const kedge_project_ref *ref,
+                                     const kedge_push *push, kedge_push_result *result,
+                                     size_t *undecided, kedge_error *error);
 
 /* Retires a client: a version with an empty run and `retired`, idempotent. `*at` is a version in
  * which it is retired; release it. KEDGE_NOT_FOUND when the client is of another group or user. A

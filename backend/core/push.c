@@ -9,6 +9,7 @@
 #include "common/names.h"
 #include "common/planted.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,6 @@
 typedef struct pushing {
     kedge_backend *backend;
     const kedge_project_ref *ref;
-    const kedge_identity *identity;
     const kedge_push *push;
     kedge_push_result *result;
     kedge_state *head;
@@ -72,7 +72,6 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
 {
     kedge_slice slice = {.backend = work->backend,
                          .ref = work->ref,
-                         .identity = work->identity,
                          .push = work->push,
                          .plan = &work->plan,
                          .head = work->head,
@@ -117,8 +116,8 @@ static kedge_status make_plan(pushing *work, kedge_error *error)
 {
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_DEDUP_BEFORE_HEAD) && work->planned) return KEDGE_OK;
     kedge_arena_free(&work->plan.arena);
-    kedge_status status = kedge_plan_make(work->backend, work->ref, work->head->version,
-                                          work->identity, work->push, &work->plan, error);
+    kedge_status status = kedge_plan_make(work->backend, work->ref, work->head->version, work->push,
+                                          &work->plan, error);
     work->planned = status == KEDGE_OK;
     return status;
 }
@@ -152,6 +151,13 @@ static bool is_transient(kedge_status status)
            status == KEDGE_TIMEOUT;
 }
 
+static void tell_problem(const kedge_plan *plan, kedge_push_result *result)
+{
+    result->problem = plan->problem;
+    snprintf(result->detail, sizeof result->detail, "%s", plan->detail);
+    memcpy(result->refused, plan->refused, sizeof result->refused);
+}
+
 static kedge_status push_locked(pushing *work, kedge_error *error)
 {
     kedge_error failure = {0};
@@ -173,8 +179,7 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
     work->result->version = work->head->version->number;
     /* A try that failed may have committed: its version is not above this one. */
     if (tries > 0) work->committed = work->result->version;
-    work->result->problem = work->plan.problem;
-    snprintf(work->result->detail, sizeof work->result->detail, "%s", work->plan.detail);
+    tell_problem(&work->plan, work->result);
     return KEDGE_OK;
 }
 
@@ -182,16 +187,19 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
 
 typedef struct origins {
     kedge_bytes clients[KEDGE_PUSH_ORIGINS_MAX];
+    const kedge_identity *identities[KEDGE_PUSH_ORIGINS_MAX];
     size_t count;
 } origins;
 
 /* False when there is no room for it. */
-static bool add_origin(origins *all, kedge_bytes client)
+static bool add_origin(origins *all, kedge_bytes client, const kedge_identity *identity)
 {
     for (size_t i = all->count; i-- > 0;) {
-        if (kedge_bytes_equal(all->clients[i], client)) return true;
+        if (all->identities[i] == identity && kedge_bytes_equal(all->clients[i], client))
+            return true;
     }
     if (all->count == KEDGE_PUSH_ORIGINS_MAX) return false;
+    all->identities[all->count] = identity;
     all->clients[all->count++] = client;
     return true;
 }
@@ -203,7 +211,8 @@ static kedge_push first_part(const kedge_push *push, origins *all)
     kedge_push part = *push;
     for (size_t i = 0; i < push->count; i++) {
         kedge_bytes client = push->mutations[i].origin_client;
-        if (client.size == 0 || add_origin(all, client)) continue;
+        const kedge_push_sender *sender = &push->senders[push->mutations[i].sender];
+        if (client.size == 0 || add_origin(all, client, sender->identity)) continue;
         part.count = i;
         break;
     }
@@ -215,14 +224,13 @@ static kedge_push first_part(const kedge_push *push, origins *all)
  * mutations under their first names. So the client of an origin is retired before the origin is
  * decided. One that is somebody else's is left alone. */
 static kedge_status retire_origins(kedge_backend *backend, const kedge_project_ref *ref,
-                                   const kedge_identity *identity, const origins *all,
-                                   kedge_error *error)
+                                   const origins *all, kedge_error *error)
 {
     for (size_t i = 0; i < all->count; i++) {
         kedge_bytes client = all->clients[i];
         const kedge_version *at = NULL;
         kedge_status status =
-            kedge_processor_retire(backend, ref, identity, client, client, &at, error);
+            kedge_processor_retire(backend, ref, all->identities[i], client, client, &at, error);
         if (status == KEDGE_OK) kedge_version_release(at);
         if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
     }
@@ -231,13 +239,26 @@ static kedge_status retire_origins(kedge_backend *backend, const kedge_project_r
 
 /* ---- the push ---- */
 
-static kedge_status check_push(const kedge_project_ref *ref, const kedge_identity *identity,
-                               const kedge_push *push, kedge_error *error)
+static kedge_status check_sender(const kedge_push_sender *sender, kedge_error *error)
+{
+    kedge_status status = kedge_check_client_id(sender->group, error);
+    if (status == KEDGE_OK && strlen(sender->identity->user) > KEDGE_USER_BYTES_MAX) {
+        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "user-too-long",
+                            "the name of the user is longer than %d bytes", KEDGE_USER_BYTES_MAX);
+    }
+    return status;
+}
+
+static kedge_status check_push(const kedge_project_ref *ref, const kedge_push *push,
+                               kedge_error *error)
 {
     kedge_status status = kedge_project_ref_check(ref, error);
-    if (status == KEDGE_OK) status = kedge_check_client_id(push->group, error);
+    for (size_t i = 0; i < push->sender_count && status == KEDGE_OK; i++) {
+        status = check_sender(&push->senders[i], error);
+    }
     for (size_t i = 0; i < push->count && status == KEDGE_OK; i++) {
         const kedge_push_mutation *mutation = &push->mutations[i];
+        assert(mutation->sender < push->sender_count);
         status = kedge_check_client_id(mutation->client, error);
         if (status == KEDGE_OK && mutation->origin_client.size > 0) {
             status = kedge_check_client_id(mutation->origin_client, error);
@@ -251,27 +272,22 @@ static kedge_status check_push(const kedge_project_ref *ref, const kedge_identit
                                 "the id of a mutation is not between 1 and 2^53 - 1");
         }
     }
-    if (status == KEDGE_OK && strlen(identity->user) > KEDGE_USER_BYTES_MAX) {
-        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "user-too-long",
-                            "the name of the user is longer than %d bytes", KEDGE_USER_BYTES_MAX);
-    }
     return status;
 }
 
 kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_identity *identity, const kedge_push *push,
-                                  kedge_push_result *result, kedge_error *error)
+                                  const kedge_push *push, kedge_push_result *result,
+                                  kedge_error *error)
 {
-    kedge_status status = check_push(ref, identity, push, error);
+    kedge_status status = check_push(ref, push, error);
     if (status != KEDGE_OK) return status;
     origins all = {.count = 0};
     kedge_push part = first_part(push, &all);
-    status = retire_origins(backend, ref, identity, &all, error);
+    status = retire_origins(backend, ref, &all, error);
     if (status != KEDGE_OK) return status;
     result->taken = part.count;
     pushing work = {.backend = backend,
                     .ref = ref,
-                    .identity = identity,
                     .push = &part,
                     .result = result,
                     .mutations_max = KEDGE_SLICE_MUTATIONS_MAX};
@@ -286,5 +302,28 @@ kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_re
         backend->options.committed(backend->options.committed_context, ref->organization,
                                    ref->project, work.committed);
     }
+    return status;
+}
+
+/* ---- only looking ---- */
+
+kedge_status kedge_processor_examine(kedge_backend *backend, const kedge_project_ref *ref,
+                                     const kedge_push *push, kedge_push_result *result,
+                                     size_t *undecided, kedge_error *error)
+{
+    const kedge_version *head = NULL;
+    kedge_plan plan = {.arena = kedge_arena_make(backend->allocator)};
+    kedge_status status = check_push(ref, push, error);
+    if (status == KEDGE_OK) status = kedge_version_load(backend, ref, 0, &head, error);
+    if (status == KEDGE_OK) status = kedge_plan_make(backend, ref, head, push, &plan, error);
+    if (status == KEDGE_OK) {
+        result->version = head->number;
+        result->taken = push->count;
+        tell_problem(&plan, result);
+        *undecided = plan.apply_count + plan.refused[KEDGE_PUSH_GAP] +
+                     plan.refused[KEDGE_PUSH_CLIENT_UNKNOWN];
+    }
+    kedge_arena_free(&plan.arena);
+    kedge_version_release(head);
     return status;
 }

@@ -62,11 +62,17 @@ static int64_t clamp(int64_t number)
     return number < -KEDGE_LIMIT_MUTATION_ID ? -KEDGE_LIMIT_MUTATION_ID : number;
 }
 
+static const kedge_push_sender *sender_of(const kedge_slice *slice,
+                                          const kedge_push_mutation *pushed)
+{
+    return &slice->push->senders[pushed->sender];
+}
+
 static kedge_status keep_texts(kedge_slice *slice, const kedge_push_mutation *pushed,
                                kedge_version_mutation *mutation, kedge_error *error)
 {
     kedge_arena *arena = &slice->object->arena;
-    kedge_bytes user = kedge_bytes_of(slice->identity->user);
+    kedge_bytes user = kedge_bytes_of(sender_of(slice, pushed)->identity->user);
     bool fine = kedge_arena_copy(arena, pushed->client, &mutation->client) &&
                 kedge_arena_copy(arena, clip(pushed->name, NAME_SHOWN_BYTES), &mutation->name) &&
                 kedge_arena_copy(arena, user, &mutation->user) &&
@@ -130,12 +136,13 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
                                 kedge_version_mutation *mutation, kedge_error *error)
 {
     kedge_error failure = {0};
+    const kedge_identity *identity = sender_of(slice, pushed)->identity;
     bool canonical = mutation->args.size > 0 && pushed->args.size > 0 &&
                      !kedge_bytes_equal_text(mutation->args, "null");
     kedge_call call = {.name = pushed->name,
                        .args = canonical ? mutation->args : pushed->args,
-                       .caller = {.user = slice->identity->user,
-                                  .role = slice->identity->role,
+                       .caller = {.user = identity->user,
+                                  .role = identity->role,
                                   .client = mutation->client.data,
                                   .now_ms = mutation->timestamp_ms}};
     kedge_status status = kedge_tx_run(slice->tx, &call, &failure);
@@ -186,8 +193,8 @@ static kedge_run *find_run(kedge_version *version, kedge_bytes client)
     return NULL;
 }
 
-static kedge_status add_to_run(kedge_slice *slice, const kedge_version_mutation *mutation,
-                               kedge_error *error)
+static kedge_status add_to_run(kedge_slice *slice, const kedge_push_mutation *pushed,
+                               const kedge_version_mutation *mutation, kedge_error *error)
 {
     kedge_version *version = &slice->object->version;
     kedge_run *run = find_run(version, mutation->client);
@@ -197,7 +204,8 @@ static kedge_status add_to_run(kedge_slice *slice, const kedge_version_mutation 
         run->user = mutation->user;
         run->version = version->number;
         run->first = mutation->id;
-        if (!kedge_arena_copy(&slice->object->arena, slice->push->group, &run->group)) {
+        if (!kedge_arena_copy(&slice->object->arena, sender_of(slice, pushed)->group,
+                              &run->group)) {
             return kedge_fail_no_memory(error);
         }
     }
@@ -207,11 +215,12 @@ static kedge_status add_to_run(kedge_slice *slice, const kedge_version_mutation 
 
 /* ---- the slice ---- */
 
-static size_t text_bytes(const kedge_push_mutation *pushed, const kedge_identity *identity)
+static size_t text_bytes(const kedge_slice *slice, const kedge_push_mutation *pushed)
 {
     size_t rejection = KEDGE_LIMIT_REJECTION_CODE_BYTES + KEDGE_LIMIT_REJECTION_MESSAGE_BYTES;
     return MUTATION_TEXT_BYTES + rejection / 4 + pushed->client.size +
-           clip(pushed->name, NAME_SHOWN_BYTES).size + strlen(identity->user) + pushed->uid.size +
+           clip(pushed->name, NAME_SHOWN_BYTES).size +
+           strlen(sender_of(slice, pushed)->identity->user) + pushed->uid.size +
            pushed->origin_client.size;
 }
 
@@ -223,7 +232,7 @@ static bool fits(const kedge_slice *slice, const kedge_push_mutation *pushed)
         return false;
     }
     return version->mutation_count < slice->mutations_max &&
-           slice->text_bytes + text_bytes(pushed, slice->identity) <= KEDGE_SLICE_TEXT_BYTES &&
+           slice->text_bytes + text_bytes(slice, pushed) <= KEDGE_SLICE_TEXT_BYTES &&
            slice->args_bytes + pushed->args.size <= KEDGE_SLICE_ARGS_BYTES &&
            kedge_overlay_bytes(slice->overlay) <= KEDGE_SLICE_CHANGED_BYTES;
 }
@@ -244,10 +253,10 @@ static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *er
         memset(mutation, 0, sizeof *mutation);
         return KEDGE_OK;
     }
-    status = add_to_run(slice, mutation, error);
+    status = add_to_run(slice, pushed, mutation, error);
     if (status != KEDGE_OK) return status;
     version->mutation_count++;
-    slice->text_bytes += text_bytes(pushed, slice->identity);
+    slice->text_bytes += text_bytes(slice, pushed);
     slice->args_bytes += pushed->args.size;
     return KEDGE_OK;
 }

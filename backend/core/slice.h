@@ -26,7 +26,6 @@ typedef struct kedge_slice_body {
 typedef struct kedge_slice {
     kedge_backend *backend;
     const kedge_project_ref *ref;
-    const kedge_identity *identity;
     const kedge_push *push;
     kedge_plan *plan;
     kedge_state *head;

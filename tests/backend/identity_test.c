@@ -215,13 +215,13 @@ static void test_the_client_of_an_origin_is_retired_with_it(void **state)
     test_world *world = *state;
     kedge_push_result result = {0};
     push_begin(&builder);
-    builder.push.group = KEDGE_BYTES("c2");
+    builder.sender.group = KEDGE_BYTES("c2");
     push_add(&builder, "c2", 1, "a", 1);
     push_set_origin(&builder, "c1", 1);
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
     push_begin(&builder);
-    builder.push.group = KEDGE_BYTES("c1");
+    builder.sender.group = KEDGE_BYTES("c1");
     push_add(&builder, "c1", 1, "a", 1);
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_RETIRED);

@@ -59,8 +59,7 @@ static bool use_backend(kedge_backend *backend, const kedge_project_ref *ref)
     int64_t created_ms = 0;
     bool fine = kedge_project_create(backend, ref, &created, &created_ms, NULL) == KEDGE_OK;
     add_all();
-    fine =
-        fine && kedge_processor_push(backend, ref, &ann, &builder.push, &result, NULL) == KEDGE_OK;
+    fine = fine && kedge_processor_push(backend, ref, &builder.push, &result, NULL) == KEDGE_OK;
     fine = fine && kedge_processor_index(backend, ref, NULL) == KEDGE_OK;
     fine = fine && kedge_processor_retire(backend, ref, &ann, KEDGE_BYTES("g1"), KEDGE_BYTES("c2"),
                                           &at, NULL) == KEDGE_OK;
@@ -118,8 +117,7 @@ static bool run(const kedge_allocator *allocator, void *context)
     kedge_push_result result = {0};
     assert_int_equal(kedge_project_create(backend, &ref, &created, &created_ms, NULL), KEDGE_OK);
     add_all();
-    assert_int_equal(kedge_processor_push(backend, &ref, &ann, &builder.push, &result, NULL),
-                     KEDGE_OK);
+    assert_int_equal(kedge_processor_push(backend, &ref, &builder.push, &result, NULL), KEDGE_OK);
     assert_int_equal(count_mutations(backend, &ref), 5);
     kedge_backend_free(backend);
     kedge_registry_free(registry);

@@ -168,7 +168,7 @@ static void test_a_client_belongs_to_its_first_user_and_group(void **state)
     push_add(&builder, "c1", 2, "a", 2);
     assert_int_equal(push_send(&builder, world->backend, &bob, &result), KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
-    builder.push.group = KEDGE_BYTES("g2");
+    builder.sender.group = KEDGE_BYTES("g2");
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
     assert_int_equal(world_lmid(world, "c1"), 1);
@@ -232,9 +232,8 @@ static void test_a_project_that_does_not_exist_is_not_found(void **state)
     kedge_project_ref other = {KEDGE_BYTES("acme"), KEDGE_BYTES("none")};
     push_begin(&builder);
     push_add(&builder, "c1", 1, "a", 1);
-    assert_int_equal(
-        kedge_processor_push(world->backend, &other, &ann, &builder.push, &result, &error),
-        KEDGE_NOT_FOUND);
+    assert_int_equal(kedge_processor_push(world->backend, &other, &builder.push, &result, &error),
+                     KEDGE_NOT_FOUND);
     assert_string_equal(error.code, "project-not-found");
 }
 

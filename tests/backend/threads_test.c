@@ -30,8 +30,7 @@ static void *push_all(void *context)
                 snprintf(item, sizeof item, "i%d", i % 5);
                 push_begin(builder);
                 push_add(builder, self->client, i, item, i);
-                status = kedge_processor_push(self->backend, &notes, &ann, &builder->push, &result,
-                                              NULL);
+                status = kedge_processor_push(self->backend, &notes, &builder->push, &result, NULL);
             } while (status == KEDGE_UNAVAILABLE && ++tries < 100);
             if (status != KEDGE_OK || result.problem != KEDGE_PUSH_FINE) self->failures++;
         }

@@ -192,8 +192,8 @@ void world_disarm(test_world *world)
 void push_begin(push_builder *builder)
 {
     memset(builder, 0, sizeof *builder);
-    builder->push.group = KEDGE_BYTES("g1");
-    builder->push.native = true;
+    builder->sender.group = KEDGE_BYTES("g1");
+    push_set_sender(builder, &ann);
     builder->push.mutations = builder->mutations;
 }
 
@@ -256,12 +256,19 @@ void push_set_origin(push_builder *builder, const char *client, int64_t id)
     mutation->origin_id = id;
 }
 
+void push_set_sender(push_builder *builder, const kedge_identity *who)
+{
+    builder->sender.identity = who;
+    builder->push.senders = &builder->sender;
+    builder->push.sender_count = 1;
+}
+
 kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedge_identity *who,
                        kedge_push_result *result)
 {
     kedge_error error = {0};
-    kedge_status status =
-        kedge_processor_push(backend, &notes, who, &builder->push, result, &error);
+    push_set_sender(builder, who);
+    kedge_status status = kedge_processor_push(backend, &notes, &builder->push, result, &error);
     if (status != KEDGE_OK && status != KEDGE_UNAVAILABLE) {
         print_message("push: %s: %s\n", error.code, error.message);
     }

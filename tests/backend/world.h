@@ -86,6 +86,7 @@ void world_disarm(test_world *world);
 typedef struct push_builder {
     kedge_push_mutation mutations[512];
     char texts[512][1024];
+    kedge_push_sender sender;
     kedge_push push;
 } push_builder;
 
@@ -100,6 +101,8 @@ void push_add_call(push_builder *builder, const char *client, int64_t id, const 
 void push_add_large(push_builder *builder, const char *client, int64_t id, const char *item,
                     int value, size_t size);
 void push_set_origin(push_builder *builder, const char *client, int64_t id);
+/* Of the whole push. */
+void push_set_sender(push_builder *builder, const kedge_identity *who);
 kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedge_identity *who,
                        kedge_push_result *result);
 
