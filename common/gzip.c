@@ -136,3 +136,15 @@ kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer 
                       "the %zu bytes are not one whole gzip stream%s", compressed_size,
                       trailing ? ": something follows it" : "");
 }
+
+uint32_t kedge_crc32(kedge_bytes bytes)
+{
+    uLong sum = crc32(0, NULL, 0);
+    while (bytes.size > 0) {
+        size_t part = bytes.size < INPUT_PART ? bytes.size : INPUT_PART;
+        sum = crc32(sum, (const Bytef *)bytes.data, (uInt)part);
+        bytes.data += part;
+        bytes.size -= part;
+    }
+    return (uint32_t)sum;
+}

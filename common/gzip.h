@@ -10,4 +10,7 @@ kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error
 kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer *out,
                           kedge_error *error);
 
+/* The checksum of gzip and zip (RFC 1952, section 8). */
+uint32_t kedge_crc32(kedge_bytes bytes);
+
 #endif

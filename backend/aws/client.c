@@ -1,0 +1,300 @@
+/* The client: its endpoints, and a call with its tries. */
+#include "backend/aws/internal.h"
+
+#include "backend/aws/date.h"
+#include "common/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- making ---- */
+
+static bool is_region(const char *text)
+{
+    size_t size = text == NULL ? 0 : strlen(text);
+    return size > 0 && size < 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == size;
+}
+
+/* AWS's own: China has another domain. */
+static void default_endpoint(kedge_aws_service service, const char *region, char *endpoint)
+{
+    static const char *const hosts[KEDGE_AWS_SERVICES] = {"dynamodb", "s3", "sqs"};
+    snprintf(endpoint, KEDGE_AWS_ENDPOINT_BYTES_MAX, "https://%s.%s.amazonaws.com%s",
+             hosts[service], region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+}
+
+/* Scheme and host, with a port where it is not the scheme's: what a signature and a URL start from.
+ */
+static kedge_status set_endpoint(kedge_aws_client *client, kedge_aws_service service,
+                                 const char *given, kedge_error *error)
+{
+    char *endpoint = client->endpoints[service];
+    if (given == NULL) {
+        default_endpoint(service, client->region, endpoint);
+        return KEDGE_OK;
+    }
+    bool https = strncmp(given, "https://", 8) == 0;
+    size_t scheme = https ? 8 : 7;
+    size_t size = strlen(given);
+    if (size > 0 && given[size - 1] == '/') size--;
+    if ((!https && strncmp(given, "http://", 7) != 0) || size <= scheme || size > 200 ||
+        strcspn(given + scheme, "/?#@ \r\n") < size - scheme) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "aws-endpoint-invalid",
+                          "the endpoint of %s is \"%.100s\"; it must be http:// or https:// and a "
+                          "host, with a port or without",
+                          kedge_aws_service_name(service), given);
+    }
+    const char *port = https ? ":443" : ":80";
+    size_t port_size = strlen(port);
+    if (size > scheme + port_size && memcmp(given + size - port_size, port, port_size) == 0) {
+        size -= port_size;
+    }
+    memcpy(endpoint, given, size);
+    endpoint[size] = '\0';
+    return KEDGE_OK;
+}
+
+static kedge_status configure(kedge_aws_client *client, const kedge_aws_client_options *options,
+                              kedge_error *error)
+{
+    if (!is_region(options->region)) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "aws-region-invalid",
+                          "the region is \"%.40s\"; it must be a name like eu-west-1",
+                          options->region == NULL ? "" : options->region);
+    }
+    snprintf(client->region, sizeof client->region, "%s", options->region);
+    for (size_t i = 0; i < KEDGE_AWS_SERVICES; i++) {
+        kedge_status status =
+            set_endpoint(client, (kedge_aws_service)i, options->endpoints[i], error);
+        if (status != KEDGE_OK) return status;
+    }
+    return KEDGE_OK;
+}
+
+kedge_status kedge_aws_client_new(const kedge_aws_client_options *options,
+                                  kedge_aws_client **client, kedge_error *error)
+{
+    const kedge_allocator *allocator = options->environment->allocator;
+    kedge_aws_client *made = kedge_allocate(allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->environment = options->environment;
+    made->credentials = options->credentials;
+    made->deadline_ms = options->deadline_ms == 0 ? KEDGE_AWS_DEADLINE_MS : options->deadline_ms;
+    made->observe = options->observe;
+    made->observe_context = options->observe_context;
+    kedge_aws_budget_fill(&made->budget);
+    kedge_status status = configure(made, options, error);
+    if (status == KEDGE_OK) {
+        uint32_t connections = options->connections_max == 0 ? KEDGE_AWS_CONNECTIONS_DEFAULT
+                                                             : options->connections_max;
+        status =
+            kedge_aws_transport_new(options->environment, connections, &made->transport, error);
+    }
+    if (status != KEDGE_OK) {
+        kedge_release(allocator, made);
+        return status;
+    }
+    *client = made;
+    return KEDGE_OK;
+}
+
+void kedge_aws_client_free(kedge_aws_client *client)
+{
+    if (client == NULL) return;
+    kedge_aws_transport_free(client->transport);
+    kedge_release(client->environment->allocator, client);
+}
+
+const kedge_environment *kedge_aws_client_environment(const kedge_aws_client *client)
+{
+    return client->environment;
+}
+
+const char *kedge_aws_client_region(const kedge_aws_client *client)
+{
+    return client->region;
+}
+
+const char *kedge_aws_client_endpoint(const kedge_aws_client *client, kedge_aws_service service)
+{
+    return client->endpoints[service];
+}
+
+/* ---- a call ---- */
+
+/* What AWS lets a clock be off by, at the least. */
+#define SKEW_TOLERATED_MS 300000
+
+/* A call under way. */
+typedef struct kedge_aws_run {
+    kedge_aws_client *client;
+    const kedge_aws_request *request;
+    kedge_aws_answer *answer;
+    kedge_aws_ending ending;
+    int64_t deadline_ms; /* monotonic */
+    int64_t try_deadline_ms;
+    int64_t retry_after_ms;
+    bool clock_corrected;
+    bool credentials_renewed;
+} kedge_aws_run;
+
+static int64_t monotonic_ms(const kedge_aws_client *client)
+{
+    return client->environment->monotonic_ms(client->environment->context);
+}
+
+/* The deadline of one try: a call that may take long may take long in one try. A body gets the time
+ * that a slow line needs, a MiB a second. */
+static int64_t deadline_of_try(const kedge_aws_request *request, int64_t deadline_ms)
+{
+    int64_t share_ms = deadline_ms * 2 / 5;
+    int64_t least_ms = KEDGE_AWS_TRY_DEADLINE_MS + (int64_t)(request->body.size / 1024);
+    return share_ms > least_ms ? share_ms : least_ms;
+}
+
+static void see_clock(kedge_aws_client *client, const kedge_aws_answer *answer)
+{
+    kedge_bytes date;
+    int64_t there_ms = 0;
+    if (kedge_aws_answer_header(answer, "Date", &date) && kedge_aws_date_read(date, &there_ms)) {
+        int64_t here_ms = client->environment->now_ms(client->environment->context);
+        atomic_store(&client->skew_seen_ms, there_ms - here_ms);
+    }
+}
+
+static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
+{
+    kedge_aws_reply reply = {0};
+    int64_t left_ms = run->deadline_ms - monotonic_ms(run->client);
+    int64_t deadline_ms = left_ms < run->try_deadline_ms ? left_ms : run->try_deadline_ms;
+    kedge_status status = kedge_aws_try(
+        run->client, run->request, deadline_ms < 1 ? 1 : deadline_ms, run->answer, &reply, error);
+    if (status != KEDGE_OK) return status;
+    run->ending.tries++;
+    run->ending.verdict = kedge_aws_judge(run->client, run->request, &reply, run->answer);
+    run->ending.last = reply.error;
+    run->retry_after_ms = reply.retry_after_ms;
+    if (reply.status == 0) return KEDGE_OK;
+    see_clock(run->client, run->answer);
+    /* The answer to a HEAD cannot say why. */
+    if (run->ending.verdict == KEDGE_AWS_FORBIDDEN && run->answer->message[0] == '\0' &&
+        llabs(atomic_load(&run->client->skew_seen_ms) - atomic_load(&run->client->skew_ms)) >
+            SKEW_TOLERATED_MS) {
+        run->ending.verdict = KEDGE_AWS_SKEWED;
+    }
+    return KEDGE_OK;
+}
+
+/* Up to a bound that doubles with each try, spread evenly from 0 on: callers that failed together
+ * do not come back together. */
+static int64_t backoff_ms(const kedge_aws_run *run)
+{
+    int64_t bound_ms = KEDGE_AWS_BACKOFF_FIRST_MS;
+    for (uint32_t i = 1; i < run->ending.tries && bound_ms < KEDGE_AWS_BACKOFF_MAX_MS; i++) {
+        bound_ms *= 2;
+    }
+    if (bound_ms > KEDGE_AWS_BACKOFF_MAX_MS) bound_ms = KEDGE_AWS_BACKOFF_MAX_MS;
+    uint64_t random = kedge_random_u64(run->client->environment);
+    int64_t wait_ms = (int64_t)(random % (uint64_t)(bound_ms + 1));
+    return wait_ms > run->retry_after_ms ? wait_ms : run->retry_after_ms;
+}
+
+static void wait_ms(int64_t duration_ms)
+{
+    struct timespec left = {.tv_sec = (time_t)(duration_ms / 1000),
+                            .tv_nsec = (long)(duration_ms % 1000) * 1000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
+    }
+}
+
+/* Waits for the time of the next try; false when there is to be none. */
+static bool wait_for_retry(kedge_aws_run *run)
+{
+    bool throttled = run->ending.verdict == KEDGE_AWS_THROTTLED;
+    int64_t pause_ms = backoff_ms(run);
+    if (monotonic_ms(run->client) + pause_ms >= run->deadline_ms) return false;
+    if (!kedge_aws_budget_take(&run->client->budget, throttled ? KEDGE_AWS_THROTTLED_RETRY_TOKENS
+                                                               : KEDGE_AWS_RETRY_TOKENS)) {
+        return false;
+    }
+    wait_ms(pause_ms);
+    return true;
+}
+
+/* Whether to try again. Nothing is lost by it: a request that was refused for its clock or its
+ * token had no effect, and one whose outcome is unknown is remembered. */
+static bool go_on(kedge_aws_run *run)
+{
+    kedge_aws_client *client = run->client;
+    if (run->ending.tries >= KEDGE_AWS_TRIES_MAX) return false;
+    switch (run->ending.verdict) {
+    case KEDGE_AWS_SKEWED:
+        if (run->clock_corrected) return false;
+        run->clock_corrected = true;
+        atomic_store(&client->skew_ms, atomic_load(&client->skew_seen_ms));
+        return true;
+    case KEDGE_AWS_EXPIRED:
+        if (run->credentials_renewed) return false;
+        run->credentials_renewed = true;
+        kedge_aws_credentials_forget(client->credentials);
+        return true;
+    case KEDGE_AWS_THROTTLED:
+    case KEDGE_AWS_NOT_SENT:
+    case KEDGE_AWS_UNKNOWN:
+        return wait_for_retry(run);
+    default:
+        return false;
+    }
+}
+
+static void observe(const kedge_aws_run *run, int64_t begin_ms)
+{
+    kedge_aws_client *client = run->client;
+    if (client->observe == NULL) return;
+    const kedge_aws_observation observation = {
+        .action = run->request->action,
+        .status = run->answer->status,
+        .tries = run->ending.tries,
+        .elapsed_ms = monotonic_ms(client) - begin_ms,
+        .code = run->answer->code,
+    };
+    client->observe(client->observe_context, &observation);
+}
+
+kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *request,
+                            kedge_aws_answer *answer, kedge_error *error)
+{
+    int64_t begin_ms = monotonic_ms(client);
+    int64_t deadline_ms = request->deadline_ms == 0 ? client->deadline_ms : request->deadline_ms;
+    kedge_aws_run run = {
+        .client = client,
+        .request = request,
+        .answer = answer,
+        .deadline_ms = begin_ms + deadline_ms,
+        .try_deadline_ms = deadline_of_try(request, deadline_ms),
+    };
+    kedge_aws_answer_free(answer);
+    answer->headers = kedge_buffer_make(client->environment->allocator);
+    answer->body = kedge_buffer_make(client->environment->allocator);
+
+    kedge_status status = try_once(&run, error);
+    while (status == KEDGE_OK && run.ending.verdict != KEDGE_AWS_SUCCEEDED && go_on(&run)) {
+        if (run.ending.verdict == KEDGE_AWS_UNKNOWN) answer->earlier_unknown = true;
+        status = try_once(&run, error);
+    }
+    if (status == KEDGE_OK) {
+        if (run.ending.verdict == KEDGE_AWS_SUCCEEDED && run.ending.tries == 1) {
+            kedge_aws_budget_give_back(&client->budget, KEDGE_AWS_SUCCESS_TOKENS);
+        }
+        status = kedge_aws_explain(client, request, answer, &run.ending, error);
+    } else if (answer->earlier_unknown) {
+        status = kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
+                            "%s may have taken effect or not, and could not be tried again",
+                            request->action);
+    }
+    observe(&run, begin_ms);
+    return status;
+}

@@ -1,0 +1,10 @@
+/* The Date of an answer (RFC 9110, 5.6.7), in the one form that is sent today. */
+#ifndef KEDGE_BACKEND_AWS_DATE_H
+#define KEDGE_BACKEND_AWS_DATE_H
+
+#include "common/bytes.h"
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT" in milliseconds since 1970; false for anything else. */
+bool kedge_aws_date_read(kedge_bytes text, int64_t *time_ms);
+
+#endif

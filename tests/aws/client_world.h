@@ -1,0 +1,62 @@
+/* A client of AWS against a server that answers as a test tells it to, or against real engines. */
+#ifndef KEDGE_TESTS_AWS_CLIENT_WORLD_H
+#define KEDGE_TESTS_AWS_CLIENT_WORLD_H
+
+#include "backend/aws/client.h"
+#include "tests/runtime/scripted_server.h"
+
+#include <pthread.h>
+
+#define SCRIPT_MAX 64
+
+/* One answer of the script. */
+typedef struct scripted_reply {
+    int status;          /* 0: as `action` says */
+    const char *headers; /* lines that end in CRLF, or NULL */
+    const char *body;    /* or NULL */
+    enum {
+        REPLY_WHOLE,
+        REPLY_HANG,       /* never answers */
+        REPLY_CUT,        /* ends in the middle of the body */
+        REPLY_CLOSE,      /* closes without an answer */
+        REPLY_CLOSE_AFTER /* answers, and closes the connection */
+    } action;
+} scripted_reply;
+
+/* A client with its server. The script's answers go out in order, the last one for ever. */
+typedef struct client_world {
+    kedge_environment environment;
+    int64_t clock_ahead_ms; /* of this machine's wall clock before the system's */
+    const char *token;      /* the session token of the environment, or NULL */
+    kedge_aws_credentials_provider *credentials;
+    kedge_aws_client *client;
+    scripted_server *server;
+    pthread_mutex_t mutex;
+    scripted_reply script[SCRIPT_MAX];
+    size_t script_size;
+    size_t answered;
+    char requests[SCRIPT_MAX][4096]; /* the heads of the first ones */
+    /* The last observation, and how many there were. */
+    char observed_action[64];
+    char observed_code[96];
+    int observed_status;
+    uint32_t observed_tries;
+    uint32_t observed;
+} client_world;
+
+/* `services` NULL: all three go to the scripted server. */
+void client_world_begin(client_world *world, const scripted_reply *script, size_t script_size);
+void client_world_end(client_world *world);
+/* Starts a client anew with options of the test's own; endpoints that are NULL are the server's. */
+void client_world_open(client_world *world, kedge_aws_client_options options);
+
+/* A small request of each service: GetItem, PutItem, GetObject, PutObject, SendMessage. */
+kedge_aws_request request_for(kedge_aws_service service, const char *action);
+
+#define BEGIN(world, ...)                                                                          \
+    do {                                                                                           \
+        const scripted_reply script_[] = {__VA_ARGS__};                                            \
+        client_world_begin(world, script_, sizeof script_ / sizeof script_[0]);                    \
+    } while (0)
+
+#endif
