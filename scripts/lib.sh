@@ -47,9 +47,10 @@ build_preset() {
   say "built build/$preset ($(tail -n 1 "$log" | head -c 100))"
 }
 
-# Every process that start_process started ends with the script, by pid.
+# Every process that a script started ends with it, by pid, and so does its stack.
 KEDGE_PIDS=()
 KEDGE_TMP=
+STACK_FOLDER=
 cleanup() {
   local status=$? pid
   trap - EXIT
@@ -59,6 +60,7 @@ cleanup() {
   for pid in "${KEDGE_PIDS[@]:-}"; do
     [ -n "$pid" ] && wait "$pid" 2>/dev/null || true
   done
+  [ -z "$STACK_FOLDER" ] || scripts/stack down --folder "$STACK_FOLDER" >/dev/null || status=1
   [ -z "$KEDGE_TMP" ] || rm -rf "$KEDGE_TMP"
   exit "$status"
 }
@@ -89,4 +91,17 @@ start_server() {
 stop_process() {
   kill -TERM "$1" 2>/dev/null || true
   wait "$1" 2>/dev/null || true
+}
+
+# start_stack FOLDER OPTION…: a stack that ends with the script; what an earlier script left there ends first.
+start_stack() {
+  STACK_FOLDER=$1
+  shift
+  scripts/stack down --folder "$STACK_FOLDER" >/dev/null
+  scripts/stack up --folder "$STACK_FOLDER" "$@"
+}
+
+stop_stack() {
+  scripts/stack down --folder "$STACK_FOLDER" >/dev/null
+  STACK_FOLDER=
 }

