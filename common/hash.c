@@ -7,6 +7,7 @@
 #include "common/hash.h"
 
 #include <openssl/crypto.h>
+#include <openssl/md5.h>
 #include <openssl/sha.h>
 #include <string.h>
 
@@ -62,6 +63,16 @@ void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA
 void kedge_cleanse(void *data, size_t size)
 {
     OPENSSL_cleanse(data, size);
+}
+
+void kedge_md5_hex(kedge_bytes bytes, char hex[KEDGE_MD5_HEX])
+{
+    MD5_CTX context;
+    uint8_t hash[MD5_DIGEST_LENGTH];
+    MD5_Init(&context);
+    MD5_Update(&context, bytes.size == 0 ? "" : bytes.data, bytes.size);
+    MD5_Final(hash, &context);
+    kedge_hex_encode(hash, sizeof hash, hex);
 }
 
 void kedge_hex_encode(const uint8_t *bytes, size_t size, char *hex)

@@ -6,6 +6,7 @@
 
 #define KEDGE_SHA256_SIZE 32
 #define KEDGE_SHA256_HEX  65 /* 64 lower-case digits and a NUL */
+#define KEDGE_MD5_HEX     33
 #define KEDGE_DIGEST_SIZE 16 /* a mutation's digest: the first half of a SHA-256 */
 #define KEDGE_DIGEST_HEX  33
 
@@ -15,6 +16,8 @@ void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
 void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA256_SIZE]);
 /* Overwrites what held a secret, in a way that the compiler does not leave out. */
 void kedge_cleanse(void *data, size_t size);
+/* For services that name contents by it; it protects nothing. */
+void kedge_md5_hex(kedge_bytes bytes, char hex[KEDGE_MD5_HEX]);
 /* Lower-case; `hex` holds 2 * size + 1 bytes. */
 void kedge_hex_encode(const uint8_t *bytes, size_t size, char *hex);
 /* Accepts exactly 2 * size lower-case digits; false otherwise, and `bytes` is untouched. */

@@ -135,13 +135,15 @@ static bool group_is_free(const memory_queue *self, kedge_bytes group, int64_t n
 static kedge_status copy_out(const memory_queue *self, const message *at, uint32_t delivered,
                              size_t capacity, kedge_queue_batch *batch, kedge_error *error)
 {
-    kedge_queue_message copy = {.group = at->group,
+    char text[KEDGE_QUEUE_RECEIPT_SIZE];
+    kedge_queue_message copy = {.receipt = text,
+                                .group = at->group,
                                 .body = at->body,
                                 .sent_ms = at->sent_ms,
                                 .receive_count = at->receive_count + delivered};
     kedge_queue_receipt receipt = {at->id, delivered * copy.receive_count};
-    return kedge_queue_batch_add(batch, self->environment->allocator, capacity, receipt, &copy,
-                                 error);
+    kedge_queue_receipt_write(receipt, text);
+    return kedge_queue_batch_add(batch, self->environment->allocator, capacity, &copy, error);
 }
 
 /* Nothing is delivered before all copies are made: a failure leaves the queue as it was, but for

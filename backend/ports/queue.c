@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RECEIPT_SIZE 40
-#define DEAD         "-dead"
+#define DEAD "-dead"
 
 void kedge_queue_batch_free(kedge_queue_batch *batch)
 {
@@ -84,6 +83,12 @@ kedge_status kedge_queue_stale_receipt(const char *receipt, kedge_error *error)
                       "the receipt %s is not of the message's newest delivery", receipt);
 }
 
+kedge_status kedge_queue_invalid_receipt(const char *receipt, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-receipt",
+                      "%.60s is no receipt of this queue", receipt);
+}
+
 static bool read_decimal(const char **at, uint64_t limit, uint64_t *value)
 {
     const char *start = *at;
@@ -107,19 +112,17 @@ kedge_status kedge_queue_receipt_read(const char *receipt, bool dead, kedge_queu
     } else if (valid) {
         valid = *at++ == '-' && read_decimal(&at, UINT32_MAX, &receive_count) && *at == '\0';
     }
-    if (!valid)
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-receipt",
-                          "%.60s is no receipt of this queue", receipt);
+    if (!valid) return kedge_queue_invalid_receipt(receipt, error);
     *read = (kedge_queue_receipt){(int64_t)message, (uint32_t)receive_count};
     return KEDGE_OK;
 }
 
-static void write_receipt(kedge_queue_receipt receipt, char text[RECEIPT_SIZE])
+void kedge_queue_receipt_write(kedge_queue_receipt receipt, char text[KEDGE_QUEUE_RECEIPT_SIZE])
 {
     if (receipt.receive_count == 0)
-        snprintf(text, RECEIPT_SIZE, "%" PRId64 DEAD, receipt.message);
+        snprintf(text, KEDGE_QUEUE_RECEIPT_SIZE, "%" PRId64 DEAD, receipt.message);
     else
-        snprintf(text, RECEIPT_SIZE, "%" PRId64 "-%" PRIu32, receipt.message,
+        snprintf(text, KEDGE_QUEUE_RECEIPT_SIZE, "%" PRId64 "-%" PRIu32, receipt.message,
                  receipt.receive_count);
 }
 
@@ -137,19 +140,18 @@ static bool start_batch(kedge_queue_batch *batch, const kedge_allocator *allocat
 }
 
 kedge_status kedge_queue_batch_add(kedge_queue_batch *batch, const kedge_allocator *allocator,
-                                   size_t capacity, kedge_queue_receipt receipt,
-                                   const kedge_queue_message *message, kedge_error *error)
+                                   size_t capacity, const kedge_queue_message *message,
+                                   kedge_error *error)
 {
     if (!start_batch(batch, allocator, capacity)) return kedge_fail_no_memory(error);
-    char text[RECEIPT_SIZE];
-    write_receipt(receipt, text);
     kedge_queue_message copy = *message;
-    copy.receipt = kedge_port_arena_take(batch->memory, RECEIPT_SIZE);
+    size_t receipt_size = strlen(message->receipt) + 1;
+    copy.receipt = kedge_port_arena_take(batch->memory, receipt_size);
     if (copy.receipt == NULL ||
         !kedge_port_arena_copy(batch->memory, message->group, &copy.group) ||
         !kedge_port_arena_copy(batch->memory, message->body, &copy.body))
         return kedge_fail_no_memory(error);
-    memcpy(copy.receipt, text, RECEIPT_SIZE);
+    memcpy(copy.receipt, message->receipt, receipt_size);
     batch->messages[batch->count++] = copy;
     return KEDGE_OK;
 }

@@ -198,17 +198,20 @@ static kedge_status collect(kedge_sqlite_connection *connection, sqlite3_stmt *s
 {
     kedge_status status;
     while ((status = kedge_sqlite_step(connection, select, error)) == KEDGE_OK) {
-        kedge_queue_message message = {.group = kedge_sqlite_column(select, 1),
+        char text[KEDGE_QUEUE_RECEIPT_SIZE];
+        kedge_queue_message message = {.receipt = text,
+                                       .group = kedge_sqlite_column(select, 1),
                                        .body = kedge_sqlite_column(select, 2),
                                        .sent_ms = sqlite3_column_int64(select, 3),
                                        .receive_count =
                                            (uint32_t)sqlite3_column_int64(select, 4) + delivered};
         kedge_queue_receipt receipt = {sqlite3_column_int64(select, 0),
                                        delivered * message.receive_count};
+        kedge_queue_receipt_write(receipt, text);
         status = kedge_sqlite_columns_check(connection, error);
         if (status == KEDGE_OK)
             status = kedge_queue_batch_add(&work->batch, work->queue->environment->allocator,
-                                           work->count, receipt, &message, error);
+                                           work->count, &message, error);
         if (status != KEDGE_OK) break;
     }
     kedge_sqlite_reset(select);

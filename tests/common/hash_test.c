@@ -83,6 +83,16 @@ static void test_a_secret_is_wiped(void **state)
     assert_memory_equal(secret, "\0\0\0\0\0\0\0\0", 8);
 }
 
+static void test_md5_gives_the_published_hashes(void **state)
+{
+    (void)state;
+    char hex[KEDGE_MD5_HEX];
+    kedge_md5_hex(kedge_bytes_of(NULL), hex);
+    assert_string_equal(hex, "d41d8cd98f00b204e9800998ecf8427e");
+    kedge_md5_hex(KEDGE_BYTES("message digest"), hex);
+    assert_string_equal(hex, "f96b697d7cb7938d525a2f31aaf161d0");
+}
+
 static void test_hexadecimal_is_lower_case_and_of_the_exact_size(void **state)
 {
     (void)state;
@@ -129,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_hmac_gives_the_published_codes),
         cmocka_unit_test(test_a_code_may_take_the_place_of_its_key),
         cmocka_unit_test(test_a_secret_is_wiped),
+        cmocka_unit_test(test_md5_gives_the_published_hashes),
         cmocka_unit_test(test_hexadecimal_is_lower_case_and_of_the_exact_size),
         cmocka_unit_test(test_the_system_gives_clocks_and_numbers_that_differ),
     };

@@ -1,0 +1,120 @@
+/* One call of SQS's JSON protocol: the action stands in a header, the parameters are one object. */
+#include "backend/aws/sqs_internal.h"
+
+#include <string.h>
+
+#define ACTION(permission, name)                                                                   \
+    {                                                                                              \
+        "AmazonSQS." name, "sqs:" permission                                                       \
+    }
+
+/* The batch form needs the permission of the single one. */
+const kedge_sqs_action kedge_sqs_change_visibility =
+    ACTION("ChangeMessageVisibility", "ChangeMessageVisibility");
+const kedge_sqs_action kedge_sqs_change_visibilities =
+    ACTION("ChangeMessageVisibility", "ChangeMessageVisibilityBatch");
+const kedge_sqs_action kedge_sqs_create_queue = ACTION("CreateQueue", "CreateQueue");
+const kedge_sqs_action kedge_sqs_delete_message = ACTION("DeleteMessage", "DeleteMessage");
+const kedge_sqs_action kedge_sqs_get_attributes =
+    ACTION("GetQueueAttributes", "GetQueueAttributes");
+const kedge_sqs_action kedge_sqs_get_url = ACTION("GetQueueUrl", "GetQueueUrl");
+const kedge_sqs_action kedge_sqs_receive_message = ACTION("ReceiveMessage", "ReceiveMessage");
+const kedge_sqs_action kedge_sqs_send_message = ACTION("SendMessage", "SendMessage");
+
+/* ---- parameters ---- */
+
+void kedge_sqs_begin(kedge_sqs_call *call, kedge_aws_client *client, const char *url)
+{
+    const kedge_environment *environment = kedge_aws_client_environment(client);
+    *call = (kedge_sqs_call){.client = client,
+                             .parameters = kedge_buffer_make(environment->allocator),
+                             .answer_bytes_max = KEDGE_SQS_ANSWER_BYTES_MAX};
+    call->writer = kedge_json_write(&call->parameters);
+    kedge_json_begin_object(&call->writer);
+    if (url != NULL) kedge_sqs_text(call, "QueueUrl", url);
+}
+
+void kedge_sqs_call_free(kedge_sqs_call *call)
+{
+    if (call->client == NULL) return;
+    kedge_buffer_free(&call->parameters);
+    kedge_aws_answer_free(&call->answer);
+    call->client = NULL;
+}
+
+void kedge_sqs_text(kedge_sqs_call *call, const char *name, const char *value)
+{
+    kedge_json_key(&call->writer, name);
+    kedge_json_chars(&call->writer, value);
+}
+
+void kedge_sqs_integer(kedge_sqs_call *call, const char *name, int64_t value)
+{
+    kedge_json_key(&call->writer, name);
+    kedge_json_integer(&call->writer, value);
+}
+
+/* ---- the call ---- */
+
+bool kedge_sqs_code_is(const kedge_sqs_call *call, const char *code)
+{
+    return strcmp(call->answer.code, code) == 0;
+}
+
+kedge_status kedge_sqs_answer_invalid(const kedge_sqs_action *action, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
+                      "%s was answered by something that is not SQS's answer; is its endpoint SQS?",
+                      action->action);
+}
+
+static kedge_status check_answer(const kedge_sqs_call *call, const kedge_sqs_action *action,
+                                 kedge_error *error)
+{
+    kedge_bytes body = kedge_buffer_bytes(&call->answer.body);
+    if (body.size == 0) return KEDGE_OK;
+    kedge_status status = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+    if (status != KEDGE_OK || kedge_json_type_of(body) != KEDGE_JSON_OBJECT)
+        return kedge_sqs_answer_invalid(action, error);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_sqs_refused(const kedge_sqs_call *call, const kedge_sqs_action *action,
+                               kedge_error *error)
+{
+    const kedge_aws_answer *answer = &call->answer;
+    if (kedge_sqs_code_is(call, "OverLimit"))
+        return kedge_fail(error, KEDGE_BUSY, "aws-queue-busy",
+                          "SQS refused %s: too many messages are in flight", action->action);
+    return kedge_fail(error, KEDGE_IO, "aws-refused", "SQS refused %s: %s: %s", action->action,
+                      answer->code, answer->message);
+}
+
+kedge_status kedge_sqs_run(kedge_sqs_call *call, const kedge_sqs_action *action, kedge_error *error)
+{
+    const kedge_http_header headers[] = {{"Content-Type", "application/x-amz-json-1.0"},
+                                         {"X-Amz-Target", action->target}};
+    kedge_json_end_object(&call->writer);
+    kedge_status status = kedge_buffer_status(&call->parameters, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_aws_request request = {.service = KEDGE_AWS_SQS,
+                                       .action = action->action,
+                                       .method = "POST",
+                                       .path = KEDGE_BYTES("/"),
+                                       .headers = headers,
+                                       .header_count = sizeof headers / sizeof headers[0],
+                                       .body = kedge_buffer_bytes(&call->parameters),
+                                       .answer_bytes_max = call->answer_bytes_max,
+                                       .wait_ms = call->wait_ms};
+    status = kedge_aws_call(call->client, &request, &call->answer, error);
+    if (status == KEDGE_OK) return check_answer(call, action, error);
+    /* The second name is that of the older protocol, which some endpoints still give. */
+    if (status == KEDGE_CONFLICT &&
+        (kedge_sqs_code_is(call, "QueueDoesNotExist") ||
+         kedge_sqs_code_is(call, "AWS.SimpleQueueService.NonExistentQueue")))
+        return kedge_fail(error, KEDGE_NOT_FOUND, "aws-queue-missing",
+                          "SQS in %s has no such queue, or these credentials may not see it",
+                          kedge_aws_client_region(call->client));
+    return status;
+}

@@ -1,0 +1,133 @@
+/* Receiving from one of the two queues, and what ends a delivery. */
+#include "backend/aws/sqs_internal.h"
+
+#define SECOND_MS 1000
+/* What names a try of a receive, so that the same one repeated gives the same messages. */
+#define ATTEMPT_BYTES 16
+
+static int64_t seconds_of(int64_t milliseconds)
+{
+    return (milliseconds + SECOND_MS - 1) / SECOND_MS;
+}
+
+void kedge_sqs_received_free(kedge_sqs_received *received)
+{
+    kedge_sqs_call_free(&received->call);
+    received->count = 0;
+}
+
+static void write_all(kedge_sqs_call *call, const char *name)
+{
+    kedge_json_key(&call->writer, name);
+    kedge_json_begin_array(&call->writer);
+    kedge_json_chars(&call->writer, "All");
+    kedge_json_end_array(&call->writer);
+}
+
+/* An answer without the member has no messages. */
+static kedge_status read_messages(kedge_sqs_received *received, uint32_t count, kedge_error *error)
+{
+    kedge_bytes messages, value;
+    kedge_bytes body = kedge_buffer_bytes(&received->call.answer.body);
+    if (body.size == 0) return kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error);
+    if (!kedge_json_member(body, "Messages", &messages)) return KEDGE_OK;
+    if (kedge_json_type_of(messages) == KEDGE_JSON_NULL) return KEDGE_OK;
+    kedge_json_iterator at = kedge_json_iterate(messages);
+    while (kedge_json_next_element(&at, &value)) {
+        if (received->count == count ||
+            !kedge_sqs_message_read(value, &received->messages[received->count++]))
+            return kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error);
+    }
+    return at.failed ? kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error) : KEDGE_OK;
+}
+
+kedge_status kedge_sqs_receive(const kedge_sqs *self, const char *url, uint32_t count,
+                               int64_t visibility_ms, int64_t wait_ms, kedge_sqs_received *received,
+                               kedge_error *error)
+{
+    kedge_sqs_call *call = &received->call;
+    char attempt[2 * ATTEMPT_BYTES + 1];
+    kedge_random_hex(self->environment, ATTEMPT_BYTES, attempt);
+    kedge_sqs_begin(call, self->client, url);
+    kedge_sqs_integer(call, "MaxNumberOfMessages", count);
+    kedge_sqs_integer(call, "VisibilityTimeout", seconds_of(visibility_ms));
+    kedge_sqs_integer(call, "WaitTimeSeconds", seconds_of(wait_ms));
+    write_all(call, "MessageSystemAttributeNames");
+    write_all(call, "MessageAttributeNames");
+    kedge_sqs_text(call, "ReceiveRequestAttemptId", attempt);
+    call->wait_ms = seconds_of(wait_ms) * SECOND_MS;
+    call->answer_bytes_max = count * (KEDGE_SQS_ESCAPED_MAX * (size_t)KEDGE_SQS_MESSAGE_BYTES_MAX +
+                                      KEDGE_SQS_MESSAGE_EXTRA_BYTES);
+    kedge_status status = kedge_sqs_run(call, &kedge_sqs_receive_message, error);
+    if (status == KEDGE_CONFLICT) return kedge_sqs_refused(call, &kedge_sqs_receive_message, error);
+    return status == KEDGE_OK ? read_messages(received, count, error) : status;
+}
+
+/* ---- one delivery ---- */
+
+/* SQS's refusals of a handle: of a message that was delivered again, deleted, or moved to the dead
+ * letters, of a delivery whose visibility ended, and of one that was extended to twelve hours. */
+static bool is_stale(const kedge_sqs_call *call)
+{
+    return kedge_sqs_code_is(call, "ReceiptHandleIsInvalid") ||
+           kedge_sqs_code_is(call, "MessageNotInflight") ||
+           kedge_sqs_code_is(call, "InvalidParameterValue");
+}
+
+static kedge_status run_on_one(kedge_sqs_call *call, const kedge_sqs_action *action,
+                               const char *handle, kedge_error *error)
+{
+    kedge_status status = kedge_sqs_run(call, action, error);
+    if (status != KEDGE_CONFLICT) return status;
+    if (!is_stale(call)) return kedge_sqs_refused(call, action, error);
+    /* An earlier try may have deleted it. */
+    if (call->answer.earlier_unknown)
+        return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
+                          "unknown whether an earlier try of %s took effect", action->action);
+    return kedge_queue_stale_receipt(handle, error);
+}
+
+kedge_status kedge_sqs_delete(const kedge_sqs *self, const char *url, const char *handle,
+                              kedge_error *error)
+{
+    kedge_sqs_call call;
+    kedge_sqs_begin(&call, self->client, url);
+    kedge_sqs_text(&call, "ReceiptHandle", handle);
+    kedge_status status = run_on_one(&call, &kedge_sqs_delete_message, handle, error);
+    kedge_sqs_call_free(&call);
+    return status;
+}
+
+kedge_status kedge_sqs_extend(const kedge_sqs *self, const char *handle, int64_t visibility_ms,
+                              kedge_error *error)
+{
+    kedge_sqs_call call;
+    kedge_sqs_begin(&call, self->client, self->queue);
+    kedge_sqs_text(&call, "ReceiptHandle", handle);
+    kedge_sqs_integer(&call, "VisibilityTimeout", seconds_of(visibility_ms));
+    kedge_status status = run_on_one(&call, &kedge_sqs_change_visibility, handle, error);
+    kedge_sqs_call_free(&call);
+    return status;
+}
+
+void kedge_sqs_give_back(const kedge_sqs *self, const kedge_sqs_received *received)
+{
+    kedge_sqs_call call;
+    char number[] = "0";
+    if (received->count == 0) return;
+    kedge_sqs_begin(&call, self->client, self->dead_letters);
+    kedge_json_key(&call.writer, "Entries");
+    kedge_json_begin_array(&call.writer);
+    for (size_t i = 0; i < received->count; i++) {
+        number[0] = (char)('0' + i);
+        kedge_json_begin_object(&call.writer);
+        kedge_sqs_text(&call, "Id", number);
+        kedge_json_key(&call.writer, "ReceiptHandle");
+        kedge_json_raw(&call.writer, received->messages[i].handle);
+        kedge_sqs_integer(&call, "VisibilityTimeout", 0);
+        kedge_json_end_object(&call.writer);
+    }
+    kedge_json_end_array(&call.writer);
+    (void)kedge_sqs_run(&call, &kedge_sqs_change_visibilities, NULL);
+    kedge_sqs_call_free(&call);
+}
