@@ -160,7 +160,7 @@ kedge_status kedge_record_condition_check(const kedge_record_write *write, bool 
 
 /* ---- answers ---- */
 
-static bool make_room(kedge_record_page *page)
+bool kedge_record_page_room(kedge_record_page *page)
 {
     if (page->arena == NULL) page->arena = kedge_port_arena_make(page->allocator);
     if (page->arena == NULL) return false;
@@ -174,12 +174,18 @@ static bool make_room(kedge_record_page *page)
     return true;
 }
 
+void kedge_record_page_append(kedge_record_page *page, const kedge_record *record)
+{
+    page->records[page->count++] = *record;
+    page->bytes += kedge_record_bytes(record);
+}
+
 kedge_status kedge_record_page_add(kedge_record_page *page, const kedge_record_key *key,
                                    kedge_bytes encoded, kedge_error *error)
 {
     kedge_record record = {0};
     kedge_bytes rest;
-    if (!make_room(page) ||
+    if (!kedge_record_page_room(page) ||
         !kedge_port_arena_copy(page->arena, key->partition, &record.key.partition) ||
         !kedge_port_arena_copy(page->arena, key->sort, &record.key.sort) ||
         !kedge_port_arena_copy(page->arena, encoded, &rest))
@@ -193,8 +199,7 @@ kedge_status kedge_record_page_add(kedge_record_page *page, const kedge_record_k
     }
     if (rest.size != 0) return fail_corrupt(error);
     record.attributes = attributes;
-    page->records[page->count++] = record;
-    page->bytes += kedge_record_bytes(&record);
+    kedge_record_page_append(page, &record);
     return KEDGE_OK;
 }
 

@@ -57,9 +57,13 @@ typedef struct kedge_record_page {
     size_t bytes; /* the sum of kedge_record_bytes */
 } kedge_record_page;
 
-/* Adds a copy of one stored record. */
+/* Adds a copy of one stored record, which is in the compact form. */
 kedge_status kedge_record_page_add(kedge_record_page *page, const kedge_record_key *key,
                                    kedge_bytes encoded, kedge_error *error);
+/* For stores with a form of their own: makes room for one more record, whose parts are then taken
+ * from page->arena, and adds it. The room is false when there is no memory. */
+bool kedge_record_page_room(kedge_record_page *page);
+void kedge_record_page_append(kedge_record_page *page, const kedge_record *record);
 void kedge_record_page_finish(kedge_record_page *page, bool more, kedge_record_set *set);
 void kedge_record_page_free(kedge_record_page *page); /* what was not finished */
 

@@ -1,0 +1,127 @@
+/* Sending one request to DynamoDB until it answers for good.
+ *
+ * kedge_aws_call tries again when there is no answer or the service throttles. What it hands back
+ * as refused can still be for now only: transactions that met others on a record. */
+#include "backend/aws/dynamodb_internal.h"
+#include "common/error.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define TARGET_PREFIX "DynamoDB_20120810."
+/* "\u0001" for one byte is the most that JSON makes of text; base64 is less. */
+#define ESCAPE_BYTES       6
+#define RECORD_FRAME_BYTES 1024  /* braces, quotes and types around a record's attributes */
+#define ANSWER_FRAME_BYTES 65536 /* around the records */
+
+size_t kedge_dynamodb_answer_max(size_t bytes, size_t count)
+{
+    return ESCAPE_BYTES * bytes + RECORD_FRAME_BYTES * count + ANSWER_FRAME_BYTES;
+}
+
+void kedge_dynamodb_pause(kedge_aws_client *client, uint32_t tries)
+{
+    uint64_t most = KEDGE_AWS_BACKOFF_FIRST_MS;
+    for (uint32_t i = 0; i < tries && most < KEDGE_AWS_BACKOFF_MAX_MS; i++)
+        most *= 2;
+    if (most > KEDGE_AWS_BACKOFF_MAX_MS) most = KEDGE_AWS_BACKOFF_MAX_MS;
+    uint64_t ms = kedge_random_u64(kedge_aws_client_environment(client)) % (most + 1);
+    struct timespec wait = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000L};
+    nanosleep(&wait, NULL);
+}
+
+static kedge_status check_answer(const kedge_aws_answer *answer, kedge_error *error)
+{
+    kedge_bytes body = kedge_buffer_bytes(&answer->body);
+    kedge_error cause = {0};
+    kedge_bytes object;
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &cause) != KEDGE_OK)
+        return cause.status == KEDGE_NO_MEMORY ? kedge_fail_no_memory(error)
+                                               : kedge_dynamodb_fail_answer(cause.message, error);
+    if (!kedge_json_skip(body, &object, NULL) || kedge_json_type_of(object) != KEDGE_JSON_OBJECT)
+        return kedge_dynamodb_fail_answer("it is no JSON object", error);
+    return KEDGE_OK;
+}
+
+static kedge_status fail_refused(const kedge_dynamodb_request *request, const char *table,
+                                 const kedge_dynamodb_refusal *refusal,
+                                 const kedge_aws_answer *answer, kedge_error *error)
+{
+    return kedge_fail(error, refusal->status, refusal->code,
+                      "DynamoDB refused %s on the table %s: %s: %s", request->operation, table,
+                      answer->code[0] == '\0' ? "no code" : answer->code, answer->message);
+}
+
+/* A failure that says that nothing was written does not hold for tries whose outcome is unknown. */
+static kedge_status fail_unknown(const kedge_dynamodb_request *request, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "outcome-unknown",
+                      "an earlier try of %s may have taken effect", request->operation);
+}
+
+static kedge_status send_once(kedge_aws_client *client, const kedge_dynamodb_request *request,
+                              int64_t deadline_ms, kedge_aws_answer *answer, kedge_error *error)
+{
+    char target[64];
+    snprintf(target, sizeof target, TARGET_PREFIX "%s", request->operation);
+    kedge_http_header headers[] = {{"Content-Type", "application/x-amz-json-1.0"},
+                                   {"X-Amz-Target", target}};
+    kedge_aws_request call = {.service = KEDGE_AWS_DYNAMODB,
+                              .action = request->action,
+                              .method = "POST",
+                              .path = KEDGE_BYTES("/"),
+                              .headers = headers,
+                              .header_count = 2,
+                              .body = request->body,
+                              .answer_bytes_max = request->answer_bytes_max,
+                              .deadline_ms = deadline_ms};
+    kedge_aws_answer_free(answer);
+    return kedge_aws_call(client, &call, answer, error);
+}
+
+/* Whether something of the request may have taken effect although the call failed. */
+static bool may_have_run(kedge_status status)
+{
+    return status == KEDGE_UNAVAILABLE || status == KEDGE_LIMIT_EXCEEDED ||
+           status == KEDGE_NO_MEMORY;
+}
+
+static kedge_status send_until_answered(kedge_aws_client *client, const char *table,
+                                        const kedge_dynamodb_request *request,
+                                        kedge_aws_answer *answer, kedge_error *error)
+{
+    const kedge_environment *environment = kedge_aws_client_environment(client);
+    int64_t end_ms = environment->monotonic_ms(environment->context) + KEDGE_AWS_DEADLINE_MS;
+    bool unknown = false;
+    for (uint32_t tries = 1;; tries++) {
+        int64_t left_ms = end_ms - environment->monotonic_ms(environment->context);
+        if (left_ms < 1) left_ms = 1;
+        kedge_status status = send_once(client, request, left_ms, answer, error);
+        if (status == KEDGE_OK) status = check_answer(answer, error);
+        if (status == KEDGE_OK) return KEDGE_OK;
+        unknown = unknown || answer->earlier_unknown;
+        if (status != KEDGE_CONFLICT) {
+            bool hidden = request->writes && (unknown || may_have_run(status));
+            return hidden ? fail_unknown(request, error) : status;
+        }
+        kedge_dynamodb_refusal refusal = kedge_dynamodb_refusal_of(answer);
+        bool again =
+            refusal.again && tries < KEDGE_DYNAMODB_TRIES_MAX && left_ms > KEDGE_AWS_BACKOFF_MAX_MS;
+        if (!again)
+            return unknown && request->writes
+                       ? fail_unknown(request, error)
+                       : fail_refused(request, table, &refusal, answer, error);
+        kedge_dynamodb_pause(client, tries);
+    }
+}
+
+kedge_status kedge_dynamodb_send(kedge_aws_client *client, const char *table,
+                                 const kedge_dynamodb_request *request, kedge_aws_answer *answer,
+                                 kedge_error *error)
+{
+    kedge_error cause = {0}; /* of the last try; none is left when it went well */
+    kedge_status status = send_until_answered(client, table, request, answer, &cause);
+    if (status != KEDGE_OK && error != NULL) *error = cause;
+    return status;
+}
