@@ -1,4 +1,5 @@
-/* What DynamoDB's refusals mean to the port.
+/* What DynamoDB's refusals mean to the port. What throttles a request as a whole never comes here:
+ * kedge_aws_call tries again.
  *
  * A cancelled transaction has a reason for each of its writes. Several may differ: what can never
  * succeed is told before a condition that did not hold, and that before what is only for now. */
@@ -6,29 +7,16 @@
 
 #include <string.h>
 
-typedef enum meaning { /* in the order in which they are told */
-                       FOR_NOW,
-                       IN_PROGRESS,
-                       CONDITION,
-                       TOO_LARGE,
-                       INVALID,
-                       NO_TABLE,
-                       OTHER
-} meaning;
+/* In the order in which they are told. */
+typedef enum meaning { FOR_NOW, CONDITION, TOO_LARGE, INVALID, NO_TABLE, OTHER } meaning;
 
 static const struct {
     const char *code;
     meaning means;
 } meanings[] = {
     {"ConditionalCheckFailedException", CONDITION},
-    {"TransactionConflictException", FOR_NOW},
-    {"ProvisionedThroughputExceededException", FOR_NOW},
-    {"ThrottlingException", FOR_NOW},
-    {"RequestLimitExceeded", FOR_NOW},
-    {"TransactionInProgressException", IN_PROGRESS},
     {"ItemCollectionSizeLimitExceededException", TOO_LARGE},
     {"ValidationException", INVALID},
-    {"IdempotentParameterMismatchException", INVALID},
     {"ResourceNotFoundException", NO_TABLE},
     /* reasons of a cancelled transaction */
     {"ConditionalCheckFailed", CONDITION},
@@ -41,7 +29,6 @@ static const struct {
 
 static const kedge_dynamodb_refusal refusals[] = {
     [FOR_NOW] = {KEDGE_BUSY, "aws-throttled", true},
-    [IN_PROGRESS] = {KEDGE_UNAVAILABLE, "transaction-in-progress", true},
     [CONDITION] = {KEDGE_CONFLICT, "condition-failed", false},
     [TOO_LARGE] = {KEDGE_LIMIT_EXCEEDED, "record-too-large", false},
     [INVALID] = {KEDGE_INVALID_ARGUMENT, "aws-refused", false},
@@ -53,8 +40,7 @@ static meaning meaning_of(const char *code, const char *message)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if (strcmp(meanings[i].code, code) != 0) continue;
-        /* "Item size has exceeded the maximum allowed size", "Item size to update has exceeded …"
-         */
+        /* "Item size has exceeded the maximum allowed size" and the like. */
         bool about_size = strstr(message, "size") != NULL && strstr(message, "exceed") != NULL;
         return meanings[i].means == INVALID && about_size ? TOO_LARGE : meanings[i].means;
     }

@@ -53,13 +53,6 @@ static kedge_status fail_refused(const kedge_dynamodb_request *request, const ch
                       answer->code[0] == '\0' ? "no code" : answer->code, answer->message);
 }
 
-/* A failure that says that nothing was written does not hold for tries whose outcome is unknown. */
-static kedge_status fail_unknown(const kedge_dynamodb_request *request, kedge_error *error)
-{
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "outcome-unknown",
-                      "an earlier try of %s may have taken effect", request->operation);
-}
-
 static kedge_status send_once(kedge_aws_client *client, const kedge_dynamodb_request *request,
                               int64_t deadline_ms, kedge_aws_answer *answer, kedge_error *error)
 {
@@ -80,11 +73,14 @@ static kedge_status send_once(kedge_aws_client *client, const kedge_dynamodb_req
     return kedge_aws_call(client, &call, answer, error);
 }
 
-/* Whether something of the request may have taken effect although the call failed. */
-static bool may_have_run(kedge_status status)
+/* What a failure is to a caller that must know whether something was written. */
+static kedge_status conclude(const kedge_dynamodb_request *request, kedge_status status,
+                             bool may_have_run, kedge_error *error)
 {
-    return status == KEDGE_UNAVAILABLE || status == KEDGE_LIMIT_EXCEEDED ||
-           status == KEDGE_NO_MEMORY;
+    bool claims_nothing = status != KEDGE_OK && status != KEDGE_UNAVAILABLE;
+    if (!request->writes || !may_have_run || !claims_nothing) return status;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
+                      "a try of %s may have taken effect", request->operation);
 }
 
 static kedge_status send_until_answered(kedge_aws_client *client, const char *table,
@@ -96,22 +92,16 @@ static kedge_status send_until_answered(kedge_aws_client *client, const char *ta
     bool unknown = false;
     for (uint32_t tries = 1;; tries++) {
         int64_t left_ms = end_ms - environment->monotonic_ms(environment->context);
-        if (left_ms < 1) left_ms = 1;
         kedge_status status = send_once(client, request, left_ms, answer, error);
-        if (status == KEDGE_OK) status = check_answer(answer, error);
-        if (status == KEDGE_OK) return KEDGE_OK;
-        unknown = unknown || answer->earlier_unknown;
-        if (status != KEDGE_CONFLICT) {
-            bool hidden = request->writes && (unknown || may_have_run(status));
-            return hidden ? fail_unknown(request, error) : status;
-        }
+        if (status == KEDGE_OK) return conclude(request, check_answer(answer, error), true, error);
+        unknown = unknown || answer->earlier_unknown || status == KEDGE_LIMIT_EXCEEDED;
+        if (status != KEDGE_CONFLICT) return conclude(request, status, unknown, error);
         kedge_dynamodb_refusal refusal = kedge_dynamodb_refusal_of(answer);
-        bool again =
-            refusal.again && tries < KEDGE_DYNAMODB_TRIES_MAX && left_ms > KEDGE_AWS_BACKOFF_MAX_MS;
-        if (!again)
-            return unknown && request->writes
-                       ? fail_unknown(request, error)
-                       : fail_refused(request, table, &refusal, answer, error);
+        if (!refusal.again || tries == KEDGE_DYNAMODB_TRIES_MAX ||
+            left_ms < 2 * KEDGE_AWS_BACKOFF_MAX_MS) {
+            status = fail_refused(request, table, &refusal, answer, error);
+            return conclude(request, status, unknown, error);
+        }
         kedge_dynamodb_pause(client, tries);
     }
 }

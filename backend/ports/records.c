@@ -115,12 +115,6 @@ static kedge_status check_attributes(const kedge_record *record, kedge_error *er
             return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-attribute",
                               "the record has two attributes %s", attribute->name);
     }
-    if (kedge_record_inverted(record).size > 0 &&
-        record->key.partition.size > KEDGE_RECORD_SORT_BYTES_MAX)
-        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "key-too-large",
-                          "the partition key of an inverted record is %zu bytes long; at most %d "
-                          "are allowed",
-                          record->key.partition.size, KEDGE_RECORD_SORT_BYTES_MAX);
     size_t bytes = kedge_record_bytes(record);
     if (bytes > KEDGE_RECORD_BYTES_MAX)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "record-too-large",

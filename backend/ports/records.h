@@ -15,7 +15,7 @@
 #include "common/bytes.h"
 
 /* Keys are UTF-8 without NUL and not empty; so are the bounds of a query, where they are given. */
-#define KEDGE_RECORD_PARTITION_BYTES_MAX 2048
+#define KEDGE_RECORD_PARTITION_BYTES_MAX 1024 /* it is the sort key of the inverted index */
 #define KEDGE_RECORD_SORT_BYTES_MAX      1024
 #define KEDGE_RECORD_NAME_BYTES_MAX      255 /* of an attribute */
 #define KEDGE_RECORD_NUMBER_BYTES        21  /* what a number counts for */
@@ -35,8 +35,7 @@
 /* A record with this text attribute also stands in the inverted index, under the attribute's value;
  * the others do not: the index is sparse. The index turns the keys around: under one value, records
  * stand in order of their partition keys, and the bounds of a query speak of those. The caller puts
- * at most one record of a partition under one value. The value may be as long as a partition key,
- * and the partition key of a record that stands in the index only as long as a sort key. */
+ * at most one record of a partition under one value. The value is as long as a partition key. */
 #define KEDGE_RECORDS_INVERTED "inverted"
 
 typedef enum kedge_attribute_type {

@@ -1,8 +1,7 @@
-/* The table of implementations of the records port, and short forms of its calls. */
+/* Short forms of the calls of the records port, and the run over all implementations. */
 #include "tests/ports/records_fixture.h"
 
-#include "backend/memory/memory_ports.h"
-#include "backend/sqlite/sqlite_ports.h"
+#include "tests/support/engines.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,7 +109,7 @@ kedge_attribute filling(size_t size)
     return (kedge_attribute){"b", KEDGE_ATTRIBUTE_BINARY, {large, size}, 0};
 }
 
-/* ---- the table ---- */
+/* ---- running ---- */
 
 int records_start(void **state)
 {
@@ -134,28 +133,13 @@ int records_end(void **state)
     return 0;
 }
 
-static kedge_status open_memory(world *around, kedge_records *records, kedge_error *error)
-{
-    return kedge_memory_records_open(&around->environment, records, error);
-}
-
-static kedge_status open_sqlite(world *around, kedge_records *records, kedge_error *error)
-{
-    char path[128];
-    return kedge_sqlite_records_open(&around->environment, world_path(around, "records.db", path),
-                                     records, error);
-}
-
-static const implementation implementations[] = {
-    {"records: memory", open_memory, NULL},
-    {"records: SQLite", open_sqlite, NULL},
-};
-
 int records_run(const struct CMUnitTest *tests, size_t count)
 {
     int failed = 0;
-    for (size_t i = 0; i < sizeof implementations / sizeof implementations[0]; i++) {
-        current = &implementations[i];
+    int missing = records_engine == NULL ? 0 : engines_missing(records_engine);
+    if (missing != 0) return missing;
+    for (const implementation *row = records_implementations; row->name != NULL; row++) {
+        current = row;
         failed += _cmocka_run_group_tests(current->name, tests, count, NULL, NULL);
     }
     return failed == 0 ? 0 : 1;

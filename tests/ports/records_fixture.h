@@ -1,5 +1,6 @@
-/* What the contract of the records port is tested with: short forms of its calls, and the table of
- * implementations that every test runs against. */
+/* What the contract of the records port is tested with: short forms of its calls, and the tables of
+ * implementations that every test runs against: records_embedded.c, or records_dynamodb.c in a
+ * program of its own. */
 #ifndef KEDGE_TESTS_PORTS_RECORDS_FIXTURE_H
 #define KEDGE_TESTS_PORTS_RECORDS_FIXTURE_H
 
@@ -11,6 +12,11 @@ typedef struct implementation {
     kedge_status (*open)(world *around, kedge_records *records, kedge_error *error);
     void (*close)(kedge_records *records);
 } implementation;
+
+/* The table that the program was linked with; ends with {0}. */
+extern const implementation records_implementations[];
+/* The environment variable that names the engine of the table; NULL: it needs none. */
+extern const char *const records_engine;
 
 typedef struct fixture {
     world around;

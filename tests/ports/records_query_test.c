@@ -191,20 +191,21 @@ static void test_an_inverted_attribute_is_a_text_that_is_not_empty(void **state)
     assert_status(write_one(f, &write), KEDGE_INVALID_ARGUMENT);
 }
 
-static void test_the_partition_key_of_an_inverted_record_is_as_long_as_a_sort_key(void **state)
+static void test_the_keys_of_an_inverted_record_are_as_long_as_others(void **state)
 {
     fixture *f = *state;
-    kedge_attribute attribute = text_of(KEDGE_RECORDS_INVERTED, "x");
+    kedge_bytes longest = filling(KEDGE_RECORD_PARTITION_BYTES_MAX).bytes;
+    kedge_attribute attribute = {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, longest, 0};
     kedge_record_write write = put_of("p", "s", &attribute, 1);
-    write.record.key.partition = filling(KEDGE_RECORD_SORT_BYTES_MAX + 1).bytes;
-    assert_status(write_one(f, &write), KEDGE_LIMIT_EXCEEDED);
-    write.record.key.partition.size--;
+    write.record.key = (kedge_record_key){longest, longest};
     assert_ok(write_one(f, &write));
-    kedge_records_query wanted = {.partition = KEDGE_BYTES("x"), .inverted = true, .limit = 1};
+    kedge_records_query wanted = {.partition = longest, .inverted = true, .limit = 1};
     kedge_record_set set = {0};
     assert_ok(query(f, &wanted, &set));
-    assert_int_equal(set.records[0].key.partition.size, KEDGE_RECORD_SORT_BYTES_MAX);
+    assert_true(kedge_bytes_equal(set.records[0].key.partition, longest));
     kedge_record_set_free(&set);
+    attribute.bytes.size++;
+    assert_status(write_one(f, &write), KEDGE_LIMIT_EXCEEDED);
 }
 
 /* ---- batches ---- */
@@ -263,7 +264,7 @@ int main(void)
         contract(test_the_inverted_index_holds_only_records_with_the_attribute),
         contract(test_the_inverted_index_follows_puts_and_deletes),
         contract(test_an_inverted_attribute_is_a_text_that_is_not_empty),
-        contract(test_the_partition_key_of_an_inverted_record_is_as_long_as_a_sort_key),
+        contract(test_the_keys_of_an_inverted_record_are_as_long_as_others),
         contract(test_a_batch_gives_the_records_that_exist),
         contract(test_a_batch_has_at_most_100_distinct_keys),
     };
