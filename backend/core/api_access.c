@@ -17,6 +17,13 @@ bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
     return false;
 }
 
+bool kedge_api_is_admin(kedge_api_call *call)
+{
+    if (call->request->identity->admin) return true;
+    kedge_api_refuse(call, 403, "not-allowed", "this request needs the role admin");
+    return false;
+}
+
 void kedge_api_refuse_project(kedge_api_call *call)
 {
     kedge_api_refuse(call, 404, "project-not-found", "there is no project %.*s/%.*s",

@@ -45,6 +45,16 @@ bool kedge_api_body_client_id(kedge_api_call *call, kedge_bytes object, const ch
     return refuse_member(call, object, name, path, "a string of 1 to 128 of A-Z a-z 0-9 _ -");
 }
 
+bool kedge_api_body_project(kedge_api_call *call, kedge_bytes object, const char *name, char *chars)
+{
+    if (kedge_json_member_chars(object, name, chars, KEDGE_LIMIT_NAME_BYTES + 1) &&
+        kedge_check_name("project", kedge_bytes_of(chars), NULL) == KEDGE_OK) {
+        return true;
+    }
+    return refuse_member(call, object, name, name,
+                         "the name of a project: 1 to 64 of A-Z a-z 0-9 _ . -");
+}
+
 bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char *name,
                             const char *path, int64_t least, int64_t *value)
 {

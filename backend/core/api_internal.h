@@ -66,6 +66,8 @@ bool kedge_api_version_number(kedge_bytes text, int64_t *number);
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project);
+/* The identity is an admin; otherwise the call is refused. */
+bool kedge_api_is_admin(kedge_api_call *call);
 /* The answer for what does not exist and for what this identity may not see: the same. */
 void kedge_api_refuse_project(kedge_api_call *call);
 /* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
@@ -139,6 +141,9 @@ bool kedge_api_body_client_id(kedge_api_call *call, kedge_bytes object, const ch
                               const char *path, char *chars);
 bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char *name,
                             const char *path, int64_t least, int64_t *value);
+/* `chars` holds KEDGE_LIMIT_NAME_BYTES + 1. */
+bool kedge_api_body_project(kedge_api_call *call, kedge_bytes object, const char *name,
+                            char *chars);
 /* An optional member that must be text. */
 bool kedge_api_body_optional_text(kedge_api_call *call, kedge_bytes object, const char *name);
 
@@ -172,5 +177,6 @@ void kedge_api_project(kedge_api_call *call);
 void kedge_api_project_list(kedge_api_call *call);
 void kedge_api_project_organizations(kedge_api_call *call);
 void kedge_api_limits(kedge_api_call *call);
+void kedge_api_fork(kedge_api_call *call);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* ---- one project ---- */
 
-static void write_project(kedge_api_call *call, int64_t created_ms, int64_t version)
+static void write_project(kedge_api_call *call, const kedge_version *creation, int64_t version)
 {
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_json_begin_object(&writer);
@@ -14,40 +14,48 @@ static void write_project(kedge_api_call *call, int64_t created_ms, int64_t vers
     kedge_json_key(&writer, "project");
     kedge_json_text(&writer, call->ref.project);
     kedge_json_key(&writer, "created");
-    kedge_json_integer(&writer, created_ms);
+    kedge_json_integer(&writer, creation->created_ms);
     kedge_json_key(&writer, "version");
     kedge_json_integer(&writer, version);
+    if (creation->forked.size > 0) {
+        kedge_json_key(&writer, "forked");
+        kedge_json_raw(&writer, creation->forked);
+    }
     kedge_json_end_object(&writer);
 }
 
-/* What exists is "created" again, which tells when it was. */
 static void answer_project(kedge_api_call *call)
+{
+    const kedge_version *creation;
+    const kedge_version *head;
+    if (!kedge_api_open_head(call, &head)) return;
+    kedge_status status =
+        kedge_version_load_creation(call->backend, &call->ref, &creation, &call->error);
+    if (status == KEDGE_OK) {
+        write_project(call, creation, head->number);
+        kedge_version_release(creation);
+    } else {
+        kedge_api_fail(call, status);
+    }
+    kedge_version_release(head);
+}
+
+void kedge_api_project_create(kedge_api_call *call)
 {
     bool created;
     int64_t created_ms;
-    const kedge_version *head;
     kedge_status status =
         kedge_project_create(call->backend, &call->ref, &created, &created_ms, &call->error);
     if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
         return;
     }
-    if (!kedge_api_open_head(call, &head)) return;
     if (created) call->response->status = 201;
-    write_project(call, created_ms, head->number);
-    kedge_version_release(head);
-}
-
-void kedge_api_project_create(kedge_api_call *call)
-{
     answer_project(call);
 }
 
 void kedge_api_project(kedge_api_call *call)
 {
-    const kedge_version *head;
-    if (!kedge_api_open_head(call, &head)) return;
-    kedge_version_release(head);
     answer_project(call);
 }
 
@@ -179,10 +187,7 @@ static kedge_status add_organization(void *context, kedge_bytes name, int64_t cr
 void kedge_api_project_organizations(kedge_api_call *call)
 {
     organization_list list = {.call = call, .writer = kedge_json_write(&call->response->body)};
-    if (!call->request->identity->admin) {
-        kedge_api_refuse(call, 403, "not-allowed", "this request needs the role admin");
-        return;
-    }
+    if (!kedge_api_is_admin(call)) return;
     kedge_json_begin_object(&list.writer);
     kedge_json_key(&list.writer, "project");
     kedge_json_text(&list.writer, call->ref.project);

@@ -29,6 +29,7 @@ static const api_route routes[] = {
     {"GET", "v1/orgs/{o}/projects", kedge_api_project_list, false},
     {"PUT", PROJECT, kedge_api_project_create, false},
     {"GET", PROJECT, kedge_api_project, false},
+    {"POST", PROJECT "/fork", kedge_api_fork, false},
     {"POST", PROJECT "/push", kedge_api_push, false},
     {"POST", PROJECT "/pull", kedge_api_pull, false},
     {"GET", PROJECT "/snapshot", kedge_api_snapshot, false},

@@ -40,6 +40,10 @@ static void write_tail(kedge_json_writer *writer, const kedge_version *version)
         kedge_json_key(writer, "retired");
         kedge_json_text(writer, version->retired);
     }
+    if (version->forked.size > 0) {
+        kedge_json_key(writer, "forked");
+        kedge_json_raw(writer, version->forked);
+    }
 }
 
 /* ---- the list ---- */

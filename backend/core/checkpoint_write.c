@@ -1,6 +1,7 @@
 /* Checkpoints, written: chunks first, parts next, the root last. */
 #include "backend/core/checkpoint.h"
 
+#include "backend/core/blob.h"
 #include "backend/core/checkpoint_chunks.h"
 #include "backend/core/entry_codec.h"
 #include "backend/core/layout.h"
@@ -55,7 +56,6 @@ static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes
                               kedge_error *error)
 {
     kedge_backend *backend = work->state->backend;
-    const kedge_blobs *blobs = &backend->options.blobs;
     if (work->known_count > 0 &&
         bsearch(name, work->known, work->known_count, sizeof *name, compare_names) != NULL) {
         return KEDGE_OK;
@@ -64,11 +64,10 @@ static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes
     kedge_key key = kedge_key_chunk(&work->state->ref, name->hash);
     kedge_status status = kedge_gzip(text, &compressed, error);
     if (status == KEDGE_OK) {
-        status = blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(&key),
-                                              kedge_buffer_bytes(&compressed), error);
+        status = kedge_blob_put(backend, &key, kedge_buffer_bytes(&compressed), error);
     }
     kedge_buffer_free(&compressed);
-    return status == KEDGE_CONFLICT ? KEDGE_OK : status;
+    return status;
 }
 
 /* The first chunk waits: when there is no second and it is small, it goes into the root. */

@@ -1,19 +1,10 @@
 /* The commit of a version. */
 #include "backend/core/commit.h"
 
+#include "backend/core/blob.h"
 #include "common/error.h"
 #include "common/gzip.h"
 #include "common/planted.h"
-
-/* KEDGE_CONFLICT from a content address means that it is there. */
-static kedge_status put_blob(kedge_backend *backend, const kedge_key *key, kedge_bytes compressed,
-                             kedge_error *error)
-{
-    const kedge_blobs *blobs = &backend->options.blobs;
-    kedge_status status =
-        blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(key), compressed, error);
-    return status == KEDGE_CONFLICT ? KEDGE_OK : status;
-}
 
 static kedge_status put_bodies(kedge_backend *backend, const kedge_project_ref *ref,
                                const kedge_slice_body *bodies, size_t count, kedge_error *error)
@@ -25,7 +16,7 @@ static kedge_status put_bodies(kedge_backend *backend, const kedge_project_ref *
         kedge_buffer_clear(&compressed);
         status = kedge_gzip(bodies[i].value, &compressed, error);
         if (status == KEDGE_OK) {
-            status = put_blob(backend, &key, kedge_buffer_bytes(&compressed), error);
+            status = kedge_blob_put(backend, &key, kedge_buffer_bytes(&compressed), error);
         }
     }
     kedge_buffer_free(&compressed);
@@ -38,7 +29,7 @@ static kedge_status put_parts(kedge_backend *backend, const kedge_project_ref *r
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
         kedge_key key = kedge_key_version_part(ref, record->parts[i].hash);
-        status = put_blob(backend, &key, record->parts[i].compressed, error);
+        status = kedge_blob_put(backend, &key, record->parts[i].compressed, error);
     }
     return status;
 }

@@ -8,6 +8,9 @@
  *     version, lineage, client, id: the mutation that was
  *   Group#{group}#{client}             the group's client, written once
  *     version, lineage: of its first run
+ *   Fork#{version}                     a version that is a fork and has no runs: shows that the
+ *                                      rows are there
+ *     version, lineage
  *
  * All are made of version records alone and can be made again. Readers take a row only when its
  * version is covered by the version they look from and still has the row's lineage; rows of

@@ -132,7 +132,11 @@ kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *ver
     for (size_t i = 0; i < version->run_count && status == KEDGE_OK; i++) {
         status = add_run(rows, partition, version, &version->runs[i], error);
     }
-    return status;
+    if (status != KEDGE_OK || version->forked.size == 0) return status;
+    kedge_attribute attributes[] = {number("version", version->number),
+                                    text("lineage", kedge_bytes_of(version->lineage))};
+    kedge_key key = kedge_key_fork(version->number);
+    return add_write(rows, partition, &key, attributes, 2, error);
 }
 
 /* ---- making them durable ---- */
@@ -211,10 +215,13 @@ static kedge_status write_range(kedge_backend *backend, const kedge_project_ref 
 static kedge_status row_is_there(kedge_backend *backend, const kedge_project_ref *ref,
                                  const kedge_version *version, bool *there, kedge_error *error)
 {
-    const kedge_run *run = &version->runs[0];
     const kedge_records *records = &backend->options.records;
     kedge_key partition = kedge_key_partition(ref);
-    kedge_key sort = kedge_key_run(run->client, run->retired ? KEDGE_RETIRED_FIRST : run->first);
+    kedge_key sort = kedge_key_fork(version->number);
+    if (version->run_count > 0) {
+        const kedge_run *run = &version->runs[0];
+        sort = kedge_key_run(run->client, run->retired ? KEDGE_RETIRED_FIRST : run->first);
+    }
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
     *there = false;
@@ -236,7 +243,7 @@ static kedge_status index_is_there(kedge_backend *backend, const kedge_project_r
     kedge_status status = kedge_version_load_runs(backend, ref, 1, &first, error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK; /* no longer retained: the rows are the truth */
     if (status != KEDGE_OK) return status;
-    if (first->run_count > 0) status = row_is_there(backend, ref, first, there, error);
+    status = row_is_there(backend, ref, first, there, error);
     kedge_version_release(first);
     return status;
 }

@@ -73,6 +73,16 @@ kedge_key kedge_key_group(kedge_bytes group, kedge_bytes client)
     return format_key("Group#%.*s#%.*s", SHOW(group), SHOW(client));
 }
 
+kedge_key kedge_key_fork(int64_t number)
+{
+    return format_key("Fork#pv_%012" PRId64, number);
+}
+
+kedge_key kedge_key_blobs(const kedge_project_ref *ref)
+{
+    return format_key("%.*s/projects/%.*s/", SHOW(ref->organization), SHOW(ref->project));
+}
+
 static kedge_key blob_key(const kedge_project_ref *ref, kedge_bytes folder,
                           const uint8_t hash[KEDGE_SHA256_SIZE])
 {

@@ -7,6 +7,7 @@
  *   mutation run         same                       Mutation#{client}#{16 digits, first id}
  *   origin               same                       Origin#{client}#{16 digits, id}#{digest}
  *   client of a group    same                       Group#{group}#{client}
+ *   fork                 same                       Fork#pv_{12 digits}
  *
  *   item body            {org}/projects/{project}/{collection}/{sha256}.json.gz
  *   part of a version    {org}/projects/{project}/versions/{sha256}.json.gz
@@ -41,7 +42,10 @@ kedge_key kedge_key_collection(kedge_bytes collection, int64_t number, uint32_t 
 kedge_key kedge_key_run(kedge_bytes client, int64_t first);
 kedge_key kedge_key_origin(kedge_bytes client, int64_t id, const uint8_t digest[KEDGE_DIGEST_SIZE]);
 kedge_key kedge_key_group(kedge_bytes group, kedge_bytes client);
+kedge_key kedge_key_fork(int64_t number);
 
+/* What all blobs of a project start with. */
+kedge_key kedge_key_blobs(const kedge_project_ref *ref);
 kedge_key kedge_key_body(const kedge_project_ref *ref, kedge_bytes collection,
                          const uint8_t hash[KEDGE_SHA256_SIZE]);
 kedge_key kedge_key_version_part(const kedge_project_ref *ref,

@@ -1,10 +1,9 @@
 /* States: opening, sharing, reading. */
 #include "backend/core/state_internal.h"
 
-#include "backend/core/layout.h"
+#include "backend/core/blob.h"
 #include "backend/core/version_object.h"
 #include "common/error.h"
-#include "common/gzip.h"
 
 #include <string.h>
 
@@ -212,44 +211,13 @@ kedge_status kedge_state_next(kedge_state *state, kedge_bytes collection, bool f
     return KEDGE_OK;
 }
 
-/* A large body, from blobs. One that is gone or is not what its name says stays so: KEDGE_CORRUPT.
- */
-static kedge_status fetch_body(kedge_state *state, kedge_bytes collection, const kedge_entry *entry,
-                               kedge_buffer *out, kedge_error *error)
-{
-    kedge_backend *backend = state->backend;
-    const kedge_blobs *blobs = &backend->options.blobs;
-    kedge_key key = kedge_key_body(&state->ref, collection, entry->hash);
-    kedge_buffer stored = kedge_buffer_make(backend->allocator);
-    size_t start = out->size;
-    uint8_t hash[KEDGE_SHA256_SIZE];
-    kedge_status status = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &stored, error);
-    if (status == KEDGE_NOT_FOUND) {
-        status = kedge_fail(error, KEDGE_CORRUPT, "item-body-missing",
-                            "the body of an item in \"%.*s\" is no longer in the blobs",
-                            (int)collection.size, collection.data);
-    }
-    if (status != KEDGE_OK) goto out;
-    status = kedge_gunzip(kedge_buffer_bytes(&stored), KEDGE_LIMIT_ITEM_BYTES, out, error);
-    if (status == KEDGE_OK) {
-        kedge_sha256((kedge_bytes){out->data + start, out->size - start}, hash);
-        if (memcmp(hash, entry->hash, sizeof hash) == 0) goto out;
-    }
-    kedge_buffer_truncate(out, start);
-    if (status != KEDGE_NO_MEMORY) {
-        status = kedge_fail(error, KEDGE_CORRUPT, "item-body-damaged",
-                            "the body of an item in \"%.*s\" is not what its hash says",
-                            (int)collection.size, collection.data);
-    }
-out:
-    kedge_buffer_free(&stored);
-    return status;
-}
-
 kedge_status kedge_state_body(kedge_state *state, kedge_bytes collection, const kedge_entry *entry,
                               kedge_buffer *out, kedge_error *error)
 {
-    if (entry->body.data == NULL) return fetch_body(state, collection, entry, out, error);
+    if (entry->body.data == NULL) {
+        return kedge_blob_body(state->backend, &state->ref, collection, entry->hash, NULL, out,
+                               error);
+    }
     kedge_buffer_append_bytes(out, entry->body);
     return kedge_buffer_status(out, error);
 }

@@ -97,6 +97,7 @@ kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_pro
     if (status != KEDGE_OK) return status;
     const kedge_attribute *lineage = kedge_record_attribute(&set.records[0], "lineage");
     const kedge_attribute *created = kedge_record_attribute(&set.records[0], "created");
+    const kedge_attribute *forked = kedge_record_attribute(&set.records[0], "forked");
     kedge_version_object *object = NULL;
     if (lineage == NULL || created == NULL || lineage->bytes.size != KEDGE_LINEAGE_HEX - 1) {
         status = kedge_fail(error, KEDGE_CORRUPT, "record-damaged",
@@ -111,6 +112,12 @@ kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_pro
     }
     memcpy(object->version.lineage, lineage->bytes.data, lineage->bytes.size);
     object->version.created_ms = created->number;
+    if (forked != NULL &&
+        !kedge_arena_copy(&object->arena, forked->bytes, &object->version.forked)) {
+        kedge_version_release(&object->version);
+        status = kedge_fail_no_memory(error);
+        goto out;
+    }
     *version = &object->version;
 out:
     kedge_record_set_free(&set);

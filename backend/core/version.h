@@ -102,6 +102,9 @@ typedef struct kedge_version {
     size_t recent_count;
     int64_t indexed_through;
     kedge_bytes retired; /* the client that this version retires; empty: none */
+    /* Of the first version of a fork, and of its creation: {"lineage","project","version"} of what
+     * it was forked from, as canonical JSON; empty: not forked. */
+    kedge_bytes forked;
 } kedge_version;
 
 /* Version `number` of a project; 0 asks for the newest, with a consistent read. KEDGE_NOT_FOUND

@@ -8,6 +8,7 @@
 #define KEDGE_VERSION_ATTRIBUTES_MAX 16
 #define KEDGE_VERSION_FORMAT         1
 #define KEDGE_VERSION_PART_BYTES     16777216 /* plain bytes of one moved part: 16 MiB */
+#define KEDGE_VERSION_PARTS_MAX      64       /* of one attribute */
 
 /* A piece of the args or of the delta that stands in blobs. */
 typedef struct kedge_version_part {

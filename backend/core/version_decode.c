@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define PARTS_MAX 64 /* of one attribute */
-
 size_t kedge_json_count(kedge_bytes container)
 {
     size_t count = 0;
@@ -286,7 +284,7 @@ static kedge_status read_movable(kedge_backend *backend, const kedge_project_ref
     kedge_status status = KEDGE_OK;
     size_t step = KEDGE_SHA256_HEX;
     size_t size = parts->bytes.size;
-    if ((size + 1) % step != 0 || (size + 1) / step > PARTS_MAX) {
+    if ((size + 1) % step != 0 || (size + 1) / step > KEDGE_VERSION_PARTS_MAX) {
         status = kedge_record_damaged(parts_name, error);
     }
     for (size_t at = 0; at < size && status == KEDGE_OK; at += step) {
@@ -342,6 +340,7 @@ static kedge_status read_scalars(const kedge_record *record, kedge_version_objec
     const kedge_attribute *lineage = kedge_record_attribute(record, "lineage");
     const kedge_attribute *project = kedge_record_attribute(record, "project");
     const kedge_attribute *retired = kedge_record_attribute(record, "retired");
+    const kedge_attribute *forked = kedge_record_attribute(record, "forked");
     if (number_of(record, "format") > KEDGE_VERSION_FORMAT) {
         return kedge_fail(error, KEDGE_NEWER_DATABASE, "version-format-newer",
                           "a version record was written by a newer Kedge than this one");
@@ -357,7 +356,8 @@ static kedge_status read_scalars(const kedge_record *record, kedge_version_objec
     version->indexed_through = number_of(record, "indexed_through");
     if ((project != NULL &&
          !kedge_arena_copy(&object->arena, project->bytes, &version->project_record)) ||
-        (retired != NULL && !kedge_arena_copy(&object->arena, retired->bytes, &version->retired))) {
+        (retired != NULL && !kedge_arena_copy(&object->arena, retired->bytes, &version->retired)) ||
+        (forked != NULL && !kedge_arena_copy(&object->arena, forked->bytes, &version->forked))) {
         return kedge_fail_no_memory(error);
     }
     return KEDGE_OK;

@@ -8,6 +8,7 @@
  *   project_changed  number   1 when this version changed it
  *   indexed_through  number   all index rows of versions up to this one are durable
  *   retired          text     the client that this version retires; absent: none
+ *   forked           text     {"lineage","project","version"}: the fork's origin; absent: none
  *   collections      packed   [[name, number, last, previous, items], …] by name
  *   runs             packed   [[client, group, user, version, first, last, retired], …], this
  * version's recent           packed   the same, of versions indexed_through+1 up to the one before
@@ -294,6 +295,7 @@ kedge_status kedge_version_encode(const kedge_allocator *allocator, const kedge_
     add_number(record, "project_changed", version->project_changed ? 1 : 0);
     add_number(record, "indexed_through", version->indexed_through);
     add_text(record, "retired", version->retired);
+    add_text(record, "forked", version->forked);
 
     kedge_buffer text = kedge_buffer_make(allocator);
     kedge_buffer delta = kedge_buffer_make(allocator);

@@ -123,11 +123,20 @@ int64_t world_lmid(test_world *world, const char *client);
 const char *world_value(test_world *world, const char *item);
 /* Checks I1, I2, I3 and I5 over everything that is stored, in full. */
 void world_check(test_world *world);
-/* The head's state as one text: every item in order. For comparing. */
+/* The head's state as one text: the project record, then every item in order. For comparing. */
 void world_dump(test_world *world, int64_t version, kedge_buffer *out);
+/* The same of other projects. */
+void world_check_project(test_world *world, const kedge_project_ref *ref);
+void world_dump_project(test_world *world, const kedge_project_ref *ref, int64_t version,
+                        kedge_buffer *out);
 
 /* Deletes every record that is not a version or a project: index rows and checkpoints. */
 void world_delete_derived(test_world *world);
+void world_delete_derived_of(test_world *world, const kedge_project_ref *ref);
+/* What the largest record of a project counts for. */
+size_t world_largest_record(test_world *world, const kedge_project_ref *ref);
+/* The first blob with this prefix, which must be there. */
+void world_remove_one_blob(test_world *world, const char *prefix);
 void world_remove_folder(const char *path);
 size_t world_count_records(test_world *world, const char *prefix);
 

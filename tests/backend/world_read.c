@@ -2,6 +2,7 @@
 #include "tests/backend/world.h"
 
 #include "backend/core/layout.h"
+#include "backend/ports/records_support.h"
 #include "common/error.h"
 
 #include <dirent.h>
@@ -24,14 +25,20 @@ static kedge_backend *open_reader(test_world *world)
     return backend;
 }
 
-static const kedge_version *load(kedge_backend *backend, int64_t number)
+static const kedge_version *load_of(kedge_backend *backend, const kedge_project_ref *ref,
+                                    int64_t number)
 {
     const kedge_version *version = NULL;
     kedge_error error = {0};
-    if (kedge_version_load(backend, &notes, number, &version, &error) != KEDGE_OK) {
+    if (kedge_version_load(backend, ref, number, &version, &error) != KEDGE_OK) {
         fail_msg("version %lld: %s", (long long)number, error.message);
     }
     return version;
+}
+
+static const kedge_version *load(kedge_backend *backend, int64_t number)
+{
+    return load_of(backend, &notes, number);
 }
 
 int64_t world_head(test_world *world)
@@ -105,14 +112,16 @@ static void dump_collection(kedge_state *state, kedge_bytes name, kedge_buffer *
     if (status != KEDGE_DONE) fail_msg("a collection cannot be read: %s", error.message);
 }
 
-void world_dump(test_world *world, int64_t number, kedge_buffer *out)
+void world_dump_project(test_world *world, const kedge_project_ref *ref, int64_t number,
+                        kedge_buffer *out)
 {
     kedge_backend *backend = open_reader(world);
-    const kedge_version *version = load(backend, number);
+    const kedge_version *version = load_of(backend, ref, number);
     kedge_state *state = NULL;
     kedge_error error = {0};
-    assert_int_equal(kedge_state_open(backend, &notes, version, &state, &error), KEDGE_OK);
-    kedge_buffer_append_text(out, "");
+    assert_int_equal(kedge_state_open(backend, ref, version, &state, &error), KEDGE_OK);
+    kedge_buffer_append_bytes(out, version->project_record);
+    kedge_buffer_append_byte(out, '\n');
     for (size_t i = 0; i < version->collection_count; i++) {
         dump_collection(state, version->collections[i].name, out);
     }
@@ -120,6 +129,11 @@ void world_dump(test_world *world, int64_t number, kedge_buffer *out)
     kedge_state_close(state);
     kedge_version_release(version);
     kedge_backend_free(backend);
+}
+
+void world_dump(test_world *world, int64_t number, kedge_buffer *out)
+{
+    world_dump_project(world, &notes, number, out);
 }
 
 /* ---- the checks ---- */
@@ -134,6 +148,7 @@ typedef struct checking {
     size_t client_count;
     kedge_overlay *fold; /* the state, from the deltas alone */
     kedge_backend *backend;
+    const kedge_project_ref *ref;
 } checking;
 
 static seen_client *find_seen(checking *check, kedge_bytes name)
@@ -183,7 +198,8 @@ static void check_state(checking *check, const kedge_version *version)
     kedge_overlay_entry entry;
     size_t living = 0;
     size_t items = 0;
-    assert_int_equal(kedge_state_open(check->backend, &notes, version, &state, &error), KEDGE_OK);
+    assert_int_equal(kedge_state_open(check->backend, check->ref, version, &state, &error),
+                     KEDGE_OK);
     bool more = kedge_overlay_next(check->fold, NULL, &entry);
     for (; more; more = kedge_overlay_next(check->fold, &entry, &entry)) {
         kedge_entry found;
@@ -218,23 +234,24 @@ static void check_clients(checking *check, const kedge_version *head)
     for (size_t i = 0; i < check->client_count; i++) {
         kedge_client_state state;
         kedge_error error = {0};
-        assert_int_equal(kedge_client_load(check->backend, &notes, head,
+        assert_int_equal(kedge_client_load(check->backend, check->ref, head,
                                            kedge_bytes_of(check->clients[i].name), &state, &error),
                          KEDGE_OK);
         assert_int_equal(state.lmid, check->clients[i].last);
     }
 }
 
-void world_check(test_world *world)
+void world_check_project(test_world *world, const kedge_project_ref *ref)
 {
     checking *check = calloc(1, sizeof *check);
     assert_non_null(check);
+    check->ref = ref;
     check->backend = open_reader(world);
     check->fold = kedge_overlay_new(&kedge_allocator_default);
     assert_non_null(check->fold);
-    const kedge_version *head = load(check->backend, 0);
+    const kedge_version *head = load_of(check->backend, ref, 0);
     for (int64_t number = 1; number <= head->number; number++) {
-        const kedge_version *version = load(check->backend, number);
+        const kedge_version *version = load_of(check->backend, ref, number);
         assert_int_equal(version->number, number);
         check_mutations(check, version);
         fold_version(check, version);
@@ -248,17 +265,23 @@ void world_check(test_world *world)
     free(check);
 }
 
+void world_check(test_world *world)
+{
+    world_check_project(world, &notes);
+}
+
 /* ---- records beside the backend ---- */
 
-/* Visits every record of the project: deletes those that are derived, or counts by prefix. */
-static size_t sweep(test_world *world, const char *prefix, bool delete_derived)
+/* Visits every record of a project, in order. The visit may delete or change it. */
+typedef void (*record_visit)(test_world *world, const kedge_record *record, void *context);
+
+static void visit_records(test_world *world, const kedge_project_ref *ref, record_visit visit,
+                          void *context)
 {
-    kedge_key partition = kedge_key_partition(&notes);
+    kedge_key partition = kedge_key_partition(ref);
     kedge_key after = {.size = 0};
-    size_t count = 0;
     bool more = true;
     kedge_error error = {0};
-    kedge_bytes version = KEDGE_BYTES("ProjectVersion#");
     while (more) {
         kedge_records_query query = {.partition = kedge_key_bytes(&partition),
                                      .after = kedge_key_bytes(&after),
@@ -271,27 +294,77 @@ static size_t sweep(test_world *world, const char *prefix, bool delete_derived)
             kedge_bytes sort = set.records[i].key.sort;
             memcpy(after.text, sort.data, sort.size);
             after.size = sort.size;
-            if (prefix != NULL && kedge_bytes_start_with(sort, kedge_bytes_of(prefix))) count++;
-            if (!delete_derived || kedge_bytes_start_with(sort, version)) continue;
-            kedge_record_write write = {
-                .kind = KEDGE_WRITE_DELETE,
-                .record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&after)}}};
-            assert_int_equal(records->vtable->write(records->self, &write, &error), KEDGE_OK);
+            visit(world, &set.records[i], context);
         }
         more = set.more;
         kedge_record_set_free(&set);
     }
-    return count;
+}
+
+static void delete_if_derived(test_world *world, const kedge_record *record, void *context)
+{
+    (void)context;
+    if (kedge_bytes_start_with(record->key.sort, KEDGE_BYTES("ProjectVersion#"))) return;
+    kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = record->key}};
+    const kedge_records *records = &world->store_records;
+    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+}
+
+void world_delete_derived_of(test_world *world, const kedge_project_ref *ref)
+{
+    visit_records(world, ref, delete_if_derived, NULL);
 }
 
 void world_delete_derived(test_world *world)
 {
-    sweep(world, NULL, true);
+    world_delete_derived_of(world, &notes);
+}
+
+typedef struct counting {
+    kedge_bytes prefix;
+    size_t count;
+} counting;
+
+static void count_record(test_world *world, const kedge_record *record, void *context)
+{
+    (void)world;
+    counting *found = context;
+    if (kedge_bytes_start_with(record->key.sort, found->prefix)) found->count++;
 }
 
 size_t world_count_records(test_world *world, const char *prefix)
 {
-    return sweep(world, prefix, false);
+    counting found = {kedge_bytes_of(prefix), 0};
+    visit_records(world, &notes, count_record, &found);
+    return found.count;
+}
+
+static void measure_record(test_world *world, const kedge_record *record, void *context)
+{
+    (void)world;
+    size_t *largest = context;
+    size_t bytes = kedge_record_bytes(record);
+    if (bytes > *largest) *largest = bytes;
+}
+
+size_t world_largest_record(test_world *world, const kedge_project_ref *ref)
+{
+    size_t largest = 0;
+    visit_records(world, ref, measure_record, &largest);
+    return largest;
+}
+
+void world_remove_one_blob(test_world *world, const char *prefix)
+{
+    const kedge_blobs *blobs = &world->store_blobs;
+    kedge_blob_list list = {0};
+    kedge_bytes none = {NULL, 0};
+    assert_int_equal(blobs->vtable->list(blobs->self, kedge_bytes_of(prefix), none, 1, &list, NULL),
+                     KEDGE_OK);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(blobs->vtable->remove(blobs->self, kedge_bytes_of(list.blobs[0].key), NULL),
+                     KEDGE_OK);
+    kedge_blob_list_free(&list);
 }
 
 /* ---- the folder of a test ---- */
