@@ -1,5 +1,5 @@
 /* Reading kedge-admin's command line. */
-#include "backend/admin/commands.h"
+#include "backend/admin/verbs.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -7,36 +7,77 @@
 #define PROJECT "/v1/orgs/{o}/projects/{p}"
 
 static const kedge_admin_command commands[] = {
-    {"create-project", {NULL}, "PUT", PROJECT, "", "makes the project; it may exist"},
-    {"projects", {"ORG"}, "GET", "/v1/orgs/{0}/projects", "al", "the projects of an organization"},
-    {"organizations", {"PROJECT"}, "GET", "/v1/projects/{0}", "", "who has a project of this name"},
-    {"versions", {NULL}, "GET", PROJECT "/versions", "bl", "versions with their mutations"},
-    {"version", {"V"}, "GET", PROJECT "/versions/{0}", "i", "one version and its items"},
+    {"create-project",
+     {NULL},
+     kedge_admin_ask,
+     "PUT",
+     PROJECT,
+     "",
+     "makes the project; it may exist"},
+    {"projects",
+     {"ORG"},
+     kedge_admin_ask,
+     "GET",
+     "/v1/orgs/{0}/projects",
+     "al",
+     "the projects of an organization"},
+    {"organizations",
+     {"PROJECT"},
+     kedge_admin_ask,
+     "GET",
+     "/v1/projects/{0}",
+     "",
+     "who has a project of this name"},
+    {"versions",
+     {NULL},
+     kedge_admin_ask,
+     "GET",
+     PROJECT "/versions",
+     "bl",
+     "versions with their mutations"},
+    {"version",
+     {"V"},
+     kedge_admin_ask,
+     "GET",
+     PROJECT "/versions/{0}",
+     "i",
+     "one version and its items"},
     {"items",
      {"COLLECTION"},
+     kedge_admin_ask,
      "GET",
      PROJECT "/versions/{v}/collections/{0}",
      "val",
      "the items of a collection, without their values"},
     {"item",
      {"COLLECTION", "ID"},
+     kedge_admin_ask,
      "GET",
      PROJECT "/versions/{v}/collections/{0}/{1}",
      "v",
      "one item"},
     {"mutation",
      {"CLIENT", "N"},
+     kedge_admin_ask,
      "GET",
      PROJECT "/clients/{0}/mutations/{1}",
      "",
      "whether and how a mutation was decided"},
     {"latest-mutation",
      {"CLIENT"},
+     kedge_admin_ask,
      "GET",
      PROJECT "/clients/{0}/mutations/latest",
      "",
      "the last mutation of a client"},
-    {"index", {NULL}, NULL, PROJECT, "", "completes index rows and due checkpoints"},
+    {"index",
+     {NULL},
+     kedge_admin_index,
+     NULL,
+     PROJECT,
+     "",
+     "completes index rows and due checkpoints"},
+    {"fork", {"NAME"}, kedge_admin_fork, NULL, PROJECT, "v", "a version becomes a new project"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -209,10 +250,9 @@ static const char *value_of(const kedge_admin_line *line, char place)
     }
 }
 
-void kedge_admin_write_path(const kedge_admin_command *command, const kedge_admin_line *line,
-                            kedge_buffer *path)
+void kedge_admin_write_path(const char *pattern, const kedge_admin_line *line, kedge_buffer *path)
 {
-    for (const char *at = command->path; *at != '\0'; at++) {
+    for (const char *at = pattern; *at != '\0'; at++) {
         if (*at != '{') {
             kedge_buffer_append_byte(path, *at);
             continue;
@@ -262,7 +302,7 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --data DIR      the folder that was given to kedge-server\n"
         "  --org ORG, --project PROJECT\n"
         "                  which project; for all but projects and organizations\n"
-        "  --version V     items, item: of this version; otherwise of the latest\n"
+        "  --version V     items, item, fork: of this version; otherwise of the latest\n"
         "  --items         version: with the items' values\n"
         "  --before V      versions: below this one\n"
         "  --after NAME    projects, items: behind this one (\"next\" of the page before)\n"

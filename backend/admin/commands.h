@@ -1,4 +1,4 @@
-/* The commands of kedge-admin: each is one request to the backend. */
+/* The commands of kedge-admin: most are one request to the backend. */
 #ifndef KEDGE_BACKEND_ADMIN_COMMANDS_H
 #define KEDGE_BACKEND_ADMIN_COMMANDS_H
 
@@ -22,10 +22,13 @@ typedef struct kedge_admin_line {
     bool help;
 } kedge_admin_line;
 
+typedef struct kedge_admin kedge_admin; /* verbs.h */
+
 typedef struct kedge_admin_command {
     const char *name;
     const char *arguments[KEDGE_ADMIN_ARGUMENTS_MAX]; /* their names; NULL: fewer */
-    const char *method;  /* NULL: not a request but the command "index" */
+    int (*run)(const kedge_admin *admin);             /* gives the exit code */
+    const char *method;  /* of what is one request; NULL: other commands */
     const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
     const char *options; /* letters of those that it takes: b a l v i */
     const char *help;
@@ -35,8 +38,7 @@ typedef struct kedge_admin_command {
 kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
                                const kedge_admin_command **command, kedge_error *error);
 /* Appends the request's path, and its query. */
-void kedge_admin_write_path(const kedge_admin_command *command, const kedge_admin_line *line,
-                            kedge_buffer *path);
+void kedge_admin_write_path(const char *pattern, const kedge_admin_line *line, kedge_buffer *path);
 void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query);
 void kedge_admin_write_help(kedge_buffer *out);
 

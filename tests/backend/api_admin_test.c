@@ -197,6 +197,24 @@ static void test_the_index_is_completed(void **state)
     assert_int_equal(run(folder, PROJECT "item|docs|b"), 0);
 }
 
+static void test_a_version_is_forked_into_a_new_project(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, PROJECT "fork|copy|--version|2"), 0);
+    check_string(folder, "project", "copy");
+    check_number(folder, "forked.version", 2);
+    assert_int_equal(run(folder, "--org|acme|--project|copy|item|docs|a"), 0);
+    check_number(folder, "value.n", 1);
+    assert_int_equal(run(folder, PROJECT "fork|copy|--version|2"), 0);
+    assert_int_equal(run(folder, PROJECT "fork|newest"), 0);
+    check_number(folder, "forked.version", 3);
+    assert_int_equal(run(folder, PROJECT "fork|copy"), 1);
+    assert_non_null(strstr(folder->complaint, "project-exists"));
+    assert_int_equal(run(folder, PROJECT "fork|other|--version|x"), 1);
+    assert_int_equal(run(folder, PROJECT "fork|other|--version|9"), 1);
+    assert_non_null(strstr(folder->complaint, "version-not-found"));
+}
+
 /* ---- errors ---- */
 
 static void test_what_is_not_there_ends_with_one_and_says_so(void **state)
@@ -247,17 +265,12 @@ static void test_a_wrong_line_ends_with_two_and_names_what_is_wrong(void **state
 
 static void test_help_names_every_command(void **state)
 {
-    static const char *const names[] = {"create-project",
-                                        "projects ORG",
-                                        "organizations",
-                                        "versions",
-                                        "version V",
-                                        "items COLLECTION",
-                                        "item COLLECTION ID",
-                                        "mutation CLIENT",
-                                        "latest-mutation",
-                                        "index",
-                                        "--data"};
+    static const char *const names[] = {"create-project",     "projects ORG",
+                                        "organizations",      "versions",
+                                        "version V",          "items COLLECTION",
+                                        "item COLLECTION ID", "mutation CLIENT",
+                                        "latest-mutation",    "index",
+                                        "fork NAME",          "--data"};
     folder_world *folder = *state;
     char *words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--help", NULL};
     assert_int_equal(run_words(folder, words), 0);
@@ -285,6 +298,7 @@ int main(int argc, char **argv)
         TEST(test_all_six_queries_are_answered_beside_a_server),
         TEST(test_projects_are_made_and_listed),
         TEST(test_the_index_is_completed),
+        TEST(test_a_version_is_forked_into_a_new_project),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
         TEST(test_help_names_every_command),

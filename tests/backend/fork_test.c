@@ -78,7 +78,7 @@ static const kedge_version *load_first(test_world *world)
 
 static kedge_status push_to_copy(kedge_backend *backend, kedge_push_result *result)
 {
-    return kedge_processor_push(backend, &copy, &ann, &builder.push, result, NULL);
+    return kedge_processor_push(backend, &copy, &builder.push, result, NULL);
 }
 
 /* ---- what a fork is ---- */

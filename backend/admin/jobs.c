@@ -1,0 +1,112 @@
+/* Commands that go on until something is done. */
+#include "backend/admin/verbs.h"
+#include "backend/core/processor.h"
+#include "common/error.h"
+#include "common/json.h"
+
+#define PROJECT "/v1/orgs/{o}/projects/{p}"
+
+/* ---- index ---- */
+
+int kedge_admin_index(const kedge_admin *admin)
+{
+    kedge_error error = {0};
+    const kedge_version *head = NULL;
+    kedge_project_ref ref = {kedge_bytes_of(admin->line->organization),
+                             kedge_bytes_of(admin->line->project)};
+    kedge_status status = kedge_version_load(admin->backend, &ref, 0, &head, &error);
+    if (status == KEDGE_OK) status = kedge_processor_index(admin->backend, &ref, &error);
+    if (status != KEDGE_OK) {
+        kedge_version_release(head);
+        return kedge_admin_complain(&error);
+    }
+    kedge_buffer out = kedge_buffer_make(admin->allocator);
+    kedge_json_writer writer = kedge_json_write(&out);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "indexed_through");
+    kedge_json_integer(&writer, head->number);
+    kedge_json_end_object(&writer);
+    kedge_version_release(head);
+    int code = kedge_admin_print(&out);
+    kedge_buffer_free(&out);
+    return code;
+}
+
+/* ---- requests that are repeated until their answer is "done" ---- */
+
+static bool is_done(const kedge_api_response *response)
+{
+    kedge_bytes done;
+    bool value = false;
+    return kedge_json_member(kedge_buffer_bytes(&response->body), "done", &done) &&
+           kedge_json_to_boolean(done, &value) && value;
+}
+
+/* One POST to `path`, a pattern. Gives the exit code. */
+static int post(const kedge_admin *admin, const char *pattern, kedge_bytes body,
+                kedge_api_response *response)
+{
+    kedge_error error = {0};
+    kedge_buffer path = kedge_buffer_make(admin->allocator);
+    int code = KEDGE_ADMIN_NO_ANSWER;
+    kedge_admin_write_path(pattern, admin->line, &path);
+    if (kedge_buffer_status(&path, &error) != KEDGE_OK) {
+        code = kedge_admin_complain(&error);
+    } else if (kedge_admin_request(admin, "POST", path.data, (kedge_bytes){NULL, 0}, body,
+                                   response)) {
+        code = 0;
+    }
+    kedge_buffer_free(&path);
+    return code;
+}
+
+/* ---- fork ---- */
+
+/* The version that --version names; the newest at this moment without it. */
+static kedge_status find_version(const kedge_admin *admin, int64_t *number, kedge_error *error)
+{
+    const kedge_version *head = NULL;
+    kedge_project_ref ref = {kedge_bytes_of(admin->line->organization),
+                             kedge_bytes_of(admin->line->project)};
+    if (admin->line->version != NULL) {
+        bool read = kedge_json_to_integer(kedge_bytes_of(admin->line->version), number);
+        if (read && *number > 0) return KEDGE_OK;
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "query-invalid",
+                          "--version must be a number from 1 on");
+    }
+    kedge_status status = kedge_version_load(admin->backend, &ref, 0, &head, error);
+    if (status != KEDGE_OK) return status;
+    *number = head->number;
+    kedge_version_release(head);
+    if (*number > 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found",
+                      "the project has no version yet");
+}
+
+int kedge_admin_fork(const kedge_admin *admin)
+{
+    int64_t number = 0;
+    kedge_error error = {0};
+    kedge_status status = find_version(admin, &number, &error);
+    kedge_buffer body = kedge_buffer_make(admin->allocator);
+    kedge_api_response response = {.body = kedge_buffer_make(admin->allocator)};
+    kedge_json_writer writer = kedge_json_write(&body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "version");
+    kedge_json_integer(&writer, number);
+    kedge_json_key(&writer, "to");
+    kedge_json_chars(&writer, admin->line->arguments[0]);
+    kedge_json_end_object(&writer);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&body, &error);
+    int code = status == KEDGE_OK ? 0 : kedge_admin_complain(&error);
+    bool done = false;
+    while (code == 0 && !done) {
+        kedge_buffer_free(&response.body);
+        code = post(admin, PROJECT "/fork", kedge_buffer_bytes(&body), &response);
+        done = is_done(&response);
+    }
+    if (code == 0) code = kedge_admin_print(&response.body);
+    kedge_buffer_free(&body);
+    kedge_buffer_free(&response.body);
+    return code;
+}

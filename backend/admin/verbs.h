@@ -1,0 +1,34 @@
+/* What the commands of kedge-admin do. Each prints to the standard output, complains to the
+ * standard error and gives the exit code. */
+#ifndef KEDGE_BACKEND_ADMIN_VERBS_H
+#define KEDGE_BACKEND_ADMIN_VERBS_H
+
+#include "backend/admin/commands.h"
+#include "backend/core/backend.h"
+
+#define KEDGE_ADMIN_NO_ANSWER 1
+#define KEDGE_ADMIN_USAGE     2
+
+struct kedge_admin {
+    kedge_backend *backend;
+    const kedge_allocator *allocator;
+    const kedge_admin_command *command;
+    const kedge_admin_line *line;
+};
+
+int kedge_admin_complain(const kedge_error *error);
+/* The buffer and the end of a line. */
+int kedge_admin_print(const kedge_buffer *buffer);
+
+/* One request as an administrator. `response->body` comes in made and empty. True: it was answered;
+ * otherwise the problem has been printed. */
+bool kedge_admin_request(const kedge_admin *admin, const char *method, const char *path,
+                         kedge_bytes query, kedge_bytes body, kedge_api_response *response);
+
+/* ---- commands ---- */
+
+int kedge_admin_ask(const kedge_admin *admin); /* the request of the command's table row */
+int kedge_admin_index(const kedge_admin *admin);
+int kedge_admin_fork(const kedge_admin *admin);
+
+#endif
