@@ -83,6 +83,7 @@ kedge_status kedge_aws_client_new(const kedge_aws_client_options *options,
     made->environment = options->environment;
     made->credentials = options->credentials;
     made->deadline_ms = options->deadline_ms == 0 ? KEDGE_AWS_DEADLINE_MS : options->deadline_ms;
+    made->try_deadline_ms = options->try_deadline_ms;
     made->observe = options->observe;
     made->observe_context = options->observe_context;
     kedge_aws_budget_fill(&made->budget);
@@ -148,10 +149,12 @@ static int64_t monotonic_ms(const kedge_aws_client *client)
 
 /* The deadline of one try: a call that may take long may take long in one try. A body gets the time
  * that a slow line needs, a MiB a second. */
-static int64_t deadline_of_try(const kedge_aws_request *request, int64_t deadline_ms)
+static int64_t deadline_of_try(const kedge_aws_client *client, const kedge_aws_request *request,
+                               int64_t deadline_ms)
 {
     int64_t share_ms = deadline_ms * 2 / 5;
     int64_t least_ms = KEDGE_AWS_TRY_DEADLINE_MS + (int64_t)(request->body.size / 1024);
+    if (client->try_deadline_ms != 0) return client->try_deadline_ms;
     return share_ms > least_ms ? share_ms : least_ms;
 }
 
@@ -274,7 +277,7 @@ kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *r
         .request = request,
         .answer = answer,
         .deadline_ms = begin_ms + deadline_ms,
-        .try_deadline_ms = deadline_of_try(request, deadline_ms),
+        .try_deadline_ms = deadline_of_try(client, request, deadline_ms),
     };
     kedge_aws_answer_free(answer);
     answer->headers = kedge_buffer_make(client->environment->allocator);

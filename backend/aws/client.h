@@ -18,7 +18,7 @@
 #define KEDGE_AWS_BACKOFF_FIRST_MS    25
 #define KEDGE_AWS_BACKOFF_MAX_MS      5000
 #define KEDGE_AWS_DEADLINE_MS         20000 /* of a call with all of its tries */
-#define KEDGE_AWS_TRY_DEADLINE_MS     8000  /* of one try */
+#define KEDGE_AWS_TRY_DEADLINE_MS     8000  /* of one try, and a second more for each MiB sent */
 #define KEDGE_AWS_CONNECTIONS_DEFAULT 64
 /* The retry budget is a bucket of tokens: a retry takes 5 (a throttled one 10), a call that
  * succeeds at once gives back 1. Empty: no retries, so that a service that is down is not kept
@@ -51,7 +51,8 @@ typedef struct kedge_aws_client_options {
     /* "http://127.0.0.1:8000"; NULL: AWS's own of the region. By service. */
     const char *endpoints[KEDGE_AWS_SERVICES];
     uint32_t connections_max; /* 0: 64 */
-    int64_t deadline_ms;      /* 0: 20 s */
+    int64_t deadline_ms;      /* of a call; 0: 20 s */
+    int64_t try_deadline_ms;  /* 0: 8 s, or two fifths of a longer deadline */
     void (*observe)(void *context, const kedge_aws_observation *observation);
     void *observe_context;
 } kedge_aws_client_options;
@@ -109,9 +110,9 @@ bool kedge_aws_answer_header(const kedge_aws_answer *answer, const char *name, k
  * KEDGE_CONFLICT: 4xx with an answer for the caller to read (`answer->code`): a condition, a
  * missing key, a bad parameter; not tried again. KEDGE_UNAUTHORIZED, KEDGE_FORBIDDEN: the
  * credentials are missing, wrong, or lack a permission; the message names the action and what to
- * do. KEDGE_BUSY: throttled to the end; no try took effect. KEDGE_UNAVAILABLE: unknown whether it
- * took effect. KEDGE_LIMIT_EXCEEDED: the answer is too large. KEDGE_NO_MEMORY. `answer` holds the
- * last answer in every case. */
+ * do. KEDGE_BUSY: throttled or not reached to the end; no try took effect. KEDGE_UNAVAILABLE:
+ * unknown whether it took effect. KEDGE_LIMIT_EXCEEDED: the answer is too large. KEDGE_NO_MEMORY.
+ * `answer` holds the last answer in every case. */
 kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *request,
                             kedge_aws_answer *answer, kedge_error *error);
 

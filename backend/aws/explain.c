@@ -57,7 +57,7 @@ static kedge_status explain(const kedge_aws_client *client, const kedge_aws_requ
                           "%s throttles %s (%s), also at the last of %u tries", name,
                           request->action, answer->code, ending->tries);
     case KEDGE_AWS_NOT_SENT:
-        return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-unreachable",
+        return kedge_fail(error, KEDGE_BUSY, "aws-unreachable",
                           "cannot reach %s at %.80s: %.80s; check the network, the region, and %s",
                           name, endpoint, ending->last.message, variables[request->service]);
     case KEDGE_AWS_UNKNOWN:

@@ -17,6 +17,7 @@ struct kedge_aws_client {
     char region[64];
     char endpoints[KEDGE_AWS_SERVICES][KEDGE_AWS_ENDPOINT_BYTES_MAX];
     int64_t deadline_ms;
+    int64_t try_deadline_ms; /* 0: by the call's deadline */
     void (*observe)(void *context, const kedge_aws_observation *observation);
     void *observe_context;
     kedge_aws_budget budget;

@@ -71,10 +71,14 @@ static int64_t real_monotonic_ms(void *context)
     return kedge_environment_system(NULL).monotonic_ms(NULL);
 }
 
-static void real_random(void *context, void *bytes, size_t size)
+static void scripted_random(void *context, void *bytes, size_t size)
 {
-    (void)context;
-    kedge_environment_system(NULL).random(NULL, bytes, size);
+    client_world *world = context;
+    if (world->no_pauses) {
+        memset(bytes, 0, size);
+    } else {
+        kedge_environment_system(NULL).random(NULL, bytes, size);
+    }
 }
 
 static const char *variable(void *context, const char *name)
@@ -82,7 +86,9 @@ static const char *variable(void *context, const char *name)
     client_world *world = context;
     if (strcmp(name, "AWS_ACCESS_KEY_ID") == 0) return "AKIDEXAMPLE";
     if (strcmp(name, "AWS_SECRET_ACCESS_KEY") == 0) return "secret";
-    if (strcmp(name, "AWS_SESSION_TOKEN") == 0) return world->token;
+    if (strcmp(name, "AWS_SESSION_TOKEN") == 0) {
+        return scripted_server_requests(world->server) == 0 ? world->token : world->next_token;
+    }
     return NULL;
 }
 
@@ -111,7 +117,7 @@ void client_world_begin(client_world *world, const scripted_reply *script, size_
     world->environment = (kedge_environment){.allocator = &kedge_allocator_default,
                                              .now_ms = shifted_now_ms,
                                              .monotonic_ms = real_monotonic_ms,
-                                             .random = real_random,
+                                             .random = scripted_random,
                                              .context = world};
     const kedge_aws_credentials_options credentials = {
         .environment = &world->environment, .variable = variable, .variable_context = world};

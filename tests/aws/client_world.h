@@ -27,7 +27,9 @@ typedef struct scripted_reply {
 typedef struct client_world {
     kedge_environment environment;
     int64_t clock_ahead_ms; /* of this machine's wall clock before the system's */
+    bool no_pauses;         /* the random part of every backoff is 0 */
     const char *token;      /* the session token of the environment, or NULL */
+    const char *next_token; /* the same, once a request was answered */
     kedge_aws_credentials_provider *credentials;
     kedge_aws_client *client;
     scripted_server *server;
@@ -44,7 +46,6 @@ typedef struct client_world {
     uint32_t observed;
 } client_world;
 
-/* `services` NULL: all three go to the scripted server. */
 void client_world_begin(client_world *world, const scripted_reply *script, size_t script_size);
 void client_world_end(client_world *world);
 /* Starts a client anew with options of the test's own; endpoints that are NULL are the server's. */
