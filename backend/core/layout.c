@@ -109,6 +109,11 @@ kedge_key kedge_key_chunk(const kedge_project_ref *ref, const uint8_t hash[KEDGE
     return blob_key(ref, KEDGE_BYTES("chunks"), hash);
 }
 
+kedge_key kedge_key_push(const kedge_project_ref *ref, const uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    return blob_key(ref, KEDGE_BYTES("pushes"), hash);
+}
+
 /* ---- reading ---- */
 
 static bool take_prefix(kedge_bytes *rest, const char *prefix)

@@ -3,8 +3,7 @@
 #include "common/error.h"
 #include "tests/backend/world.h"
 
-/* Whether this call fails, and how. Also runs what meddles between two calls. */
-static world_fault next_call(test_world *world, bool is_write)
+world_fault world_next_call(test_world *world, bool is_write)
 {
     uint64_t call = atomic_fetch_add(&world->calls, 1) + 1;
     uint64_t write = is_write ? atomic_fetch_add(&world->writes, 1) + 1 : 0;
@@ -33,7 +32,7 @@ static kedge_status refuse_call(kedge_error *error)
 /* Around a call that reads into a set, or changes something. */
 #define PASS(self, is_write, forget, call)                                                         \
     test_world *world_of_call = (self);                                                            \
-    world_fault fault = next_call(world_of_call, is_write);                                        \
+    world_fault fault = world_next_call(world_of_call, is_write);                                  \
     if (fault == WORLD_FAULT_BEFORE) return refuse_call(error);                                    \
     kedge_status status = (call);                                                                  \
     if (fault == WORLD_FAULT_AFTER && status == KEDGE_OK) {                                        \

@@ -6,5 +6,7 @@
 
 /* Fills world->records and world->blobs: the stores with the faults in front. */
 void world_wrap_ports(test_world *world);
+/* Counts a port call, runs what meddles in front of it, and says whether and how it fails. */
+world_fault world_next_call(test_world *world, bool is_write);
 
 #endif

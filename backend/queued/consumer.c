@@ -1,0 +1,124 @@
+/* A consumer: receives, consumes, settles with the queue. */
+#include "backend/queued/queued.h"
+
+#include "backend/queued/queued_internal.h"
+#include "common/error.h"
+
+#include <pthread.h>
+
+struct kedge_consumer {
+    kedge_queued *queued;
+    kedge_backend *backend;
+    pthread_mutex_t mutex;
+    kedge_queue_batch batch;            /* what a round has in hand */
+    bool open[KEDGE_QUEUE_RECEIVE_MAX]; /* messages that are not settled */
+    size_t left;
+};
+
+kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
+                                kedge_consumer **consumer, kedge_error *error)
+{
+    kedge_consumer *made = kedge_allocate(queued->allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->queued = queued;
+    made->backend = backend;
+    pthread_mutex_init(&made->mutex, NULL);
+    *consumer = made;
+    return KEDGE_OK;
+}
+
+void kedge_consumer_free(kedge_consumer *consumer)
+{
+    if (consumer == NULL) return;
+    pthread_mutex_destroy(&consumer->mutex);
+    kedge_release(consumer->queued->allocator, consumer);
+}
+
+/* From now on kedge_consumer_keep leaves the message alone. */
+static void close_message(kedge_consumer *consumer, size_t index)
+{
+    pthread_mutex_lock(&consumer->mutex);
+    consumer->open[index] = false;
+    pthread_mutex_unlock(&consumer->mutex);
+}
+
+/* What the queue answers changes nothing: a message that stays comes again, and shows as decided.
+ */
+static void on_settled(void *context, size_t index, const kedge_consume_outcome *outcome)
+{
+    kedge_consumer *consumer = context;
+    kedge_queued *queued = consumer->queued;
+    const kedge_queue *queue = &queued->options.queue;
+    const kedge_queue_message *message = &consumer->batch.messages[index];
+    close_message(consumer, index);
+    if (outcome->what != KEDGE_CONSUMED_DECIDED) {
+        consumer->left++;
+        (void)queue->vtable->extend(queue->self, message->receipt, outcome->again_ms, NULL);
+    } else if (queue->vtable->done(queue->self, message->receipt, NULL) == KEDGE_OK) {
+        (void)kedge_queued_release(queued, message, NULL);
+    }
+}
+
+static void note_age(kedge_queued *queued, const kedge_queue_batch *batch)
+{
+    const kedge_environment *environment = queued->environment;
+    int64_t now_ms = environment->now_ms(environment->context);
+    int64_t oldest_ms = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        int64_t age_ms = now_ms - batch->messages[i].sent_ms;
+        if (age_ms > oldest_ms) oldest_ms = age_ms;
+    }
+    atomic_store(&queued->counters.oldest_ms, oldest_ms);
+}
+
+static void hold(kedge_consumer *consumer, const kedge_queue_batch *batch)
+{
+    pthread_mutex_lock(&consumer->mutex);
+    consumer->batch = *batch;
+    consumer->left = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        consumer->open[i] = true;
+    pthread_mutex_unlock(&consumer->mutex);
+}
+
+static void let_go(kedge_consumer *consumer)
+{
+    pthread_mutex_lock(&consumer->mutex);
+    kedge_queue_batch_free(&consumer->batch);
+    pthread_mutex_unlock(&consumer->mutex);
+}
+
+kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, size_t *received,
+                                  size_t *left, kedge_error *error)
+{
+    kedge_queued *queued = consumer->queued;
+    const kedge_queue *queue = &queued->options.queue;
+    kedge_queue_batch batch = {0};
+    kedge_consume_outcome outcomes[KEDGE_QUEUE_RECEIVE_MAX];
+    kedge_consume_watch watch = {on_settled, consumer};
+    kedge_status status =
+        queue->vtable->receive(queue->self, KEDGE_QUEUE_RECEIVE_MAX, queued->options.visibility_ms,
+                               wait_ms, &batch, error);
+    if (status != KEDGE_OK) return status;
+    note_age(queued, &batch);
+    hold(consumer, &batch);
+    status = kedge_consume(queued, consumer->backend, batch.messages, batch.count, &watch, outcomes,
+                           error);
+    *received = batch.count;
+    *left = consumer->left;
+    let_go(consumer);
+    return status;
+}
+
+void kedge_consumer_keep(kedge_consumer *consumer)
+{
+    kedge_queued *queued = consumer->queued;
+    const kedge_queue *queue = &queued->options.queue;
+    pthread_mutex_lock(&consumer->mutex);
+    for (size_t i = 0; i < consumer->batch.count; i++) {
+        if (!consumer->open[i]) continue;
+        (void)queue->vtable->extend(queue->self, consumer->batch.messages[i].receipt,
+                                    queued->options.visibility_ms, NULL);
+    }
+    pthread_mutex_unlock(&consumer->mutex);
+}

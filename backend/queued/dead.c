@@ -1,0 +1,154 @@
+/* Why a message cannot be decided: notes, marks, and dead letters as operators see them. */
+#include "backend/queued/dead.h"
+
+#include "backend/queued/message.h"
+#include "backend/queued/queued_internal.h"
+#include "common/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MARK "consumer-ended"
+
+/* ---- the record ---- */
+
+typedef struct dead_row {
+    char partition[KEDGE_MESSAGE_NAME_SIZE + 16];
+    char id[KEDGE_SHA256_HEX];
+} dead_row;
+
+static dead_row row_of(const kedge_queue_message *message)
+{
+    dead_row row;
+    kedge_message read = {.organization = ""};
+    (void)kedge_message_read(message->body, &read, NULL);
+    (void)snprintf(row.partition, sizeof row.partition, "DeadLetters#%s", read.organization);
+    kedge_sha256_hex(message->body, row.id);
+    return row;
+}
+
+static kedge_record_key key_of(const dead_row *row)
+{
+    return (kedge_record_key){kedge_bytes_of(row->partition), kedge_bytes_of(row->id)};
+}
+
+static kedge_status put(kedge_queued *queued, const kedge_queue_message *message, const char *code,
+                        const char *detail, kedge_error *error)
+{
+    dead_row row = row_of(message);
+    const kedge_environment *environment = queued->environment;
+    int64_t now_ms = environment->now_ms(environment->context);
+    kedge_attribute attributes[] = {
+        {"code", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(code), 0},
+        {"detail", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(detail), 0},
+        {"at", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, now_ms},
+        {"deliveries", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, message->receive_count}};
+    kedge_record_write write = {.kind = KEDGE_WRITE_PUT, .record = {key_of(&row), attributes, 4}};
+    const kedge_records *records = &queued->options.records;
+    return records->vtable->write(records->self, &write, error);
+}
+
+/* ---- notes and marks ---- */
+
+void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
+                     const kedge_error *reason)
+{
+    (void)put(queued, message, reason->code, reason->message, NULL);
+    if (queued->options.failed == NULL) return;
+    kedge_message read = {.organization = ""};
+    char id[KEDGE_SHA256_HEX];
+    (void)kedge_message_read(message->body, &read, NULL);
+    kedge_sha256_hex(message->body, id);
+    kedge_queued_failure failure = {.organization = read.organization,
+                                    .project = read.project,
+                                    .id = id,
+                                    .receive_count = message->receive_count,
+                                    .error = reason};
+    queued->options.failed(queued->options.failed_context, &failure);
+}
+
+kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
+                             kedge_error *error)
+{
+    return put(queued, message, MARK, "a consumer ended while it tried this message alone", error);
+}
+
+kedge_status kedge_dead_is_marked(kedge_queued *queued, const kedge_queue_message *message,
+                                  bool *marked, kedge_error *error)
+{
+    dead_row row = row_of(message);
+    kedge_record_key key = key_of(&row);
+    kedge_record_set set = {0};
+    const kedge_records *records = &queued->options.records;
+    kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
+    *marked = false;
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *code = kedge_record_attribute(&set.records[0], "code");
+    *marked = code != NULL && kedge_bytes_equal_text(code->bytes, MARK);
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message)
+{
+    dead_row row = row_of(message);
+    kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = key_of(&row)}};
+    const kedge_records *records = &queued->options.records;
+    (void)records->vtable->write(records->self, &write, NULL);
+}
+
+/* ---- for operators ---- */
+
+static void write_text(kedge_json_writer *writer, const char *name, kedge_bytes text)
+{
+    kedge_json_key(writer, name);
+    if (text.size == 0)
+        kedge_json_null(writer);
+    else
+        kedge_json_text(writer, text);
+}
+
+static kedge_bytes text_of(const kedge_record_set *set, const char *name)
+{
+    const kedge_attribute *attribute =
+        set->count == 0 ? NULL : kedge_record_attribute(&set->records[0], name);
+    return attribute == NULL ? (kedge_bytes){NULL, 0} : attribute->bytes;
+}
+
+kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_message *message,
+                                     kedge_json_writer *writer, kedge_error *error)
+{
+    kedge_message read = {.organization = ""};
+    kedge_record_set set = {0};
+    dead_row row = row_of(message);
+    kedge_record_key key = key_of(&row);
+    const kedge_records *records = &queued->options.records;
+    (void)kedge_message_read(message->body, &read, NULL);
+    kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
+    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
+    kedge_json_begin_object(writer);
+    write_text(writer, "id", kedge_bytes_of(row.id));
+    write_text(writer, "organization", kedge_bytes_of(read.organization));
+    write_text(writer, "project", kedge_bytes_of(read.project));
+    write_text(writer, "user", kedge_bytes_of(read.user));
+    kedge_json_key(writer, "sent");
+    kedge_json_integer(writer, message->sent_ms);
+    kedge_json_key(writer, "bytes");
+    kedge_json_integer(writer, (int64_t)message->body.size);
+    write_text(writer, "claim", kedge_bytes_of(read.claim));
+    write_text(writer, "code", text_of(&set, "code"));
+    write_text(writer, "detail", text_of(&set, "detail"));
+    kedge_json_end_object(writer);
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_dead_letter_redrive(kedge_queued *queued, const kedge_queue_message *message,
+                                       kedge_error *error)
+{
+    const kedge_queue *queue = &queued->options.queue;
+    kedge_status status = queue->vtable->redrive(queue->self, message->receipt, error);
+    if (status == KEDGE_OK) kedge_dead_forget(queued, message);
+    return status;
+}

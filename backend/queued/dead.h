@@ -1,0 +1,40 @@
+/* Why a message cannot be decided.
+ *
+ * The queue keeps dead letters, but not why they died. So the reason stands in records, put at each
+ * failed try, under the message's id (the SHA-256 of its body):
+ *
+ *   DeadLetters#{organization}   {id}   code, detail, at (ms since 1970), deliveries
+ *
+ * The organization is empty for a message that does not tell it. A message whose own try may have
+ * killed its consumer cannot be noted afterwards: it is marked in front of it, with the code
+ * "consumer-ended". The row goes when the message is decided, or put back into the queue by hand.
+ */
+#ifndef KEDGE_BACKEND_QUEUED_DEAD_H
+#define KEDGE_BACKEND_QUEUED_DEAD_H
+
+#include "backend/queued/queued.h"
+#include "common/json.h"
+
+/* Notes the reason, and tells the option `failed`. A note that cannot be put is not missed: the
+ * message comes again. */
+void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
+                     const kedge_error *reason);
+/* Notes that the message is about to be tried alone. KEDGE_OK, or it must not be tried. */
+kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
+                             kedge_error *error);
+/* A try of the message began, and nobody has told how it ended. */
+kedge_status kedge_dead_is_marked(kedge_queued *queued, const kedge_queue_message *message,
+                                  bool *marked, kedge_error *error);
+void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message);
+
+/* ---- for operators ---- */
+
+/* {"id","organization","project","user","sent","bytes","claim","code","detail"}: what is not known
+ * is null. */
+kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_message *message,
+                                     kedge_json_writer *writer, kedge_error *error);
+/* Puts a dead letter back at the end of its group. */
+kedge_status kedge_dead_letter_redrive(kedge_queued *queued, const kedge_queue_message *message,
+                                       kedge_error *error);
+
+#endif

@@ -1,0 +1,120 @@
+/* Queued mode: a push is answered when it is durable in a queue, and decided later.
+ *
+ * Enqueue. kedge_queued_enqueue is the backend's option `enqueue`: it makes a message of a push
+ * that the API has examined, and sends it into the group of its project. A message over
+ * `claim_bytes`, or with bytes that a queue of text cannot hold, stands in blobs, and the queue
+ * holds its hash (a claim check).
+ *
+ * Consume. kedge_consume decides up to ten messages, wherever they come from. Those of one project
+ * become one push, and so one version where it holds them: each mutation keeps the sender of its
+ * message. What a push may not decide (a gap, a mismatch, a retired client) is dropped without an
+ * outcome: its client still holds it. kedge_consumer_round receives messages, consumes them and
+ * takes them out of the queue.
+ *
+ * A message that comes again (because a consumer died, or the store failed) is merged with ever
+ * fewer others: 10, 5, 2, then alone. One that cannot be decided fails by itself, and goes to the
+ * dead letters when it was delivered as often as the queue allows; its reason stands in records
+ * (dead.h). The queue should allow six deliveries at least. docs/explanation/backend.md has the
+ * whole story. */
+#ifndef KEDGE_BACKEND_QUEUED_QUEUED_H
+#define KEDGE_BACKEND_QUEUED_QUEUED_H
+
+#include "backend/core/processor.h"
+#include "backend/ports/queue.h"
+
+#define KEDGE_QUEUED_CLAIM_BYTES   256000 /* a larger message goes to blobs */
+#define KEDGE_QUEUED_VISIBILITY_MS 60000
+#define KEDGE_QUEUED_ALONE_COUNT   4 /* from this delivery on a message is tried alone */
+/* When a message is to come again: doubles with each delivery. */
+#define KEDGE_QUEUED_AGAIN_MS         1000 /* after a fault that passes */
+#define KEDGE_QUEUED_AGAIN_MAX_MS     120000
+#define KEDGE_QUEUED_UNDECIDED_MS     250 /* after a failure of its own: it holds up its group */
+#define KEDGE_QUEUED_UNDECIDED_MAX_MS 5000
+
+/* A message that could not be decided, for the log. */
+typedef struct kedge_queued_failure {
+    const char *organization; /* "" when the message does not tell */
+    const char *project;
+    const char *id; /* SHA-256 of the message's body */
+    uint32_t receive_count;
+    const kedge_error *error;
+} kedge_queued_failure;
+
+typedef struct kedge_queued_options {
+    const kedge_environment *environment; /* must outlive it, like the ports */
+    kedge_records records;
+    kedge_blobs blobs;
+    kedge_queue queue;     /* vtable NULL: messages are only handed to kedge_consume */
+    size_t claim_bytes;    /* 0: KEDGE_QUEUED_CLAIM_BYTES */
+    int64_t visibility_ms; /* 0: KEDGE_QUEUED_VISIBILITY_MS */
+    void (*failed)(void *context, const kedge_queued_failure *failure); /* may be NULL */
+    void *failed_context;
+} kedge_queued_options;
+
+typedef struct kedge_queued kedge_queued;
+
+kedge_status kedge_queued_new(const kedge_queued_options *options, kedge_queued **queued,
+                              kedge_error *error);
+void kedge_queued_free(kedge_queued *queued); /* NULL is allowed */
+
+/* The backend's option `enqueue`; `queued` is a kedge_queued. Any thread. */
+kedge_status kedge_queued_enqueue(void *queued, kedge_bytes organization, kedge_bytes project,
+                                  const kedge_identity *identity, kedge_bytes push,
+                                  kedge_error *error);
+
+/* ---- consuming ---- */
+
+typedef enum kedge_consumed {
+    KEDGE_CONSUMED_DECIDED, /* or dropped by the rules: the message may go */
+    KEDGE_CONSUMED_AGAIN, /* not now: a fault that passes, of the store or of one in front of it */
+    KEDGE_CONSUMED_FAILED /* undecidable: it comes again until it goes to the dead letters */
+} kedge_consumed;
+
+typedef struct kedge_consume_outcome {
+    kedge_consumed what;
+    int64_t again_ms;  /* unless decided: how long the message is better left alone */
+    kedge_error error; /* unless decided */
+} kedge_consume_outcome;
+
+/* Told of each message as soon as its outcome is known, so that a consumer that dies later has left
+ * as little as possible. */
+typedef struct kedge_consume_watch {
+    void (*settled)(void *context, size_t message, const kedge_consume_outcome *outcome);
+    void *context;
+} kedge_consume_watch;
+
+/* Decides `count` (at most KEDGE_QUEUE_RECEIVE_MAX) messages, in order within each project; fills
+ * as many outcomes. Behind a message that gets KEDGE_CONSUMED_AGAIN all of its project get the
+ * same; one that fails stops nobody else. Receipts are not looked at. `watch` may be NULL. Any
+ * thread. */
+kedge_status kedge_consume(kedge_queued *queued, kedge_backend *backend,
+                           const kedge_queue_message *messages, size_t count,
+                           const kedge_consume_watch *watch, kedge_consume_outcome *outcomes,
+                           kedge_error *error);
+/* Removes what a decided message has in blobs. To be called when it is out of the queue for good;
+ * one that comes again after that fails. */
+kedge_status kedge_queued_release(kedge_queued *queued, const kedge_queue_message *message,
+                                  kedge_error *error);
+
+/* ---- a consumer: one thread's ---- */
+
+typedef struct kedge_consumer kedge_consumer;
+
+kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
+                                kedge_consumer **consumer, kedge_error *error);
+void kedge_consumer_free(kedge_consumer *consumer); /* NULL is allowed */
+/* Receives up to 10 messages (the queue may wait `wait_ms` for the first) and settles each: decided
+ * ones are taken from the queue, the others given back. `*received`: how many there were; `*left`:
+ * how many are not decided. */
+kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, size_t *received,
+                                  size_t *left, kedge_error *error);
+/* Keeps what a round has in hand from being delivered to others. To be called from another thread
+ * several times in each visibility. */
+void kedge_consumer_keep(kedge_consumer *consumer);
+
+/* ---- telling ---- */
+
+/* Counters as Prometheus text. */
+void kedge_queued_write_metrics(kedge_queued *queued, kedge_buffer *out);
+
+#endif

@@ -1,0 +1,28 @@
+/* What the files of this folder share. */
+#ifndef KEDGE_BACKEND_QUEUED_QUEUED_INTERNAL_H
+#define KEDGE_BACKEND_QUEUED_QUEUED_INTERNAL_H
+
+#include "backend/queued/queued.h"
+
+#include <stdatomic.h>
+
+typedef struct kedge_queued_counters {
+    atomic_ullong queued; /* messages */
+    atomic_ullong claims; /* … that stand in blobs */
+    atomic_ullong received;
+    atomic_ullong decided;
+    atomic_ullong merged; /* messages that were decided together with another */
+    atomic_ullong again;
+    atomic_ullong failed;                       /* tries of messages that cannot be decided */
+    atomic_ullong dropped[KEDGE_PUSH_PROBLEMS]; /* mutations */
+    atomic_llong oldest_ms;                     /* age of the oldest message of the last receive */
+} kedge_queued_counters;
+
+struct kedge_queued {
+    kedge_queued_options options;
+    const kedge_environment *environment;
+    const kedge_allocator *allocator;
+    kedge_queued_counters counters;
+};
+
+#endif
