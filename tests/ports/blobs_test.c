@@ -1,19 +1,12 @@
-/* The contract of the blobs port, run against every implementation in the table at the end. */
-#include "backend/memory/memory_ports.h"
-#include "backend/sqlite/sqlite_ports.h"
-#include "tests/ports/world.h"
+/* The contract of the blobs port, run against every implementation of the table that the program
+ * was linked with. */
+#include "tests/ports/blobs_table.h"
+#include "tests/support/engines.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* One row an implementation. `close` may be NULL: then the port's own. */
-typedef struct implementation {
-    const char *name;
-    kedge_status (*open)(world *around, kedge_blobs *blobs, kedge_error *error);
-    void (*close)(kedge_blobs *blobs);
-} implementation;
-
-static const implementation *current;
+static const blobs_implementation *current;
 
 typedef struct fixture {
     world around;
@@ -442,7 +435,7 @@ static void test_threads_that_tag_one_blob_lose_no_tag(void **state)
     }
 }
 
-/* ---- the table ---- */
+/* ---- running ---- */
 
 static int start(void **state)
 {
@@ -465,23 +458,6 @@ static int end(void **state)
     world_end(&f->around);
     return 0;
 }
-
-static kedge_status open_memory(world *around, kedge_blobs *blobs, kedge_error *error)
-{
-    return kedge_memory_blobs_open(&around->environment, blobs, error);
-}
-
-static kedge_status open_folder(world *around, kedge_blobs *blobs, kedge_error *error)
-{
-    char path[128];
-    return kedge_folder_blobs_open(&around->environment, world_path(around, "blobs", path), blobs,
-                                   error);
-}
-
-static const implementation implementations[] = {
-    {"blobs: memory", open_memory, NULL},
-    {"blobs: folder", open_folder, NULL},
-};
 
 #define contract(test) cmocka_unit_test_setup_teardown(test, start, end)
 
@@ -506,9 +482,9 @@ int main(void)
         contract(test_of_threads_that_put_the_same_key_one_wins_and_all_see_it),
         contract(test_threads_that_tag_one_blob_lose_no_tag),
     };
-    int failed = 0;
-    for (size_t i = 0; i < sizeof implementations / sizeof implementations[0]; i++) {
-        current = &implementations[i];
+    int failed = blobs_engine == NULL ? 0 : engines_missing(blobs_engine);
+    if (failed != 0) return failed;
+    for (current = blobs_implementations; current->name != NULL; current++) {
         failed += cmocka_run_group_tests_name(current->name, tests, NULL, NULL);
     }
     return failed == 0 ? 0 : 1;

@@ -1,0 +1,102 @@
+/* The blobs port on S3: its functions, and presigned URLs. */
+#include "backend/aws/s3_internal.h"
+#include "backend/ports/blobs_support.h"
+#include "common/error.h"
+
+static kedge_status blobs_put_if_absent(void *context, kedge_bytes key, kedge_bytes bytes,
+                                        kedge_error *error)
+{
+    kedge_status status = kedge_blob_put_check(key, bytes, error);
+    if (status != KEDGE_OK) return status;
+    return bytes.size < KEDGE_S3_MULTIPART_BYTES
+               ? kedge_s3_put(context, key, bytes, error)
+               : kedge_s3_put_in_parts(context, key, bytes, error);
+}
+
+static kedge_status blobs_get(void *context, kedge_bytes key, kedge_buffer *out, kedge_error *error)
+{
+    kedge_status status = kedge_blob_key_check(key, error);
+    return status == KEDGE_OK ? kedge_s3_get(context, key, out, error) : status;
+}
+
+static kedge_status blobs_tag(void *context, kedge_bytes key, kedge_bytes name, kedge_bytes value,
+                              kedge_error *error)
+{
+    kedge_status status = kedge_blob_tag_check(key, name, value, error);
+    return status == KEDGE_OK ? kedge_s3_tag(context, key, name, value, error) : status;
+}
+
+static kedge_status blobs_get_tag(void *context, kedge_bytes key, kedge_bytes name,
+                                  kedge_buffer *value, kedge_error *error)
+{
+    kedge_status status = kedge_blob_tag_check(key, name, (kedge_bytes){0}, error);
+    return status == KEDGE_OK ? kedge_s3_get_tag(context, key, name, value, error) : status;
+}
+
+static kedge_status blobs_remove(void *context, kedge_bytes key, kedge_error *error)
+{
+    const kedge_s3_request request = {.action = "s3:DeleteObject",
+                                      .method = "DELETE",
+                                      .key = key,
+                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_answer answer = {0};
+    kedge_status status = kedge_blob_key_check(key, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_s3_call(context, &request, &answer, error);
+    if (status == KEDGE_CONFLICT)
+        status = kedge_s3_is(&answer, "NoSuchKey") ? KEDGE_OK : kedge_s3_refused(&answer, error);
+    kedge_aws_answer_free(&answer);
+    return status;
+}
+
+static kedge_status blobs_list(void *context, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
+                               kedge_blob_list *list, kedge_error *error)
+{
+    kedge_status status = kedge_blob_list_check(prefix, after, limit, error);
+    return status == KEDGE_OK ? kedge_s3_list(context, prefix, after, limit, list, error) : status;
+}
+
+static void blobs_close(void *context)
+{
+    kedge_s3 *self = context;
+    for (size_t i = 0; i < KEDGE_S3_TAG_LOCKS; i++)
+        pthread_mutex_destroy(&self->tag_locks[i]);
+    kedge_release(kedge_aws_client_environment(self->client)->allocator, self);
+}
+
+static const kedge_blobs_vtable vtable = {.put_if_absent = blobs_put_if_absent,
+                                          .get = blobs_get,
+                                          .tag = blobs_tag,
+                                          .get_tag = blobs_get_tag,
+                                          .remove = blobs_remove,
+                                          .list = blobs_list,
+                                          .close = blobs_close};
+
+kedge_status kedge_s3_blobs_open(const kedge_s3_options *options, kedge_blobs *blobs,
+                                 kedge_error *error)
+{
+    const kedge_allocator *allocator = kedge_aws_client_environment(options->client)->allocator;
+    kedge_s3 *self = kedge_allocate(allocator, sizeof *self);
+    if (self == NULL) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_s3_make(options, self, error);
+    if (status != KEDGE_OK) {
+        kedge_release(allocator, self);
+        return status;
+    }
+    for (size_t i = 0; i < KEDGE_S3_TAG_LOCKS; i++)
+        pthread_mutex_init(&self->tag_locks[i], NULL);
+    *blobs = (kedge_blobs){&vtable, self};
+    return KEDGE_OK;
+}
+
+kedge_status kedge_s3_presign(const kedge_s3_options *options, kedge_bytes key, bool put,
+                              uint32_t expires_s, kedge_buffer *url, kedge_error *error)
+{
+    kedge_s3 self;
+    kedge_status status = kedge_blob_key_check(key, error);
+    if (status == KEDGE_OK) status = kedge_s3_make(options, &self, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_s3_request request = {
+        .action = put ? "s3:PutObject" : "s3:GetObject", .method = put ? "PUT" : "GET", .key = key};
+    return kedge_s3_presign_request(&self, &request, expires_s, url, error);
+}

@@ -1,0 +1,205 @@
+/* ListObjectsV2: a page of keys, in byte order.
+ *
+ * Keys come percent-encoded (encoding-type=url), since XML cannot hold all that a key may. A '+' in
+ * them stands for a space, as AWS writes it; the plus sign itself comes as %2B. */
+#include "backend/aws/s3_internal.h"
+#include "backend/ports/blobs_support.h"
+#include "common/error.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct page {
+    const kedge_s3 *s3;
+    kedge_blob_list *list;
+    uint32_t limit;
+    kedge_buffer key; /* of the element that is being read, decoded */
+    int64_t size_bytes;
+    int64_t modified_ms;
+    bool truncated;
+    bool said_truncated;
+    bool invalid; /* something in it is not as S3 writes it */
+} page;
+
+/* ---- texts ---- */
+
+static int digit_of(char digit)
+{
+    if (digit >= '0' && digit <= '9') return digit - '0';
+    if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+    return -1;
+}
+
+static bool decode(kedge_bytes text, kedge_buffer *out)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] != '%') {
+            kedge_buffer_append_byte(out, text.data[i] == '+' ? ' ' : text.data[i]);
+            continue;
+        }
+        if (text.size - i < 3) return false;
+        int high = digit_of(text.data[i + 1]), low = digit_of(text.data[i + 2]);
+        if (high < 0 || low < 0) return false;
+        kedge_buffer_append_byte(out, (char)(high * 16 + low));
+        i += 2;
+    }
+    return true;
+}
+
+static bool read_digits(const char *text, size_t count, int *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        *number = *number * 10 + (text[i] - '0');
+    }
+    return true;
+}
+
+/* "2026-11-21T16:34:12.345Z"; the fraction may be missing. */
+static bool read_time(kedge_bytes text, int64_t *ms)
+{
+    struct tm time = {0};
+    const char *at = text.data;
+    int fraction = 0;
+    if (text.size < 20 || at[4] != '-' || at[7] != '-' || at[10] != 'T' || at[13] != ':' ||
+        at[16] != ':' || at[text.size - 1] != 'Z')
+        return false;
+    if (!read_digits(at, 4, &time.tm_year) || !read_digits(at + 5, 2, &time.tm_mon) ||
+        !read_digits(at + 8, 2, &time.tm_mday) || !read_digits(at + 11, 2, &time.tm_hour) ||
+        !read_digits(at + 14, 2, &time.tm_min) || !read_digits(at + 17, 2, &time.tm_sec))
+        return false;
+    if (text.size >= 24 && (at[19] != '.' || !read_digits(at + 20, 3, &fraction))) return false;
+    time.tm_year -= 1900;
+    time.tm_mon -= 1;
+    *ms = (int64_t)timegm(&time) * 1000 + fraction;
+    return true;
+}
+
+static bool read_size(kedge_bytes text, int64_t *size)
+{
+    *size = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9' || i == 15) return false;
+        *size = *size * 10 + (text.data[i] - '0');
+    }
+    return text.size > 0;
+}
+
+/* ---- the page ---- */
+
+/* At the end of a Contents: its key without the port's prefix, behind the last one. */
+static bool take_blob(page *self)
+{
+    kedge_bytes key = kedge_buffer_bytes(&self->key), prefix = kedge_bytes_of(self->s3->prefix);
+    kedge_error failure = {0};
+    if (self->list->count == self->limit || key.size <= prefix.size ||
+        !kedge_bytes_start_with(key, prefix) || kedge_blob_key_check(key, NULL) != KEDGE_OK) {
+        self->invalid = true;
+        return true;
+    }
+    key = (kedge_bytes){key.data + prefix.size, key.size - prefix.size};
+    kedge_status status = kedge_blob_list_offer(self->list, self->limit, key, self->size_bytes,
+                                                self->modified_ms, &failure);
+    kedge_buffer_clear(&self->key);
+    self->size_bytes = self->modified_ms = -1;
+    return status == KEDGE_OK;
+}
+
+static bool take_element(void *context, const char *path, kedge_bytes text)
+{
+    static const char root[] = "ListBucketResult/";
+    page *self = context;
+    if (strncmp(path, root, sizeof root - 1) != 0) return true;
+    path += sizeof root - 1;
+    bool good = true;
+    if (strcmp(path, "Contents/Key") == 0) {
+        kedge_buffer_clear(&self->key);
+        good = decode(text, &self->key);
+    } else if (strcmp(path, "Contents/Size") == 0) {
+        good = read_size(text, &self->size_bytes);
+    } else if (strcmp(path, "Contents/LastModified") == 0) {
+        good = read_time(text, &self->modified_ms);
+    } else if (strcmp(path, "Contents") == 0) {
+        good = self->size_bytes >= 0 && self->modified_ms >= 0;
+        if (good && !take_blob(self)) return false;
+    } else if (strcmp(path, "IsTruncated") == 0) {
+        self->said_truncated = true;
+        self->truncated = kedge_bytes_equal_text(text, "true");
+    }
+    if (!good) self->invalid = true;
+    return !self->key.no_memory;
+}
+
+static kedge_status read_page(page *self, const kedge_s3_request *request,
+                              const kedge_aws_answer *answer, kedge_error *error)
+{
+    self->size_bytes = self->modified_ms = -1;
+    kedge_status status = kedge_s3_read_xml(self->s3, request, answer, take_element, self, error);
+    if (status != KEDGE_OK) return status;
+    if (self->invalid || !self->said_truncated || (self->truncated && self->list->count == 0))
+        return kedge_s3_answer_invalid(request, "is no listing", error);
+    self->list->more = self->truncated;
+    return KEDGE_OK;
+}
+
+/* "list-type=2&encoding-type=url&max-keys=…&prefix=…&start-after=…" */
+static kedge_status send_list(page *self, kedge_bytes prefix, kedge_bytes after, kedge_error *error)
+{
+    char count[16];
+    snprintf(count, sizeof count, "%u", self->limit);
+    const kedge_aws_parameter query[] = {
+        {KEDGE_BYTES("encoding-type"), KEDGE_BYTES("url")},
+        {KEDGE_BYTES("list-type"), KEDGE_BYTES("2")},
+        {KEDGE_BYTES("max-keys"), kedge_bytes_of(count)},
+        {KEDGE_BYTES("prefix"), prefix},
+        {KEDGE_BYTES("start-after"), after},
+    };
+    const kedge_s3_request request = {.action = "s3:ListBucket",
+                                      .method = "GET",
+                                      .query = query,
+                                      .query_count = after.size == 0 ? 4 : 5,
+                                      .answer_bytes_max = KEDGE_S3_LIST_BYTES_MAX};
+    kedge_aws_answer answer = {0};
+    kedge_status status = kedge_s3_call(self->s3, &request, &answer, error);
+    if (status == KEDGE_OK)
+        status = read_page(self, &request, &answer, error);
+    else if (status == KEDGE_CONFLICT)
+        status = kedge_s3_refused(&answer, error);
+    kedge_aws_answer_free(&answer);
+    return status;
+}
+
+/* The port's prefix before a prefix, or before a key to start after; "" stays "". */
+static void with_prefix(const kedge_s3 *self, kedge_bytes text, kedge_buffer *out)
+{
+    kedge_buffer_append_text(out, self->prefix);
+    kedge_buffer_append_bytes(out, text);
+}
+
+kedge_status kedge_s3_list(const kedge_s3 *self, kedge_bytes prefix, kedge_bytes after,
+                           uint32_t limit, kedge_blob_list *list, kedge_error *error)
+{
+    const kedge_allocator *allocator = kedge_aws_client_environment(self->client)->allocator;
+    kedge_blob_list found = {.allocator = allocator};
+    kedge_buffer whole_prefix = kedge_buffer_make(allocator);
+    kedge_buffer whole_after = kedge_buffer_make(allocator);
+    page state = {.s3 = self, .list = &found, .limit = limit, .key = kedge_buffer_make(allocator)};
+    with_prefix(self, prefix, &whole_prefix);
+    if (after.size > 0) with_prefix(self, after, &whole_after);
+    kedge_status status = kedge_buffer_status(&whole_prefix, error);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&whole_after, error);
+    if (status == KEDGE_OK)
+        status = send_list(&state, kedge_buffer_bytes(&whole_prefix),
+                           kedge_buffer_bytes(&whole_after), error);
+    if (status == KEDGE_OK)
+        *list = found;
+    else
+        kedge_blob_list_free(&found);
+    kedge_buffer_free(&whole_prefix);
+    kedge_buffer_free(&whole_after);
+    kedge_buffer_free(&state.key);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* PutObject under the condition that the key is free, and whose object stands under a key. */
+#include "backend/aws/s3_internal.h"
+#include "backend/ports/blobs_support.h"
+#include "common/base64.h"
+#include "common/error.h"
+#include "common/hash.h"
+
+#include <string.h>
+
+/* ---- what travels with the bytes ---- */
+
+void kedge_s3_make_token(const kedge_s3 *self, char token[KEDGE_S3_WRITER_TOKEN_SIZE])
+{
+    kedge_random_hex(kedge_aws_client_environment(self->client),
+                     (KEDGE_S3_WRITER_TOKEN_SIZE - 1) / 2, token);
+}
+
+kedge_status kedge_s3_checksum(const kedge_s3 *self, kedge_bytes bytes,
+                               char checksum[KEDGE_S3_CHECKSUM_SIZE], kedge_error *error)
+{
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_buffer text = kedge_buffer_make(kedge_aws_client_environment(self->client)->allocator);
+    kedge_sha256(bytes, hash);
+    kedge_base64_encode((kedge_bytes){(const char *)hash, sizeof hash}, &text);
+    kedge_status status = kedge_buffer_status(&text, error);
+    if (status == KEDGE_OK) memcpy(checksum, text.data, KEDGE_S3_CHECKSUM_SIZE);
+    kedge_buffer_free(&text);
+    return status;
+}
+
+kedge_status kedge_s3_check_checksum(const kedge_s3_request *request,
+                                     const kedge_aws_answer *answer, const char *checksum,
+                                     kedge_error *error)
+{
+    kedge_bytes stored;
+    if (!kedge_aws_answer_header(answer, KEDGE_S3_CHECKSUM_HEADER, &stored) ||
+        kedge_bytes_equal_text(stored, checksum))
+        return KEDGE_OK;
+    return kedge_s3_answer_invalid(request, "has the checksum of other bytes", error);
+}
+
+/* ---- whose object it is ---- */
+
+kedge_status kedge_s3_find_owner(const kedge_s3 *self, kedge_bytes key, const char *token,
+                                 kedge_s3_owner *owner, kedge_error *error)
+{
+    const kedge_s3_request request = {.action = "s3:GetObject",
+                                      .method = "HEAD",
+                                      .key = key,
+                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_answer answer = {0};
+    kedge_bytes found;
+    kedge_status status = kedge_s3_call(self, &request, &answer, error);
+    if (status == KEDGE_OK) {
+        *owner = kedge_aws_answer_header(&answer, KEDGE_S3_WRITER_HEADER, &found) &&
+                         kedge_bytes_equal_text(found, token)
+                     ? KEDGE_S3_OURS
+                     : KEDGE_S3_OTHERS;
+    } else if (status == KEDGE_CONFLICT && answer.status == 404) { /* HEAD has no code */
+        *owner = KEDGE_S3_NOBODY;
+        status = KEDGE_OK;
+    } else if (status == KEDGE_CONFLICT) {
+        status = kedge_s3_refused(&answer, error);
+    }
+    kedge_aws_answer_free(&answer);
+    return status;
+}
+
+/* The condition failed, and an earlier try of ours may have stored the object. Both answers of the
+ * port say that the key is durable, and for content addresses there is nothing more to know. But
+ * KEDGE_OK says besides that these bytes are the ones, and to a caller with a name of its own a
+ * KEDGE_CONFLICT is somebody else's object. So the object is asked who wrote it. */
+static kedge_status settle(const kedge_s3 *self, kedge_bytes key, const char *token,
+                           kedge_error *error)
+{
+    kedge_s3_owner owner = KEDGE_S3_NOBODY;
+    kedge_status status = kedge_s3_find_owner(self, key, token, &owner, error);
+    if (status == KEDGE_OK && owner == KEDGE_S3_OTHERS) return kedge_blob_exists(key, error);
+    if (status == KEDGE_OK && owner == KEDGE_S3_NOBODY)
+        return kedge_fail(error, KEDGE_UNAVAILABLE, "blob-removed",
+                          "the blob %.*s was there and was removed while it was being put",
+                          (int)key.size, key.data);
+    /* Why it could not be asked is no answer to the put: that one is unknown. */
+    if (status != KEDGE_OK) status = KEDGE_UNAVAILABLE;
+    if (status != KEDGE_OK && error != NULL) error->status = status;
+    return status;
+}
+
+/* ---- put ---- */
+
+kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes bytes,
+                          kedge_error *error)
+{
+    char token[KEDGE_S3_WRITER_TOKEN_SIZE], checksum[KEDGE_S3_CHECKSUM_SIZE];
+    kedge_s3_make_token(self, token);
+    kedge_status status = kedge_s3_checksum(self, bytes, checksum, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_http_header headers[] = {
+        {"Content-Type", KEDGE_S3_CONTENT_TYPE},
+        {"If-None-Match", "*"},
+        {KEDGE_S3_CHECKSUM_HEADER, checksum},
+        {KEDGE_S3_WRITER_HEADER, token},
+    };
+    const kedge_s3_request request = {.action = "s3:PutObject",
+                                      .method = "PUT",
+                                      .key = key,
+                                      .headers = headers,
+                                      .header_count = sizeof headers / sizeof headers[0],
+                                      .body = bytes,
+                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_answer answer = {0};
+    status = kedge_s3_call(self, &request, &answer, error);
+    if (status == KEDGE_OK)
+        status = kedge_s3_check_checksum(&request, &answer, checksum, error);
+    else if (status == KEDGE_CONFLICT && answer.status == 412)
+        status = answer.earlier_unknown ? settle(self, key, token, error)
+                                        : kedge_blob_exists(key, error);
+    else if (status == KEDGE_CONFLICT)
+        status = kedge_s3_refused(&answer, error);
+    kedge_aws_answer_free(&answer);
+    return status;
+}
