@@ -69,9 +69,13 @@ export class App {
       try {
         const headers = this.rep.auth ? { Authorization: this.rep.auth } : {};
         const response = await sendRequest(`${this.base}/events`, { signal, headers });
+        const reader = response.body.getReader();
+        const decoder = new TextDecoder();
+        // Debian's node 18 does not end a read when the request is aborted.
+        signal.addEventListener('abort', () => reader.cancel().catch(() => {}), { once: true });
         let text = '';
-        for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
-          const events = (text + piece).split('\n\n');
+        for (let read; !(read = await reader.read()).done;) {
+          const events = (text + decoder.decode(read.value, { stream: true })).split('\n\n');
           text = events.pop();
           const poked = events.some((event) => event.startsWith('event: poke'));
           if (poked && !this.deaf) void this.pull();
