@@ -233,6 +233,8 @@ void kedge_api_limits(kedge_api_call *call)
     };
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "mode");
+    kedge_json_chars(&writer, call->backend->options.enqueue == NULL ? "direct" : "queued");
     for (size_t at = 0; at < sizeof limits / sizeof limits[0]; at++) {
         kedge_json_key(&writer, limits[at].name);
         kedge_json_integer(&writer, limits[at].value);

@@ -28,6 +28,8 @@ typedef struct kedge_exchange_context {
     kedge_auth *auth;
     kedge_origins *origins;
     kedge_log *log;
+    void (*write_metrics)(void *context, kedge_buffer *out);
+    void *write_metrics_context;
     kedge_metrics metrics;
     kedge_workers *workers;
     kedge_events *events;

@@ -3,6 +3,7 @@
  * It prints one line when it is ready, logs JSON lines on stderr, and ends in order on SIGINT or
  * SIGTERM. */
 #include "backend/embedded/embedded.h"
+#include "backend/http/consumers.h"
 #include "backend/http/server.h"
 #include "backend/plugin/plugin.h"
 
@@ -17,9 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX  1048576
-#define LARGE_BLOCK     262144
-#define DEFAULT_WORKERS 16
+#define FILE_BYTES_MAX    1048576
+#define LARGE_BLOCK       262144
+#define DEFAULT_WORKERS   16
+#define DEFAULT_CONSUMERS 4
 
 typedef struct kedge_arguments {
     const char *data;
@@ -30,6 +32,9 @@ typedef struct kedge_arguments {
     const char *algorithms;
     const char *mutators;
     const char *cadence;
+    const char *mode;
+    const char *consumers;
+    const char *claim_bytes;
     const char *certificate;
     const char *key;
     const char *workers;
@@ -50,6 +55,7 @@ typedef struct kedge_service {
     kedge_plugin *plugin;
     kedge_registry *registry;
     kedge_auth *auth;
+    kedge_consumers *consumers; /* NULL: direct mode */
     kedge_server *server;
     kedge_backend *backend;
 } kedge_service;
@@ -71,6 +77,11 @@ static void print_help(FILE *out)
         "  --origin ORIGIN     a web origin that may read answers (CORS); may be repeated\n"
         "  --cadence compact|seed\n"
         "                      how versions are written; default compact\n"
+        "  --mode direct|queued\n"
+        "                      whether a push is answered when it is committed (default), or when\n"
+        "                      it stands in the queue\n"
+        "  --consumers N       queued mode: threads that take pushes out of the queue; default 4\n"
+        "  --claim-bytes N     queued mode: larger pushes go through blobs; default 256000\n"
         "  --tls-certificate FILE, --tls-key FILE\n"
         "                      PEM; without them put a TLS proxy in front of other than loopback\n"
         "  --workers N         threads that run requests; default 16\n"
@@ -88,13 +99,23 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
         const char *name;
         const char **value;
     } options[] = {
-        {"--data", &arguments->data},         {"--listen", &arguments->listen},
-        {"--jwks", &arguments->jwks},         {"--issuer", &arguments->issuer},
-        {"--audience", &arguments->audience}, {"--algorithms", &arguments->algorithms},
-        {"--mutators", &arguments->mutators}, {"--cadence", &arguments->cadence},
-        {"--tls-key", &arguments->key},       {"--tls-certificate", &arguments->certificate},
-        {"--workers", &arguments->workers},   {"--request-timeout", &arguments->request_timeout},
-        {"--ping", &arguments->ping},         {"--log-level", &arguments->log_level},
+        {"--data", &arguments->data},
+        {"--listen", &arguments->listen},
+        {"--jwks", &arguments->jwks},
+        {"--issuer", &arguments->issuer},
+        {"--audience", &arguments->audience},
+        {"--algorithms", &arguments->algorithms},
+        {"--mutators", &arguments->mutators},
+        {"--cadence", &arguments->cadence},
+        {"--tls-key", &arguments->key},
+        {"--tls-certificate", &arguments->certificate},
+        {"--workers", &arguments->workers},
+        {"--request-timeout", &arguments->request_timeout},
+        {"--ping", &arguments->ping},
+        {"--log-level", &arguments->log_level},
+        {"--mode", &arguments->mode},
+        {"--consumers", &arguments->consumers},
+        {"--claim-bytes", &arguments->claim_bytes},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (strcmp(name, options[i].name) == 0) return options[i].value;
@@ -270,8 +291,50 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
         .auth = service->auth,
         .origins = &arguments->origins,
         .log = &service->log,
+        .write_metrics = service->consumers ? kedge_consumers_write_metrics : NULL,
+        .write_metrics_context = service->consumers,
     };
     return kedge_server_start(&options, &service->server, error);
+}
+
+/* NULL consumers in direct mode. */
+static kedge_status open_queue(kedge_service *service, const kedge_arguments *arguments,
+                               kedge_error *error)
+{
+    uint32_t claim_bytes = KEDGE_QUEUED_CLAIM_BYTES;
+    const char *mode = arguments->mode ? arguments->mode : "direct";
+    if (strcmp(mode, "direct") == 0 && !arguments->consumers && !arguments->claim_bytes) {
+        return KEDGE_OK;
+    }
+    if (strcmp(mode, "queued") != 0) {
+        return kedge_fail(
+            error, KEDGE_INVALID_ARGUMENT, "usage",
+            "--mode takes direct or queued, not \"%s\"; --consumers and --claim-bytes "
+            "are for queued mode",
+            mode);
+    }
+    kedge_status status = parse_count("--claim-bytes", arguments->claim_bytes,
+                                      KEDGE_QUEUE_BODY_BYTES_MAX, &claim_bytes, error);
+    if (status != KEDGE_OK) return status;
+    kedge_queued_options options = {
+        .environment = &service->environment,
+        .records = kedge_embedded_records(service->ports),
+        .blobs = kedge_embedded_blobs(service->ports),
+        .queue = kedge_embedded_queue(service->ports),
+        .claim_bytes = claim_bytes,
+    };
+    return kedge_consumers_new(&options, &service->log, &service->consumers, error);
+}
+
+static kedge_status start_consumers(kedge_service *service, const kedge_arguments *arguments,
+                                    kedge_error *error)
+{
+    uint32_t count = DEFAULT_CONSUMERS;
+    if (!service->consumers) return KEDGE_OK;
+    kedge_status status =
+        parse_count("--consumers", arguments->consumers, KEDGE_CONSUMERS_MAX, &count, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_consumers_start(service->consumers, service->backend, count, error);
 }
 
 static kedge_status open_backend(kedge_service *service, const kedge_arguments *arguments,
@@ -293,8 +356,11 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         .committed_context = service->server,
         .later = kedge_server_later,
         .later_context = service->server,
+        .enqueue = service->consumers ? kedge_consumers_enqueue : NULL,
+        .enqueue_context = service->consumers,
     };
     kedge_status status = kedge_backend_new(&options, &service->backend, error);
+    if (status == KEDGE_OK) status = start_consumers(service, arguments, error);
     if (status == KEDGE_OK) kedge_server_serve(service->server, service->backend);
     return status;
 }
@@ -310,6 +376,7 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
         status = kedge_embedded_open(&service->environment, arguments->data, true, &service->ports,
                                      error);
     }
+    if (status == KEDGE_OK) status = open_queue(service, arguments, error);
     if (status == KEDGE_OK) status = open_server(service, arguments, address, port, error);
     if (status == KEDGE_OK) status = open_backend(service, arguments, error);
     if (status != KEDGE_OK) return status;
@@ -318,8 +385,9 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
              strchr(address, ':') ? "[" : "", address, strchr(address, ':') ? "]" : "",
              kedge_server_port(service->server));
     kedge_log_write(&service->log, KEDGE_LOG_INFO, "started", "url", url, "data", arguments->data,
-                    "identity", arguments->open ? "open" : "tokens", "version",
-                    kedge_library_version(), NULL);
+                    "identity", arguments->open ? "open" : "tokens", "mode",
+                    service->consumers ? "queued" : "direct", "version", kedge_library_version(),
+                    NULL);
     printf("kedge-server ready on %s\n", url);
     fflush(stdout);
     return KEDGE_OK;
@@ -327,7 +395,9 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
 
 static void stop(kedge_service *service)
 {
+    kedge_consumers_stop(service->consumers);
     kedge_server_stop(service->server);
+    kedge_consumers_free(service->consumers);
     kedge_backend_free(service->backend);
     kedge_registry_free(service->registry);
     kedge_plugin_stop(service->plugin);

@@ -163,7 +163,11 @@ static bool run_own(kedge_exchange *exchange, const char *method, kedge_bytes pa
     if (health) {
         kedge_buffer_append_text(&exchange->response.body, "{\"status\":\"ok\"}");
     } else {
-        kedge_metrics_write(&exchange->context->metrics, &exchange->response.body);
+        kedge_exchange_context *context = exchange->context;
+        kedge_metrics_write(&context->metrics, &exchange->response.body);
+        if (context->write_metrics) {
+            context->write_metrics(context->write_metrics_context, &exchange->response.body);
+        }
     }
     return true;
 }

@@ -207,6 +207,8 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     context->auth = options->auth;
     context->origins = options->origins;
     context->log = options->log;
+    context->write_metrics = options->write_metrics;
+    context->write_metrics_context = options->write_metrics_context;
     context->request_timeout_ms = (int64_t)options->request_timeout_s * 1000;
     context->tickets = kedge_tickets_new(environment);
     context->connections = kedge_connections_new(environment);

@@ -3,6 +3,7 @@
  *   server.c        the daemon: one epoll thread that parses and sends, and never blocks
  *   exchange.c      one request and its answer; while it works, its connection is suspended
  *   connections.c   deadlines for peers that send or read slowly
+ *   consumers.c     queued mode: threads that take pushes out of the queue
  *   workers.c       a bounded pool of threads that run requests (the ports block)
  *   routes.c        what a worker does with a request
  *   event_routes.c  the same for event streams and their tickets
@@ -56,6 +57,9 @@ typedef struct kedge_server_options {
     kedge_auth *auth;
     kedge_origins *origins;
     kedge_log *log;
+    /* Appends to GET /v1/metrics; NULL: nothing. */
+    void (*write_metrics)(void *context, kedge_buffer *out);
+    void *write_metrics_context;
 } kedge_server_options;
 
 typedef struct kedge_server kedge_server;

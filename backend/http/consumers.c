@@ -1,0 +1,240 @@
+/* See consumers.h. */
+#include "backend/http/consumers.h"
+
+#include "common/error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#define POLL_MS      1000 /* between two looks into a queue that was empty */
+#define WAIT_MS      1000 /* that the queue itself may wait for a message */
+#define PAUSE_MS     200  /* after a queue that failed, doubling */
+#define PAUSE_MAX_MS 10000
+#define KEEPS        4 /* looks of the keeper in a visibility */
+
+typedef struct consumer_thread {
+    kedge_consumers *all;
+    kedge_consumer *consumer;
+    pthread_t thread;
+} consumer_thread;
+
+struct kedge_consumers {
+    const kedge_allocator *allocator;
+    kedge_log *log;
+    kedge_queued *queued;
+    int64_t keep_ms;
+    pthread_mutex_t mutex;
+    pthread_cond_t queued_one; /* a push, or the end */
+    pthread_cond_t ended;
+    bool pending; /* a push was queued, and no thread has looked since */
+    bool stopping;
+    consumer_thread threads[KEDGE_CONSUMERS_MAX];
+    uint32_t thread_count;
+    pthread_t keeper;
+    bool keeper_runs;
+};
+
+/* ---- the log ---- */
+
+static void on_failed(void *context, const kedge_queued_failure *failure)
+{
+    kedge_consumers *self = context;
+    kedge_log_line line;
+    if (!kedge_log_begin(&line, self->log, KEDGE_LOG_WARNING, "message-undecidable")) return;
+    kedge_json_key(&line.json, "message");
+    kedge_json_chars(&line.json, failure->id);
+    kedge_json_key(&line.json, "organization");
+    kedge_json_chars(&line.json, failure->organization);
+    kedge_json_key(&line.json, "project");
+    kedge_json_chars(&line.json, failure->project);
+    kedge_json_key(&line.json, "deliveries");
+    kedge_json_integer(&line.json, failure->receive_count);
+    kedge_json_key(&line.json, "code");
+    kedge_json_chars(&line.json, failure->error->code);
+    kedge_json_key(&line.json, "detail");
+    kedge_json_chars(&line.json, failure->error->message);
+    kedge_log_end(&line);
+}
+
+/* ---- waiting ---- */
+
+/* With the mutex held; until `wanted` is signalled and there is something to do, or time is up. */
+static void wait_for(kedge_consumers *self, pthread_cond_t *condition, const bool *wanted,
+                     int64_t wait_ms)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += wait_ms / 1000;
+    end.tv_nsec += (wait_ms % 1000) * 1000000;
+    if (end.tv_nsec >= 1000000000) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000000000;
+    }
+    int waited = 0;
+    while (!self->stopping && (wanted == NULL || !*wanted) && waited != ETIMEDOUT)
+        waited = pthread_cond_timedwait(condition, &self->mutex, &end);
+}
+
+static bool is_stopping(kedge_consumers *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    bool stopping = self->stopping;
+    pthread_mutex_unlock(&self->mutex);
+    return stopping;
+}
+
+static void wait_for_push(kedge_consumers *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    wait_for(self, &self->queued_one, &self->pending, POLL_MS);
+    self->pending = false;
+    pthread_mutex_unlock(&self->mutex);
+}
+
+static void pause_after(kedge_consumers *self, uint32_t failures, const kedge_error *error)
+{
+    int64_t pause_ms = failures > 6 ? PAUSE_MAX_MS : (int64_t)PAUSE_MS << (failures - 1);
+    kedge_log_write(self->log, KEDGE_LOG_WARNING, "queue-failed", "code", error->code, "detail",
+                    error->message, NULL);
+    pthread_mutex_lock(&self->mutex);
+    wait_for(self, &self->ended, NULL, pause_ms);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* ---- threads ---- */
+
+static void *consume(void *argument)
+{
+    consumer_thread *self = argument;
+    uint32_t failures = 0;
+    while (!is_stopping(self->all)) {
+        kedge_error error = {0};
+        size_t received = 0, left = 0;
+        if (kedge_consumer_round(self->consumer, WAIT_MS, &received, &left, &error) != KEDGE_OK) {
+            pause_after(self->all, ++failures, &error);
+            continue;
+        }
+        failures = 0;
+        if (received == 0) wait_for_push(self->all);
+    }
+    return NULL;
+}
+
+static void *keep(void *argument)
+{
+    kedge_consumers *self = argument;
+    pthread_mutex_lock(&self->mutex);
+    for (;;) {
+        wait_for(self, &self->ended, NULL, self->keep_ms);
+        if (self->stopping) break;
+        pthread_mutex_unlock(&self->mutex);
+        for (uint32_t i = 0; i < KEDGE_CONSUMERS_MAX; i++) {
+            if (self->threads[i].consumer != NULL) kedge_consumer_keep(self->threads[i].consumer);
+        }
+        pthread_mutex_lock(&self->mutex);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return NULL;
+}
+
+/* ---- making and ending ---- */
+
+kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log *log,
+                                 kedge_consumers **consumers, kedge_error *error)
+{
+    const kedge_allocator *allocator = options->environment->allocator;
+    kedge_consumers *made = kedge_allocate(allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    kedge_queued_options own = *options;
+    own.failed = on_failed;
+    own.failed_context = made;
+    kedge_status status = kedge_queued_new(&own, &made->queued, error);
+    if (status != KEDGE_OK) {
+        kedge_release(allocator, made);
+        return status;
+    }
+    made->allocator = allocator;
+    made->log = log;
+    made->keep_ms =
+        (own.visibility_ms > 0 ? own.visibility_ms : KEDGE_QUEUED_VISIBILITY_MS) / KEEPS;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->queued_one, &monotonic);
+    pthread_cond_init(&made->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    *consumers = made;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_consumers_enqueue(void *context, kedge_bytes organization, kedge_bytes project,
+                                     const kedge_identity *identity, kedge_bytes push,
+                                     kedge_error *error)
+{
+    kedge_consumers *self = context;
+    kedge_status status =
+        kedge_queued_enqueue(self->queued, organization, project, identity, push, error);
+    if (status != KEDGE_OK) return status;
+    pthread_mutex_lock(&self->mutex);
+    self->pending = true;
+    pthread_cond_signal(&self->queued_one);
+    pthread_mutex_unlock(&self->mutex);
+    return KEDGE_OK;
+}
+
+/* All consumers are made before the keeper looks at them. */
+kedge_status kedge_consumers_start(kedge_consumers *self, kedge_backend *backend, uint32_t count,
+                                   kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (uint32_t i = 0; i < count && status == KEDGE_OK; i++) {
+        self->threads[i].all = self;
+        status = kedge_consumer_new(self->queued, backend, &self->threads[i].consumer, error);
+    }
+    if (status != KEDGE_OK) return status;
+    while (self->thread_count < count &&
+           pthread_create(&self->threads[self->thread_count].thread, NULL, consume,
+                          &self->threads[self->thread_count]) == 0) {
+        self->thread_count++;
+    }
+    self->keeper_runs =
+        self->thread_count == count && pthread_create(&self->keeper, NULL, keep, self) == 0;
+    if (self->keeper_runs) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_NO_MEMORY, "no-threads",
+                      "the system refused to start %u consumer threads", count);
+}
+
+void kedge_consumers_stop(kedge_consumers *self)
+{
+    if (self == NULL) return;
+    pthread_mutex_lock(&self->mutex);
+    self->stopping = true;
+    pthread_cond_broadcast(&self->queued_one);
+    pthread_cond_broadcast(&self->ended);
+    pthread_mutex_unlock(&self->mutex);
+    for (uint32_t i = 0; i < self->thread_count; i++)
+        pthread_join(self->threads[i].thread, NULL);
+    self->thread_count = 0;
+    if (self->keeper_runs) pthread_join(self->keeper, NULL);
+    self->keeper_runs = false;
+}
+
+void kedge_consumers_free(kedge_consumers *self)
+{
+    if (self == NULL) return;
+    for (uint32_t i = 0; i < KEDGE_CONSUMERS_MAX; i++)
+        kedge_consumer_free(self->threads[i].consumer);
+    kedge_queued_free(self->queued);
+    pthread_cond_destroy(&self->queued_one);
+    pthread_cond_destroy(&self->ended);
+    pthread_mutex_destroy(&self->mutex);
+    kedge_release(self->allocator, self);
+}
+
+void kedge_consumers_write_metrics(void *consumers, kedge_buffer *out)
+{
+    kedge_queued_write_metrics(((kedge_consumers *)consumers)->queued, out);
+}

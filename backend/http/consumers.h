@@ -1,0 +1,30 @@
+/* Queued mode in the server: pushes go into the queue, and a few threads take them out again.
+ *
+ * A thread that found nothing waits until a push of this process is queued, or a second. Another
+ * thread keeps what the consumers have in hand from being delivered elsewhere. */
+#ifndef KEDGE_BACKEND_HTTP_CONSUMERS_H
+#define KEDGE_BACKEND_HTTP_CONSUMERS_H
+
+#include "backend/http/log.h"
+#include "backend/queued/queued.h"
+
+#define KEDGE_CONSUMERS_MAX 16
+
+typedef struct kedge_consumers kedge_consumers;
+
+/* `options->failed` is set here: failures are logged. */
+kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log *log,
+                                 kedge_consumers **consumers, kedge_error *error);
+/* The backend's option `enqueue`, with the consumers as its context. */
+kedge_status kedge_consumers_enqueue(void *consumers, kedge_bytes organization, kedge_bytes project,
+                                     const kedge_identity *identity, kedge_bytes push,
+                                     kedge_error *error);
+kedge_status kedge_consumers_start(kedge_consumers *consumers, kedge_backend *backend,
+                                   uint32_t count, kedge_error *error);
+/* Finishes what the threads have in hand and ends them; what is queued stays. */
+void kedge_consumers_stop(kedge_consumers *consumers);
+void kedge_consumers_free(kedge_consumers *consumers); /* stopped; NULL is allowed */
+/* As Prometheus text. */
+void kedge_consumers_write_metrics(void *consumers, kedge_buffer *out);
+
+#endif
