@@ -23,7 +23,7 @@ size_t kedge_dynamodb_answer_max(size_t bytes, size_t count)
 void kedge_dynamodb_pause(kedge_aws_client *client, uint32_t tries)
 {
     uint64_t most = KEDGE_AWS_BACKOFF_FIRST_MS;
-    for (uint32_t i = 0; i < tries && most < KEDGE_AWS_BACKOFF_MAX_MS; i++)
+    for (uint32_t i = 1; i < tries && most < KEDGE_AWS_BACKOFF_MAX_MS; i++)
         most *= 2;
     if (most > KEDGE_AWS_BACKOFF_MAX_MS) most = KEDGE_AWS_BACKOFF_MAX_MS;
     uint64_t ms = kedge_random_u64(kedge_aws_client_environment(client)) % (most + 1);
@@ -92,7 +92,8 @@ static kedge_status send_until_answered(kedge_aws_client *client, const char *ta
     bool unknown = false;
     for (uint32_t tries = 1;; tries++) {
         int64_t left_ms = end_ms - environment->monotonic_ms(environment->context);
-        kedge_status status = send_once(client, request, left_ms, answer, error);
+        /* The client's own deadline to begin with. */
+        kedge_status status = send_once(client, request, tries == 1 ? 0 : left_ms, answer, error);
         if (status == KEDGE_OK) return conclude(request, check_answer(answer, error), true, error);
         unknown = unknown || answer->earlier_unknown || status == KEDGE_LIMIT_EXCEEDED;
         if (status != KEDGE_CONFLICT) return conclude(request, status, unknown, error);

@@ -17,6 +17,8 @@ static bool answer(void *context, const scripted_request *request)
     if (number < SCRIPT_MAX) {
         snprintf(world->requests[number], sizeof world->requests[number], "%.4000s",
                  request->headers);
+        snprintf(world->bodies[number], sizeof world->bodies[number], "%.*s",
+                 (int)request->body_size, request->body);
     }
     size_t at = number < world->script_size ? number : world->script_size - 1;
     const scripted_reply reply = world->script[at];

@@ -38,6 +38,7 @@ typedef struct client_world {
     size_t script_size;
     size_t answered;
     char requests[SCRIPT_MAX][4096]; /* the heads of the first ones */
+    char bodies[SCRIPT_MAX][4096];   /* the beginnings of their bodies */
     /* The last observation, and how many there were. */
     char observed_action[64];
     char observed_code[96];
