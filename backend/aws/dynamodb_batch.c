@@ -38,7 +38,8 @@ static bool expected(batch *work, const kedge_record_key *key)
 static kedge_status read_items(batch *work, kedge_bytes answer, kedge_error *error)
 {
     kedge_bytes responses, items, item;
-    if (!kedge_json_member(answer, "Responses", &responses))
+    if (!kedge_json_member(answer, "Responses", &responses) ||
+        kedge_json_type_of(responses) != KEDGE_JSON_OBJECT)
         return kedge_dynamodb_fail_answer("it has no Responses", error);
     if (!kedge_json_member(responses, work->self->table, &items)) return KEDGE_OK;
     kedge_json_iterator list = kedge_json_iterate(items);
