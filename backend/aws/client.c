@@ -148,14 +148,14 @@ static int64_t monotonic_ms(const kedge_aws_client *client)
 }
 
 /* The deadline of one try: a call that may take long may take long in one try. A body gets the time
- * that a slow line needs, a MiB a second. */
+ * that a slow line needs, a MiB a second, and the service the time that it was asked to wait. */
 static int64_t deadline_of_try(const kedge_aws_client *client, const kedge_aws_request *request,
                                int64_t deadline_ms)
 {
     int64_t share_ms = deadline_ms * 2 / 5;
     int64_t least_ms = KEDGE_AWS_TRY_DEADLINE_MS + (int64_t)(request->body.size / 1024);
-    if (client->try_deadline_ms != 0) return client->try_deadline_ms;
-    return share_ms > least_ms ? share_ms : least_ms;
+    if (client->try_deadline_ms != 0) return client->try_deadline_ms + request->wait_ms;
+    return (share_ms > least_ms ? share_ms : least_ms) + request->wait_ms;
 }
 
 static void see_clock(kedge_aws_client *client, const kedge_aws_answer *answer)
@@ -276,7 +276,7 @@ kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *r
         .client = client,
         .request = request,
         .answer = answer,
-        .deadline_ms = begin_ms + deadline_ms,
+        .deadline_ms = begin_ms + deadline_ms + request->wait_ms,
         .try_deadline_ms = deadline_of_try(client, request, deadline_ms),
     };
     kedge_aws_answer_free(answer);

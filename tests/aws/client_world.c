@@ -1,6 +1,7 @@
 /* The world of the client's tests. */
 #include "tests/aws/client_world.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -38,6 +39,9 @@ static bool answer(void *context, const scripted_request *request)
                  "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n%s\r\n{\"a\":", headers);
         scripted_send(request, head, strlen(head));
         return false;
+    case REPLY_LATE:
+        poll(NULL, 0, REPLY_LATE_MS);
+        break;
     case REPLY_CLOSE_AFTER:
         scripted_answer(request, reply.status, headers, body);
         return false;

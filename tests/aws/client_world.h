@@ -7,7 +7,8 @@
 
 #include <pthread.h>
 
-#define SCRIPT_MAX 64
+#define SCRIPT_MAX    64
+#define REPLY_LATE_MS 400
 
 /* One answer of the script. */
 typedef struct scripted_reply {
@@ -17,6 +18,7 @@ typedef struct scripted_reply {
     enum {
         REPLY_WHOLE,
         REPLY_HANG,       /* never answers */
+        REPLY_LATE,       /* answers after REPLY_LATE_MS */
         REPLY_CUT,        /* ends in the middle of the body */
         REPLY_CLOSE,      /* closes without an answer */
         REPLY_CLOSE_AFTER /* answers, and closes the connection */

@@ -186,6 +186,21 @@ static void test_a_hung_try_ends_at_its_deadline_and_is_followed_by_another(void
     client_world_end(&world);
 }
 
+static void test_a_service_that_is_asked_to_wait_may(void **state)
+{
+    client_world world;
+    kedge_aws_answer answer = {0};
+    kedge_aws_request request = request_for(KEDGE_AWS_SQS, "sqs:ReceiveMessage");
+    (void)state;
+    BEGIN(&world, {.status = 200, .body = "{}", .action = REPLY_LATE});
+    client_world_open(&world, (kedge_aws_client_options){.try_deadline_ms = REPLY_LATE_MS / 4});
+    request.wait_ms = 20000;
+    assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_OK);
+    assert_int_equal(world.observed_tries, 1);
+    kedge_aws_answer_free(&answer);
+    client_world_end(&world);
+}
+
 static void test_the_deadline_of_a_call_bounds_all_of_its_tries(void **state)
 {
     client_world world;
@@ -355,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_a_checksum_that_fits_is_good),
         cmocka_unit_test(test_a_kept_connection_that_breaks_is_an_unknown_try),
         cmocka_unit_test(test_a_hung_try_ends_at_its_deadline_and_is_followed_by_another),
+        cmocka_unit_test(test_a_service_that_is_asked_to_wait_may),
         cmocka_unit_test(test_the_deadline_of_a_call_bounds_all_of_its_tries),
         cmocka_unit_test(test_a_service_that_asks_for_more_time_than_there_is_is_left_alone),
         cmocka_unit_test(test_a_service_that_is_not_there_is_named),

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -115,6 +116,8 @@ static void *accept_connections(void *context)
     while (wait_readable(server, server->socket, -1)) {
         int socket = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC);
         if (socket < 0) continue;
+        /* Head and body go out in two parts; the second must not wait for an acknowledgement. */
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         pthread_mutex_lock(&server->lock);
         if (server->count == CONNECTIONS_MAX) {
             close(socket);
