@@ -84,9 +84,6 @@ kedge_status kedge_sqs_refused(const kedge_sqs_call *call, const kedge_sqs_actio
                                kedge_error *error)
 {
     const kedge_aws_answer *answer = &call->answer;
-    if (kedge_sqs_code_is(call, "OverLimit"))
-        return kedge_fail(error, KEDGE_BUSY, "aws-queue-busy",
-                          "SQS refused %s: too many messages are in flight", action->action);
     return kedge_fail(error, KEDGE_IO, "aws-refused", "SQS refused %s: %s: %s", action->action,
                       answer->code, answer->message);
 }

@@ -40,8 +40,11 @@ typedef struct kedge_queue_batch {
 void kedge_queue_batch_free(kedge_queue_batch *batch);
 
 typedef struct kedge_queue_vtable {
-    /* must. Durable when KEDGE_OK. A second send with the same `deduplication` within 5 minutes is
-     * accepted and does nothing. KEDGE_UNAVAILABLE: unknown whether it was sent. */
+    /* must. Durable when KEDGE_OK. A second send to the group with the same `deduplication` within
+     * 5 minutes is accepted and does nothing; whether one to another group does anything differs,
+     * so that names are best used once. KEDGE_UNAVAILABLE: unknown whether it was sent; sending it
+     * again is right. KEDGE_LIMIT_EXCEEDED also for a body that the engine cannot hold: SQS needs
+     * four bytes for three where a body is not text. */
     kedge_status (*send)(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
                          kedge_error *error);
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
@@ -55,15 +58,16 @@ typedef struct kedge_queue_vtable {
      * delivery is no longer the message's newest. */
     kedge_status (*extend)(void *self, const char *receipt, int64_t visibility_ms,
                            kedge_error *error);
-    /* must. Deletes the message. KEDGE_CONFLICT as above. */
+    /* must. Deletes the message. KEDGE_CONFLICT as above; of a message that is gone already SQS
+     * may say KEDGE_OK, since it does not remember who deleted it. */
     kedge_status (*done)(void *self, const char *receipt, kedge_error *error);
     /* must. Up to `count` (1 to 100) dead letters, oldest first, which stay; their receipts are for
-     * redrive.
-     */
+     * redrive. SQS shows the ten oldest of a group, and to one caller at a time. */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);
     /* must. Puts one dead letter back at the end of its group, as if it was never received.
-     * KEDGE_CONFLICT when it is no dead letter any more. */
+     * KEDGE_CONFLICT when it is no dead letter any more. KEDGE_UNAVAILABLE: it may be back, and a
+     * dead letter as well; redriving it again within 5 minutes is right. */
     kedge_status (*redrive)(void *self, const char *receipt, kedge_error *error);
     /* must. */
     void (*close)(void *self);
