@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #define CONNECTIONS_MAX 256
-#define REQUEST_MAX     (4 << 20)
+#define REQUEST_MAX     (20 << 20)
 
 typedef struct connection {
     scripted_server *server;
