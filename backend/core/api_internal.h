@@ -178,5 +178,6 @@ void kedge_api_project_list(kedge_api_call *call);
 void kedge_api_project_organizations(kedge_api_call *call);
 void kedge_api_limits(kedge_api_call *call);
 void kedge_api_fork(kedge_api_call *call);
+void kedge_api_rebase(kedge_api_call *call);
 
 #endif

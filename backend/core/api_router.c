@@ -30,6 +30,7 @@ static const api_route routes[] = {
     {"PUT", PROJECT, kedge_api_project_create, false},
     {"GET", PROJECT, kedge_api_project, false},
     {"POST", PROJECT "/fork", kedge_api_fork, false},
+    {"POST", PROJECT "/rebase", kedge_api_rebase, false},
     {"POST", PROJECT "/push", kedge_api_push, false},
     {"POST", PROJECT "/pull", kedge_api_pull, false},
     {"GET", PROJECT "/snapshot", kedge_api_snapshot, false},

@@ -19,7 +19,7 @@
 
 bool kedge_client_is_reserved(kedge_bytes client)
 {
-    return kedge_bytes_start_with(client, KEDGE_BYTES("rebase-"));
+    return kedge_bytes_start_with(client, KEDGE_BYTES(KEDGE_CLIENT_RESERVED));
 }
 
 static void keep_text(kedge_bytes text, char *out, size_t out_size)

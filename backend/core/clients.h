@@ -7,8 +7,9 @@
 
 #define KEDGE_USER_BYTES_MAX 255 /* of the name of a user */
 
-/* Ids under which the backend itself applies mutations. To everybody else there is no such client.
- */
+/* Ids under which the backend itself applies mutations (rebase.h). To everybody else there is no
+ * such client. */
+#define KEDGE_CLIENT_RESERVED "rebase-"
 bool kedge_client_is_reserved(kedge_bytes client);
 
 typedef struct kedge_client_state {

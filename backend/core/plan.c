@@ -72,7 +72,7 @@ static kedge_status find_client(planning *work, const kedge_push_mutation *mutat
     const kedge_push_sender *sender = &work->push->senders[mutation->sender];
     for (size_t i = plan->client_count; i-- > 0;) {
         if (kedge_bytes_equal(plan->clients[i].client, mutation->client) &&
-            is_same_sender(plan->clients[i].sender, sender)) {
+            (work->push->replays || is_same_sender(plan->clients[i].sender, sender))) {
             *index = i;
             return KEDGE_OK;
         }
@@ -169,7 +169,7 @@ static bool is_foreign(const planning *work, const kedge_plan_client *client)
 {
     const kedge_client_state *state = &client->state;
     const kedge_push_sender *sender = client->sender;
-    if (kedge_client_is_reserved(client->client)) return true;
+    if (kedge_client_is_reserved(client->client)) return !work->push->replays;
     if (!state->known) return client->next == 1 && is_taken(work, client);
     return !kedge_bytes_equal_text(sender->group, state->group) ||
            strcmp(sender->identity->user, state->user) != 0;

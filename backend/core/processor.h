@@ -44,6 +44,9 @@ typedef struct kedge_push {
     size_t sender_count;
     kedge_push_mutation *mutations;
     size_t count;
+    /* The backend's own: its one client has a reserved id, and mutations of several users. Clients
+     * of origins are not retired. */
+    bool replays;
 } kedge_push;
 
 typedef enum kedge_push_problem {

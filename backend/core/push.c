@@ -282,7 +282,7 @@ kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_re
     kedge_status status = check_push(ref, push, error);
     if (status != KEDGE_OK) return status;
     origins all = {.count = 0};
-    kedge_push part = first_part(push, &all);
+    kedge_push part = push->replays ? *push : first_part(push, &all);
     status = retire_origins(backend, ref, &all, error);
     if (status != KEDGE_OK) return status;
     result->taken = part.count;
