@@ -78,6 +78,13 @@ static const kedge_admin_command commands[] = {
      "",
      "completes index rows and due checkpoints"},
     {"fork", {"NAME"}, kedge_admin_fork, NULL, PROJECT, "v", "a version becomes a new project"},
+    {"rebase",
+     {"SOURCE", "JOB"},
+     kedge_admin_rebase,
+     NULL,
+     PROJECT,
+     "ftm",
+     "replays versions of another project"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -95,11 +102,19 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
                                 char *letter, kedge_error *error)
 {
     const admin_option options[] = {
-        {"--data", 0, &line->data, NULL},       {"--org", 0, &line->organization, NULL},
-        {"--project", 0, &line->project, NULL}, {"--version", 'v', &line->version, NULL},
-        {"--before", 'b', &line->before, NULL}, {"--after", 'a', &line->after, NULL},
-        {"--limit", 'l', &line->limit, NULL},   {"--items", 'i', NULL, &line->items},
-        {"--help", 0, NULL, &line->help},       {"-h", 0, NULL, &line->help},
+        {"--data", 0, &line->data, NULL},
+        {"--org", 0, &line->organization, NULL},
+        {"--project", 0, &line->project, NULL},
+        {"--version", 'v', &line->version, NULL},
+        {"--before", 'b', &line->before, NULL},
+        {"--after", 'a', &line->after, NULL},
+        {"--limit", 'l', &line->limit, NULL},
+        {"--items", 'i', NULL, &line->items},
+        {"--from", 'f', &line->from, NULL},
+        {"--to", 't', &line->to, NULL},
+        {"--mutators", 'm', &line->mutators, NULL},
+        {"--help", 0, NULL, &line->help},
+        {"-h", 0, NULL, &line->help},
     };
     for (size_t option = 0; option < sizeof options / sizeof options[0]; option++) {
         if (strcmp(argv[*at], options[option].name) != 0) continue;
@@ -304,6 +319,10 @@ void kedge_admin_write_help(kedge_buffer *out)
         "                  which project; for all but projects and organizations\n"
         "  --version V     items, item, fork: of this version; otherwise of the latest\n"
         "  --items         version: with the items' values\n"
+        "  --from V        rebase: the first version of the source; needed\n"
+        "  --to V          rebase: the last version of the source; otherwise its latest\n"
+        "  --mutators LIBRARY\n"
+        "                  rebase: the app's mutators, run in child processes\n"
         "  --before V      versions: below this one\n"
         "  --after NAME    projects, items: behind this one (\"next\" of the page before)\n"
         "  --limit N       how many in one page\n"

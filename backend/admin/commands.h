@@ -18,6 +18,9 @@ typedef struct kedge_admin_line {
     const char *before;
     const char *after;
     const char *limit;
+    const char *from;
+    const char *to;
+    const char *mutators;
     bool items;
     bool help;
 } kedge_admin_line;
@@ -30,7 +33,7 @@ typedef struct kedge_admin_command {
     int (*run)(const kedge_admin *admin);             /* gives the exit code */
     const char *method;  /* of what is one request; NULL: other commands */
     const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
-    const char *options; /* letters of those that it takes: b a l v i */
+    const char *options; /* letters of those that it takes: b a l v i f t m */
     const char *help;
 } kedge_admin_command;
 

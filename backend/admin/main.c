@@ -1,18 +1,35 @@
-/* kedge-admin: reads a backend's data folder in place, with the backend's own code. */
+/* kedge-admin: works on a backend's data folder in place, with the backend's own code. */
 #include "backend/admin/verbs.h"
 #include "backend/embedded/embedded.h"
+#include "backend/plugin/plugin.h"
 
 #include <stdio.h>
 
-/* ---- the program ---- */
+/* The built-in mutators, and those of --mutators. */
+static kedge_status open_registry(const kedge_environment *environment,
+                                  const kedge_admin_line *line, kedge_plugin **plugin,
+                                  kedge_registry **registry, kedge_error *error)
+{
+    const kedge_mutator *mutators = NULL;
+    size_t count = 0;
+    if (line->mutators != NULL) {
+        kedge_plugin_options options = KEDGE_PLUGIN_OPTIONS_INIT;
+        kedge_status status =
+            kedge_plugin_start(environment, line->mutators, &options, plugin, error);
+        if (status != KEDGE_OK) return status;
+        kedge_plugin_mutators(*plugin, &mutators, &count);
+    }
+    return kedge_registry_new(environment->allocator, mutators, count, registry, error);
+}
 
 static int run(const kedge_environment *environment, const kedge_embedded *ports,
                const kedge_admin_command *command, const kedge_admin_line *line)
 {
     kedge_error error = {0};
+    kedge_plugin *plugin = NULL;
     kedge_registry *registry = NULL;
     kedge_backend *backend = NULL;
-    kedge_status status = kedge_registry_new(environment->allocator, NULL, 0, &registry, &error);
+    kedge_status status = open_registry(environment, line, &plugin, &registry, &error);
     if (status == KEDGE_OK) {
         kedge_backend_options options = {.environment = environment,
                                          .records = kedge_embedded_records(ports),
@@ -24,6 +41,7 @@ static int run(const kedge_environment *environment, const kedge_embedded *ports
     int code = status == KEDGE_OK ? command->run(&admin) : kedge_admin_complain(&error);
     kedge_backend_free(backend);
     kedge_registry_free(registry);
+    kedge_plugin_stop(plugin);
     return code;
 }
 
@@ -57,6 +75,8 @@ static int print_help(void)
 
 int main(int argc, char **argv)
 {
+    int child = kedge_plugin_child_dispatch(argc, argv);
+    if (child >= 0) return child;
     kedge_admin_line line;
     kedge_error error = {0};
     const kedge_admin_command *command = NULL;

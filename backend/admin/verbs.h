@@ -30,5 +30,6 @@ bool kedge_admin_request(const kedge_admin *admin, const char *method, const cha
 int kedge_admin_ask(const kedge_admin *admin); /* the request of the command's table row */
 int kedge_admin_index(const kedge_admin *admin);
 int kedge_admin_fork(const kedge_admin *admin);
+int kedge_admin_rebase(const kedge_admin *admin);
 
 #endif

@@ -1,5 +1,5 @@
 /* kedge-admin, run as a program on a data folder, beside a backend that has it open and locked.
- * Usage: api_admin_test PROGRAM */
+ * Usage: api_admin_test PROGRAM PLUGIN */
 #include "tests/backend/api_world.h"
 
 #include "backend/embedded/embedded.h"
@@ -11,9 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WORDS_MAX 16
+#define WORDS_MAX 20
 
 static const char *program;
+static const char *plugin;
 
 /* A world whose ports are those of a folder. */
 typedef struct folder_world {
@@ -24,6 +25,16 @@ typedef struct folder_world {
     char text[65536];
     char complaint[4096];
 } folder_world;
+
+/* Of this name the plugin has one, too. */
+static kedge_status count_up(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                             kedge_error *error)
+{
+    (void)args, (void)args_size, (void)userdata;
+    return kedge_tx_put(tx, "c", "count", 5, "1", 1, error);
+}
+
+static const kedge_mutator mutators[] = {{"count_up", 3, count_up, NULL}};
 
 static int set_up(void **state)
 {
@@ -38,7 +49,7 @@ static int set_up(void **state)
         kedge_embedded_open(&world->environment, folder->folder, true, &folder->ports, NULL),
         KEDGE_OK);
     assert_int_equal(
-        kedge_registry_new(world->environment.allocator, NULL, 0, &world->registry, NULL),
+        kedge_registry_new(world->environment.allocator, mutators, 1, &world->registry, NULL),
         KEDGE_OK);
     kedge_backend_options options = {.environment = &world->environment,
                                      .records = kedge_embedded_records(folder->ports),
@@ -113,7 +124,7 @@ static int run_words(folder_world *folder, char *const words[])
 /* Runs with --data and what stands in `line`, cut at '|'. */
 static int run(folder_world *folder, const char *line)
 {
-    char text[512];
+    char text[1024];
     char *words[WORDS_MAX] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--data",
                               folder->folder};
     size_t count = 3;
@@ -127,6 +138,7 @@ static int run(folder_world *folder, const char *line)
 }
 
 #define PROJECT "--org|acme|--project|notes|"
+#define COPY    "--org|acme|--project|copy|"
 
 static void check_number(folder_world *folder, const char *path, int64_t value)
 {
@@ -203,7 +215,7 @@ static void test_a_version_is_forked_into_a_new_project(void **state)
     assert_int_equal(run(folder, PROJECT "fork|copy|--version|2"), 0);
     check_string(folder, "project", "copy");
     check_number(folder, "forked.version", 2);
-    assert_int_equal(run(folder, "--org|acme|--project|copy|item|docs|a"), 0);
+    assert_int_equal(run(folder, COPY "item|docs|a"), 0);
     check_number(folder, "value.n", 1);
     assert_int_equal(run(folder, PROJECT "fork|copy|--version|2"), 0);
     assert_int_equal(run(folder, PROJECT "fork|newest"), 0);
@@ -213,6 +225,41 @@ static void test_a_version_is_forked_into_a_new_project(void **state)
     assert_int_equal(run(folder, PROJECT "fork|other|--version|x"), 1);
     assert_int_equal(run(folder, PROJECT "fork|other|--version|9"), 1);
     assert_non_null(strstr(folder->complaint, "version-not-found"));
+}
+
+static void test_versions_are_rebased_onto_a_fork(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, PROJECT "fork|copy|--version|1"), 0);
+    assert_int_equal(run(folder, COPY "rebase|notes|j1|--from|2"), 0);
+    check_number(folder, "mutations.1.from.version", 3);
+    check_string(folder, "mutations.1.outcome", "applied");
+    assert_int_equal(run(folder, COPY "item|docs|a"), 0);
+    check_number(folder, "value.n", 3);
+    assert_int_equal(run(folder, COPY "rebase|notes|j1|--from|2|--to|3"), 0);
+    check_number(folder, "version", 2);
+    assert_int_equal(run(folder, COPY "rebase|notes|j2"), 1);
+    assert_non_null(strstr(folder->complaint, "--from V"));
+    assert_int_equal(run(folder, COPY "rebase|notes|j2|--from|1"), 1);
+    assert_non_null(strstr(folder->complaint, "rebase-range-in-base"));
+}
+
+static void test_a_rebase_runs_the_mutators_of_a_plugin(void **state)
+{
+    folder_world *folder = *state;
+    const char *path = "/v1/orgs/acme/projects/notes/push";
+    const char *push = "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{\"clientID\":"
+                       "\"c9\",\"id\":1,\"name\":\"count_up\",\"args\":null,\"timestamp\":1}]}";
+    assert_int_equal(api_ask(&folder->world, &ann, "POST", path, kedge_bytes_of(push)), 200);
+    assert_int_equal(run(folder, PROJECT "fork|copy|--version|3"), 0);
+    assert_int_equal(run(folder, COPY "rebase|notes|j1|--from|4"), 1);
+    assert_non_null(strstr(folder->complaint, "mutator-unknown"));
+    char line[600];
+    snprintf(line, sizeof line, "%s%s", COPY "rebase|notes|j1|--from|4|--mutators|", plugin);
+    assert_int_equal(run(folder, line), 0);
+    check_string(folder, "mutations.0.outcome", "applied");
+    assert_int_equal(run(folder, COPY "item|c|count"), 0);
+    check_number(folder, "value", 1);
 }
 
 /* ---- errors ---- */
@@ -265,12 +312,10 @@ static void test_a_wrong_line_ends_with_two_and_names_what_is_wrong(void **state
 
 static void test_help_names_every_command(void **state)
 {
-    static const char *const names[] = {"create-project",     "projects ORG",
-                                        "organizations",      "versions",
-                                        "version V",          "items COLLECTION",
-                                        "item COLLECTION ID", "mutation CLIENT",
-                                        "latest-mutation",    "index",
-                                        "fork NAME",          "--data"};
+    static const char *const names[] = {
+        "create-project",   "projects ORG",       "organizations",   "versions",        "version V",
+        "items COLLECTION", "item COLLECTION ID", "mutation CLIENT", "latest-mutation", "index",
+        "fork NAME",        "rebase SOURCE JOB",  "--data"};
     folder_world *folder = *state;
     char *words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--help", NULL};
     assert_int_equal(run_words(folder, words), 0);
@@ -299,15 +344,18 @@ int main(int argc, char **argv)
         TEST(test_projects_are_made_and_listed),
         TEST(test_the_index_is_completed),
         TEST(test_a_version_is_forked_into_a_new_project),
+        TEST(test_versions_are_rebased_onto_a_fork),
+        TEST(test_a_rebase_runs_the_mutators_of_a_plugin),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
         TEST(test_help_names_every_command),
         TEST(test_a_folder_without_data_is_not_made_into_one),
     };
-    if (argc != 2) {
-        fputs("usage: api_admin_test PROGRAM\n", stderr);
+    if (argc != 3) {
+        fputs("usage: api_admin_test PROGRAM PLUGIN\n", stderr);
         return 2;
     }
     program = argv[1];
+    plugin = argv[2];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ ARROWS = {
     "backend/lambda": ["common", "http", "mutate", "backend/ports", "backend/core", "backend/queued",
                        "backend/auth", "backend/plugin", "backend/stores"],
     "backend/admin": ["common", "mutate", "backend/ports", "backend/core", "backend/queued", "backend/embedded",
-                      "backend/jobs", "backend/stores"],
+                      "backend/jobs", "backend/plugin", "backend/stores"],
     "examples": [],
 }
 # System headers of libraries -> the only folders that may use them.
