@@ -23,16 +23,18 @@
 #define KEDGE_CORE_RETRY_AFTER_MAX_MS  600000 /* more than a server may ask of us */
 #define KEDGE_CORE_ASK_MS              1000   /* the app's own asking breaks a backoff so often */
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
-#define KEDGE_CORE_GUARD_MS            1000  /* after a deadline: the transport forgot to answer */
-#define KEDGE_CORE_STALL_MS            10000 /* pushed but not covered: push again */
-#define KEDGE_CORE_COVER_MS            1000  /* … and pull so often when no stream tells */
-#define KEDGE_CORE_PULL_INTERVAL_MS    60000 /* without a stream */
-#define KEDGE_CORE_STREAM_SILENCE_MS   40000 /* no ping for so long: the stream is dead */
-#define KEDGE_CORE_STREAM_STEADY_MS    10000 /* a stream that lived so long had not failed */
-#define KEDGE_CORE_PUSH_COUNT_MAX      1000
-#define KEDGE_CORE_PUSH_BYTES_MAX      1048576
-#define KEDGE_CORE_PUSH_BYTES_MIN      1024
-#define KEDGE_CORE_IDENTITY_MAX        3 /* identity refusals that pulls do not explain: rotate */
+#define KEDGE_CORE_GUARD_MS            1000   /* after a deadline: the transport forgot to answer */
+#define KEDGE_CORE_STALL_MS            10000  /* pushed but not covered: push again, … */
+#define KEDGE_CORE_STALL_MAX_MS        320000 /* … ever later while nothing is covered */
+/* … and pull, when no stream tells or the push is queued; ever later, up to PULL_INTERVAL. */
+#define KEDGE_CORE_COVER_MS          1000
+#define KEDGE_CORE_PULL_INTERVAL_MS  60000 /* without a stream */
+#define KEDGE_CORE_STREAM_SILENCE_MS 40000 /* no ping for so long: the stream is dead */
+#define KEDGE_CORE_STREAM_STEADY_MS  10000 /* a stream that lived so long had not failed */
+#define KEDGE_CORE_PUSH_COUNT_MAX    1000
+#define KEDGE_CORE_PUSH_BYTES_MAX    1048576
+#define KEDGE_CORE_PUSH_BYTES_MIN    1024
+#define KEDGE_CORE_IDENTITY_MAX      3 /* identity refusals that pulls do not explain: rotate */
 
 typedef enum kedge_request_kind {
     KEDGE_REQUEST_PUSH,
@@ -72,7 +74,8 @@ typedef enum kedge_event_kind {
     KEDGE_EVENT_MUTATION,    /* a mutation was committed here or in another process; `position` */
     KEDGE_EVENT_TIMER,       /* the timer set last has passed */
     KEDGE_EVENT_ANSWER,      /* a request ended: `request`, `answer`, `retry_after_ms`, `more_…`;
-                                of a push `last_id`, and `version` that covers it (0: not told) */
+                                of a push `last_id`, and `version` that covers it (0: not told) or
+                                `queued` */
     KEDGE_EVENT_APPLIED,     /* an apply, rotate or unstage ended: `applied`, `position` */
     KEDGE_EVENT_POKE,        /* the stream told `version` */
     KEDGE_EVENT_PING,        /* the stream lives */
@@ -104,6 +107,7 @@ typedef struct kedge_core_event {
     bool more_outcomes;     /* of an OK answer: outcomes are still to be fetched */
     bool more_bodies;       /* of an OK answer: bodies are still to be fetched */
     int64_t last_id;        /* of a push that ended OK: the last id that it held; 0: it held none */
+    bool queued;            /* … the server holds it, and will decide it later */
     kedge_applied applied;
     int64_t version;
     bool ok;
@@ -113,7 +117,8 @@ typedef struct kedge_core_event {
 } kedge_core_event;
 
 typedef enum kedge_action_kind {
-    KEDGE_ACTION_SEND,    /* `request`, `deadline_ms`; for a push `count_max`, `bytes_max` */
+    KEDGE_ACTION_SEND,    /* `request`, `deadline_ms`; for a push `after_id`, `count_max`,
+                             `bytes_max` */
     KEDGE_ACTION_CANCEL,  /* forget the running request of kind `request` */
     KEDGE_ACTION_APPLY,   /* hand the decoded answer of `request` (pull or page) to the store */
     KEDGE_ACTION_ROTATE,  /* with the retire answer; `lost`: with the staged pages, too */
@@ -130,6 +135,7 @@ typedef struct kedge_core_action {
     kedge_action_kind kind;
     kedge_request_kind request;
     int64_t deadline_ms; /* a duration */
+    int64_t after_id;    /* 0: from the lowest uncovered id on */
     uint32_t count_max;
     size_t bytes_max;
     int64_t at_ms;
@@ -194,10 +200,13 @@ typedef struct kedge_core {
 
     kedge_core_lane push;
     int64_t pushed_through; /* ids up to here were pushed with success */
+    int64_t queued_through; /* … and are in the server's queue, so that the next push goes behind */
     bool push_cut;          /* the last push ended at a cap: the next needs a higher lowest id */
     int64_t push_cut_at;    /* … than this */
     int64_t push_highest;   /* highest id when the running push was sent */
     int64_t stall_ms;       /* pushed but uncovered by then: push again */
+    uint32_t stalls;        /* in a row, without anything covered */
+    int64_t stalled_at;     /* the lowest id at the last */
     uint64_t push_count;    /* pushes that ended well */
     uint64_t push_pulled;   /* … of which the last pull could tell */
     uint32_t push_count_max;
@@ -218,6 +227,8 @@ typedef struct kedge_core {
     int64_t pull_wanted;  /* want_version when the running pull began */
     uint64_t pull_push;   /* push_count when it began */
     int64_t next_pull_ms;
+    uint32_t looks;    /* pulls in a row that covered nothing of what was pushed */
+    int64_t looked_at; /* the lowest id at the last */
 
     kedge_core_lane stream;
     bool stream_up;

@@ -25,18 +25,32 @@ bool kedge_core_push_is_wanted(const kedge_core *core)
     return !core->push_cut || position->lowest_pending > core->push_cut_at;
 }
 
-/* Everything was pushed, a pull has looked, and it is still not covered. */
+bool kedge_core_is_uncovered(const kedge_core *core)
+{
+    return core->position.lowest_pending <= core->pushed_through &&
+           core->position.lowest_pending <= core->position.highest_id;
+}
+
+bool kedge_core_is_queued(const kedge_core *core)
+{
+    return core->position.lowest_pending <= core->queued_through && kedge_core_is_uncovered(core);
+}
+
+/* Everything was pushed, a pull has looked, and it is still not covered. A server that takes long
+ * is not helped by more of the same: each time in a row comes later. */
 static void push_what_stalls(kedge_core *core)
 {
-    bool uncovered = core->position.lowest_pending <= core->pushed_through &&
-                     core->position.lowest_pending <= core->position.highest_id;
-    if (!uncovered) {
+    if (core->position.lowest_pending != core->stalled_at) core->stalls = 0;
+    if (!kedge_core_is_uncovered(core)) {
         core->stall_ms = KEDGE_CORE_NEVER;
     } else if (core->stall_ms == KEDGE_CORE_NEVER) {
-        core->stall_ms = kedge_core_after(core, KEDGE_CORE_STALL_MS);
+        core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
     } else if (core->now_ms >= core->stall_ms && core->push_pulled == core->push_count) {
         core->stall_ms = KEDGE_CORE_NEVER;
+        core->stalled_at = core->position.lowest_pending;
+        core->stalls++;
         core->pushed_through = core->position.lowest_pending - 1;
+        core->queued_through = 0;
         core->push_cut = false;
     }
 }
@@ -52,6 +66,7 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
     kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SEND);
     action->request = KEDGE_REQUEST_PUSH;
     action->deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
+    if (kedge_core_is_queued(core)) action->after_id = core->queued_through;
     action->count_max = core->push_count_max;
     action->bytes_max = core->push_bytes_max;
 }
@@ -61,7 +76,7 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
 bool kedge_core_pull_is_wanted(const kedge_core *core)
 {
     return core->pull_due || core->want_version > core->position.version ||
-           (!core->stream_up && core->now_ms >= core->next_pull_ms);
+           ((!core->stream_up || kedge_core_is_queued(core)) && core->now_ms >= core->next_pull_ms);
 }
 
 kedge_request_kind kedge_core_step_request(const kedge_core *core)

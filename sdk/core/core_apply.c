@@ -12,12 +12,14 @@ void kedge_core_pull_again(kedge_core *core)
     kedge_lane_fail(core, &core->pull, 0);
 }
 
-/* How long until the next pull, when no stream tells of changes. Spread by a tenth. */
-static int64_t pull_interval(kedge_core *core)
+/* Soon while something pushed is not covered, and then ever later. Spread by a tenth. */
+int64_t kedge_core_pull_interval(kedge_core *core)
 {
-    bool uncovered = core->position.lowest_pending <= core->pushed_through &&
-                     core->position.lowest_pending <= core->position.highest_id;
-    int64_t interval = uncovered ? KEDGE_CORE_COVER_MS : KEDGE_CORE_PULL_INTERVAL_MS;
+    int64_t interval = KEDGE_CORE_PULL_INTERVAL_MS;
+    if (kedge_core_is_uncovered(core) && core->looks < 6) {
+        interval = (int64_t)KEDGE_CORE_COVER_MS << core->looks;
+    }
+    if (interval > KEDGE_CORE_PULL_INTERVAL_MS) interval = KEDGE_CORE_PULL_INTERVAL_MS;
     return interval - kedge_core_draw(core, interval / 10);
 }
 
@@ -32,7 +34,10 @@ static void pulled(kedge_core *core)
     core->push_pulled = core->pull_push;
     if (core->sync_begun) core->sync_pulled = true;
     core->sync_begun = false;
-    core->next_pull_ms = kedge_core_after(core, pull_interval(core));
+    bool looked = kedge_core_is_uncovered(core) && core->looked_at == core->position.lowest_pending;
+    core->looks = looked ? core->looks + 1 : 0;
+    core->looked_at = core->position.lowest_pending;
+    core->next_pull_ms = kedge_core_after(core, kedge_core_pull_interval(core));
     /* Told of a version that a pull begun afterwards did not bring: do not ask for ever. */
     if (core->want_version <= core->pull_wanted) core->want_version = 0;
     if (core->identity_held && !core->pull_due) {
@@ -54,6 +59,7 @@ static void rotated(kedge_core *core)
     core->identity = 0;
     core->identity_held = false;
     core->pushed_through = 0;
+    core->queued_through = 0;
     core->push_cut = false;
     core->want_version = 0;
     core->sync_through = core->position.highest_id;

@@ -40,17 +40,25 @@ void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
 bool kedge_core_push_is_wanted(const kedge_core *core);
 bool kedge_core_pull_is_wanted(const kedge_core *core);
 bool kedge_core_stream_is_wanted(const kedge_core *core);
+/* Something that was pushed is not covered. */
+bool kedge_core_is_uncovered(const kedge_core *core);
+/* … and stands in the server's queue: no version is known that will cover it. */
+bool kedge_core_is_queued(const kedge_core *core);
 kedge_request_kind kedge_core_step_request(const kedge_core *core);
 
 /* ---- one file an event, or a few that belong together ---- */
 
 /* core_push.c */
+/* How long pushed mutations may stay uncovered before they are pushed again. */
+int64_t kedge_core_stall_delay(const kedge_core *core);
 void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,
                               kedge_core_actions *actions);
 /* core_pull.c */
 void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
                               kedge_core_actions *actions);
 /* core_apply.c */
+/* How long until the next pull, when nothing tells of changes. */
+int64_t kedge_core_pull_interval(kedge_core *core);
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
 void kedge_core_pull_again(kedge_core *core);
 /* core_stream.c */

@@ -13,6 +13,34 @@ static void grow(kedge_core *core)
     }
 }
 
+int64_t kedge_core_stall_delay(const kedge_core *core)
+{
+    int64_t delay = KEDGE_CORE_STALL_MAX_MS;
+    if (core->stalls < 5) delay = (int64_t)KEDGE_CORE_STALL_MS << core->stalls;
+    return delay < KEDGE_CORE_STALL_MAX_MS ? delay : KEDGE_CORE_STALL_MAX_MS;
+}
+
+/* The server holds it in its queue: nothing to be seen yet, and what comes next may follow. */
+static void queued(kedge_core *core, const kedge_core_event *event)
+{
+    if (event->last_id > core->queued_through) core->queued_through = event->last_id;
+    core->push_cut = false;
+    core->looks = 0;
+    core->looked_at = core->position.lowest_pending;
+    int64_t next = kedge_core_after(core, kedge_core_pull_interval(core));
+    if (next < core->next_pull_ms) core->next_pull_ms = next;
+}
+
+/* Decided, in a version that a pull has to bring. */
+static void decided(kedge_core *core, const kedge_core_event *event, bool uncovered)
+{
+    core->queued_through = 0;
+    core->push_cut = uncovered && event->last_id < core->push_highest;
+    core->push_cut_at = core->position.lowest_pending;
+    if (event->version > core->want_version) core->want_version = event->version;
+    if (uncovered && event->version <= core->position.version) core->pull_due = true;
+}
+
 /* The server has decided, or safely holds, everything up to `last_id`. Only a pull can tell how. */
 static void pushed(kedge_core *core, const kedge_core_event *event)
 {
@@ -25,12 +53,13 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     /* A pull may have covered all of it before this answer came: then nothing is to be waited for.
      */
     bool uncovered = core->position.lowest_pending <= event->last_id;
-    core->push_cut = uncovered && event->last_id < core->push_highest;
-    core->push_cut_at = core->position.lowest_pending;
-    core->stall_ms = kedge_core_after(core, KEDGE_CORE_STALL_MS);
+    core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
     grow(core);
-    if (event->version > core->want_version) core->want_version = event->version;
-    if (uncovered && event->version <= core->position.version) core->pull_due = true;
+    if (event->queued && uncovered) {
+        queued(core, event);
+    } else {
+        decided(core, event, uncovered);
+    }
     kedge_lane_wake(core, &core->pull);
     kedge_core_sync_follow(core, &core->pull);
 }
@@ -39,6 +68,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
 static void push_anew(kedge_core *core)
 {
     core->pushed_through = core->position.lowest_pending - 1;
+    core->queued_through = 0;
     core->push_cut = false;
     core->pull_due = true;
     kedge_lane_wake(core, &core->pull);

@@ -86,7 +86,8 @@ static int64_t pull_moment(const kedge_core *core)
     if (core->step >= KEDGE_STEP_APPLY) return core->pull.at_ms;
     if (!kedge_core_may_send(core)) return KEDGE_CORE_NEVER;
     if (core->step != KEDGE_STEP_IDLE) return core->pull.at_ms;
-    return core->stream_up ? KEDGE_CORE_NEVER : core->next_pull_ms;
+    bool told = core->stream_up && !kedge_core_is_queued(core);
+    return told ? KEDGE_CORE_NEVER : core->next_pull_ms;
 }
 
 static int64_t stream_moment(const kedge_core *core)

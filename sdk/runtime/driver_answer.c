@@ -55,7 +55,7 @@ static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error 
     return kedge_buffer_status(copy, error);
 }
 
-/* {} or {"kedge":{"version":V}}. */
+/* {}, {"kedge":{"version":V}} or {"kedge":{"queued":true}}. */
 static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
 {
     kedge_bytes native;
@@ -63,13 +63,20 @@ static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
     kedge_json_iterator members = kedge_json_iterate(body);
     if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
         bool empty = !kedge_json_next_member(&members, &key, &native) && !members.failed;
-        if (empty ||
-            (kedge_json_member(body, "kedge", &native) &&
-             kedge_json_member_integer(native, "version", &event->version) && event->version > 0)) {
+        if (empty) return KEDGE_OK;
+        bool told = kedge_json_member(body, "kedge", &native);
+        if (told && kedge_json_member_integer(native, "version", &event->version) &&
+            event->version > 0) {
+            return KEDGE_OK;
+        }
+        if (told && kedge_json_member(native, "queued", &key) &&
+            kedge_json_to_boolean(key, &event->queued) && event->queued) {
+            event->version = 0;
             return KEDGE_OK;
         }
     }
     event->version = 0;
+    event->queued = false;
     return kedge_fail(&event->error, KEDGE_PROTOCOL, "answer-invalid",
                       "the answer of a push is not Kedge's");
 }

@@ -43,8 +43,9 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     out->method = "POST";
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
     driver->push_last_id = 0;
-    kedge_status status = kedge_store_push_body(driver->store, action->count_max, action->bytes_max,
-                                                &out->body, &count, &driver->push_last_id, error);
+    kedge_status status =
+        kedge_store_push_body(driver->store, action->after_id, action->count_max, action->bytes_max,
+                              &out->body, &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
     return status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 typedef struct push {
+    int64_t after_id;
     uint32_t count_max;
     size_t bytes_max;
     kedge_buffer *body;
@@ -68,7 +69,7 @@ static kedge_status write_mutations(kedge_store *store, push *asked, kedge_json_
         status = kedge_outbox_walk_next(&store->outbox, walk, &row, error);
         if (status != KEDGE_OK) break;
         /* What an earlier client pushed waits for its version only. */
-        if (!kedge_bytes_equal_text(row.client, client)) continue;
+        if (!kedge_bytes_equal_text(row.client, client) || row.id <= asked->after_id) continue;
         if (asked->count > 0 && asked->body->size + row.args.size > asked->bytes_max) break;
         write_mutation(writer, &row);
         asked->count++;
@@ -123,11 +124,11 @@ static kedge_status push_work(kedge_store *store, void *context, kedge_error *er
     return status;
 }
 
-kedge_status kedge_store_push_body(kedge_store *store, uint32_t count_max, size_t bytes_max,
-                                   kedge_buffer *body, uint32_t *count, int64_t *last_id,
-                                   kedge_error *error)
+kedge_status kedge_store_push_body(kedge_store *store, int64_t after_id, uint32_t count_max,
+                                   size_t bytes_max, kedge_buffer *body, uint32_t *count,
+                                   int64_t *last_id, kedge_error *error)
 {
-    push asked = {count_max > 0 ? count_max : 1, bytes_max, body, 0, 0};
+    push asked = {after_id, count_max > 0 ? count_max : 1, bytes_max, body, 0, 0};
     kedge_status status = kedge_store_take_turn(store, push_work, &asked, error);
     if (status != KEDGE_OK) return status;
     *count = asked.count;

@@ -106,12 +106,12 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
 
 /* ---- sending (push.c) ---- */
 
-/* Writes a push body with the mutations from the lowest uncovered id on: at most `count_max` and
- * about `bytes_max` (at least one). Commits sent_through before it returns. `*count` 0: nothing to
- * push, and `body` is empty. */
-kedge_status kedge_store_push_body(kedge_store *store, uint32_t count_max, size_t bytes_max,
-                                   kedge_buffer *body, uint32_t *count, int64_t *last_id,
-                                   kedge_error *error);
+/* Writes a push body with the mutations from the lowest uncovered id above `after_id` on: at most
+ * `count_max` and about `bytes_max` (at least one). Commits sent_through before it returns.
+ * `*count` 0: nothing to push, and `body` is empty. */
+kedge_status kedge_store_push_body(kedge_store *store, int64_t after_id, uint32_t count_max,
+                                   size_t bytes_max, kedge_buffer *body, uint32_t *count,
+                                   int64_t *last_id, kedge_error *error);
 /* Writes a pull body from the position. */
 kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge_error *error);
 

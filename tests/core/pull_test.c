@@ -292,7 +292,7 @@ static void test_without_a_stream_it_looks_often_for_what_it_has_pushed(void **s
     trace_applied(t, 3, 0);
     trace_skip(t);
     trace_timer(t);
-    trace_expect(t, "[  928] timer\n"
+    trace_expect(t, "[ 1880] timer\n"
                     "          send pull\n");
 }
 

@@ -59,9 +59,11 @@ static const char *connection_name(kedge_connection connection)
 
 static void write_sized(trace *t, const kedge_core_action *action)
 {
-    if (action->request != KEDGE_REQUEST_PUSH || action->count_max == KEDGE_CORE_PUSH_COUNT_MAX) {
-        return;
+    if (action->request != KEDGE_REQUEST_PUSH) return;
+    if (action->after_id > 0) {
+        kedge_buffer_append_format(&t->text, " behind %lld", (long long)action->after_id);
     }
+    if (action->count_max == KEDGE_CORE_PUSH_COUNT_MAX) return;
     kedge_buffer_append_format(&t->text, " of %u", action->count_max);
 }
 
@@ -202,6 +204,18 @@ static void fail_event(trace *t, kedge_request_kind request, kedge_answer_class 
     kedge_fail(&event.error, KEDGE_NETWORK, answer_name(answer), "as the test says");
     snprintf(name, sizeof name, "%s %s", request_name(request), answer_name(answer));
     trace_event(t, event, name);
+}
+
+void trace_queued(trace *t, int64_t last_id)
+{
+    char name[64];
+    snprintf(name, sizeof name, "queued through %lld", (long long)last_id);
+    trace_event(t,
+                (kedge_core_event){.kind = KEDGE_EVENT_ANSWER,
+                                   .request = KEDGE_REQUEST_PUSH,
+                                   .last_id = last_id,
+                                   .queued = true},
+                name);
 }
 
 void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer)

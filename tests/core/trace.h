@@ -44,6 +44,7 @@ void trace_timer(trace *t);                      /* time passes until the timer,
 void trace_ok(trace *t, kedge_request_kind request); /* of a pull's lane; nothing more to fetch */
 void trace_ok_more(trace *t, kedge_request_kind request, bool outcomes, bool bodies);
 void trace_pushed(trace *t, int64_t last_id, int64_t version);
+void trace_queued(trace *t, int64_t last_id); /* the server will decide them later */
 void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer);
 void trace_retry_after(trace *t, kedge_request_kind request, int64_t retry_after_ms);
 /* The store ended its work, and stands at this version with ids up to `covered` covered. */

@@ -363,7 +363,7 @@ naive_answer fixture_push(fixture *f)
     int64_t last = 0;
     naive_answer answer = NAIVE_OK;
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    expect_ok(f, kedge_store_push_body(f->store, 100, 100000, &body, &count, &last, &f->error));
+    expect_ok(f, kedge_store_push_body(f->store, 0, 100, 100000, &body, &count, &last, &f->error));
     if (count > 0) answer = naive_server_push(f->server, kedge_buffer_bytes(&body));
     kedge_buffer_free(&body);
     return answer;
