@@ -92,7 +92,9 @@ static kedge_status add_headers(kedge_http_call *call, const kedge_http_request 
     return KEDGE_OK;
 }
 
-static bool is_loopback(const char *url)
+/* This machine, and the link-local addresses at which clouds put an instance's metadata, which no
+ * proxy can reach in its place. */
+static bool goes_direct(const char *url)
 {
     const char *host = strstr(url, "://");
     if (host == NULL) return false;
@@ -100,6 +102,8 @@ static bool is_loopback(const char *url)
     size_t size = strcspn(host, "/?#");
     return (size >= 4 && strncmp(host, "127.", 4) == 0) ||
            (size >= 5 && strncmp(host, "[::1]", 5) == 0) ||
+           (size >= 8 && strncmp(host, "169.254.", 8) == 0) ||
+           (size >= 10 && strncasecmp(host, "[fd00:ec2:", 10) == 0) ||
            (size >= 9 && strncasecmp(host, "localhost", 9) == 0 && (size == 9 || host[9] == ':'));
 }
 
@@ -159,7 +163,7 @@ static void set_safety(kedge_http_call *call, const kedge_http_request *request)
 #endif
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->deadline_ms);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)KEDGE_HTTP_CONNECT_TIMEOUT_MS);
-    if (is_loopback(request->url)) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    if (goes_direct(request->url)) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 }
 
 static kedge_status set_options(kedge_http_call *call, const kedge_http_request *request,

@@ -6,7 +6,8 @@
  * What holds for every request: only http and https; TLS is verified; no redirect is followed (to a
  * client of an API a redirect is a captive portal: its status is the answer); a deadline; an answer
  * of at most `answer_bytes_max` decoded bytes; connections are kept and reused, and their number is
- * capped. Environment proxies are honoured, but never for a loopback host. */
+ * capped. Environment proxies are honoured, but never for a loopback host or
+ * an instance's metadata. */
 #ifndef KEDGE_HTTP_H
 #define KEDGE_HTTP_H
 

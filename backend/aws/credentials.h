@@ -4,8 +4,12 @@
  * AWS_SESSION_TOKEN), shared profile files (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE,
  * AWS_PROFILE), container endpoint (AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI with
  * AWS_CONTAINER_AUTHORIZATION_TOKEN or _TOKEN_FILE), instance metadata (IMDSv2;
- * AWS_EC2_METADATA_DISABLED, AWS_EC2_METADATA_SERVICE_ENDPOINT). Those that expire are fetched
- * again before they do; while the new ones cannot be had, the old ones serve until their end. */
+ * AWS_EC2_METADATA_DISABLED, AWS_EC2_METADATA_SERVICE_ENDPOINT). A source that is in use but
+ * damaged ends the chain: the next one would be another identity than the one that was meant.
+ *
+ * Those that expire are fetched again five minutes before; while the new ones cannot be had, the
+ * old ones serve until their end. What was just fetched is handed out even when our clock says that
+ * it has expired: the service judges. */
 #ifndef KEDGE_BACKEND_AWS_CREDENTIALS_H
 #define KEDGE_BACKEND_AWS_CREDENTIALS_H
 
@@ -26,7 +30,8 @@ typedef struct kedge_aws_credentials_provider kedge_aws_credentials_provider;
 
 typedef struct kedge_aws_credentials_options {
     const kedge_environment *environment; /* must outlive the provider */
-    const char *profile;                  /* NULL: AWS_PROFILE, else "default" */
+    /* Goes before the environment's keys. NULL: AWS_PROFILE, else "default", after them. */
+    const char *profile;
     /* NULL: getenv. Tests pass their own. */
     const char *(*variable)(void *context, const char *name);
     void *variable_context;
@@ -38,12 +43,17 @@ kedge_status kedge_aws_credentials_provider_new(const kedge_aws_credentials_opti
                                                 kedge_error *error);
 void kedge_aws_credentials_provider_free(kedge_aws_credentials_provider *provider);
 
-/* Fills `credentials`; may block for a fetch (one thread fetches, the others wait for it). Any
- * thread. KEDGE_UNAUTHORIZED "aws-credentials-missing": the message lists where it looked and what
- * to do; a source that is there but damaged is named ("aws-credentials-invalid"). */
+/* Fills `credentials`, which the caller wipes (kedge_cleanse); may block for a fetch of some
+ * seconds (one thread fetches; the others go on with the old ones, or wait for it). Any thread.
+ * KEDGE_UNAUTHORIZED "aws-credentials-missing": the message lists where it looked and what to do;
+ * "aws-credentials-invalid": a source that is there but damaged is named;
+ * "aws-credentials-unsupported": the only source is one of those that Kedge does not have.
+ * KEDGE_UNAVAILABLE "aws-credentials-unreachable": an endpoint does not answer. Either status with
+ * "aws-credentials-expired": the same happened when the old ones had expired. KEDGE_NO_MEMORY. */
 kedge_status kedge_aws_credentials_get(kedge_aws_credentials_provider *provider,
                                        kedge_aws_credentials *credentials, kedge_error *error);
-/* The service refused them as expired: the next get fetches anew. */
+/* The service refused them as expired: the next get fetches anew, but not within a second of the
+ * last fetch, since other requests may still come back that were signed before it. */
 void kedge_aws_credentials_forget(kedge_aws_credentials_provider *provider);
 
 /* The region of the environment or the profile (AWS_REGION, AWS_DEFAULT_REGION, the profile's

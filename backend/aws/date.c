@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define DATE_BYTES 29
+#define DATE_BYTES      29
+#define TIMESTAMP_BYTES 19 /* up to the seconds */
 
 static bool read_digits(const char *text, size_t count, int64_t *number)
 {
@@ -40,21 +41,72 @@ static int64_t days_from_civil(int64_t year, int64_t month, int64_t day)
     return era * 146097 + day_of_era - 719468;
 }
 
+/* A day and a time of day; false when one is none. */
+static bool combine(const int64_t part[6], int64_t *time_ms)
+{
+    int64_t year = part[0], month = part[1], day = part[2];
+    int64_t hour = part[3], minute = part[4], second = part[5];
+    if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60) {
+        return false;
+    }
+    int64_t days = days_from_civil(year, month, day);
+    *time_ms = (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000;
+    return true;
+}
+
 bool kedge_aws_date_read(kedge_bytes text, int64_t *time_ms)
 {
-    int64_t day, month, year, hour, minute, second;
+    int64_t part[6];
     const char *at = text.data;
     if (text.size != DATE_BYTES || memcmp(at + 3, ", ", 2) != 0 ||
         memcmp(at + 25, " GMT", 4) != 0 || at[19] != ':' || at[22] != ':') {
         return false;
     }
-    if (!read_digits(at + 5, 2, &day) || !read_month(at + 8, &month) ||
-        !read_digits(at + 12, 4, &year) || !read_digits(at + 17, 2, &hour) ||
-        !read_digits(at + 20, 2, &minute) || !read_digits(at + 23, 2, &second)) {
+    return read_digits(at + 5, 2, &part[2]) && read_month(at + 8, &part[1]) &&
+           read_digits(at + 12, 4, &part[0]) && read_digits(at + 17, 2, &part[3]) &&
+           read_digits(at + 20, 2, &part[4]) && read_digits(at + 23, 2, &part[5]) &&
+           combine(part, time_ms);
+}
+
+/* "Z", "+01:00" or "-01:00", and nothing else: how far the time is ahead of UTC. */
+static bool read_offset(kedge_bytes text, int64_t *offset_ms)
+{
+    int64_t hours, minutes;
+    if (kedge_bytes_equal_text(text, "Z")) {
+        *offset_ms = 0;
+        return true;
+    }
+    if (text.size != 6 || (text.data[0] != '+' && text.data[0] != '-') || text.data[3] != ':' ||
+        !read_digits(text.data + 1, 2, &hours) || !read_digits(text.data + 4, 2, &minutes) ||
+        hours > 23 || minutes > 59) {
         return false;
     }
-    if (day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60) return false;
-    int64_t days = days_from_civil(year, month, day);
-    *time_ms = (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000;
+    *offset_ms = (hours * 60 + minutes) * (text.data[0] == '-' ? -60000 : 60000);
+    return true;
+}
+
+bool kedge_aws_timestamp_read(kedge_bytes text, int64_t *time_ms)
+{
+    static const size_t starts[] = {0, 5, 8, 11, 14, 17};
+    int64_t part[6], local_ms, offset_ms;
+    const char *at = text.data;
+    if (text.size <= TIMESTAMP_BYTES || at[4] != '-' || at[7] != '-' || at[10] != 'T' ||
+        at[13] != ':' || at[16] != ':') {
+        return false;
+    }
+    for (size_t i = 0; i < 6; i++) {
+        if (!read_digits(at + starts[i], i == 0 ? 4 : 2, &part[i])) return false;
+    }
+    kedge_bytes rest = {at + TIMESTAMP_BYTES, text.size - TIMESTAMP_BYTES};
+    if (rest.data[0] == '.') {
+        size_t digits = 1;
+        while (digits < rest.size && rest.data[digits] >= '0' && rest.data[digits] <= '9') {
+            digits++;
+        }
+        if (digits == 1) return false;
+        rest = (kedge_bytes){rest.data + digits, rest.size - digits};
+    }
+    if (!read_offset(rest, &offset_ms) || !combine(part, &local_ms)) return false;
+    *time_ms = local_ms - offset_ms;
     return true;
 }

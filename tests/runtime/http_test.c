@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -473,6 +474,33 @@ static void test_another_thread_ends_the_wait(void **state)
     kedge_http_free(http);
 }
 
+static void test_a_proxy_is_used_but_for_this_machine_and_its_metadata(void **state)
+{
+    ending end = {0};
+    (void)state;
+    kedge_http *http = make_http();
+    scripted_server *server = scripted_server_start(echo, NULL);
+    scripted_server *proxy = scripted_server_start(echo, NULL);
+    setenv("http_proxy", scripted_server_url(proxy), 1);
+    start(http, "http://kedge.invalid/a", (kedge_http_request){0}, &end);
+    poll_until_done(http, &end);
+    assert_string_equal(end.body, "GET http://kedge.invalid/a  0");
+    start(http, scripted_server_url(server), (kedge_http_request){0}, &end);
+    poll_until_done(http, &end);
+    assert_string_equal(end.body, "GET /  0");
+    start(http, "http://169.254.1.1/", (kedge_http_request){.deadline_ms = 200}, &end);
+    poll_until_done(http, &end);
+    assert_int_equal(end.status, 0);
+    start(http, "http://[fd00:ec2::1]/", (kedge_http_request){.deadline_ms = 200}, &end);
+    poll_until_done(http, &end);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(scripted_server_requests(proxy), 1);
+    unsetenv("http_proxy");
+    kedge_http_free(http);
+    scripted_server_stop(proxy);
+    scripted_server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_a_refused_stream_is_an_answer),
         cmocka_unit_test(test_an_answer_that_is_there_already_is_not_slept_over),
         cmocka_unit_test(test_another_thread_ends_the_wait),
+        cmocka_unit_test(test_a_proxy_is_used_but_for_this_machine_and_its_metadata),
     };
     environment = kedge_environment_system(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
