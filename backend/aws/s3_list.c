@@ -88,6 +88,31 @@ static bool read_size(kedge_bytes text, int64_t *size)
     return text.size > 0;
 }
 
+/* ---- what XML cannot hold ---- */
+
+/* The size of a reference to a control character ("&#x01;") at `at`, or of U+FFFE or U+FFFF. */
+static size_t unreadable_at(const char *at, size_t size)
+{
+    if (size >= 3 && memcmp(at, "\xef\xbf", 2) == 0 && (unsigned char)at[2] >= 0xbe) return 3;
+    if (size < 6 || memcmp(at, "&#x", 3) != 0 || (at[3] != '0' && at[3] != '1') || at[5] != ';')
+        return 0;
+    int low = digit_of(at[4]);
+    bool readable = at[3] == '0' && (low == 0x9 || low == 0xa || low == 0xd);
+    return low >= 0 && !readable ? 6 : 0;
+}
+
+/* S3 encodes all keys in the answer. radosgw encodes those of the objects, but repeats the prefix
+ * and the key to start after as references to characters that XML does not have. Nobody reads them;
+ * they become spaces. */
+static void blank_unreadable(kedge_buffer *body)
+{
+    for (size_t i = 0; i < body->size; i++) {
+        if (body->data[i] != '&' && body->data[i] != '\xef') continue;
+        size_t size = unreadable_at(body->data + i, body->size - i);
+        memset(body->data + i, ' ', size);
+    }
+}
+
 /* ---- the page ---- */
 
 /* At the end of a Contents: its key without the port's prefix, behind the last one. */
@@ -133,9 +158,10 @@ static bool take_element(void *context, const char *path, kedge_bytes text)
     return !self->key.no_memory;
 }
 
-static kedge_status read_page(page *self, const kedge_s3_request *request,
-                              const kedge_aws_answer *answer, kedge_error *error)
+static kedge_status read_page(page *self, const kedge_s3_request *request, kedge_aws_answer *answer,
+                              kedge_error *error)
 {
+    blank_unreadable(&answer->body);
     self->size_bytes = self->modified_ms = -1;
     kedge_status status = kedge_s3_read_xml(self->s3, request, answer, take_element, self, error);
     if (status != KEDGE_OK) return status;

@@ -37,18 +37,18 @@ kedge_status s3_bucket_make(s3_bucket *bucket, kedge_error *error)
     return status;
 }
 
-kedge_status s3_bucket_run(s3_bucket *bucket, const char *method, const char *key,
-                           const kedge_http_header *headers, size_t header_count,
+kedge_status s3_bucket_run(s3_bucket *bucket, const char *method, const char *key, const char *part,
                            kedge_aws_answer *answer, kedge_error *error)
 {
+    const kedge_aws_parameter query[] = {{kedge_bytes_of(part), {"", 0}}};
     char path[1200];
     int size = snprintf(path, sizeof path, "/%s%s%s", bucket->name, key[0] == '\0' ? "" : "/", key);
     const kedge_aws_request request = {.service = KEDGE_AWS_S3,
                                        .action = "s3:test",
                                        .method = method,
                                        .path = {path, (size_t)size},
-                                       .headers = headers,
-                                       .header_count = header_count,
+                                       .query = query,
+                                       .query_count = part == NULL ? 0 : 1,
                                        .answer_bytes_max = 1048576};
     return kedge_aws_call(bucket->client, &request, answer, error);
 }
@@ -77,7 +77,7 @@ static void delete_bucket(s3_bucket *bucket)
             continue;
         blobs.vtable->close(blobs.self);
     }
-    if (s3_bucket_run(bucket, "DELETE", "", NULL, 0, &answer, &error) != KEDGE_OK)
+    if (s3_bucket_run(bucket, "DELETE", "", NULL, &answer, &error) != KEDGE_OK)
         fprintf(stderr, "the bucket %s is left: %s\n", bucket->name, error.message);
     kedge_aws_answer_free(&answer);
 }

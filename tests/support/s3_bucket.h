@@ -19,9 +19,9 @@ kedge_status s3_bucket_make(s3_bucket *bucket, kedge_error *error);
 /* Deletes the bucket with all that is in it and frees the client. Ports over it are closed. */
 void s3_bucket_end(s3_bucket *bucket);
 
-/* One request that the port does not have, about the bucket ("") or an object. */
-kedge_status s3_bucket_run(s3_bucket *bucket, const char *method, const char *key,
-                           const kedge_http_header *headers, size_t header_count,
+/* One request that the port does not have, about the bucket ("") or an object; `part` is a
+ * parameter without a value ("uploads"), or NULL. */
+kedge_status s3_bucket_run(s3_bucket *bucket, const char *method, const char *key, const char *part,
                            kedge_aws_answer *answer, kedge_error *error);
 
 #endif

@@ -1,0 +1,443 @@
+/* The blobs port on a real S3: what the contract of the port does not ask for. */
+#include "backend/aws/s3.h"
+#include "tests/support/engines.h"
+#include "tests/support/s3_bucket.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    s3_bucket bucket;
+    kedge_blobs blobs;
+    kedge_error error;
+} fixture;
+
+static int start(void **state)
+{
+    static fixture f;
+    f = (fixture){.bucket = {.made = false}};
+    *state = &f;
+    kedge_status status = s3_bucket_make(&f.bucket, &f.error);
+    if (status == KEDGE_OK) status = kedge_s3_blobs_open(&f.bucket.options, &f.blobs, &f.error);
+    if (status != KEDGE_OK) print_error("%s\n", f.error.message);
+    return status == KEDGE_OK ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    fixture *f = *state;
+    f->blobs.vtable->close(f->blobs.self);
+    s3_bucket_end(&f->bucket);
+    return 0;
+}
+
+static void assert_status(fixture *f, kedge_status status, kedge_status expected)
+{
+    if (status != expected) print_error("%s: %s\n", f->error.code, f->error.message);
+    assert_int_equal(status, expected);
+}
+
+static kedge_status put(fixture *f, const kedge_blobs *blobs, kedge_bytes key, kedge_bytes bytes)
+{
+    return blobs->vtable->put_if_absent(blobs->self, key, bytes, &f->error);
+}
+
+static void assert_blob(fixture *f, const kedge_blobs *blobs, kedge_bytes key, kedge_bytes expected)
+{
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_status(f, blobs->vtable->get(blobs->self, key, &out, &f->error), KEDGE_OK);
+    assert_true(kedge_bytes_equal(kedge_buffer_bytes(&out), expected));
+    kedge_buffer_free(&out);
+}
+
+/* ---- many writers ---- */
+
+#define WRITERS 8
+#define ROUNDS  50
+
+typedef struct race {
+    fixture *f;
+    pthread_barrier_t gate; /* all writers enter a round together */
+    atomic_int next;
+    atomic_int winners[ROUNDS]; /* bits */
+    atomic_int wrong;
+} race;
+
+static void *write_in_rounds(void *context)
+{
+    race *self = context;
+    const kedge_blobs *blobs = &self->f->blobs;
+    int me = atomic_fetch_add(&self->next, 1);
+    char bytes[4096];
+    memset(bytes, 'a' + me, sizeof bytes);
+    for (int i = 0; i < ROUNDS; i++) {
+        char key[32];
+        int size = snprintf(key, sizeof key, "race/%d", i);
+        pthread_barrier_wait(&self->gate);
+        kedge_status status =
+            blobs->vtable->put_if_absent(blobs->self, (kedge_bytes){key, (size_t)size},
+                                         (kedge_bytes){bytes, sizeof bytes}, NULL);
+        if (status == KEDGE_OK) atomic_fetch_or(&self->winners[i], 1 << me);
+        if (status != KEDGE_OK && status != KEDGE_CONFLICT) atomic_fetch_add(&self->wrong, 1);
+    }
+    return NULL;
+}
+
+static void test_of_8_writers_in_50_rounds_exactly_one_wins_and_its_bytes_stay(void **state)
+{
+    race self = {.f = *state};
+    pthread_t threads[WRITERS];
+    pthread_barrier_init(&self.gate, NULL, WRITERS);
+    for (int i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, write_in_rounds, &self), 0);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&self.gate);
+    assert_int_equal(atomic_load(&self.wrong), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        char key[32], bytes[4096];
+        int size = snprintf(key, sizeof key, "race/%d", i);
+        int winners = atomic_load(&self.winners[i]);
+        assert_true(winners != 0 && (winners & (winners - 1)) == 0);
+        memset(bytes, 'a' + __builtin_ctz((unsigned)winners), sizeof bytes);
+        assert_blob(self.f, &self.f->blobs, (kedge_bytes){key, (size_t)size},
+                    (kedge_bytes){bytes, sizeof bytes});
+    }
+}
+
+/* ---- uploads in parts ---- */
+
+static size_t count_uploads(fixture *f)
+{
+    kedge_aws_answer answer = {0};
+    size_t count = 0;
+    assert_status(f, s3_bucket_run(&f->bucket, "GET", "", "uploads", &answer, &f->error), KEDGE_OK);
+    for (const char *at = answer.body.data; (at = strstr(at, "<Upload>")) != NULL; at++)
+        count++;
+    kedge_aws_answer_free(&answer);
+    return count;
+}
+
+static void test_a_blob_of_40_mebibytes_goes_in_parts_and_comes_back(void **state)
+{
+    fixture *f = *state;
+    size_t size = 40 << 20;
+    char *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i += 8)
+        memcpy(bytes + i, &(uint64_t){i * 0x9e3779b97f4a7c15u}, 8);
+    assert_status(f, put(f, &f->blobs, KEDGE_BYTES("big"), (kedge_bytes){bytes, size}), KEDGE_OK);
+    assert_blob(f, &f->blobs, KEDGE_BYTES("big"), (kedge_bytes){bytes, size});
+    bytes[0]++;
+    assert_status(f, put(f, &f->blobs, KEDGE_BYTES("big"), (kedge_bytes){bytes, size}),
+                  KEDGE_CONFLICT);
+    bytes[0]--;
+    assert_blob(f, &f->blobs, KEDGE_BYTES("big"), (kedge_bytes){bytes, size});
+    assert_int_equal(count_uploads(f), 0);
+    free(bytes);
+}
+
+/* ---- listings ---- */
+
+#define KEYS    2500
+#define KEY_MAX 40
+
+typedef struct keys {
+    fixture *f;
+    char texts[KEYS][KEY_MAX + 1];
+    atomic_size_t next;
+    atomic_int wrong;
+} keys;
+
+/* A key out of characters that something on the way could take for something else. */
+static void make_key(size_t number, char key[KEY_MAX + 1])
+{
+    static const char *const parts[] = {"a",
+                                        "A",
+                                        "_",
+                                        "+",
+                                        " ",
+                                        "%",
+                                        "%2B",
+                                        "/",
+                                        "//",
+                                        ".",
+                                        "..",
+                                        "&",
+                                        "=",
+                                        "?",
+                                        "#",
+                                        "<",
+                                        ">",
+                                        "\"",
+                                        "'",
+                                        "\\",
+                                        "\x01",
+                                        "\x1f",
+                                        "\x7f",
+                                        "\xc3\xa4",
+                                        "\xe2\x82\xac",
+                                        "\xef\xbf\xbd",
+                                        "~",
+                                        "*",
+                                        ":",
+                                        ";",
+                                        "\n",
+                                        "\r\n",
+                                        "\xef\xbf\xbf",
+                                        "\xc2\x85",
+                                        "]]>",
+                                        "\t",
+                                        "!",
+                                        "@",
+                                        "$",
+                                        ",",
+                                        "\xc3\x9f",
+                                        "e\xcc\x81",
+                                        "\xf0\x9f\x98\x80"};
+    uint64_t state = number * 0x9e3779b97f4a7c15u + 1;
+    size_t size = 0, count = 1 + number % 6;
+    for (size_t i = 0; i < count; i++) {
+        state = (state ^ (state >> 29)) * 0xbf58476d1ce4e5b9u;
+        const char *part = parts[(state >> 33) % (sizeof parts / sizeof parts[0])];
+        memcpy(key + size, part, strlen(part));
+        size += strlen(part);
+    }
+    /* Keys are all different. */
+    snprintf(key + size, KEY_MAX + 1 - size, "%zx", number);
+}
+
+static void *put_keys(void *context)
+{
+    keys *self = context;
+    const kedge_blobs *blobs = &self->f->blobs;
+    for (size_t i; (i = atomic_fetch_add(&self->next, 1)) < KEYS;) {
+        kedge_error error = {0};
+        if (blobs->vtable->put_if_absent(blobs->self, kedge_bytes_of(self->texts[i]),
+                                         KEDGE_BYTES("x"), &error) == KEDGE_OK)
+            continue;
+        print_error("%s: %s\n", self->texts[i], error.message);
+        atomic_fetch_add(&self->wrong, 1);
+    }
+    return NULL;
+}
+
+static int order(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Walks all pages and compares them with the sorted keys from `first` on. */
+static void assert_walk(keys *self, uint32_t limit, const char *after, size_t first)
+{
+    fixture *f = self->f;
+    char behind[KEY_MAX + 1];
+    bool more = true;
+    snprintf(behind, sizeof behind, "%s", after);
+    for (size_t at = first; more;) {
+        kedge_blob_list list = {0};
+        assert_status(f,
+                      f->blobs.vtable->list(f->blobs.self, (kedge_bytes){0}, kedge_bytes_of(behind),
+                                            limit, &list, &f->error),
+                      KEDGE_OK);
+        assert_true(list.count <= limit && at + list.count <= KEYS);
+        for (size_t i = 0; i < list.count; i++)
+            assert_string_equal(list.blobs[i].key, self->texts[at + i]);
+        at += list.count;
+        more = list.more;
+        assert_int_equal(more, at < KEYS);
+        assert_true(list.count > 0 || !more);
+        if (list.count > 0) snprintf(behind, sizeof behind, "%s", list.blobs[list.count - 1].key);
+        kedge_blob_list_free(&list);
+    }
+}
+
+static void test_2500_odd_keys_are_listed_in_byte_order_page_by_page(void **state)
+{
+    static keys self;
+    pthread_t threads[WRITERS];
+    self.f = *state;
+    for (size_t i = 0; i < KEYS; i++)
+        make_key(i, self.texts[i]);
+    for (int i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, put_keys, &self), 0);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&self.wrong), 0);
+    qsort(self.texts, KEYS, sizeof self.texts[0], order);
+    assert_walk(&self, 1000, "", 0);
+    assert_walk(&self, 73, "", 0);
+    for (size_t i = 0; i < KEYS; i += 83)
+        assert_walk(&self, 1000, self.texts[i], i + 1);
+}
+
+/* ---- prefixes ---- */
+
+static void test_ports_under_two_prefixes_do_not_meet(void **state)
+{
+    fixture *f = *state;
+    kedge_blobs left, right;
+    kedge_blob_list list = {0};
+    kedge_s3_options options = f->bucket.options;
+    options.prefix = "left/";
+    assert_status(f, kedge_s3_blobs_open(&options, &left, &f->error), KEDGE_OK);
+    options.prefix = "right/+ /";
+    assert_status(f, kedge_s3_blobs_open(&options, &right, &f->error), KEDGE_OK);
+    assert_status(f, put(f, &left, KEDGE_BYTES("k"), KEDGE_BYTES("left")), KEDGE_OK);
+    assert_status(f, put(f, &right, KEDGE_BYTES("k"), KEDGE_BYTES("right")), KEDGE_OK);
+    assert_status(f, put(f, &right, KEDGE_BYTES("l"), KEDGE_BYTES("more")), KEDGE_OK);
+    assert_blob(f, &left, KEDGE_BYTES("k"), KEDGE_BYTES("left"));
+    assert_blob(f, &f->blobs, KEDGE_BYTES("right/+ /k"), KEDGE_BYTES("right"));
+    assert_status(
+        f, right.vtable->list(right.self, (kedge_bytes){0}, KEDGE_BYTES("k"), 10, &list, &f->error),
+        KEDGE_OK);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.blobs[0].key, "l");
+    kedge_blob_list_free(&list);
+    char key[KEDGE_BLOB_KEY_BYTES_MAX];
+    memset(key, 'k', sizeof key);
+    assert_status(f, put(f, &left, (kedge_bytes){key, sizeof key - 5}, KEDGE_BYTES("x")), KEDGE_OK);
+    assert_status(f, put(f, &left, (kedge_bytes){key, sizeof key - 4}, KEDGE_BYTES("x")),
+                  KEDGE_LIMIT_EXCEEDED);
+    left.vtable->close(left.self);
+    right.vtable->close(right.self);
+}
+
+/* ---- tags ---- */
+
+static void test_a_tag_keeps_what_xml_would_change(void **state)
+{
+    fixture *f = *state;
+    kedge_bytes key = KEDGE_BYTES("k"), name = KEDGE_BYTES("a & <b> \"c\" 'd'");
+    kedge_bytes value = KEDGE_BYTES("]]> &amp;\t\xc3\xa4  x");
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    const kedge_blobs_vtable *vtable = f->blobs.vtable;
+    assert_status(f, put(f, &f->blobs, key, KEDGE_BYTES("x")), KEDGE_OK);
+    assert_status(f, vtable->tag(f->blobs.self, key, name, value, &f->error), KEDGE_OK);
+    assert_status(
+        f, vtable->tag(f->blobs.self, key, KEDGE_BYTES("other"), KEDGE_BYTES("1"), &f->error),
+        KEDGE_OK);
+    assert_status(f, vtable->get_tag(f->blobs.self, key, name, &out, &f->error), KEDGE_OK);
+    assert_true(kedge_bytes_equal(kedge_buffer_bytes(&out), value));
+    kedge_buffer_free(&out);
+}
+
+/* ---- URLs ---- */
+
+typedef struct upload {
+    kedge_bytes bytes;
+    size_t given;
+} upload;
+
+static size_t give(char *room, size_t size, size_t count, void *context)
+{
+    upload *self = context;
+    size_t left = self->bytes.size - self->given;
+    size_t bytes = size * count < left ? size * count : left;
+    memcpy(room, self->bytes.data + self->given, bytes);
+    self->given += bytes;
+    return bytes;
+}
+
+static size_t take(char *data, size_t size, size_t count, void *context)
+{
+    kedge_buffer_append(context, data, size * count);
+    return size * count;
+}
+
+/* A request by somebody who has nothing but the URL. */
+static long fetch(const char *url, upload *sent, kedge_buffer *body)
+{
+    long status = 0;
+    CURL *easy = curl_easy_init();
+    assert_non_null(easy);
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, body);
+    if (sent != NULL) {
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, give);
+        curl_easy_setopt(easy, CURLOPT_READDATA, sent);
+        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)sent->bytes.size);
+    }
+    assert_int_equal(curl_easy_perform(easy), CURLE_OK);
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_cleanup(easy);
+    return status;
+}
+
+static void test_a_url_uploads_and_reads_one_blob_and_nothing_else(void **state)
+{
+    fixture *f = *state;
+    static const char *const odd[] = {"plain", "a b+c/%2F&?=#~", "a/../b", "\xc3\xa4\n"};
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        kedge_bytes key = kedge_bytes_of(odd[i]);
+        kedge_buffer put_url = kedge_buffer_make(&kedge_allocator_default);
+        kedge_buffer get_url = kedge_buffer_make(&kedge_allocator_default);
+        kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+        upload sent = {KEDGE_BYTES("uploaded"), 0};
+        assert_status(f, kedge_s3_presign(&f->bucket.options, key, true, 60, &put_url, &f->error),
+                      KEDGE_OK);
+        assert_status(f, kedge_s3_presign(&f->bucket.options, key, false, 60, &get_url, &f->error),
+                      KEDGE_OK);
+        assert_int_equal(fetch(put_url.data, NULL, &body), 403);
+        assert_int_equal(fetch(put_url.data, &sent, &body), 200);
+        assert_blob(f, &f->blobs, key, KEDGE_BYTES("uploaded"));
+        kedge_buffer_clear(&body);
+        assert_int_equal(fetch(get_url.data, NULL, &body), 200);
+        assert_true(kedge_bytes_equal_text(kedge_buffer_bytes(&body), "uploaded"));
+        kedge_buffer_free(&put_url);
+        kedge_buffer_free(&get_url);
+        kedge_buffer_free(&body);
+    }
+}
+
+/* ---- the bucket ---- */
+
+static void test_a_bucket_is_checked_and_made_once(void **state)
+{
+    fixture *f = *state;
+    kedge_s3_options options = f->bucket.options;
+    assert_status(f, kedge_s3_check(&options, &f->error), KEDGE_OK);
+    assert_status(f, kedge_s3_create(&options, &f->error), KEDGE_OK);
+    options.bucket = "kedge-test-no-such-bucket";
+    assert_status(f, kedge_s3_check(&options, &f->error), KEDGE_NOT_FOUND);
+    assert_string_equal(f->error.code, "aws-bucket-missing");
+    kedge_blobs blobs;
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_status(f, kedge_s3_blobs_open(&options, &blobs, &f->error), KEDGE_OK);
+    assert_status(f, blobs.vtable->get(blobs.self, KEDGE_BYTES("k"), &out, &f->error), KEDGE_IO);
+    assert_status(f, put(f, &blobs, KEDGE_BYTES("k"), KEDGE_BYTES("x")), KEDGE_IO);
+    assert_string_equal(f->error.code, "aws-bucket-missing");
+    kedge_buffer_free(&out);
+    blobs.vtable->close(blobs.self);
+}
+
+#define on_a_bucket(test) cmocka_unit_test_setup_teardown(test, start, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        on_a_bucket(test_of_8_writers_in_50_rounds_exactly_one_wins_and_its_bytes_stay),
+        on_a_bucket(test_a_blob_of_40_mebibytes_goes_in_parts_and_comes_back),
+        on_a_bucket(test_2500_odd_keys_are_listed_in_byte_order_page_by_page),
+        on_a_bucket(test_ports_under_two_prefixes_do_not_meet),
+        on_a_bucket(test_a_tag_keeps_what_xml_would_change),
+        on_a_bucket(test_a_url_uploads_and_reads_one_blob_and_nothing_else),
+        on_a_bucket(test_a_bucket_is_checked_and_made_once),
+    };
+    int missing = engines_missing("AWS_ENDPOINT_URL_S3");
+    if (missing != 0) return missing;
+    return cmocka_run_group_tests_name("S3", tests, NULL, NULL);
+}
