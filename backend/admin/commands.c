@@ -102,36 +102,35 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
                                 char *letter, kedge_error *error)
 {
     const admin_option options[] = {
-        {"--data", 0, &line->data, NULL},
-        {"--org", 0, &line->organization, NULL},
-        {"--project", 0, &line->project, NULL},
-        {"--version", 'v', &line->version, NULL},
-        {"--before", 'b', &line->before, NULL},
-        {"--after", 'a', &line->after, NULL},
-        {"--limit", 'l', &line->limit, NULL},
-        {"--items", 'i', NULL, &line->items},
-        {"--from", 'f', &line->from, NULL},
-        {"--to", 't', &line->to, NULL},
-        {"--mutators", 'm', &line->mutators, NULL},
-        {"--help", 0, NULL, &line->help},
-        {"-h", 0, NULL, &line->help},
+        {"--org", 0, &line->organization, NULL},  {"--project", 0, &line->project, NULL},
+        {"--version", 'v', &line->version, NULL}, {"--before", 'b', &line->before, NULL},
+        {"--after", 'a', &line->after, NULL},     {"--limit", 'l', &line->limit, NULL},
+        {"--items", 'i', NULL, &line->items},     {"--from", 'f', &line->from, NULL},
+        {"--to", 't', &line->to, NULL},           {"--mutators", 'm', &line->mutators, NULL},
+        {"--help", 0, NULL, &line->help},         {"-h", 0, NULL, &line->help},
     };
+    const char **value = kedge_stores_option(&line->stores, argv[*at]);
+    bool *flag = kedge_stores_flag(&line->stores, argv[*at]);
     for (size_t option = 0; option < sizeof options / sizeof options[0]; option++) {
         if (strcmp(argv[*at], options[option].name) != 0) continue;
         *letter = options[option].letter;
-        if (options[option].flag != NULL) {
-            *options[option].flag = true;
-            return KEDGE_OK;
-        }
-        if (*at + 1 == argc) {
-            return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs a value",
-                              argv[*at]);
-        }
-        *at += 1;
-        *options[option].value = argv[*at];
+        value = options[option].value;
+        flag = options[option].flag;
+    }
+    if (flag != NULL) {
+        *flag = true;
         return KEDGE_OK;
     }
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "there is no option %s", argv[*at]);
+    if (value == NULL) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "there is no option %s",
+                          argv[*at]);
+    }
+    if (*at + 1 == argc) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs a value", argv[*at]);
+    }
+    *at += 1;
+    *value = argv[*at];
+    return KEDGE_OK;
 }
 
 /* The options that not every command takes, as they were given. */
@@ -203,9 +202,8 @@ static kedge_status check_arguments(const kedge_admin_command *command,
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s takes no \"%s\"",
                           command->name, line->arguments[wanted]);
     }
-    if (line->data == NULL) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "--data DIR is missing");
-    }
+    kedge_status status = kedge_stores_check(&line->stores, error);
+    if (status != KEDGE_OK) return status;
     bool of_project = strstr(command->path, "{p}") != NULL;
     if (of_project && (line->organization == NULL || line->project == NULL)) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
@@ -299,9 +297,10 @@ void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query)
 void kedge_admin_write_help(kedge_buffer *out)
 {
     kedge_buffer_append_text(
-        out, "kedge-admin --data DIR [--org ORG --project PROJECT] COMMAND [ARGUMENT…] [OPTION…]\n"
+        out, "kedge-admin (--data DIR | --table TABLE --bucket BUCKET) [--org ORG --project P]\n"
+             "            COMMAND [ARGUMENT…] [OPTION…]\n"
              "\n"
-             "Shows what a backend's data folder holds, as JSON, also while a server runs on it.\n"
+             "Shows and changes what a backend keeps, also while servers run on it.\n"
              "\n");
     for (size_t at = 0; at < COMMAND_COUNT; at++) {
         const kedge_admin_command *command = &commands[at];
@@ -311,22 +310,21 @@ void kedge_admin_write_help(kedge_buffer *out)
         kedge_buffer_append_format(out, "  %s %s %s%*s%s\n", command->name, first, second,
                                    used < 26 ? 26 - used : 1, "", command->help);
     }
+    kedge_buffer_append_text(out, "\n");
+    kedge_buffer_append_text(out, kedge_stores_help);
     kedge_buffer_append_text(
         out,
-        "\n"
-        "  --data DIR      the folder that was given to kedge-server\n"
         "  --org ORG, --project PROJECT\n"
-        "                  which project; for all but projects and organizations\n"
-        "  --version V     items, item, fork: of this version; otherwise of the latest\n"
-        "  --items         version: with the items' values\n"
-        "  --from V        rebase: the first version of the source; needed\n"
-        "  --to V          rebase: the last version of the source; otherwise its latest\n"
-        "  --mutators LIBRARY\n"
-        "                  rebase: the app's mutators, run in child processes\n"
-        "  --before V      versions: below this one\n"
-        "  --after NAME    projects, items: behind this one (\"next\" of the page before)\n"
-        "  --limit N       how many in one page\n"
-        "  --              what follows is no option\n"
+        "                      which project; for all but projects and organizations\n"
+        "  --version V         items, item, fork: of this version; otherwise of the latest\n"
+        "  --items             version: with the items' values\n"
+        "  --from V            rebase: the first version of the source; needed\n"
+        "  --to V              rebase: the last version of the source; otherwise its latest\n"
+        "  --mutators LIBRARY  rebase: the app's mutators, run in child processes\n"
+        "  --before V          versions: below this one\n"
+        "  --after NAME        projects, items: behind this one (\"next\" of the page before)\n"
+        "  --limit N           how many in one page\n"
+        "  --                  what follows is no option\n"
         "\n"
         "The answer goes to the standard output. Ends with 1 when there is none (the reason goes\n"
         "to the standard error), with 2 when the command line is wrong.\n");

@@ -2,13 +2,13 @@
 #ifndef KEDGE_BACKEND_ADMIN_COMMANDS_H
 #define KEDGE_BACKEND_ADMIN_COMMANDS_H
 
-#include "common/bytes.h"
+#include "backend/stores/stores.h"
 
 #define KEDGE_ADMIN_ARGUMENTS_MAX 2
 
 /* What stands on the command line. Borrowed from argv; NULL: not given. */
 typedef struct kedge_admin_line {
-    const char *data;
+    kedge_stores_options stores;
     const char *organization;
     const char *project;
     const char *command;

@@ -1,7 +1,8 @@
-/* kedge-admin: works on a backend's data folder in place, with the backend's own code. */
+/* kedge-admin: works on what a backend keeps, in its folder or on AWS, with the backend's own code.
+ */
 #include "backend/admin/verbs.h"
-#include "backend/embedded/embedded.h"
 #include "backend/plugin/plugin.h"
+#include "backend/stores/stores.h"
 
 #include <stdio.h>
 
@@ -22,7 +23,7 @@ static kedge_status open_registry(const kedge_environment *environment,
     return kedge_registry_new(environment->allocator, mutators, count, registry, error);
 }
 
-static int run(const kedge_environment *environment, const kedge_embedded *ports,
+static int run(const kedge_environment *environment, const kedge_stores *stores,
                const kedge_admin_command *command, const kedge_admin_line *line)
 {
     kedge_error error = {0};
@@ -32,8 +33,8 @@ static int run(const kedge_environment *environment, const kedge_embedded *ports
     kedge_status status = open_registry(environment, line, &plugin, &registry, &error);
     if (status == KEDGE_OK) {
         kedge_backend_options options = {.environment = environment,
-                                         .records = kedge_embedded_records(ports),
-                                         .blobs = kedge_embedded_blobs(ports),
+                                         .records = kedge_stores_records(stores),
+                                         .blobs = kedge_stores_blobs(stores),
                                          .registry = registry};
         status = kedge_backend_new(&options, &backend, &error);
     }
@@ -48,19 +49,16 @@ static int run(const kedge_environment *environment, const kedge_embedded *ports
 static int open_and_run(const kedge_admin_command *command, const kedge_admin_line *line)
 {
     kedge_error error = {0};
-    kedge_embedded *ports = NULL;
+    kedge_stores *stores = NULL;
     kedge_environment environment = kedge_environment_system(NULL);
     bool makes = kedge_bytes_equal_text(KEDGE_BYTES("create-project"), command->name);
-    if (!makes && !kedge_embedded_exists(line->data)) {
-        fprintf(stderr, "kedge-admin: %s is no data folder of a backend: it has no records.db\n",
-                line->data);
-        return KEDGE_ADMIN_NO_ANSWER;
-    }
-    if (kedge_embedded_open(&environment, line->data, false, &ports, &error) != KEDGE_OK) {
+    if (kedge_stores_open(&environment, &line->stores,
+                          makes ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT, &stores,
+                          &error) != KEDGE_OK) {
         return kedge_admin_complain(&error);
     }
-    int code = run(&environment, ports, command, line);
-    kedge_embedded_close(ports);
+    int code = run(&environment, stores, command, line);
+    kedge_stores_close(stores);
     return code;
 }
 

@@ -16,7 +16,7 @@ typedef struct kedge_aws_options {
     const kedge_environment *environment; /* must outlive it */
     const char *table;
     const char *bucket;
-    const char *queue;   /* a name or a URL; NULL: no queue */
+    const char *queue;   /* a name that ends in ".fifo", or a URL; NULL: no queue */
     const char *region;  /* NULL: from the environment or the profile */
     const char *profile; /* NULL: from the environment */
     bool create;         /* make what is missing: for stacks of one's own */
@@ -28,6 +28,9 @@ typedef struct kedge_aws_options {
  * them, and what to do. */
 kedge_status kedge_aws_open(const kedge_aws_options *options, kedge_aws **aws, kedge_error *error);
 void kedge_aws_close(kedge_aws *aws); /* NULL is allowed */
+
+/* How far AWS's clock is ahead of this machine's: what a server warns of at its start. */
+int64_t kedge_aws_skew_ms(const kedge_aws *aws);
 
 /* Borrowed until the close. */
 kedge_records kedge_aws_records(const kedge_aws *aws);

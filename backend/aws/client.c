@@ -124,6 +124,11 @@ const char *kedge_aws_client_endpoint(const kedge_aws_client *client, kedge_aws_
     return client->endpoints[service];
 }
 
+int64_t kedge_aws_client_skew_ms(const kedge_aws_client *client)
+{
+    return atomic_load(&client->skew_seen_ms);
+}
+
 /* ---- a call ---- */
 
 /* What AWS lets a clock be off by, at the least. */

@@ -66,6 +66,9 @@ const kedge_environment *kedge_aws_client_environment(const kedge_aws_client *cl
 const char *kedge_aws_client_region(const kedge_aws_client *client);
 /* The base URL of a service, without a slash at the end. */
 const char *kedge_aws_client_endpoint(const kedge_aws_client *client, kedge_aws_service service);
+/* How far the services' clocks are ahead of this machine's, as the last answer's Date says; 0
+ * before any. */
+int64_t kedge_aws_client_skew_ms(const kedge_aws_client *client);
 
 /* Borrowed during the call. */
 typedef struct kedge_aws_request {

@@ -1,11 +1,11 @@
-/* kedge-server: one process that serves projects from a folder.
+/* kedge-server: one process that serves projects from a folder, or from AWS.
  *
  * It prints one line when it is ready, logs JSON lines on stderr, and ends in order on SIGINT or
  * SIGTERM. */
-#include "backend/embedded/embedded.h"
 #include "backend/http/consumers.h"
 #include "backend/http/server.h"
 #include "backend/plugin/plugin.h"
+#include "backend/stores/stores.h"
 
 #include "common/error.h"
 
@@ -24,7 +24,7 @@
 #define DEFAULT_CONSUMERS 4
 
 typedef struct kedge_arguments {
-    const char *data;
+    kedge_stores_options stores;
     const char *listen;
     const char *jwks;
     const char *issuer;
@@ -51,7 +51,7 @@ typedef struct kedge_service {
     kedge_log log;
     char *certificate;
     char *key;
-    kedge_embedded *ports;
+    kedge_stores *stores;
     kedge_plugin *plugin;
     kedge_registry *registry;
     kedge_auth *auth;
@@ -62,11 +62,12 @@ typedef struct kedge_service {
 
 static void print_help(FILE *out)
 {
+    fputs("kedge-server (--data DIR | --table TABLE --bucket BUCKET) --listen HOST:PORT\n"
+          "             (--open | --jwks FILE --issuer I --audience A)\n"
+          "\n",
+          out);
+    fputs(kedge_stores_help, out);
     fputs(
-        "kedge-server --data DIR --listen HOST:PORT (--open | --jwks FILE --issuer I --audience "
-        "A)\n"
-        "\n"
-        "  --data DIR          where everything is kept; made when absent\n"
         "  --listen HOST:PORT  a numeric address; [ADDRESS]:PORT for IPv6; port 0: any free one\n"
         "  --open              no tokens: everybody on loopback may do everything\n"
         "  --jwks FILE         public keys (RFC 7517) that sign the bearer tokens\n"
@@ -99,7 +100,6 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
         const char *name;
         const char **value;
     } options[] = {
-        {"--data", &arguments->data},
         {"--listen", &arguments->listen},
         {"--jwks", &arguments->jwks},
         {"--issuer", &arguments->issuer},
@@ -120,6 +120,8 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (strcmp(name, options[i].name) == 0) return options[i].value;
     }
+    const char **stores = kedge_stores_option(&arguments->stores, name);
+    if (stores) return stores;
     kedge_origins *origins = &arguments->origins;
     if (strcmp(name, "--origin") == 0 && origins->allowed_count < KEDGE_ORIGINS_MAX) {
         return &origins->allowed[origins->allowed_count++];
@@ -131,8 +133,11 @@ static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *argu
                                     kedge_error *error)
 {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--open") == 0) {
-            arguments->open = true;
+        bool *flag = strcmp(argv[i], "--open") == 0
+                         ? &arguments->open
+                         : kedge_stores_flag(&arguments->stores, argv[i]);
+        if (flag) {
+            *flag = true;
         } else {
             const char **value = find_option(arguments, argv[i]);
             if (!value || i + 1 == argc) {
@@ -142,9 +147,11 @@ static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *argu
             *value = argv[++i];
         }
     }
-    if (!arguments->data || !arguments->listen) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s is missing; see --help",
-                          arguments->data ? "--listen HOST:PORT" : "--data DIR");
+    kedge_status status = kedge_stores_check(&arguments->stores, error);
+    if (status != KEDGE_OK) return status;
+    if (!arguments->listen) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--listen HOST:PORT is missing; see --help");
     }
     if (!arguments->certificate != !arguments->key) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
@@ -256,6 +263,13 @@ static kedge_status parse_count(const char *option, const char *text, uint32_t m
     return KEDGE_OK;
 }
 
+static void write_metrics(void *context, kedge_buffer *out)
+{
+    kedge_service *service = context;
+    if (service->consumers) kedge_consumers_write_metrics(service->consumers, out);
+    kedge_stores_write_metrics(service->stores, out);
+}
+
 static kedge_status open_server(kedge_service *service, kedge_arguments *arguments,
                                 const char *address, uint16_t port, kedge_error *error)
 {
@@ -291,8 +305,8 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
         .auth = service->auth,
         .origins = &arguments->origins,
         .log = &service->log,
-        .write_metrics = service->consumers ? kedge_consumers_write_metrics : NULL,
-        .write_metrics_context = service->consumers,
+        .write_metrics = write_metrics,
+        .write_metrics_context = service,
     };
     return kedge_server_start(&options, &service->server, error);
 }
@@ -313,14 +327,18 @@ static kedge_status open_queue(kedge_service *service, const kedge_arguments *ar
             "are for queued mode",
             mode);
     }
+    if (!kedge_stores_queue(service->stores).vtable) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--mode queued needs a queue: give --queue QUEUE");
+    }
     kedge_status status = parse_count("--claim-bytes", arguments->claim_bytes,
                                       KEDGE_QUEUE_BODY_BYTES_MAX, &claim_bytes, error);
     if (status != KEDGE_OK) return status;
     kedge_queued_options options = {
         .environment = &service->environment,
-        .records = kedge_embedded_records(service->ports),
-        .blobs = kedge_embedded_blobs(service->ports),
-        .queue = kedge_embedded_queue(service->ports),
+        .records = kedge_stores_records(service->stores),
+        .blobs = kedge_stores_blobs(service->stores),
+        .queue = kedge_stores_queue(service->stores),
         .claim_bytes = claim_bytes,
     };
     return kedge_consumers_new(&options, &service->log, &service->consumers, error);
@@ -347,8 +365,8 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
     }
     kedge_backend_options options = {
         .environment = &service->environment,
-        .records = kedge_embedded_records(service->ports),
-        .blobs = kedge_embedded_blobs(service->ports),
+        .records = kedge_stores_records(service->stores),
+        .blobs = kedge_stores_blobs(service->stores),
         .registry = service->registry,
         .cadence = strcmp(cadence, "seed") == 0 ? KEDGE_CADENCE_SEED : KEDGE_CADENCE_COMPACT,
         .create_projects = arguments->open,
@@ -373,21 +391,26 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
     if (status == KEDGE_OK) status = open_auth(service, arguments, address, error);
     if (status == KEDGE_OK) status = open_registry(service, arguments, error);
     if (status == KEDGE_OK) {
-        status = kedge_embedded_open(&service->environment, arguments->data, true, &service->ports,
-                                     error);
+        status = kedge_stores_open(&service->environment, &arguments->stores, KEDGE_STORES_SERVE,
+                                   &service->stores, error);
     }
     if (status == KEDGE_OK) status = open_queue(service, arguments, error);
     if (status == KEDGE_OK) status = open_server(service, arguments, address, port, error);
     if (status == KEDGE_OK) status = open_backend(service, arguments, error);
     if (status != KEDGE_OK) return status;
+    kedge_error warning = {0};
+    if (kedge_stores_warning(service->stores, &warning)) {
+        kedge_log_write(&service->log, KEDGE_LOG_WARNING, warning.code, "message", warning.message,
+                        NULL);
+    }
     char url[96];
     snprintf(url, sizeof url, "%s://%s%s%s:%u", arguments->certificate ? "https" : "http",
              strchr(address, ':') ? "[" : "", address, strchr(address, ':') ? "]" : "",
              kedge_server_port(service->server));
-    kedge_log_write(&service->log, KEDGE_LOG_INFO, "started", "url", url, "data", arguments->data,
-                    "identity", arguments->open ? "open" : "tokens", "mode",
-                    service->consumers ? "queued" : "direct", "version", kedge_library_version(),
-                    NULL);
+    kedge_log_write(
+        &service->log, KEDGE_LOG_INFO, "started", "url", url, "stores",
+        kedge_stores_name(service->stores), "identity", arguments->open ? "open" : "tokens", "mode",
+        service->consumers ? "queued" : "direct", "version", kedge_library_version(), NULL);
     printf("kedge-server ready on %s\n", url);
     fflush(stdout);
     return KEDGE_OK;
@@ -401,7 +424,7 @@ static void stop(kedge_service *service)
     kedge_backend_free(service->backend);
     kedge_registry_free(service->registry);
     kedge_plugin_stop(service->plugin);
-    kedge_embedded_close(service->ports);
+    kedge_stores_close(service->stores);
     kedge_auth_free(service->auth);
     kedge_release(service->environment.allocator, service->certificate);
     kedge_release(service->environment.allocator, service->key);

@@ -1,0 +1,128 @@
+/* Opening what the options name. */
+#include "backend/stores/stores.h"
+
+#include "backend/aws/actions.h"
+#include "backend/aws/aws.h"
+#include "backend/embedded/embedded.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+
+/* A clock that is off by less is nobody's concern. */
+#define SKEW_WARNED_MS 60000
+
+struct kedge_stores {
+    const kedge_allocator *allocator;
+    kedge_buffer name;
+    kedge_embedded *embedded; /* or: */
+    kedge_aws *aws;
+    kedge_aws_actions *actions;
+};
+
+static kedge_status open_folder(const kedge_environment *environment, const char *path,
+                                kedge_stores_purpose purpose, kedge_stores *stores,
+                                kedge_error *error)
+{
+    kedge_buffer_append_text(&stores->name, path);
+    if (purpose == KEDGE_STORES_VISIT && !kedge_embedded_exists(path)) {
+        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-data-folder",
+                          "%.150s is no data folder of a backend: it has no records.db", path);
+    }
+    return kedge_embedded_open(environment, path, purpose == KEDGE_STORES_SERVE, &stores->embedded,
+                               error);
+}
+
+static kedge_status open_aws(const kedge_environment *environment,
+                             const kedge_stores_options *options, kedge_stores *stores,
+                             kedge_error *error)
+{
+    const char *file = getenv("KEDGE_AWS_ACTIONS");
+    kedge_buffer_append_format(&stores->name, "%s %s", options->table, options->bucket);
+    kedge_status status =
+        kedge_aws_actions_new(environment->allocator, file != NULL && file[0] != '\0' ? file : NULL,
+                              &stores->actions, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_aws_options aws = {
+        .environment = environment,
+        .table = options->table,
+        .bucket = options->bucket,
+        .queue = options->queue,
+        .region = options->region,
+        .profile = options->profile,
+        .create = options->create,
+        .observe = kedge_aws_actions_observe,
+        .observe_context = stores->actions,
+    };
+    return kedge_aws_open(&aws, &stores->aws, error);
+}
+
+kedge_status kedge_stores_open(const kedge_environment *environment,
+                               const kedge_stores_options *options, kedge_stores_purpose purpose,
+                               kedge_stores **stores, kedge_error *error)
+{
+    kedge_stores *made = kedge_allocate(environment->allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->allocator = environment->allocator;
+    made->name = kedge_buffer_make(environment->allocator);
+    kedge_status status = options->data != NULL
+                              ? open_folder(environment, options->data, purpose, made, error)
+                              : open_aws(environment, options, made, error);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&made->name, error);
+    if (status != KEDGE_OK) {
+        kedge_stores_close(made);
+        return status;
+    }
+    *stores = made;
+    return KEDGE_OK;
+}
+
+void kedge_stores_close(kedge_stores *stores)
+{
+    if (stores == NULL) return;
+    kedge_embedded_close(stores->embedded);
+    kedge_aws_close(stores->aws);
+    kedge_aws_actions_free(stores->actions);
+    kedge_buffer_free(&stores->name);
+    kedge_release(stores->allocator, stores);
+}
+
+kedge_records kedge_stores_records(const kedge_stores *stores)
+{
+    return stores->aws != NULL ? kedge_aws_records(stores->aws)
+                               : kedge_embedded_records(stores->embedded);
+}
+
+kedge_blobs kedge_stores_blobs(const kedge_stores *stores)
+{
+    return stores->aws != NULL ? kedge_aws_blobs(stores->aws)
+                               : kedge_embedded_blobs(stores->embedded);
+}
+
+kedge_queue kedge_stores_queue(const kedge_stores *stores)
+{
+    return stores->aws != NULL ? kedge_aws_queue(stores->aws)
+                               : kedge_embedded_queue(stores->embedded);
+}
+
+const char *kedge_stores_name(const kedge_stores *stores)
+{
+    return stores->name.data;
+}
+
+bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
+{
+    int64_t skew_ms = stores->aws == NULL ? 0 : kedge_aws_skew_ms(stores->aws);
+    if (llabs((long long)skew_ms) < SKEW_WARNED_MS) return false;
+    kedge_fail(
+        warning, KEDGE_OK, "aws-clock-skewed",
+        "this machine's clock is %lld seconds %s that of AWS; requests to AWS are corrected, "
+        "but tokens and times are judged by the clock: set it",
+        llabs((long long)skew_ms) / 1000, skew_ms > 0 ? "behind" : "ahead of");
+    return true;
+}
+
+void kedge_stores_write_metrics(void *context, kedge_buffer *out)
+{
+    kedge_stores *stores = context;
+    if (stores->actions != NULL) kedge_aws_actions_write(stores->actions, out);
+}
