@@ -1,7 +1,7 @@
 # The processes of a stack, each known by a name, its id and its start time, so that a number which the system
 # has given to another process since is never taken for ours. Sourced after ../lib.sh; $STACK is the stack's folder:
 #   run/NAME.pid    "PID START"        run/NAME.port   the port it serves on
-#   logs/NAME.log   what it printed    data/NAME/      what it keeps
+#   logs/NAME.log   what it printed   data/NAME/      what it keeps
 STACK_POLL_S=0.05
 
 # Nothing for a process that is gone or a zombie.
@@ -25,7 +25,7 @@ is_alive() {
 spawn() {
   local name=$1 pid
   shift
-  setsid "$@" >"$STACK/logs/$name.log" 2>&1 </dev/null {STACK_LOCK}>&- &
+  setsid "$@" >>"$STACK/logs/$name.log" 2>&1 </dev/null {STACK_LOCK}>&- &
   pid=$!
   echo "$pid $(start_time "$pid")" >"$STACK/run/$name.pid"
 }

@@ -32,7 +32,7 @@ s3_make() {
     monmaptool --create --fsid "$S3_CLUSTER" --addv a "[v1:127.0.0.1:$(port_of s3-monitor)]" "$data/monmap" &&
       osdmaptool --createsimple 1 "$data/osdmap" &&
       ceph-mon -i a --mkfs --monmap "$data/monmap" --osdmap "$data/osdmap"
-  } >"$log" 2>&1 || { s3_make_failed; return 1; }
+  } >>"$log" 2>&1 || { s3_make_failed; return 1; }
   spawn s3-monitor ceph-mon -f -i a
   timeout 30 ceph-osd -i 0 --mkfs --osd-uuid "$(cat /proc/sys/kernel/random/uuid)" >>"$log" 2>&1 ||
     { s3_make_failed; return 1; }
