@@ -60,7 +60,10 @@ cleanup() {
   for pid in "${KEDGE_PIDS[@]:-}"; do
     [ -n "$pid" ] && wait "$pid" 2>/dev/null || true
   done
-  [ -z "$STACK_FOLDER" ] || scripts/stack down --folder "$STACK_FOLDER" >/dev/null || status=1
+  if [ -n "$STACK_FOLDER" ]; then
+    scripts/stack down --folder "$STACK_FOLDER" >/dev/null || status=1
+    [ "$status" = 0 ] || { echo "the logs of the stack are in $STACK_FOLDER/logs" >&2; KEDGE_TMP=; }
+  fi
   [ -z "$KEDGE_TMP" ] || rm -rf "$KEDGE_TMP"
   exit "$status"
 }

@@ -57,23 +57,26 @@ copy_elasticmq() {
 }
 
 make_python_tools() {
-  python3 -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
   python3 -m venv "$1"
   "$1/bin/pip" --quiet --disable-pip-version-check install --only-binary :all: --require-hashes \
     -r "$ENGINES_SOURCE/requirements.txt" || die "pip cannot install the Python tools"
 }
 
+# Debian's Python comes without what makes a virtual environment.
+venv_package() { python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv; }
+
 # boto3, awscli and cfn-lint, in a virtual environment.
 install_python_tools() {
+  install_packages $(venv_package)
   install_once "$PYTHON_TOOLS_HOME" make_python_tools
 }
 
 install_engines() {
-  command -v java >/dev/null || install_packages default-jre-headless
-  command -v mvn >/dev/null || install_packages maven
+  local packages=(ceph-mon ceph-osd radosgw $(venv_package)) installs=() pid
+  command -v java >/dev/null || packages+=(default-jre-headless)
+  command -v mvn >/dev/null || packages+=(maven)
+  install_packages "${packages[@]}"
   install_node
-  install_packages ceph-mon ceph-osd radosgw
-  local installs=() pid
   install_once "$DYNAMODB_HOME" unpack_dynamodb & installs+=("$!")
   install_once "$ELASTICMQ_HOME" copy_elasticmq & installs+=("$!")
   install_python_tools & installs+=("$!")
