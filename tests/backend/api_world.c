@@ -1,9 +1,9 @@
 /* A backend over ports in memory, and requests to it. */
 #include "tests/backend/api_world.h"
 
-#include "backend/memory/memory_ports.h"
 #include "common/json.h"
 #include "mutate/registry.h"
+#include "tests/backend/stores.h"
 
 #include <kedge/limits.h>
 #include <stdio.h>
@@ -41,9 +41,8 @@ static api_world *make_world(bool open, const kedge_allocator *allocator,
     world->environment = kedge_environment_system(allocator);
     world->response.body = kedge_buffer_make(world->environment.allocator);
     kedge_error error = {0};
-    assert_int_equal(kedge_memory_records_open(&world->environment, &world->records, &error),
+    assert_int_equal(stores_open(&world->environment, &world->records, &world->blobs, &error),
                      KEDGE_OK);
-    assert_int_equal(kedge_memory_blobs_open(&world->environment, &world->blobs, &error), KEDGE_OK);
     assert_int_equal(
         kedge_registry_new(world->environment.allocator, NULL, 0, &world->registry, &error),
         KEDGE_OK);
@@ -85,8 +84,7 @@ void api_world_free(api_world *world)
     kedge_buffer_free(&world->response.body);
     kedge_backend_free(world->backend);
     kedge_registry_free(world->registry);
-    world->blobs.vtable->close(world->blobs.self);
-    world->records.vtable->close(world->records.self);
+    stores_close(&world->records, &world->blobs);
     free(world);
 }
 

@@ -1,9 +1,9 @@
 /* A world: ports, a backend, pushes. */
 #include "tests/backend/world.h"
 
-#include "backend/memory/memory_ports.h"
 #include "backend/sqlite/sqlite_ports.h"
 #include "common/hash.h"
+#include "tests/backend/stores.h"
 #include "tests/backend/world_ports.h"
 
 #include <inttypes.h>
@@ -124,10 +124,10 @@ int world_setup_memory(void **state)
 {
     test_world *world = make();
     kedge_error error = {0};
-    assert_int_equal(kedge_memory_records_open(&world->environment, &world->store_records, &error),
-                     KEDGE_OK);
-    assert_int_equal(kedge_memory_blobs_open(&world->environment, &world->store_blobs, &error),
-                     KEDGE_OK);
+    if (stores_open(&world->environment, &world->store_records, &world->store_blobs, &error) !=
+        KEDGE_OK) {
+        fail_msg("%s: %s", error.code, error.message);
+    }
     return finish_setup(world, state);
 }
 
@@ -161,9 +161,13 @@ int world_teardown(void **state)
     test_world *world = *state;
     kedge_backend_free(world->backend);
     kedge_registry_free(world->registry);
-    world->store_records.vtable->close(world->store_records.self);
-    world->store_blobs.vtable->close(world->store_blobs.self);
-    if (world->folder[0] != '\0') world_remove_folder(world->folder);
+    if (world->folder[0] == '\0') {
+        stores_close(&world->store_records, &world->store_blobs);
+    } else {
+        world->store_records.vtable->close(world->store_records.self);
+        world->store_blobs.vtable->close(world->store_blobs.self);
+        world_remove_folder(world->folder);
+    }
     free(world);
     return 0;
 }

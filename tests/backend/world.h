@@ -1,4 +1,4 @@
-/* Backends over one pair of ports, in memory or in SQLite and a folder, with faults put between
+/* Backends over one pair of ports, in SQLite and a folder or elsewhere, with faults put between
  * them and the backend: what the tests of the processor share. */
 #ifndef KEDGE_TESTS_BACKEND_WORLD_H
 #define KEDGE_TESTS_BACKEND_WORLD_H
@@ -14,6 +14,7 @@
 #include "backend/core/processor.h"
 #include "backend/core/projects.h"
 #include "mutate/overlay.h"
+#include "tests/backend/stores.h"
 
 #include <stdatomic.h>
 
@@ -36,7 +37,7 @@ typedef struct test_world {
     size_t cache_bytes;
     /* Changes the options of the backends that are made from then on; may be NULL. */
     void (*tune)(struct test_world *world, kedge_backend_options *options);
-    char folder[64]; /* "" for ports in memory */
+    char folder[64]; /* "": stores of tests/backend/stores.h */
     atomic_ullong calls;
     atomic_ullong writes; /* puts, deletes and transactions among them */
     uint64_t fault_at;
@@ -50,14 +51,15 @@ typedef struct test_world {
     void (*meddle)(struct test_world *world);
 } test_world;
 
+/* The setups that are not SQLite's stand on tests/backend/stores.h. */
 int world_setup_memory(void **state);
 int world_setup_sqlite(void **state);
-int world_setup_seed(void **state); /* in memory, the seed cadence */
+int world_setup_seed(void **state); /* the seed cadence */
 int world_teardown(void **state);
 
 #define OVER_MEMORY(test)                                                                          \
     {                                                                                              \
-#test " (memory)", test, world_setup_memory, world_teardown, NULL                          \
+#test " (" STORES_NAME ")", test, world_setup_memory, world_teardown, NULL                 \
     }
 #define OVER_SQLITE(test)                                                                          \
     {                                                                                              \
@@ -65,10 +67,14 @@ int world_teardown(void **state);
     }
 #define OVER_SEED(test)                                                                            \
     {                                                                                              \
-#test " (seed cadence)", test, world_setup_seed, world_teardown, NULL                      \
+#test " (" STORES_NAME ", seed cadence)", test, world_setup_seed, world_teardown, NULL     \
     }
+#ifdef KEDGE_TEST_DYNAMODB
+#define OVER_BOTH(test) OVER_MEMORY(test)
+#else
 #define OVER_BOTH(test) OVER_MEMORY(test), OVER_SQLITE(test)
-#define OVER_ALL(test)  OVER_MEMORY(test), OVER_SQLITE(test), OVER_SEED(test)
+#endif
+#define OVER_ALL(test) OVER_BOTH(test), OVER_SEED(test)
 
 /* The project acme/notes, made by the setup; Ann and Bob. */
 extern const kedge_project_ref notes;

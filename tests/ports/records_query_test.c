@@ -117,6 +117,31 @@ static void test_a_page_ends_behind_the_record_that_passes_its_bytes(void **stat
     assert_walk(f, wanted, "5 4 3 2 1");
 }
 
+static void test_a_page_of_many_records_ends_where_their_bytes_end(void **state)
+{
+    fixture *f = *state;
+    kedge_attribute part = filling(10000 - 5); /* and "p", three digits, "b" */
+    char sorts[110][4];
+    for (int i = 0; i < 110; i++) {
+        snprintf(sorts[i], sizeof sorts[i], "%03d", i);
+        kedge_record_write write = put_of("p", sorts[i], &part, 1);
+        assert_ok(write_one(f, &write));
+    }
+    kedge_records_query wanted = {.partition = KEDGE_BYTES("p"), .limit = 1000};
+    kedge_record_set set = {0};
+    assert_ok(query(f, &wanted, &set));
+    assert_in_range(set.count, 90, 100); /* a page may be short */
+    assert_true(set.more);
+    wanted.after = set.records[set.count - 1].key.sort;
+    size_t seen = set.count;
+    kedge_record_set rest = {0};
+    assert_ok(query(f, &wanted, &rest));
+    assert_int_equal(seen + rest.count, 110);
+    assert_false(rest.more);
+    kedge_record_set_free(&rest);
+    kedge_record_set_free(&set);
+}
+
 static void test_queries_outside_the_contract_are_refused(void **state)
 {
     fixture *f = *state;
@@ -260,6 +285,7 @@ int main(void)
         contract(test_after_is_exclusive_in_the_direction_of_the_walk),
         contract(test_more_tells_whether_the_walk_goes_on),
         contract(test_a_page_ends_behind_the_record_that_passes_its_bytes),
+        contract(test_a_page_of_many_records_ends_where_their_bytes_end),
         contract(test_queries_outside_the_contract_are_refused),
         contract(test_the_inverted_index_holds_only_records_with_the_attribute),
         contract(test_the_inverted_index_follows_puts_and_deletes),

@@ -1,0 +1,21 @@
+/* The records and blobs that the tests of the backend run on: in memory (stores_memory.c), or, in
+ * programs of their own, records on a real DynamoDB (stores_dynamodb.c). */
+#ifndef KEDGE_TESTS_BACKEND_STORES_H
+#define KEDGE_TESTS_BACKEND_STORES_H
+
+#include "backend/ports/blobs.h"
+#include "backend/ports/records.h"
+#include "common/environment.h"
+
+/* What stands behind the names of the tests. */
+#ifdef KEDGE_TEST_DYNAMODB
+#define STORES_NAME "DynamoDB"
+#else
+#define STORES_NAME "memory"
+#endif
+
+kedge_status stores_open(const kedge_environment *environment, kedge_records *records,
+                         kedge_blobs *blobs, kedge_error *error);
+void stores_close(kedge_records *records, kedge_blobs *blobs);
+
+#endif
