@@ -93,21 +93,22 @@ void sqs_queues_end(sqs_queues *queues)
     memset(queues, 0, sizeof *queues);
 }
 
-/* ---- what is in flight ---- */
+/* ---- what is there ---- */
 
-int64_t sqs_queues_in_flight(sqs_queues *queues)
+int64_t sqs_queues_count(sqs_queues *queues, bool in_flight)
 {
+    const char *name =
+        in_flight ? "ApproximateNumberOfMessagesNotVisible" : "ApproximateNumberOfMessages";
     kedge_aws_answer answer = {0};
     kedge_bytes attributes;
-    char text[24];
+    char text[24], more[128];
     int64_t count = -1;
-    kedge_status status = sqs_queues_run(
-        queues, queues->name, "GetQueueAttributes",
-        ",\"AttributeNames\":[\"ApproximateNumberOfMessagesNotVisible\"]", &answer, NULL);
+    snprintf(more, sizeof more, ",\"AttributeNames\":[\"%s\"]", name);
+    kedge_status status =
+        sqs_queues_run(queues, queues->name, "GetQueueAttributes", more, &answer, NULL);
     if (status == KEDGE_OK &&
         kedge_json_member(kedge_buffer_bytes(&answer.body), "Attributes", &attributes) &&
-        kedge_json_member_chars(attributes, "ApproximateNumberOfMessagesNotVisible", text,
-                                sizeof text))
+        kedge_json_member_chars(attributes, name, text, sizeof text))
         count = strtol(text, NULL, 10);
     kedge_aws_answer_free(&answer);
     return count;
@@ -117,7 +118,7 @@ bool sqs_queues_settle(sqs_queues *queues, int64_t deadline_ms)
 {
     const kedge_environment *environment = &queues->environment;
     int64_t end_ms = environment->monotonic_ms(environment->context) + deadline_ms;
-    while (sqs_queues_in_flight(queues) != 0) {
+    while (sqs_queues_count(queues, true) != 0) {
         if (environment->monotonic_ms(environment->context) >= end_ms) return false;
         poll(NULL, 0, LOOK_INTERVAL_MS);
     }

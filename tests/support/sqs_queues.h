@@ -26,9 +26,9 @@ void sqs_queues_end(sqs_queues *queues);
  * request, each with its comma before it. */
 kedge_status sqs_queues_run(sqs_queues *queues, const char *name, const char *operation,
                             const char *more, kedge_aws_answer *answer, kedge_error *error);
-/* How many messages of the queue are in flight; -1: it did not say. */
-int64_t sqs_queues_in_flight(sqs_queues *queues);
-/* Waits until none is; false when some are after `deadline_ms`. */
+/* How many messages the queue has: those in flight, or those that are not; -1: it did not say. */
+int64_t sqs_queues_count(sqs_queues *queues, bool in_flight);
+/* Waits until none is in flight; false when some are after `deadline_ms`. */
 bool sqs_queues_settle(sqs_queues *queues, int64_t deadline_ms);
 
 #endif

@@ -1,0 +1,363 @@
+/* The queue port when SQS throttles, breaks off, refuses, or is not SQS. */
+#include "tests/aws/sqs_world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define THROTTLED                                                                                  \
+    {                                                                                              \
+        400, NULL, "{\"__type\":\"com.amazonaws.sqs#RequestThrottled\"}", 0                        \
+    }
+#define OK(text)                                                                                   \
+    {                                                                                              \
+        200, NULL, (text), 0                                                                       \
+    }
+#define NO(text)                                                                                   \
+    {                                                                                              \
+        400, NULL, (text), 0                                                                       \
+    }
+#define CLOSED                                                                                     \
+    {                                                                                              \
+        0, NULL, NULL, REPLY_CLOSE                                                                 \
+    }
+
+/* The request of this number, from 0, after the opening. */
+static const char *request_body(const sqs_world *world, size_t number)
+{
+    return world->around.bodies[OPENINGS + number];
+}
+
+static size_t requests(sqs_world *world)
+{
+    return (size_t)scripted_server_requests(world->around.server) - OPENINGS;
+}
+
+static void assert_failed(const sqs_world *world, kedge_status status, kedge_status expected,
+                          const char *code)
+{
+    assert_int_equal(status, expected);
+    assert_string_equal(world->error.code, code);
+}
+
+/* ---- send ---- */
+
+static void test_a_send_is_tried_again_when_it_is_throttled(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world, THROTTLED, THROTTLED, OK(sqs_world_sent("body")));
+    assert_int_equal(sqs_world_send(&world, "body"), KEDGE_OK);
+    assert_int_equal(requests(&world), 3);
+    assert_string_equal(world.around.observed_action, "sqs:SendMessage");
+    sqs_world_end(&world);
+}
+
+static void test_a_send_without_an_answer_is_sent_again_under_the_same_name(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world, CLOSED, OK(sqs_world_sent("body")));
+    assert_int_equal(sqs_world_send(&world, "body"), KEDGE_OK);
+    assert_int_equal(requests(&world), 2);
+    assert_string_equal(request_body(&world, 0), request_body(&world, 1));
+    assert_string_equal(request_body(&world, 0),
+                        "{\"QueueUrl\":\"" URL "\",\"MessageBody\":\"body\","
+                        "\"MessageGroupId\":\"g\",\"MessageDeduplicationId\":\"name\"}");
+    assert_non_null(strstr(world.around.requests[OPENINGS], "AmazonSQS.SendMessage"));
+    assert_non_null(strstr(world.around.requests[OPENINGS], "application/x-amz-json-1.0"));
+    sqs_world_end(&world);
+}
+
+static void test_a_send_that_nobody_answers_has_an_unknown_outcome(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world, CLOSED);
+    world.around.no_pauses = true;
+    assert_failed(&world, sqs_world_send(&world, "body"), KEDGE_UNAVAILABLE, "aws-outcome-unknown");
+    sqs_world_end(&world);
+}
+
+static void test_an_answer_that_is_not_sqss_tells_nothing_about_a_send(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {
+        "<html>Log in</html>", "[]", "{}", "{\"a\":", "{\"MD5OfMessageBody\":7}", "null", ""};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        sqs_world world;
+        BEGIN_SQS(&world, OK(answers[i]));
+        kedge_status status = sqs_world_send(&world, "body");
+        if (status != KEDGE_UNAVAILABLE && status != KEDGE_CORRUPT)
+            fail_msg("%s: %d", answers[i], status);
+        sqs_world_end(&world);
+    }
+}
+
+static void test_a_body_that_arrived_as_another_is_told(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world, OK(sqs_world_sent("bodu")));
+    assert_failed(&world, sqs_world_send(&world, "body"), KEDGE_CORRUPT, "aws-message-damaged");
+    sqs_world_end(&world);
+}
+
+static void test_refusals_of_a_send_keep_apart_what_the_caller_can_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        kedge_status status;
+        const char *code;
+    } cases[] = {
+        {NO_QUEUE, KEDGE_NOT_FOUND, "aws-queue-missing"},
+        {"{\"__type\":\"com.amazonaws.sqs#InvalidParameterValue\",\"message\":\"too long\"}",
+         KEDGE_LIMIT_EXCEEDED, "message-too-large"},
+        {"{\"__type\":\"com.amazonaws.sqs#UnsupportedOperation\"}", KEDGE_IO, "aws-refused"},
+        {"{\"__type\":\"com.amazonaws.sqs#AccessDeniedException\"}", KEDGE_FORBIDDEN,
+         "aws-permission-missing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        sqs_world world;
+        BEGIN_SQS(&world, NO(cases[i].body));
+        assert_failed(&world, sqs_world_send(&world, "body"), cases[i].status, cases[i].code);
+        assert_int_equal(requests(&world), 1);
+        sqs_world_end(&world);
+    }
+}
+
+static void test_a_message_over_the_queues_own_limit_is_not_sent(void **state)
+{
+    (void)state;
+    static char large[262146];
+    sqs_world world;
+    BEGIN_SQS(&world, OK("{}"));
+    memset(large, 'x', sizeof large - 1);
+    assert_failed(&world, sqs_world_send(&world, large), KEDGE_LIMIT_EXCEEDED, "message-too-large");
+    assert_int_equal(requests(&world), 0);
+    sqs_world_end(&world);
+}
+
+/* ---- receive ---- */
+
+static void attempt_of(const sqs_world *world, size_t number, char attempt[33])
+{
+    const char *name = "\"ReceiveRequestAttemptId\":\"";
+    const char *at = strstr(request_body(world, number), name);
+    assert_non_null(at);
+    snprintf(attempt, 33, "%.32s", at + strlen(name));
+}
+
+static void test_a_receive_is_tried_again_as_the_same_attempt(void **state)
+{
+    (void)state;
+    sqs_world world;
+    kedge_queue_batch batch = {0};
+    char first[33], again[33], second[33];
+    BEGIN_SQS(&world, CLOSED,
+              OK(sqs_world_messages(sqs_world_message("1", "g", "body", NULL), NULL)), OK(EMPTY));
+    assert_int_equal(sqs_world_receive(&world, &batch), KEDGE_OK);
+    assert_int_equal(batch.count, 1);
+    assert_true(kedge_bytes_equal_text(batch.messages[0].group, "g"));
+    assert_true(kedge_bytes_equal_text(batch.messages[0].body, "body"));
+    assert_true(batch.messages[0].sent_ms == 1700000000000);
+    kedge_queue_batch_free(&batch);
+    assert_int_equal(sqs_world_receive(&world, &batch), KEDGE_OK);
+    assert_int_equal(batch.count, 0);
+    attempt_of(&world, 0, first);
+    attempt_of(&world, 1, again);
+    attempt_of(&world, 2, second);
+    assert_string_equal(first, again);
+    assert_string_not_equal(first, second);
+    assert_non_null(strstr(request_body(&world, 0), "\"VisibilityTimeout\":2,"));
+    assert_non_null(strstr(request_body(&world, 0), "\"WaitTimeSeconds\":0,"));
+    sqs_world_end(&world);
+}
+
+static void test_answers_that_are_no_messages_give_no_batch(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {
+        "<html>",
+        "{\"Messages\":",
+        "{\"Messages\":[{}]}",
+        "{\"Messages\":[7]}",
+        "{\"Messages\":[{\"MessageId\":\"1\",\"ReceiptHandle\":\"\",\"Body\":\"b\"}]}",
+        "{\"Messages\":[{\"MessageId\":\"1\",\"ReceiptHandle\":\"h\",\"Body\":\"b\","
+        "\"MD5OfBody\":\"x\",\"Attributes\":{\"MessageGroupId\":\"g\",\"SentTimestamp\":\"-1\","
+        "\"ApproximateReceiveCount\":\"1\"}}]}",
+        "",
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        sqs_world world;
+        kedge_queue_batch batch = {0};
+        BEGIN_SQS(&world, OK(answers[i]));
+        assert_failed(&world, sqs_world_receive(&world, &batch), KEDGE_UNAVAILABLE,
+                      "aws-answer-invalid");
+        assert_null(batch.messages);
+        sqs_world_end(&world);
+    }
+}
+
+static void test_more_messages_than_were_asked_for_are_no_answer(void **state)
+{
+    (void)state;
+    sqs_world world;
+    kedge_queue_batch batch = {0};
+    const char *message = sqs_world_message("1", "g", "body", NULL);
+    BEGIN_SQS(&world, OK(sqs_world_messages(message, message, NULL)));
+    assert_failed(&world,
+                  world.queue.vtable->receive(world.queue.self, 1, 0, 0, &batch, &world.error),
+                  KEDGE_UNAVAILABLE, "aws-answer-invalid");
+    sqs_world_end(&world);
+}
+
+static void test_a_damaged_message_holds_back_its_group_and_no_other(void **state)
+{
+    (void)state;
+    sqs_world world;
+    kedge_queue_batch batch = {0};
+    BEGIN_SQS(&world,
+              OK(sqs_world_messages(sqs_world_message("1", "g", "before", NULL),
+                                    sqs_world_message("2", "g", "damaged", "0123"),
+                                    sqs_world_message("3", "h", "other", NULL),
+                                    sqs_world_message("4", "g", "behind", NULL), NULL)),
+              OK(sqs_world_messages(sqs_world_message("2", "g", "damaged", "0123"), NULL)));
+    assert_int_equal(sqs_world_receive(&world, &batch), KEDGE_OK);
+    assert_int_equal(batch.count, 2);
+    assert_true(kedge_bytes_equal_text(batch.messages[0].body, "before"));
+    assert_true(kedge_bytes_equal_text(batch.messages[1].body, "other"));
+    kedge_queue_batch_free(&batch);
+    assert_failed(&world, sqs_world_receive(&world, &batch), KEDGE_CORRUPT, "aws-message-damaged");
+    assert_null(batch.messages);
+    sqs_world_end(&world);
+}
+
+/* ---- one delivery ---- */
+
+static void
+test_a_refused_receipt_is_a_conflict_unless_an_earlier_try_may_be_the_reason(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world, NO(STALE), CLOSED, NO(STALE), OK(""), NO(STALE));
+    const kedge_queue_vtable *vtable = world.queue.vtable;
+    void *self = world.queue.self;
+    assert_failed(&world, vtable->done(self, "sqs-h", &world.error), KEDGE_CONFLICT,
+                  "stale-receipt");
+    assert_failed(&world, vtable->done(self, "sqs-h", &world.error), KEDGE_UNAVAILABLE,
+                  "aws-outcome-unknown");
+    assert_int_equal(vtable->done(self, "sqs-h", &world.error), KEDGE_OK);
+    assert_failed(&world, vtable->extend(self, "sqs-h", 1001, &world.error), KEDGE_CONFLICT,
+                  "stale-receipt");
+    assert_string_equal(request_body(&world, 4),
+                        "{\"QueueUrl\":\"" URL "\",\"ReceiptHandle\":\"h\","
+                        "\"VisibilityTimeout\":2}");
+    sqs_world_end(&world);
+}
+
+static void
+test_receipts_of_deliveries_and_of_dead_letters_are_not_taken_for_each_other(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world, OK(""));
+    const kedge_queue_vtable *vtable = world.queue.vtable;
+    void *self = world.queue.self;
+    assert_failed(&world, vtable->done(self, "sqs-dead-h", &world.error), KEDGE_INVALID_ARGUMENT,
+                  "invalid-receipt");
+    assert_failed(&world, vtable->redrive(self, "sqs-h", &world.error), KEDGE_INVALID_ARGUMENT,
+                  "invalid-receipt");
+    assert_failed(&world, vtable->redrive(self, "sqs-dead-", &world.error), KEDGE_INVALID_ARGUMENT,
+                  "invalid-receipt");
+    assert_int_equal(requests(&world), 0);
+    sqs_world_end(&world);
+}
+
+/* ---- dead letters ---- */
+
+static void test_dead_letters_are_given_back_also_when_the_look_breaks_off(void **state)
+{
+    (void)state;
+    sqs_world world;
+    kedge_queue_batch batch = {0};
+    const char *message = sqs_world_message("1", "g", "body", NULL);
+    BEGIN_SQS(&world, OK(sqs_world_messages(message, NULL)), NO(NO_QUEUE), OK("{}"));
+    assert_failed(&world,
+                  world.queue.vtable->dead_letters(world.queue.self, 10, &batch, &world.error),
+                  KEDGE_NOT_FOUND, "aws-queue-missing");
+    assert_null(batch.messages);
+    assert_string_equal(request_body(&world, 2),
+                        "{\"QueueUrl\":\"" DEAD_URL "\",\"Entries\":[{\"Id\":\"0\","
+                        "\"ReceiptHandle\":\"handle-1\",\"VisibilityTimeout\":0}]}");
+    sqs_world_end(&world);
+}
+
+static void test_a_redrive_sends_under_the_letters_own_name_then_deletes(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world,
+              OK(sqs_world_messages(sqs_world_message("1", "g", "one", NULL),
+                                    sqs_world_message("2", "g", "two", NULL),
+                                    sqs_world_message("3", "g", "three", NULL), NULL)),
+              OK(sqs_world_sent("two")), OK(""), OK("{}"));
+    assert_int_equal(world.queue.vtable->redrive(world.queue.self, "sqs-dead-2", &world.error),
+                     KEDGE_OK);
+    assert_int_equal(requests(&world), 4);
+    assert_string_equal(request_body(&world, 1),
+                        "{\"QueueUrl\":\"" URL "\",\"MessageBody\":\"two\","
+                        "\"MessageGroupId\":\"g\","
+                        "\"MessageDeduplicationId\":\"kedge.redrive.2\"}");
+    assert_string_equal(request_body(&world, 2), "{\"QueueUrl\":\"" DEAD_URL "\","
+                                                 "\"ReceiptHandle\":\"handle-2\"}");
+    assert_null(strstr(request_body(&world, 3), "handle-2"));
+    assert_non_null(strstr(request_body(&world, 3), "handle-1"));
+    assert_non_null(strstr(request_body(&world, 3), "handle-3"));
+    sqs_world_end(&world);
+}
+
+static void test_a_redrive_that_is_half_done_says_so_and_gives_the_letter_back(void **state)
+{
+    (void)state;
+    sqs_world world;
+    const char *letters = sqs_world_messages(sqs_world_message("1", "g", "one", NULL), NULL);
+    BEGIN_SQS(&world, OK(letters), OK(sqs_world_sent("one")), NO(STALE), OK("{}"), OK(letters),
+              NO(NO_QUEUE), OK("{}"), OK(EMPTY));
+    const kedge_queue_vtable *vtable = world.queue.vtable;
+    assert_failed(&world, vtable->redrive(world.queue.self, "sqs-dead-1", &world.error),
+                  KEDGE_UNAVAILABLE, "aws-redrive-unfinished");
+    assert_non_null(strstr(request_body(&world, 3), "handle-1"));
+    assert_failed(&world, vtable->redrive(world.queue.self, "sqs-dead-1", &world.error),
+                  KEDGE_NOT_FOUND, "aws-queue-missing");
+    assert_non_null(strstr(request_body(&world, 6), "handle-1"));
+    assert_failed(&world, vtable->redrive(world.queue.self, "sqs-dead-1", &world.error),
+                  KEDGE_CONFLICT, "stale-receipt");
+    assert_int_equal(requests(&world), 8);
+    sqs_world_end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_send_is_tried_again_when_it_is_throttled),
+        cmocka_unit_test(test_a_send_without_an_answer_is_sent_again_under_the_same_name),
+        cmocka_unit_test(test_a_send_that_nobody_answers_has_an_unknown_outcome),
+        cmocka_unit_test(test_an_answer_that_is_not_sqss_tells_nothing_about_a_send),
+        cmocka_unit_test(test_a_body_that_arrived_as_another_is_told),
+        cmocka_unit_test(test_refusals_of_a_send_keep_apart_what_the_caller_can_do),
+        cmocka_unit_test(test_a_message_over_the_queues_own_limit_is_not_sent),
+        cmocka_unit_test(test_a_receive_is_tried_again_as_the_same_attempt),
+        cmocka_unit_test(test_answers_that_are_no_messages_give_no_batch),
+        cmocka_unit_test(test_more_messages_than_were_asked_for_are_no_answer),
+        cmocka_unit_test(test_a_damaged_message_holds_back_its_group_and_no_other),
+        cmocka_unit_test(
+            test_a_refused_receipt_is_a_conflict_unless_an_earlier_try_may_be_the_reason),
+        cmocka_unit_test(
+            test_receipts_of_deliveries_and_of_dead_letters_are_not_taken_for_each_other),
+        cmocka_unit_test(test_dead_letters_are_given_back_also_when_the_look_breaks_off),
+        cmocka_unit_test(test_a_redrive_sends_under_the_letters_own_name_then_deletes),
+        cmocka_unit_test(test_a_redrive_that_is_half_done_says_so_and_gives_the_letter_back),
+    };
+    return cmocka_run_group_tests_name("queue: answers of SQS", tests, NULL, NULL);
+}
