@@ -1,6 +1,7 @@
 /* A backend over ports in memory, and requests to it. */
 #include "tests/backend/api_world.h"
 
+#include "common/error.h"
 #include "common/json.h"
 #include "mutate/registry.h"
 #include "tests/backend/stores.h"
@@ -33,13 +34,30 @@ static void no_pause(void *context, int64_t ms)
     (void)ms;
 }
 
-static api_world *make_world(bool open, const kedge_allocator *allocator,
+static kedge_status enqueue(void *context, kedge_bytes organization, kedge_bytes project,
+                            const kedge_identity *identity, kedge_bytes push, kedge_error *error)
+{
+    api_world *world = context;
+    assert_true(kedge_bytes_equal_text(organization, "acme"));
+    assert_true(kedge_bytes_equal_text(project, "notes"));
+    if (world->enqueue_status != KEDGE_OK)
+        return kedge_fail(error, world->enqueue_status, "queue-away", "the queue is away");
+    world->enqueued++;
+    kedge_buffer_clear(&world->last_enqueued);
+    kedge_buffer_append_bytes(&world->last_enqueued, push);
+    (void)snprintf(world->enqueued_by, sizeof world->enqueued_by, "%s/%s", identity->user,
+                   identity->role);
+    return KEDGE_OK;
+}
+
+static api_world *make_world(bool open, bool queued, const kedge_allocator *allocator,
                              void (*wrap)(api_world *world))
 {
     api_world *world = calloc(1, sizeof *world);
     assert_non_null(world);
     world->environment = kedge_environment_system(allocator);
     world->response.body = kedge_buffer_make(world->environment.allocator);
+    world->last_enqueued = kedge_buffer_make(world->environment.allocator);
     kedge_error error = {0};
     assert_int_equal(stores_open(&world->environment, &world->records, &world->blobs, &error),
                      KEDGE_OK);
@@ -55,8 +73,17 @@ static api_world *make_world(bool open, const kedge_allocator *allocator,
                                      .registry = world->registry,
                                      .cadence = seed ? KEDGE_CADENCE_SEED : KEDGE_CADENCE_COMPACT,
                                      .pause = no_pause,
+                                     .enqueue = queued ? enqueue : NULL,
+                                     .enqueue_context = world,
                                      .create_projects = open};
     assert_int_equal(kedge_backend_new(&options, &world->backend, &error), KEDGE_OK);
+    return world;
+}
+
+static api_world *with_project(api_world *world)
+{
+    kedge_bytes none = {NULL, 0};
+    assert_int_equal(api_ask(world, &ann, "PUT", "/v1/orgs/acme/projects/notes", none), 201);
     return world;
 }
 
@@ -67,21 +94,24 @@ api_world *api_world_new(void)
 
 api_world *api_world_new_with(const kedge_allocator *allocator, void (*wrap)(api_world *world))
 {
-    api_world *world = make_world(false, allocator, wrap);
-    kedge_bytes none = {NULL, 0};
-    assert_int_equal(api_ask(world, &ann, "PUT", "/v1/orgs/acme/projects/notes", none), 201);
-    return world;
+    return with_project(make_world(false, false, allocator, wrap));
+}
+
+api_world *api_world_new_queued(void)
+{
+    return with_project(make_world(false, true, NULL, NULL));
 }
 
 api_world *api_world_new_open(void)
 {
-    return make_world(true, NULL, NULL);
+    return make_world(true, false, NULL, NULL);
 }
 
 void api_world_free(api_world *world)
 {
     cJSON_Delete(world->json);
     kedge_buffer_free(&world->response.body);
+    kedge_buffer_free(&world->last_enqueued);
     kedge_backend_free(world->backend);
     kedge_registry_free(world->registry);
     stores_close(&world->records, &world->blobs);

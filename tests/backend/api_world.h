@@ -26,6 +26,11 @@ typedef struct api_world {
     bool accepts_gzip;
     bool truncated;
     const char *range;
+    /* Of a world in queued mode: what was enqueued, and what the queue answers. */
+    size_t enqueued;
+    kedge_buffer last_enqueued;
+    char enqueued_by[64];
+    kedge_status enqueue_status;
 } api_world;
 
 /* Ann and Bob of the organization acme; Eve of another one; Rob may use the project notes alone;
@@ -39,6 +44,8 @@ api_world *api_world_new_open(void); /* in open mode, without projects */
 /* With an allocator of its own, and ports that `wrap` (may be NULL) has put something in front of.
  */
 api_world *api_world_new_with(const kedge_allocator *allocator, void (*wrap)(api_world *world));
+/* In queued mode, with the project acme/notes. Nothing is ever decided by itself. */
+api_world *api_world_new_queued(void);
 void api_world_free(api_world *world);
 
 /* Asks and gives the status. The answer stays in world->response until the next request. `path` may

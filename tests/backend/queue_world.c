@@ -282,6 +282,18 @@ const char *queue_dead_code(queue_world *world)
     return code;
 }
 
+size_t queue_reasons(queue_world *world)
+{
+    const kedge_records *records = &world->base->store_records;
+    kedge_records_query query = {
+        .partition = KEDGE_BYTES("DeadLetters#acme"), .limit = 1000, .consistent = true};
+    kedge_record_set set = {0};
+    assert_int_equal(records->vtable->query(records->self, &query, &set, NULL), KEDGE_OK);
+    size_t count = set.count;
+    kedge_record_set_free(&set);
+    return count;
+}
+
 int64_t queue_metric(queue_world *world, const char *name)
 {
     char line[128];

@@ -55,6 +55,7 @@ size_t queue_drain(queue_world *world);
 size_t queue_dead_count(queue_world *world);
 /* The code of the reason of the oldest dead letter. */
 const char *queue_dead_code(queue_world *world);
+size_t queue_reasons(queue_world *world); /* rows of reasons */
 /* The value of a metric; 0: there is none. */
 int64_t queue_metric(queue_world *world, const char *name);
 size_t queue_claims(queue_world *world); /* pushes in blobs */

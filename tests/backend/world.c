@@ -63,8 +63,25 @@ static kedge_status scatter(kedge_tx *tx, const char *args, size_t args_size, vo
     return status;
 }
 
-static const kedge_mutator mutators[] = {{"test.fill", 1, fill, NULL},
-                                         {"test.scatter", 1, scatter, NULL}};
+/* Ends the backend, as a mutator does that brings its process down: from here on no port call takes
+ * effect. */
+static test_world *running;
+
+static kedge_status die(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                        kedge_error *error)
+{
+    (void)tx;
+    (void)args;
+    (void)args_size;
+    (void)userdata;
+    (void)error;
+    running->deaths++;
+    world_arm(running, WORLD_FAULT_BEFORE, 1, true, false);
+    return KEDGE_OK;
+}
+
+static const kedge_mutator mutators[] = {
+    {"test.fill", 1, fill, NULL}, {"test.scatter", 1, scatter, NULL}, {"test.die", 1, die, NULL}};
 
 /* ---- making ---- */
 
@@ -101,9 +118,10 @@ static int finish_setup(test_world *world, void **state)
     kedge_error error = {0};
     bool created = false;
     int64_t created_ms = 0;
+    running = world;
     world_wrap_ports(world);
     assert_int_equal(
-        kedge_registry_new(world->environment.allocator, mutators, 2, &world->registry, &error),
+        kedge_registry_new(world->environment.allocator, mutators, 3, &world->registry, &error),
         KEDGE_OK);
     world->backend = world_new_backend(world);
     assert_int_equal(kedge_project_create(world->backend, &notes, &created, &created_ms, &error),

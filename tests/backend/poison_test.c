@@ -1,0 +1,324 @@
+/* Messages that cannot be decided: found out, left behind, buried with their reason, put back. */
+#include "tests/backend/queue_world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int set_up(void **state)
+{
+    *state = queue_world_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    queue_world_free(*state);
+    return 0;
+}
+
+static const kedge_records *records(const queue_world *world)
+{
+    return &world->base->store_records;
+}
+
+static void check_buried(queue_world *world, const char *code)
+{
+    assert_int_equal(queue_dead_count(world), 1);
+    assert_string_equal(queue_dead_code(world), code);
+    assert_string_equal(world->failure, code);
+    world_check(world->base);
+}
+
+/* ---- one that is nothing ---- */
+
+static void test_a_message_of_another_format_holds_up_nobody(void **state)
+{
+    queue_world *world = *state;
+    queue_put(world, &ann, "g1", "c1", 1, 1, "a");
+    queue_raw(world, "{\"format\":2,\"organization\":\"acme\",\"project\":\"notes\"}");
+    queue_put(world, &ann, "g1", "c1", 2, 2, "a");
+    round_result round = queue_round(world);
+    assert_int_equal(round.received, 3);
+    assert_int_equal(round.left, 1);
+    assert_int_equal(world_lmid(world->base, "c1"), 2);
+    queue_put(world, &ann, "g1", "c1", 3, 3, "a");
+    queue_world_pass(5000);
+    assert_int_equal(queue_round(world).received, 2);
+    assert_int_equal(world_lmid(world->base, "c1"), 3);
+    queue_drain(world);
+    assert_int_equal(world->failures, QUEUE_DELIVERIES);
+    check_buried(world, "message-unreadable");
+    assert_int_equal(queue_metric(world, "kedge_poison_messages_total"), QUEUE_DELIVERIES);
+}
+
+static void test_what_is_no_message_of_ours_is_never_taken_for_one(void **state)
+{
+    static const char *const bodies[] = {
+        "x",
+        "null",
+        "[]",
+        "{",
+        "{}",
+        "{\"format\":1}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"no/tes\",\"claim\":\"00\"}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"claim\":\"00\"}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"a\",\"push\":{}}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"a\",\"role\":"
+        "\"\","
+        "\"push\":[]}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"a\",\"role\":"
+        "\"\","
+        "\"push\":{\"pushVersion\":1,\"clientGroupID\":\"g\"}}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"a\",\"role\":"
+        "\"\","
+        "\"push\":{\"pushVersion\":2,\"clientGroupID\":\"g\",\"mutations\":[]}}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"a\",\"role\":"
+        "\"\","
+        "\"push\":{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{\"id\":1}]}}",
+        "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"a\",\"role\":"
+        "\"\","
+        "\"push\":{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[]}} and more",
+    };
+    queue_world *world = *state;
+    size_t count = sizeof bodies / sizeof bodies[0];
+    for (size_t i = 0; i < count; i++)
+        queue_raw(world, bodies[i]);
+    queue_drain(world);
+    assert_int_equal(queue_dead_count(world), count);
+    assert_int_equal(world_head(world->base), 0);
+}
+
+static void test_a_message_of_a_project_that_is_gone_is_buried(void **state)
+{
+    queue_world *world = *state;
+    static const char push[] =
+        "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{\"clientID\":\"x\",\"id\":1,"
+        "\"name\":\"kedge.noop\",\"args\":{},\"timestamp\":1}]}";
+    assert_int_equal(kedge_queued_enqueue(world->queued, KEDGE_BYTES("acme"), KEDGE_BYTES("gone"),
+                                          &ann, kedge_bytes_of(push), NULL),
+                     KEDGE_OK);
+    queue_put(world, &ann, "g1", "c1", 1, 1, "a");
+    queue_drain(world);
+    assert_int_equal(world_lmid(world->base, "c1"), 1);
+    check_buried(world, "project-not-found");
+}
+
+/* ---- claim checks ---- */
+
+static void with_the_claim(queue_world *world, const char *replacement)
+{
+    kedge_blob_list list = {0};
+    const kedge_blobs *blobs = &world->base->store_blobs;
+    assert_int_equal(blobs->vtable->list(blobs->self, KEDGE_BYTES("acme/projects/notes/pushes/"),
+                                         (kedge_bytes){NULL, 0}, 10, &list, NULL),
+                     KEDGE_OK);
+    assert_int_equal(list.count, 1);
+    kedge_bytes key = kedge_bytes_of(list.blobs[0].key);
+    assert_int_equal(blobs->vtable->remove(blobs->self, key, NULL), KEDGE_OK);
+    if (replacement != NULL) {
+        assert_int_equal(
+            blobs->vtable->put_if_absent(blobs->self, key, kedge_bytes_of(replacement), NULL),
+            KEDGE_OK);
+    }
+    kedge_blob_list_free(&list);
+}
+
+static void test_a_claim_check_whose_push_is_gone_is_buried(void **state)
+{
+    queue_world *world = *state;
+    queue_put_large(world, "c1", 1, "a", 9000);
+    with_the_claim(world, NULL);
+    queue_put(world, &bob, "g2", "c2", 1, 1, "b");
+    queue_drain(world);
+    assert_int_equal(world_lmid(world->base, "c2"), 1);
+    check_buried(world, "claim-check-missing");
+}
+
+static void test_a_claim_check_whose_push_is_damaged_is_buried(void **state)
+{
+    queue_world *world = *state;
+    queue_put_large(world, "c1", 1, "a", 9000);
+    with_the_claim(world, "garbage");
+    queue_put(world, &bob, "g2", "c2", 1, 1, "b");
+    queue_drain(world);
+    assert_int_equal(world_lmid(world->base, "c2"), 1);
+    check_buried(world, "claim-check-damaged");
+    /* Its client still holds the push. */
+    queue_put_large(world, "c1", 1, "a", 9000);
+    queue_drain(world);
+    assert_int_equal(world_lmid(world->base, "c1"), 1);
+}
+
+/* ---- among others ---- */
+
+/* Makes version 1, which put broken/x, unreadable or readable again. */
+static void damage(queue_world *world, kedge_record_set *kept)
+{
+    kedge_key partition = kedge_key_partition(&notes);
+    kedge_key sort = kedge_key_version(1);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    kedge_attribute attributes[32];
+    bool repair = kept->count > 0;
+    if (!repair) {
+        assert_int_equal(records(world)->vtable->get(records(world)->self, &key, true, kept, NULL),
+                         KEDGE_OK);
+    }
+    const kedge_record *record = &kept->records[0];
+    memcpy(attributes, record->attributes, record->attribute_count * sizeof *attributes);
+    for (size_t i = 0; i < record->attribute_count && !repair; i++) {
+        if (strcmp(attributes[i].name, "delta") == 0) attributes[i].bytes = KEDGE_BYTES("{\"x");
+    }
+    kedge_record_write write = {.kind = KEDGE_WRITE_PUT,
+                                .record = {key, attributes, record->attribute_count}};
+    assert_int_equal(records(world)->vtable->write(records(world)->self, &write, NULL), KEDGE_OK);
+    if (repair) kedge_record_set_free(kept);
+    queue_world_restart(world);
+}
+
+static void put_broken(queue_world *world, const char *client, int64_t id)
+{
+    queue_call(world, client, id, "kedge.put",
+               "{\"collection\":\"broken\",\"id\":\"x\",\"value\":1}");
+}
+
+static void test_a_message_that_cannot_be_decided_is_parted_from_its_batch(void **state)
+{
+    queue_world *world = *state;
+    kedge_record_set kept = {0};
+    put_broken(world, "c0", 1);
+    queue_drain(world);
+    damage(world, &kept);
+    for (int64_t id = 1; id <= 4; id++)
+        queue_put(world, &ann, "g1", "c1", id, id, "a");
+    put_broken(world, "c2", 1);
+    queue_put(world, &ann, "g1", "c1", 5, 5, "a");
+    put_broken(world, "c0", 2);
+    queue_put(world, &ann, "g1", "c1", 6, 8, "a");
+    round_result round = queue_round(world);
+    assert_int_equal(round.received, 8);
+    assert_int_equal(round.left, 2);
+    assert_int_equal(world_lmid(world->base, "c1"), 8);
+    queue_drain(world);
+    assert_int_equal(queue_dead_count(world), 2);
+    /* The records are repaired, and the dead letters put back. */
+    damage(world, &kept);
+    kedge_queue_batch batch = {0};
+    assert_int_equal(world->store.vtable->dead_letters(world->store.self, 10, &batch, NULL),
+                     KEDGE_OK);
+    for (size_t i = 0; i < batch.count; i++) {
+        assert_int_equal(kedge_dead_letter_redrive(world->queued, &batch.messages[i], NULL),
+                         KEDGE_OK);
+    }
+    kedge_queue_batch_free(&batch);
+    assert_int_equal(queue_round(world).left, 0);
+    assert_int_equal(world_lmid(world->base, "c2"), 1);
+    assert_int_equal(world_lmid(world->base, "c0"), 2);
+    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_reasons(world), 0);
+    world_check(world->base);
+}
+
+static void
+test_a_dead_letter_that_was_decided_meanwhile_changes_nothing_when_it_is_put_back(void **state)
+{
+    queue_world *world = *state;
+    kedge_record_set kept = {0};
+    kedge_queue_batch batch = {0};
+    put_broken(world, "c0", 1);
+    queue_drain(world);
+    damage(world, &kept);
+    put_broken(world, "c2", 1);
+    queue_drain(world);
+    assert_int_equal(queue_dead_count(world), 1);
+    damage(world, &kept);
+    put_broken(world, "c2", 1); /* its client, again */
+    queue_put(world, &ann, "g1", "c2", 2, 2, "a");
+    queue_drain(world);
+    int64_t version = world_head(world->base);
+    assert_int_equal(world->store.vtable->dead_letters(world->store.self, 10, &batch, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_dead_letter_redrive(world->queued, &batch.messages[0], NULL), KEDGE_OK);
+    assert_int_equal(kedge_dead_letter_redrive(world->queued, &batch.messages[0], NULL),
+                     KEDGE_CONFLICT);
+    kedge_queue_batch_free(&batch);
+    assert_int_equal(queue_round(world).left, 0);
+    assert_int_equal(world_head(world->base), version);
+    assert_int_equal(queue_dead_count(world), 0);
+    world_check(world->base);
+}
+
+/* ---- killers ---- */
+
+/* The consumer's process ends in the middle; the queue gives its messages out again in time. */
+static size_t rounds_with_deaths(queue_world *world)
+{
+    size_t deaths = 0;
+    for (size_t empty = 0; empty < 2;) {
+        uint64_t before = world->base->deaths;
+        round_result round = queue_round(world);
+        world_disarm(world->base);
+        if (world->base->deaths > before) {
+            deaths++;
+            queue_world_restart(world);
+        } else {
+            assert_int_equal(round.status, KEDGE_OK);
+        }
+        empty = round.received == 0 ? empty + 1 : 0;
+        queue_world_pass(KEDGE_QUEUED_VISIBILITY_MS + 1000);
+    }
+    return deaths;
+}
+
+static void test_a_message_that_kills_its_consumer_is_found_out_wherever_it_stands(void **state)
+{
+    (void)state;
+    for (size_t place = 0; place < 10; place++) {
+        queue_world *world = queue_world_new();
+        int64_t id = 0;
+        for (size_t i = 0; i < 10; i++) {
+            if (i == place)
+                queue_call(world, "killer", 1, "test.die", "{}");
+            else
+                id++, queue_put(world, &ann, "g1", "c1", id, id, "a");
+        }
+        size_t deaths = rounds_with_deaths(world);
+        assert_in_range(deaths, 4, QUEUE_DELIVERIES);
+        assert_int_equal(world_lmid(world->base, "c1"), 9);
+        assert_int_equal(world_lmid(world->base, "killer"), 0);
+        assert_int_equal(queue_dead_count(world), 1);
+        assert_string_equal(queue_dead_code(world), "consumer-ended");
+        assert_int_equal(queue_reasons(world), 1);
+        world_check(world->base);
+        queue_world_free(world);
+    }
+}
+
+static void test_two_that_kill_their_consumers_are_both_buried(void **state)
+{
+    queue_world *world = *state;
+    queue_call(world, "killer", 1, "test.die", "{}");
+    queue_put(world, &ann, "g1", "c1", 1, 1, "a");
+    queue_call(world, "other", 1, "test.die", "{}");
+    queue_put(world, &ann, "g1", "c1", 2, 2, "a");
+    rounds_with_deaths(world);
+    assert_int_equal(world_lmid(world->base, "c1"), 2);
+    assert_int_equal(queue_dead_count(world), 2);
+    world_check(world->base);
+}
+
+int main(void)
+{
+#define QUEUED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        QUEUED(test_a_message_of_another_format_holds_up_nobody),
+        QUEUED(test_what_is_no_message_of_ours_is_never_taken_for_one),
+        QUEUED(test_a_message_of_a_project_that_is_gone_is_buried),
+        QUEUED(test_a_claim_check_whose_push_is_gone_is_buried),
+        QUEUED(test_a_claim_check_whose_push_is_damaged_is_buried),
+        QUEUED(test_a_message_that_cannot_be_decided_is_parted_from_its_batch),
+        QUEUED(test_a_dead_letter_that_was_decided_meanwhile_changes_nothing_when_it_is_put_back),
+        cmocka_unit_test(test_a_message_that_kills_its_consumer_is_found_out_wherever_it_stands),
+        QUEUED(test_two_that_kill_their_consumers_are_both_buried),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
