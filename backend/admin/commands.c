@@ -85,6 +85,21 @@ static const kedge_admin_command commands[] = {
      PROJECT,
      "ftm",
      "replays versions of another project"},
+    {"dead-letters",
+     {NULL},
+     kedge_admin_dead_letters,
+     NULL,
+     "",
+     "",
+     "queued messages that could not be decided, the oldest 100"},
+    {"redrive",
+     {"ID"},
+     kedge_admin_redrive,
+     NULL,
+     "",
+     "",
+     "puts a dead letter back into the queue"},
+    {"redrive-all", {NULL}, kedge_admin_redrive_all, NULL, "", "", "the same for all of them"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -315,7 +330,7 @@ void kedge_admin_write_help(kedge_buffer *out)
     kedge_buffer_append_text(
         out,
         "  --org ORG, --project PROJECT\n"
-        "                      which project; for all but projects and organizations\n"
+        "                      which project; for commands about one\n"
         "  --version V         items, item, fork: of this version; otherwise of the latest\n"
         "  --items             version: with the items' values\n"
         "  --from V            rebase: the first version of the source; needed\n"

@@ -38,7 +38,7 @@ static int run(const kedge_environment *environment, const kedge_stores *stores,
                                          .registry = registry};
         status = kedge_backend_new(&options, &backend, &error);
     }
-    kedge_admin admin = {backend, environment->allocator, command, line};
+    kedge_admin admin = {backend, stores, environment, environment->allocator, command, line};
     int code = status == KEDGE_OK ? command->run(&admin) : kedge_admin_complain(&error);
     kedge_backend_free(backend);
     kedge_registry_free(registry);

@@ -11,6 +11,8 @@
 
 struct kedge_admin {
     kedge_backend *backend;
+    const kedge_stores *stores;
+    const kedge_environment *environment;
     const kedge_allocator *allocator;
     const kedge_admin_command *command;
     const kedge_admin_line *line;
@@ -31,5 +33,8 @@ int kedge_admin_ask(const kedge_admin *admin); /* the request of the command's t
 int kedge_admin_index(const kedge_admin *admin);
 int kedge_admin_fork(const kedge_admin *admin);
 int kedge_admin_rebase(const kedge_admin *admin);
+int kedge_admin_dead_letters(const kedge_admin *admin);
+int kedge_admin_redrive(const kedge_admin *admin);
+int kedge_admin_redrive_all(const kedge_admin *admin);
 
 #endif

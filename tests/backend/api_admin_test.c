@@ -337,6 +337,60 @@ static void test_a_folder_without_data_is_not_made_into_one(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
+/* ---- dead letters ---- */
+
+static void bury(folder_world *folder, const char *name, const char *body)
+{
+    kedge_queue queue = kedge_embedded_queue(folder->ports);
+    kedge_queue_batch batch = {0};
+    assert_int_equal(queue.vtable->send(queue.self, KEDGE_BYTES("g"), kedge_bytes_of(name),
+                                        kedge_bytes_of(body), NULL),
+                     KEDGE_OK);
+    for (int deliveries = 0; deliveries < 11; deliveries++) {
+        assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, &batch, NULL), KEDGE_OK);
+        kedge_queue_batch_free(&batch);
+    }
+}
+
+static size_t count_waiting(folder_world *folder)
+{
+    kedge_queue queue = kedge_embedded_queue(folder->ports);
+    kedge_queue_batch batch = {0};
+    assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, &batch, NULL), KEDGE_OK);
+    size_t count = batch.count;
+    kedge_queue_batch_free(&batch);
+    return count;
+}
+
+static void test_dead_letters_are_listed_with_their_reasons_and_put_back(void **state)
+{
+    folder_world *folder = *state;
+    char redrive[128];
+    assert_int_equal(run(folder, "dead-letters"), 0);
+    assert_string_equal(folder->text, "{\"dead_letters\":[]}\n");
+    bury(folder, "1", "nothing");
+    bury(folder, "2",
+         "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"ann\","
+         "\"role\":\"\",\"push\":{}}");
+    assert_int_equal(run(folder, "dead-letters"), 0);
+    const cJSON *list = cJSON_GetObjectItem(folder->json, "dead_letters");
+    assert_int_equal(cJSON_GetArraySize(list), 2);
+    const cJSON *first = cJSON_GetArrayItem(list, 0), *second = cJSON_GetArrayItem(list, 1);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(first, "organization")));
+    assert_string_equal(cJSON_GetObjectItem(second, "project")->valuestring, "notes");
+    assert_string_equal(cJSON_GetObjectItem(second, "user")->valuestring, "ann");
+    (void)snprintf(redrive, sizeof redrive, "redrive|%s",
+                   cJSON_GetObjectItem(second, "id")->valuestring);
+    assert_int_equal(run(folder, redrive), 0);
+    assert_string_equal(folder->text, "{\"redriven\":1}\n");
+    assert_int_equal(count_waiting(folder), 1);
+    assert_int_equal(run(folder, redrive), 1);
+    assert_non_null(strstr(folder->complaint, "no dead letter"));
+    assert_int_equal(run(folder, "redrive-all"), 0);
+    assert_string_equal(folder->text, "{\"redriven\":1}\n");
+    assert_int_equal(count_waiting(folder), 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -348,6 +402,7 @@ int main(int argc, char **argv)
         TEST(test_a_version_is_forked_into_a_new_project),
         TEST(test_versions_are_rebased_onto_a_fork),
         TEST(test_a_rebase_runs_the_mutators_of_a_plugin),
+        TEST(test_dead_letters_are_listed_with_their_reasons_and_put_back),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
         TEST(test_help_names_every_command),
