@@ -115,8 +115,9 @@ static kedge_status make_token(const kedge_aws_lookup *lookup, kedge_buffer *tok
     } else {
         kedge_buffer_append_text(
             token, kedge_aws_variable(lookup->options, "AWS_CONTAINER_AUTHORIZATION_TOKEN"));
-        status = kedge_buffer_status(token, error);
     }
+    kedge_buffer_append(token, "", 0); /* the NUL behind what was read */
+    if (status == KEDGE_OK) status = kedge_buffer_status(token, error);
     if (status != KEDGE_OK) return status;
     while (token->size > 0 && strchr(" \t\r\n", token->data[token->size - 1]) != NULL) {
         kedge_buffer_truncate(token, token->size - 1);
@@ -169,7 +170,7 @@ kedge_status kedge_aws_from_container(kedge_aws_lookup *lookup, kedge_aws_creden
     kedge_status status = make_url(lookup, relative, full, &url, error);
     if (status == KEDGE_OK) status = make_token(lookup, &token, error);
     if (status == KEDGE_OK) {
-        status = fetch(lookup, url.data, token.size == 0 ? "" : token.data, credentials, error);
+        status = fetch(lookup, url.data, token.data, credentials, error);
     }
     kedge_buffer_free(&url);
     kedge_buffer_free(&token);

@@ -22,7 +22,8 @@ typedef struct world_variable {
     char value[256];
 } world_variable;
 
-/* What the server answers to a method and path; the first fitting one with turns left. */
+/* What the server answers to a method and path; the first fitting one with turns left. Its texts
+ * must outlive the world: the server may still send one that nobody waits for. */
 typedef struct world_route {
     const char *method;
     const char *target;

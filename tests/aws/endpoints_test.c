@@ -6,8 +6,6 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -72,13 +70,13 @@ static void test_the_tokens_file_goes_first_and_is_read_at_each_fetch(void **sta
     world_set(w, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", world_path(w, "token"));
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "cannot be read: ");
     for (int i = 0; i < 2; i++) {
-        char header[64];
-        snprintf(header, sizeof header, "\r\nauthorization: " MARK "-%d\r\n", i);
+        static const char *const headers[] = {"\r\nauthorization: " MARK "-0\r\n",
+                                              "\r\nauthorization: " MARK "-1\r\n"};
         world_write(w, "token", i == 0 ? MARK "-0\n" : MARK "-1");
         world_routes_clear(w);
         world_route_add(w, (world_route){.method = "GET",
                                          .target = "/v2/credentials/" MARK "-id",
-                                         .header = header,
+                                         .header = headers[i],
                                          .status = 200,
                                          .body = ANSWER});
         world_make_provider(w, NULL);
@@ -221,14 +219,11 @@ static void test_a_container_that_stays_away_is_unreachable(void **state)
 static void test_an_answer_without_end_is_cut_off(void **state)
 {
     world *w = *state;
-    char *huge = malloc(KEDGE_AWS_LOCAL_ANSWER_BYTES + 2);
-    assert_non_null(huge);
+    static char huge[KEDGE_AWS_LOCAL_ANSWER_BYTES + 2];
     memset(huge, ' ', KEDGE_AWS_LOCAL_ANSWER_BYTES + 1);
-    huge[KEDGE_AWS_LOCAL_ANSWER_BYTES + 1] = '\0';
     use_container(w);
     answer_container(w, 200, huge);
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable", "larger than");
-    free(huge);
 }
 
 /* ---- instances ---- */
