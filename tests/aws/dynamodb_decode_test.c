@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "backend/aws/dynamodb_internal.h"
-#include "common/error.h"
+#include "tests/aws/damage.h"
+#include "tests/support/failing_allocator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,32 +143,23 @@ static void test_an_item_has_as_many_attributes_as_a_record(void **state)
 
 /* ---- damage ---- */
 
-static uint32_t next_random(uint64_t *seed)
+static bool read_once(const kedge_allocator *allocator, void *context)
 {
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*seed >> 33);
+    kedge_bytes item = kedge_bytes_of(context);
+    kedge_record_page page = {.allocator = allocator};
+    kedge_status status = KEDGE_OK;
+    for (int i = 0; i < 40 && status == KEDGE_OK; i++)
+        status = kedge_dynamodb_read_item(item, &page, NULL);
+    assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+    kedge_record_page_free(&page);
+    return status == KEDGE_OK;
 }
 
-/* One change somewhere: a byte, a piece cut out, a piece doubled, the end cut off. */
-static size_t damage(char *text, size_t size, uint64_t *seed)
+static void test_memory_that_fails_is_told(void **state)
 {
-    static const char bytes[] = "{}[]\":,\\SBNpk0-9=u\n\x80\xff";
-    size_t at = next_random(seed) % size;
-    size_t length = 1 + next_random(seed) % 12;
-    if (length > size - at) length = size - at;
-    switch (next_random(seed) % 4) {
-    case 0:
-        text[at] = bytes[next_random(seed) % (sizeof bytes - 1)];
-        return size;
-    case 1:
-        memmove(text + at, text + at + length, size - at - length);
-        return size - length;
-    case 2:
-        memmove(text + at + length, text + at, size - at);
-        return size + length;
-    default:
-        return at > size / 2 ? at : size;
-    }
+    char item[] = "{" KEYS ",\"b\":{\"B\":\"AAECAwQ=\"},\"t\":{\"S\":\"x\"}}";
+    (void)state;
+    assert_true(failing_allocator_try_every_call(read_once, item, 100) > 4);
 }
 
 static void test_no_damaged_item_does_more_than_fail(void **state)
@@ -180,12 +172,12 @@ static void test_no_damaged_item_does_more_than_fail(void **state)
     (void)state;
     for (int round = 0; round < 200000; round++) {
         size_t size = sizeof whole - 1;
-        char *text = malloc(size + 64); /* so that a byte too far is seen */
+        char *text = malloc(size + 4 * DAMAGE_GROWTH_MAX);
         assert_non_null(text);
         memcpy(text, whole, size);
-        for (uint32_t i = 1 + next_random(&seed) % 4; i > 0 && size > 0; i--)
+        for (uint32_t i = 1 + damage_random(&seed) % 4; i > 0 && size > 0; i--)
             size = damage(text, size, &seed);
-        text = realloc(text, size + 1);
+        text = realloc(text, size + 1); /* so that a byte too far is seen */
         kedge_record_page page = {.allocator = &kedge_allocator_default};
         kedge_status status = read_item(text, size, &page, NULL);
         if (status == KEDGE_OK) {
@@ -208,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_what_is_written_comes_back),
         cmocka_unit_test(test_what_the_port_never_wrote_is_named),
         cmocka_unit_test(test_an_item_has_as_many_attributes_as_a_record),
+        cmocka_unit_test(test_memory_that_fails_is_told),
         cmocka_unit_test(test_no_damaged_item_does_more_than_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,7 @@ static void test_what_cancels_for_now_to_the_end_is_busy(void **state)
     static dynamodb_world world;
     (void)state;
     DYNAMODB_BEGIN(&world, CANCELLED(MET_ANOTHER "," NONE));
+    world.around.no_pauses = true;
     assert_int_equal(transact(&world), KEDGE_BUSY);
     assert_int_equal(requests(&world), 8);
     dynamodb_world_end(&world);
