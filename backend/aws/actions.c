@@ -65,13 +65,15 @@ void kedge_aws_actions_free(kedge_aws_actions *actions)
 
 /* ---- counting ---- */
 
-/* One line in one write, so that processes that share the file do not mix theirs. A line that is
- * lost is missed by who compares, and by nobody else. */
+/* A line for each name in one write, so that processes that share the file do not mix theirs. A
+ * line that is lost is missed by who compares, and by nobody else. */
 static void append_name(const kedge_aws_actions *actions, const char *name)
 {
     char line[128];
     int size = snprintf(line, sizeof line, "%s\n", name);
     if (actions->file < 0 || size <= 0 || (size_t)size >= sizeof line) return;
+    for (char *at = strchr(line, ' '); at != NULL; at = strchr(at, ' '))
+        *at = '\n';
     if (write(actions->file, line, (size_t)size) != size) errno = 0;
 }
 

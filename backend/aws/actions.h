@@ -12,7 +12,8 @@
 
 typedef struct kedge_aws_actions kedge_aws_actions;
 
-/* `file` NULL: none is written. KEDGE_IO when it cannot be opened for appending. */
+/* `file` NULL: none is written; it gets a line for each IAM name, some of them more than once.
+ * KEDGE_IO when it cannot be opened for appending. */
 kedge_status kedge_aws_actions_new(const kedge_allocator *allocator, const char *file,
                                    kedge_aws_actions **actions, kedge_error *error);
 void kedge_aws_actions_free(kedge_aws_actions *actions); /* NULL is allowed */

@@ -34,7 +34,7 @@ typedef enum kedge_aws_service {
 } kedge_aws_service;
 #define KEDGE_AWS_SERVICES 3
 
-/* Told once a call, with the action's IAM name ("dynamodb:PutItem"): metrics, and the test that
+/* Told once a call, with the request's action ("dynamodb:PutItem"): metrics, and the test that
  * compares what is used with what the deployment allows. Any thread; must not block. */
 typedef struct kedge_aws_observation {
     const char *action;
@@ -73,7 +73,9 @@ int64_t kedge_aws_client_skew_ms(const kedge_aws_client *client);
 /* Borrowed during the call. */
 typedef struct kedge_aws_request {
     kedge_aws_service service;
-    const char *action; /* IAM name, static storage */
+    /* IAM name, static storage. A transaction has those of its writes, separated by spaces: IAM has
+     * no name for the transaction. */
+    const char *action;
     const char *method;
     /* Stands before the endpoint's host: "bucket." for a bucket that is addressed by its host.
      * NULL: nothing. */

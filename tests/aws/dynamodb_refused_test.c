@@ -118,6 +118,17 @@ static void test_what_cancels_for_now_is_sent_again_under_the_same_token(void **
     dynamodb_world_end(&world);
 }
 
+/* There is no permission for a transaction, only for what is done in it. */
+static void test_a_transaction_goes_by_the_names_of_its_writes(void **state)
+{
+    static dynamodb_world world;
+    (void)state;
+    DYNAMODB_BEGIN(&world, ANSWER("{}"));
+    assert_int_equal(transact(&world), KEDGE_OK);
+    assert_string_equal(world.around.observed_action, "dynamodb:PutItem dynamodb:DeleteItem");
+    dynamodb_world_end(&world);
+}
+
 static void test_what_cancels_for_now_to_the_end_is_busy(void **state)
 {
     static dynamodb_world world;
@@ -241,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_a_put_without_condition_is_sent_until_it_is_answered),
         cmocka_unit_test(test_each_reason_of_a_cancelled_transaction_has_its_meaning),
         cmocka_unit_test(test_what_cancels_for_now_is_sent_again_under_the_same_token),
+        cmocka_unit_test(test_a_transaction_goes_by_the_names_of_its_writes),
         cmocka_unit_test(test_what_cancels_for_now_to_the_end_is_busy),
         cmocka_unit_test(
             test_a_transaction_with_a_try_without_answer_never_claims_that_it_wrote_nothing),
