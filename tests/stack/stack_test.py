@@ -2,7 +2,6 @@
 """scripts/stack on real engines: several stacks side by side, engines that are killed, and what stays behind.
 
 Usage: stack_test.py ROOT. Skipped (77) unless KEDGE_ENGINES=required, which scripts/test --label engines sets."""
-import json
 import os
 import pathlib
 import signal
@@ -11,6 +10,11 @@ import sys
 import tempfile
 import time
 import unittest
+
+try:
+    import boto3
+except ImportError:
+    boto3 = None  # main starts again in the environment that has it
 
 ROOT = None
 ENGINES = ("dynamodb", "s3-gateway", "s3-storage", "s3-monitor", "sqs")
@@ -48,36 +52,33 @@ class Stack:
         listed = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
         return dict(line.split("=", 1) for line in listed.stdout.split("\0") if line)
 
-    def aws(self, *arguments):
-        """The endpoint is named because awscli 1 leads SQS to AWS whatever the variable says."""
+    def client(self, service):
         variables = self.variables()
-        endpoint = variables[f"AWS_ENDPOINT_URL_{arguments[0].removesuffix('api').upper()}"]
-        done = subprocess.run([f"{variables['KEDGE_PYTHON_TOOLS']}/aws", "--endpoint-url", endpoint,
-                               *arguments],
-                              env=variables, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout) if done.stdout else None
+        return boto3.client(service, endpoint_url=variables[f"AWS_ENDPOINT_URL_{service.upper()}"],
+                            region_name=variables["AWS_REGION"],
+                            aws_access_key_id=variables["AWS_ACCESS_KEY_ID"],
+                            aws_secret_access_key=variables["AWS_SECRET_ACCESS_KEY"])
 
     def put_everywhere(self, value):
-        self.aws("dynamodb", "create-table", "--table-name", "things", "--billing-mode",
-                 "PAY_PER_REQUEST", "--attribute-definitions", "AttributeName=k,AttributeType=S",
-                 "--key-schema", "AttributeName=k,KeyType=HASH")
-        self.aws("dynamodb", "put-item", "--table-name", "things", "--item",
-                 json.dumps({"k": {"S": value}}))
-        self.aws("s3api", "create-bucket", "--bucket", "things")
-        self.aws("s3api", "put-object", "--bucket", "things", "--key", value)
-        url = self.aws("sqs", "create-queue", "--queue-name", "things.fifo", "--attributes",
-                       "FifoQueue=true")["QueueUrl"]
-        self.aws("sqs", "send-message", "--queue-url", url, "--message-body", value,
-                 "--message-group-id", "g", "--message-deduplication-id", "1")
+        tables, objects, queues = (self.client(name) for name in ("dynamodb", "s3", "sqs"))
+        tables.create_table(TableName="things", BillingMode="PAY_PER_REQUEST",
+                            AttributeDefinitions=[{"AttributeName": "k", "AttributeType": "S"}],
+                            KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}])
+        tables.put_item(TableName="things", Item={"k": {"S": value}})
+        objects.create_bucket(Bucket="things")
+        objects.put_object(Bucket="things", Key=value, Body=b"")
+        url = queues.create_queue(QueueName="things.fifo", Attributes={"FifoQueue": "true"})
+        queues.send_message(QueueUrl=url["QueueUrl"], MessageBody=value, MessageGroupId="g",
+                            MessageDeduplicationId="1")
 
     def everywhere(self):
         """What put_everywhere has left in the table, the bucket and the queue."""
-        items = self.aws("dynamodb", "scan", "--table-name", "things")["Items"]
-        objects = self.aws("s3api", "list-objects-v2", "--bucket", "things")["Contents"]
-        url = self.aws("sqs", "get-queue-url", "--queue-name", "things.fifo")["QueueUrl"]
-        messages = self.aws("sqs", "receive-message", "--queue-url", url)["Messages"]
-        return ([item["k"]["S"] for item in items], [thing["Key"] for thing in objects],
+        tables, objects, queues = (self.client(name) for name in ("dynamodb", "s3", "sqs"))
+        items = tables.scan(TableName="things")["Items"]
+        listed = objects.list_objects_v2(Bucket="things")["Contents"]
+        url = queues.get_queue_url(QueueName="things.fifo")["QueueUrl"]
+        messages = queues.receive_message(QueueUrl=url)["Messages"]
+        return ([item["k"]["S"] for item in items], [thing["Key"] for thing in listed],
                 [message["Body"] for message in messages])
 
 
@@ -130,11 +131,11 @@ class TwoStacksInMemory(unittest.TestCase):
         self.assertEqual(self.one.pids(), before)
 
     def test_without_a_disk_a_killed_store_comes_back_empty(self):
-        self.one.aws("s3api", "create-bucket", "--bucket", "forgotten")
+        self.one.client("s3").create_bucket(Bucket="forgotten")
         self.one.kill("s3-storage")
         self.assertEqual(self.one.run("status").returncode, 1)
         self.one.up()
-        self.assertEqual(self.one.aws("s3api", "list-buckets")["Buckets"], [])
+        self.assertEqual(self.one.client("s3").list_buckets()["Buckets"], [])
         self.assertEqual(self.other.run("status").returncode, 0)
 
 
@@ -175,8 +176,11 @@ class OneStack(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ROOT = sys.argv.pop(1)
     if os.environ.get("KEDGE_ENGINES") != "required":
         print("needs the engines: scripts/test --label engines")
         sys.exit(77)
+    if boto3 is None:
+        python = os.environ["KEDGE_PYTHON_TOOLS"] + "/python"
+        os.execv(python, [python, "-B", *sys.argv])
+    ROOT = sys.argv.pop(1)
     unittest.main(verbosity=2)
