@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WHERE_BYTES 192
+#define WHERE_BYTES 208
 
 /* A way to get credentials that is not for this program. */
 typedef struct foreign_way {
