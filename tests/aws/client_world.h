@@ -3,7 +3,7 @@
 #define KEDGE_TESTS_AWS_CLIENT_WORLD_H
 
 #include "backend/aws/client.h"
-#include "tests/runtime/scripted_server.h"
+#include "tests/support/scripted_server.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
 #define KEDGE_TESTS_AWS_CREDENTIALS_WORLD_H
 
 #include "backend/aws/credential_sources.h"
-#include "tests/runtime/scripted_server.h"
+#include "tests/support/scripted_server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
  * DynamoDB Local and ElasticMQ accept any credentials; radosgw verifies them. */
 #include "backend/aws/aws.h"
 #include "backend/stores/stores.h"
-#include "tests/runtime/scripted_server.h"
 #include "tests/support/engines.h"
+#include "tests/support/scripted_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

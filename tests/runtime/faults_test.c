@@ -1,7 +1,7 @@
 /* Servers that answer wrongly or not at all: each is a clear error, no pending mutation is lost,
  * and closing is quick. */
 #include "tests/runtime/client.h"
-#include "tests/runtime/scripted_server.h"
+#include "tests/support/scripted_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,49 +90,11 @@ static bool empty(void *context, const scripted_request *request)
     return true;
 }
 
-static bool redirect(void *context, const scripted_request *request)
-{
-    (void)context;
-    scripted_answer(request, 302, "Location: http://127.0.0.1:1/login\r\n", "");
-    return true;
-}
-
 static bool server_error(void *context, const scripted_request *request)
 {
     (void)context;
     scripted_answer(request, 500, "Content-Type: text/plain\r\n", "oh no");
     return true;
-}
-
-static bool hang(void *context, const scripted_request *request)
-{
-    (void)context;
-    scripted_hang(request);
-    return false;
-}
-
-static bool close_in_body(void *context, const scripted_request *request)
-{
-    static const char part[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"cookie\":";
-    (void)context;
-    scripted_send(request, part, sizeof part - 1);
-    return false;
-}
-
-static bool close_at_once(void *context, const scripted_request *request)
-{
-    (void)context;
-    (void)request;
-    return false;
-}
-
-static bool drip(void *context, const scripted_request *request)
-{
-    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
-    (void)context;
-    scripted_send(request, head, sizeof head - 1);
-    scripted_drip(request, ' ', 5);
-    return false;
 }
 
 static void test_html_is_no_answer(void **state)
@@ -156,7 +118,7 @@ static void test_an_empty_body_is_no_answer(void **state)
 static void test_a_redirect_is_no_answer(void **state)
 {
     (void)state;
-    bear(redirect, true);
+    bear(scripted_redirects, true);
 }
 
 static void test_a_failing_server_is_borne(void **state)
@@ -168,25 +130,25 @@ static void test_a_failing_server_is_borne(void **state)
 static void test_a_server_that_closes_mid_body_is_borne(void **state)
 {
     (void)state;
-    bear(close_in_body, true);
+    bear(scripted_closes_in_body, true);
 }
 
 static void test_a_server_that_closes_at_once_is_borne(void **state)
 {
     (void)state;
-    bear(close_at_once, true);
+    bear(scripted_closes_at_once, true);
 }
 
 static void test_a_hung_server_is_borne_and_closing_does_not_wait_for_it(void **state)
 {
     (void)state;
-    bear(hang, false);
+    bear(scripted_hangs, false);
 }
 
 static void test_a_dripping_server_is_borne_and_closing_does_not_wait_for_it(void **state)
 {
     (void)state;
-    bear(drip, false);
+    bear(scripted_drips, false);
 }
 
 static atomic_int tokens_asked;

@@ -3,7 +3,7 @@
 #include "common/gzip.h"
 #include "http/call.h"
 #include "http/http.h"
-#include "tests/runtime/scripted_server.h"
+#include "tests/support/scripted_server.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -165,17 +165,10 @@ static void test_connections_are_capped(void **state)
     scripted_server_stop(server);
 }
 
-static bool redirect(void *context, const scripted_request *request)
-{
-    (void)context;
-    scripted_answer(request, 302, "Location: http://127.0.0.1:1/login\r\n", "moved");
-    return false;
-}
-
 static void test_a_redirect_is_not_followed(void **state)
 {
     (void)state;
-    ending end = ask(redirect, (kedge_http_request){0});
+    ending end = ask(scripted_redirects, (kedge_http_request){0});
     assert_int_equal(end.status, 302);
     assert_string_equal(end.body, "moved");
 }
@@ -236,46 +229,15 @@ static void test_a_compressed_answer_is_decoded_and_its_decoded_size_is_capped(v
     assert_string_equal(end.error.code, "answer-too-large");
 }
 
-static bool hang(void *context, const scripted_request *request)
-{
-    (void)context;
-    scripted_hang(request);
-    return false;
-}
-
-static bool drip(void *context, const scripted_request *request)
-{
-    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
-    (void)context;
-    scripted_send(request, head, sizeof head - 1);
-    scripted_drip(request, 'x', 10);
-    return false;
-}
-
 static void test_a_deadline_ends_a_hung_and_a_dripping_answer(void **state)
 {
     (void)state;
-    ending end = ask(hang, (kedge_http_request){.deadline_ms = 100});
+    ending end = ask(scripted_hangs, (kedge_http_request){.deadline_ms = 100});
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_TIMEOUT);
     assert_string_equal(end.error.code, "request-timeout");
-    end = ask(drip, (kedge_http_request){.deadline_ms = 150});
+    end = ask(scripted_drips, (kedge_http_request){.deadline_ms = 150});
     assert_int_equal(end.error.status, KEDGE_TIMEOUT);
-}
-
-static bool close_in_body(void *context, const scripted_request *request)
-{
-    static const char part[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"cookie\":";
-    (void)context;
-    scripted_send(request, part, sizeof part - 1);
-    return false;
-}
-
-static bool close_at_once(void *context, const scripted_request *request)
-{
-    (void)context;
-    (void)request;
-    return false;
 }
 
 static bool no_http(void *context, const scripted_request *request)
@@ -289,11 +251,11 @@ static bool no_http(void *context, const scripted_request *request)
 static void test_what_is_no_whole_answer_is_an_error_of_its_kind(void **state)
 {
     (void)state;
-    ending end = ask(close_in_body, (kedge_http_request){0});
+    ending end = ask(scripted_closes_in_body, (kedge_http_request){0});
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     assert_string_equal(end.error.code, "answer-truncated");
-    end = ask(close_at_once, (kedge_http_request){0});
+    end = ask(scripted_closes_at_once, (kedge_http_request){0});
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     end = ask(no_http, (kedge_http_request){0});
     assert_int_equal(end.status, 0);
@@ -343,7 +305,7 @@ static void test_a_cancelled_request_calls_nobody(void **state)
     ending end = {0};
     (void)state;
     kedge_http *http = make_http();
-    scripted_server *server = scripted_server_start(hang, NULL);
+    scripted_server *server = scripted_server_start(scripted_hangs, NULL);
     start(http, scripted_server_url(server), (kedge_http_request){0}, &end);
     kedge_http_poll(http, 0, -1, NULL, NULL);
     kedge_http_cancel(end.call);

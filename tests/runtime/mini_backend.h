@@ -3,7 +3,7 @@
 #ifndef KEDGE_TESTS_RUNTIME_MINI_BACKEND_H
 #define KEDGE_TESTS_RUNTIME_MINI_BACKEND_H
 
-#include "tests/runtime/scripted_server.h"
+#include "tests/support/scripted_server.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* A TCP server on 127.0.0.1 that answers as a test tells it to, rightly or wrongly: real sockets,
  * one thread a connection. */
-#ifndef KEDGE_TESTS_RUNTIME_SCRIPTED_SERVER_H
-#define KEDGE_TESTS_RUNTIME_SCRIPTED_SERVER_H
+#ifndef KEDGE_TESTS_SUPPORT_SCRIPTED_SERVER_H
+#define KEDGE_TESTS_SUPPORT_SCRIPTED_SERVER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +40,13 @@ void scripted_send(const scripted_request *request, const char *bytes, size_t si
 void scripted_hang(const scripted_request *request);
 /* The same, and sends `byte` every `interval_ms`. */
 void scripted_drip(const scripted_request *request, char byte, int interval_ms);
+
+/* Handlers that answer wrongly, whatever is asked; they take no context. */
+bool scripted_redirects(void *context, const scripted_request *request);
+bool scripted_hangs(void *context, const scripted_request *request);
+bool scripted_drips(void *context, const scripted_request *request); /* white space, for ever */
+bool scripted_closes_in_body(void *context, const scripted_request *request);
+bool scripted_closes_at_once(void *context, const scripted_request *request);
 
 /* A url that refuses connections. */
 const char *scripted_dead_url(void);

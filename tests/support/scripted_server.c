@@ -1,5 +1,5 @@
 /* The scripted server: accepting, reading whole requests, and the ways to answer. */
-#include "tests/runtime/scripted_server.h"
+#include "tests/support/scripted_server.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -251,6 +251,44 @@ void scripted_hang(const scripted_request *request)
     while (wait_readable(request->server, request->connection, -1)) {
         if (recv(request->connection, ignored, sizeof ignored, 0) <= 0) return;
     }
+}
+
+bool scripted_redirects(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_answer(request, 302, "Location: http://127.0.0.1:1/login\r\n", "moved");
+    return true;
+}
+
+bool scripted_hangs(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_hang(request);
+    return false;
+}
+
+bool scripted_drips(void *context, const scripted_request *request)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
+    (void)context;
+    scripted_send(request, head, sizeof head - 1);
+    scripted_drip(request, ' ', 5);
+    return false;
+}
+
+bool scripted_closes_in_body(void *context, const scripted_request *request)
+{
+    static const char part[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"cookie\":";
+    (void)context;
+    scripted_send(request, part, sizeof part - 1);
+    return false;
+}
+
+bool scripted_closes_at_once(void *context, const scripted_request *request)
+{
+    (void)context;
+    (void)request;
+    return false;
 }
 
 const char *scripted_dead_url(void)
