@@ -8,7 +8,8 @@
 #include "backend/http/log.h"
 #include "backend/queued/queued.h"
 
-#define KEDGE_CONSUMERS_MAX 16
+#define KEDGE_CONSUMERS_MAX          16
+#define KEDGE_CONSUMERS_VISIBILITY_S 10 /* kept up while a message is in hand */
 
 typedef struct kedge_consumers kedge_consumers;
 

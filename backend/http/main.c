@@ -35,6 +35,7 @@ typedef struct kedge_arguments {
     const char *mode;
     const char *consumers;
     const char *claim_bytes;
+    const char *visibility;
     const char *certificate;
     const char *key;
     const char *workers;
@@ -83,6 +84,9 @@ static void print_help(FILE *out)
         "                      it stands in the queue\n"
         "  --consumers N       queued mode: threads that take pushes out of the queue; default 4\n"
         "  --claim-bytes N     queued mode: larger pushes go through blobs; default 256000\n"
+        "  --visibility SECONDS\n"
+        "                      queued mode: a push comes again so long after its consumer died;\n"
+        "                      default 10\n"
         "  --tls-certificate FILE, --tls-key FILE\n"
         "                      PEM; without them put a TLS proxy in front of other than loopback\n"
         "  --workers N         threads that run requests; default 16\n"
@@ -115,6 +119,7 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
         {"--log-level", &arguments->log_level},
         {"--mode", &arguments->mode},
         {"--consumers", &arguments->consumers},
+        {"--visibility", &arguments->visibility},
         {"--claim-bytes", &arguments->claim_bytes},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -316,16 +321,15 @@ static kedge_status open_queue(kedge_service *service, const kedge_arguments *ar
                                kedge_error *error)
 {
     uint32_t claim_bytes = KEDGE_QUEUED_CLAIM_BYTES;
+    uint32_t visibility_s = KEDGE_CONSUMERS_VISIBILITY_S;
     const char *mode = arguments->mode ? arguments->mode : "direct";
-    if (strcmp(mode, "direct") == 0 && !arguments->consumers && !arguments->claim_bytes) {
-        return KEDGE_OK;
-    }
+    bool tuned = arguments->consumers || arguments->claim_bytes || arguments->visibility;
+    if (strcmp(mode, "direct") == 0 && !tuned) return KEDGE_OK;
     if (strcmp(mode, "queued") != 0) {
-        return kedge_fail(
-            error, KEDGE_INVALID_ARGUMENT, "usage",
-            "--mode takes direct or queued, not \"%s\"; --consumers and --claim-bytes "
-            "are for queued mode",
-            mode);
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--mode takes direct or queued, not \"%s\"; --consumers, --claim-bytes "
+                          "and --visibility are for queued mode",
+                          mode);
     }
     if (!kedge_stores_queue(service->stores).vtable) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
@@ -333,6 +337,10 @@ static kedge_status open_queue(kedge_service *service, const kedge_arguments *ar
     }
     kedge_status status = parse_count("--claim-bytes", arguments->claim_bytes,
                                       KEDGE_QUEUE_BODY_BYTES_MAX, &claim_bytes, error);
+    if (status == KEDGE_OK) {
+        status = parse_count("--visibility", arguments->visibility,
+                             KEDGE_QUEUE_VISIBILITY_MS_MAX / 1000, &visibility_s, error);
+    }
     if (status != KEDGE_OK) return status;
     kedge_queued_options options = {
         .environment = &service->environment,
@@ -340,6 +348,7 @@ static kedge_status open_queue(kedge_service *service, const kedge_arguments *ar
         .blobs = kedge_stores_blobs(service->stores),
         .queue = kedge_stores_queue(service->stores),
         .claim_bytes = claim_bytes,
+        .visibility_ms = (int64_t)visibility_s * 1000,
     };
     return kedge_consumers_new(&options, &service->log, &service->consumers, error);
 }

@@ -29,7 +29,7 @@
 #define KEDGE_QUEUED_AGAIN_MS         1000 /* after a fault that passes */
 #define KEDGE_QUEUED_AGAIN_MAX_MS     120000
 #define KEDGE_QUEUED_UNDECIDED_MS     250 /* after a failure of its own: it holds up its group */
-#define KEDGE_QUEUED_UNDECIDED_MAX_MS 5000
+#define KEDGE_QUEUED_UNDECIDED_MAX_MS 1000
 
 /* A message that could not be decided, for the log. */
 typedef struct kedge_queued_failure {

@@ -10,10 +10,11 @@ import harness
 
 import disks
 import folders
+import queued
 import servers
 import views
 
-MODULES = (disks, folders, servers, views)
+MODULES = (disks, folders, queued, servers, views)
 
 
 class Result(unittest.TextTestResult):

@@ -28,7 +28,8 @@ class Programs:
 class Server:
     """A kedge-server on a folder. It can be stopped and started again on the same port."""
 
-    def __init__(self, folder, port=0, wrapper=(), log=None):
+    def __init__(self, folder, port=0, wrapper=(), log=None, options=()):
+        self.options = list(options)
         self.folder = pathlib.Path(folder)
         self.wrapper = list(wrapper)
         self.log_path = pathlib.Path(log or f"{folder}.log")
@@ -44,7 +45,7 @@ class Server:
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(
             [*self.wrapper, Programs.server, "--data", str(self.folder), "--listen", f"127.0.0.1:{self.port}",
-             "--open", "--log-level", "debug", "--mutators", Programs.plugin],
+             "--open", "--log-level", "debug", "--mutators", Programs.plugin, *self.options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()
         if not line.startswith("kedge-server ready on "):
@@ -244,12 +245,14 @@ class Live:
 
 
 class Case(unittest.TestCase):
+    server_options = ()
+
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="kedge-e2e-"))
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
 
     def server(self, name="server", port=0):
-        server = Server(self.root / name, port)
+        server = Server(self.root / name, port, options=self.server_options)
         self.addCleanup(server.stop, signal.SIGKILL)
         return server
 
