@@ -105,6 +105,8 @@ static const meaning meanings[] = {
      "the server closed the connection without an answer"},
     {CURLE_RECV_ERROR, KEDGE_NETWORK, "connection-failed", "the connection broke"},
     {CURLE_SEND_ERROR, KEDGE_NETWORK, "connection-failed", "the connection broke"},
+    {CURLE_ABORTED_BY_CALLBACK, KEDGE_NETWORK, "connection-failed",
+     "the connection was closed before an answer came"},
     {CURLE_WEIRD_SERVER_REPLY, KEDGE_PROTOCOL, "answer-invalid", "the answer is no HTTP"},
     {CURLE_UNSUPPORTED_PROTOCOL, KEDGE_PROTOCOL, "answer-invalid", "the answer is no HTTP"},
     {CURLE_BAD_CONTENT_ENCODING, KEDGE_PROTOCOL, "answer-invalid",

@@ -107,20 +107,23 @@ static bool goes_direct(const char *url)
            (size >= 9 && strncasecmp(host, "localhost", 9) == 0 && (size == 9 || host[9] == ':'));
 }
 
-/* Hands over the next part of the body. libcurl cannot go back in it, so that it gives up where it
- * would send the request a second time. */
-static size_t give_body(char *room, size_t size, size_t count, void *context)
+/* Called before a request goes out on a connection: also when libcurl sends it once more, because a
+ * kept connection turned out to be closed. */
+static int allow_once(void *context, char *remote_address, char *local_address, int remote_port,
+                      int local_port)
 {
     kedge_http_call *call = context;
-    size_t left = call->request_body.size - call->request_body_given;
-    size_t bytes = size * count < left ? size * count : left;
-    if (bytes > 0) memcpy(room, call->request_body.data + call->request_body_given, bytes);
-    call->request_body_given += bytes;
-    return bytes;
+    (void)remote_address;
+    (void)local_address;
+    (void)remote_port;
+    (void)local_port;
+    if (call->sent_before) return CURL_PREREQFUNC_ABORT;
+    call->sent_before = true;
+    return CURL_PREREQFUNC_OK;
 }
 
 /* Method and body. GET and HEAD have no body; the others send one, be it empty. */
-static void set_method(kedge_http_call *call, const char *method, bool send_once)
+static void set_method(kedge_http_call *call, const char *method)
 {
     CURL *easy = call->easy;
     if (strcmp(method, "GET") == 0) {
@@ -133,13 +136,8 @@ static void set_method(kedge_http_call *call, const char *method, bool send_once
     }
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->request_body.size);
-    if (send_once && call->request_body.size > 0) {
-        curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
-        curl_easy_setopt(easy, CURLOPT_READDATA, call);
-    } else {
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
-                         call->request_body.size == 0 ? "" : call->request_body.data);
-    }
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+                     call->request_body.size == 0 ? "" : call->request_body.data);
     if (strcmp(method, "POST") != 0) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
@@ -178,7 +176,11 @@ static kedge_status set_options(kedge_http_call *call, const kedge_http_request 
         curl_easy_setopt(easy, CURLOPT_USERAGENT, "kedge/" KEDGE_VERSION_STRING) != CURLE_OK) {
         return kedge_fail_no_memory(error);
     }
-    set_method(call, request->method, request->send_once);
+    set_method(call, request->method);
+    if (request->send_once) {
+        curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, allow_once);
+        curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
+    }
     set_safety(call, request);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);

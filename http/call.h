@@ -22,7 +22,7 @@ struct kedge_http_call {
     kedge_http_stream_function stream;
     void *context;
     kedge_buffer request_body;
-    size_t request_body_given; /* of it, when it is sent only once */
+    bool sent_before; /* of a request that is sent only once */
     kedge_buffer answer_headers;
     kedge_buffer answer_body;
     size_t answer_bytes_max;

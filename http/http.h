@@ -63,8 +63,8 @@ typedef struct kedge_http_request {
     size_t answer_bytes_max;
     /* No compression is asked for, and none is undone. */
     bool undecoded;
-    /* When a kept connection breaks before an answer, a request that has a body is not sent again
-     * on another one: it fails, and the caller knows that it may have had an effect. */
+    /* When a kept connection turns out to be closed, the request is not sent again on another one:
+     * it fails, and the caller knows that it may have had an effect. */
     bool send_once;
     kedge_http_done_function done;
     kedge_http_stream_function stream; /* NULL: the answer is gathered */

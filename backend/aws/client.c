@@ -91,8 +91,8 @@ kedge_status kedge_aws_client_new(const kedge_aws_client_options *options,
     if (status == KEDGE_OK) {
         uint32_t connections = options->connections_max == 0 ? KEDGE_AWS_CONNECTIONS_DEFAULT
                                                              : options->connections_max;
-        status =
-            kedge_aws_transport_new(options->environment, connections, &made->transport, error);
+        status = kedge_aws_transport_new(options->environment, connections, KEDGE_AWS_SERVICES,
+                                         &made->transport, error);
     }
     if (status != KEDGE_OK) {
         kedge_release(allocator, made);

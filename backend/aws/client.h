@@ -1,7 +1,7 @@
 /* Signed requests to AWS services: blocking, with deadlines and retries.
  *
- * One client serves all ports of a process. It owns a thread that runs an HTTP client (http/http.h)
- * with its pool of kept connections; any thread may call and waits for its answer. A call is tried
+ * One client serves all ports of a process. It has a pool of HTTP clients (http/http.h) with their
+ * kept connections; any thread may call, and runs one of them while it waits. A call is tried
  * again, with exponential backoff and full jitter, as long as its deadline and the client's retry
  * budget allow; Retry-After counts. A clock that the service finds skewed is corrected by the
  * answer's Date, and the call is tried again at once. 409 ConditionalRequestConflict and

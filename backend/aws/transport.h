@@ -1,7 +1,9 @@
-/* One thread that runs the HTTP client, for callers on any thread.
+/* Requests of many threads, each over an HTTP client that it has to itself while it waits.
  *
- * At most `connections_max` requests run at a time; the others wait in order of their arrival. One
- * that is still waiting at its deadline never left, and its caller is told so. */
+ * An HTTP client belongs to one thread at a time and keeps its connections. Idle ones stand in a
+ * stack, so that the one with the freshest connections is taken first. There are at most as many as
+ * requests may run at a time; a caller that finds none waits for one, and one that is still waiting
+ * at its deadline never sent its request, and is told so. */
 #ifndef KEDGE_BACKEND_AWS_TRANSPORT_H
 #define KEDGE_BACKEND_AWS_TRANSPORT_H
 
@@ -9,8 +11,10 @@
 
 typedef struct kedge_aws_transport kedge_aws_transport;
 
-kedge_status kedge_aws_transport_new(const kedge_environment *environment, uint32_t connections_max,
-                                     kedge_aws_transport **transport, kedge_error *error);
+/* `hosts`: how many a client keeps a connection to. */
+kedge_status kedge_aws_transport_new(const kedge_environment *environment, uint32_t requests_max,
+                                     uint32_t hosts, kedge_aws_transport **transport,
+                                     kedge_error *error);
 void kedge_aws_transport_free(kedge_aws_transport *transport); /* nothing runs; NULL is allowed */
 
 /* The end of a request: as kedge_http_answer. */
@@ -22,7 +26,7 @@ typedef struct kedge_aws_reply {
 } kedge_aws_reply;
 
 /* Sends a request and waits for its end; the functions and the context in `request` are not used.
- * Headers and body go into the two buffers, which are cleared before. */
+ * Headers and body go into the two buffers, which are cleared before. Any thread. */
 void kedge_aws_transport_run(kedge_aws_transport *transport, const kedge_http_request *request,
                              kedge_buffer *headers, kedge_buffer *body, kedge_aws_reply *reply);
 
