@@ -403,6 +403,9 @@ static void test_every_failed_allocation_is_survived(void **state)
     use_container(w);
     answer_container(w, 200, ANSWER);
     assert_true(failing_allocator_try_every_call(fetch_once, w, 200) > 20);
+    world_write(w, "config",
+                "[default]\naws_access_key_id = A\naws_secret_access_key = " MARK "/+1=\n");
+    assert_true(failing_allocator_try_every_call(fetch_once, w, 200) > 4);
 }
 
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_begin, world_end)

@@ -251,6 +251,55 @@ static void test_other_ways_to_credentials_are_refused_by_name(void **state)
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-unsupported", "role_arn");
 }
 
+static void test_any_file_is_read_or_refused(void **state)
+{
+    static const char *const pieces[] = {
+        "[",
+        "]",
+        "default",
+        "profile ",
+        "aws_access_key_id",
+        "aws_secret_access_key",
+        "=",
+        " ",
+        "\t",
+        "\n",
+        "\n",
+        "\r\n",
+        "#",
+        ";",
+        "\"",
+        "role",
+        "[default]\n",
+        "\xEF\xBB\xBF",
+        "\x80",
+        "aws_session_token=x\n",
+    };
+    world *w = *state;
+    char text[1024];
+    uint64_t dice = 7;
+    int read = 0;
+    world_make_provider(w, NULL);
+    for (int i = 0; i < 3000; i++) {
+        size_t size = 0;
+        size_t count = (size_t)(i % 16);
+        for (size_t n = 0; n < count; n++) {
+            dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            const char *piece = pieces[(dice >> 33) % (sizeof pieces / sizeof pieces[0])];
+            memcpy(text + size, piece, strlen(piece));
+            size += strlen(piece);
+        }
+        text[size] = '\0';
+        world_write(w, "credentials", i % 2 == 0 ? text : "");
+        world_write(w, "config", i % 2 == 0 ? "" : text);
+        kedge_status status = world_get(w);
+        if (status != KEDGE_OK) assert_int_equal(status, KEDGE_UNAUTHORIZED);
+        read += strcmp(w->error.code, "aws-credentials-invalid") != 0;
+        kedge_aws_credentials_forget(w->provider);
+    }
+    assert_in_range(read, 300, 2700);
+}
+
 /* ---- the region ---- */
 
 static void test_the_region_is_the_environments_or_the_profiles(void **state)
@@ -303,6 +352,7 @@ int main(void)
         IN_WORLD(test_the_files_are_in_the_home_when_no_variable_says_otherwise),
         IN_WORLD(test_a_named_profile_that_is_nowhere_is_an_error),
         IN_WORLD(test_other_ways_to_credentials_are_refused_by_name),
+        IN_WORLD(test_any_file_is_read_or_refused),
         IN_WORLD(test_the_region_is_the_environments_or_the_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
