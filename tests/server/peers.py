@@ -20,13 +20,15 @@ MIB = 1 << 20
 
 
 class Server:
-    """A running kedge-server; its folder is given, so that it can be started again on it."""
+    """A running kedge-server; its folder is given, so that it can be started again on it, or the
+    options that name its stores on AWS."""
 
-    def __init__(self, folder, *arguments, listen="127.0.0.1:0", prepare=None):
+    def __init__(self, stores, *arguments, listen="127.0.0.1:0", prepare=None, environment=None):
         self.log = tempfile.TemporaryFile()
+        stores = stores if isinstance(stores, list) else ["--data", str(stores)]
         self.process = subprocess.Popen(
-            [SERVER, "--data", str(folder), "--listen", listen, *(arguments or ("--open",))],
-            stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=prepare)
+            [SERVER, *stores, "--listen", listen, *(arguments or ("--open",))],
+            stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=prepare, env=environment)
         line = self.process.stdout.readline()
         if not line.startswith("kedge-server ready on "):
             self.stop()

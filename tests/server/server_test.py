@@ -443,6 +443,10 @@ class Restarts(unittest.TestCase):
         self.assertIn("ADDRESS:PORT", self.refused(*data, "--listen", "nowhere", "--open"))
         self.assertIn("loopback", self.refused(*data, "--listen", "0.0.0.0:0", "--open").lower()
                       + self.refused(*data, "--listen", "10.0.0.1:1", "--open"))
+        self.assertIn("one or the other", self.refused(*data, "--table", "t", *loopback, "--open"))
+        self.assertIn("--create is for AWS", self.refused(*data, "--create", *loopback, "--open"))
+        self.assertIn("--bucket BUCKET", self.refused("--table", "t", *loopback, "--open"))
+        self.assertIn("--table TABLE", self.refused("--queue", "q.fifo", *loopback, "--open"))
         self.assertIn("--jwks", self.refused(*data, *loopback))
         self.assertIn("nowhere.so", self.refused(*data, *loopback, "--open", "--mutators", "/nowhere.so"))
         for option in ("--workers", "--request-timeout", "--ping", "--log-level"):
