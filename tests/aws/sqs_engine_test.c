@@ -1,5 +1,6 @@
 /* The queue port on a real SQS, beyond the contract: what it carries, and how its dead letters
  * behave. Fresh queues for each test. */
+#include "common/hash.h"
 #include "tests/support/engines.h"
 #include "tests/support/sqs_queues.h"
 
@@ -124,15 +125,20 @@ static void test_odd_texts_and_names_are_carried(void **state)
     }
 }
 
-static void test_names_that_are_hashed_still_deduplicate(void **state)
+static void test_names_that_are_hashed_still_deduplicate_and_meet_no_other(void **state)
 {
     fixture *f = *state;
     kedge_queue_batch batch = {0};
     kedge_bytes odd = KEDGE_BYTES("a name");
+    char same[80] = "kedge.sha256.";
+    kedge_sha256_hex(odd, same + strlen(same));
     assert_int_equal(send_bytes(f, odd, odd, KEDGE_BYTES("1")), KEDGE_OK);
     assert_int_equal(send_bytes(f, odd, odd, KEDGE_BYTES("2")), KEDGE_OK);
+    assert_int_equal(send_bytes(f, odd, kedge_bytes_of(same), KEDGE_BYTES("3")), KEDGE_OK);
     receive(f, 10, LONG_MS, &batch);
-    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.count, 2);
+    assert_true(kedge_bytes_equal_text(batch.messages[0].body, "1"));
+    assert_true(kedge_bytes_equal_text(batch.messages[1].body, "3"));
     kedge_queue_batch_free(&batch);
 }
 
@@ -394,7 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         on_fresh_queues(test_every_byte_is_carried_in_group_name_and_body),
         on_fresh_queues(test_odd_texts_and_names_are_carried),
-        on_fresh_queues(test_names_that_are_hashed_still_deduplicate),
+        on_fresh_queues(test_names_that_are_hashed_still_deduplicate_and_meet_no_other),
         on_fresh_queues(test_bodies_are_carried_up_to_the_last_byte),
         on_fresh_queues(test_ten_large_bodies_come_in_one_batch),
         on_fresh_queues(test_a_lower_limit_of_the_options_is_kept),

@@ -40,6 +40,7 @@ static void *receive_in_rounds(void *argument)
     const kedge_queue *queue = self->queue;
     for (int tries = 0; tries < 100000; tries++) {
         if (atomic_load(&self->received) == THREADS * ROUNDS) break;
+        if (atomic_load(&self->wrong) > 0) break;
         kedge_queue_batch batch = {0};
         int group, number;
         if (queue->vtable->receive(queue->self, 1, VISIBILITY_MS, WAIT_MS, &batch, NULL) !=
