@@ -1,6 +1,7 @@
 /* Who may see what. What an identity may not see answers exactly as what does not exist. */
 #include "backend/core/api_internal.h"
 #include "backend/core/layout.h"
+#include "backend/core/retained.h"
 #include "common/error.h"
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
@@ -74,9 +75,19 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
         return true;
     }
     int64_t newest = head->number;
+    int64_t oldest = 1;
     kedge_version_release(head);
     kedge_status loaded = KEDGE_NOT_FOUND;
     if (number < newest) {
+        loaded = kedge_retained_oldest(call->backend, &call->ref, &oldest, &call->error);
+        if (loaded == KEDGE_OK && number < oldest) {
+            kedge_api_refuse(call, status, status == 404 ? "version-not-retained" : code,
+                             "version %lld is no longer kept; the oldest is %lld",
+                             (long long)number, (long long)oldest);
+            return false;
+        }
+    }
+    if (loaded == KEDGE_OK) {
         loaded = kedge_version_load(call->backend, &call->ref, number, version, &call->error);
     }
     if (loaded == KEDGE_OK) return true;

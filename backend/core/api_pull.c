@@ -10,6 +10,7 @@
  * older than what it has seen, starts anew. The group that it then makes has none, but keeps the
  * lost cookie. */
 #include "backend/core/api_internal.h"
+#include "backend/core/retained.h"
 
 #include <string.h>
 
@@ -161,20 +162,23 @@ static bool read_request(kedge_api_call *call, pull_request *out)
 static kedge_status is_known(pull_answer *answer, int64_t number, const char *lineage, bool *known)
 {
     kedge_api_call *call = answer->call;
-    const kedge_version *version;
+    const kedge_version *creation;
     *known = false;
     if (number > answer->head->number) return KEDGE_OK;
     if (number == answer->head->number) {
         *known = strcmp(lineage, answer->head->lineage) == 0;
         return KEDGE_OK;
     }
+    if (number > 0) {
+        return kedge_retained_knows(call->backend, &call->ref, number, lineage, known,
+                                    &call->error);
+    }
     kedge_status status =
-        number == 0 ? kedge_version_load_creation(call->backend, &call->ref, &version, &call->error)
-                    : kedge_version_load(call->backend, &call->ref, number, &version, &call->error);
+        kedge_version_load_creation(call->backend, &call->ref, &creation, &call->error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    *known = strcmp(lineage, version->lineage) == 0;
-    kedge_version_release(version);
+    *known = strcmp(lineage, creation->lineage) == 0;
+    kedge_version_release(creation);
     return KEDGE_OK;
 }
 

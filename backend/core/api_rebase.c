@@ -126,8 +126,10 @@ static void refuse_rebase(kedge_api_call *call, kedge_status status)
     static const struct {
         const char *code;
         int status;
-    } told[] = {{"rebase-invalid", 400}, {"project-not-found", 404},    {"version-not-found", 404},
-                {"job-mismatch", 409},   {"rebase-range-in-base", 409}, {"mutator-unknown", 409}};
+    } told[] = {{"rebase-invalid", 400},    {"project-not-found", 404},
+                {"version-not-found", 404}, {"version-not-retained", 404},
+                {"job-mismatch", 409},      {"rebase-range-in-base", 409},
+                {"mutator-unknown", 409}};
     for (size_t at = 0; at < sizeof told / sizeof told[0]; at++) {
         if (strcmp(call->error.code, told[at].code) != 0) continue;
         kedge_api_refuse(call, told[at].status, told[at].code, "%s", call->error.message);

@@ -1,5 +1,6 @@
 /* GET versions…: the history and the state of a project at any version (queries 1 to 4). */
 #include "backend/core/api_internal.h"
+#include "backend/core/retained.h"
 
 #define VERSIONS_BYTES    4194304 /* a list of versions ends behind the one that passes this */
 #define VERSIONS_PER_STEP 8
@@ -72,23 +73,23 @@ static void write_summary(kedge_json_writer *writer, const kedge_version *versio
 }
 
 /* Up to `limit` versions below `before`, few of which are in memory at a time: each may hold
- * megabytes. `*last` is the last one written. */
-static kedge_status write_list(kedge_api_call *call, kedge_json_writer *writer, int64_t before,
-                               int64_t limit, int64_t *last)
+ * megabytes. `*last` is the last one written. Those below `oldest` are on their way out. */
+static kedge_status write_list(kedge_api_call *call, kedge_json_writer *writer, int64_t oldest,
+                               int64_t before, int64_t limit, int64_t *last)
 {
     const kedge_version *versions[VERSIONS_PER_STEP];
     kedge_status status = KEDGE_OK;
     *last = before;
-    while (status == KEDGE_OK && limit > 0 && *last != 1) {
+    while (status == KEDGE_OK && limit > 0 && *last > oldest) {
         size_t count = 0;
         uint32_t wanted = limit < VERSIONS_PER_STEP ? (uint32_t)limit : VERSIONS_PER_STEP;
         status = kedge_version_list(call->backend, &call->ref, *last, wanted, versions, &count,
                                     &call->error);
         if (status != KEDGE_OK) break;
-        if (count == 0) *last = 0; /* the others are no longer retained */
+        if (count == 0) *last = 0; /* the others are not there */
         limit = count == 0 ? 0 : limit - (int64_t)count;
         for (size_t at = 0; at < count; at++) {
-            bool full = writer->buffer->size >= VERSIONS_BYTES;
+            bool full = writer->buffer->size >= VERSIONS_BYTES || versions[at]->number < oldest;
             if (!full) {
                 write_summary(writer, versions[at]);
                 *last = versions[at]->number;
@@ -113,18 +114,19 @@ void kedge_api_versions(kedge_api_call *call)
         return;
     }
     int64_t newest = head->number;
+    int64_t oldest = 1;
     kedge_version_release(head);
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "versions");
     kedge_json_begin_array(&writer);
-    kedge_status status = KEDGE_OK;
-    if (newest > 0) {
+    kedge_status status = kedge_retained_oldest(call->backend, &call->ref, &oldest, &call->error);
+    if (newest > 0 && status == KEDGE_OK) {
         if (before == 0 || before > newest) before = newest + 1;
-        status = write_list(call, &writer, before, limit, &last);
+        status = write_list(call, &writer, oldest, before, limit, &last);
     }
     kedge_json_end_array(&writer);
-    kedge_api_write_next(&writer, "next", last > 1 ? last : 0);
+    kedge_api_write_next(&writer, "next", last > oldest ? last : 0);
     kedge_json_end_object(&writer);
     if (status != KEDGE_OK) kedge_api_fail(call, status);
 }

@@ -42,9 +42,9 @@ kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project
                                      kedge_error *error);
 
 /* Whether the record of version `number` has this lineage, by a consistent read. A version that is
- * no longer retained counts as the same: what is left of it is the truth. */
+ * `*gone` (NULL: not asked) counts as the same: what is left of it is the truth. */
 kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
-                                       int64_t number, kedge_bytes lineage, bool *same,
+                                       int64_t number, kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error);
 
 #endif

@@ -143,7 +143,7 @@ static kedge_status counts(reading *work, const kedge_record *root, int64_t last
         return KEDGE_OK;
     }
     return kedge_version_has_lineage(work->backend, work->ref, work->version, work->lineage, fine,
-                                     error);
+                                     NULL, error);
 }
 
 /* One record of the walk: takes it when it is a root that can be used. */

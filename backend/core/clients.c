@@ -48,11 +48,12 @@ static const kedge_run *newest_recent(const kedge_version *at, kedge_bytes clien
 
 static kedge_status load_from_rows(kedge_backend *backend, const kedge_project_ref *ref,
                                    const kedge_version *at, kedge_bytes client,
-                                   kedge_client_state *state, kedge_error *error)
+                                   kedge_client_state *state, bool *gone, kedge_error *error)
 {
     kedge_run_row row = {0};
     kedge_status status = kedge_index_newest_run(backend, ref, at, client, &row, error);
     if (status == KEDGE_OK && row.found) fill_state(&row.run, state);
+    *gone = row.gone;
     kedge_run_row_free(&row);
     return status;
 }
@@ -67,13 +68,15 @@ static kedge_status load_at(kedge_backend *backend, const kedge_project_ref *ref
     if (recent != NULL) {
         fill_state(recent, &found);
     } else if (at->indexed_through > 0) {
-        status = load_from_rows(backend, ref, at, client, &found, error);
         bool repaired = false;
-        if (status == KEDGE_OK && !found.known) {
+        bool gone = false;
+        status = load_from_rows(backend, ref, at, client, &found, &gone, error);
+        /* A row of a version that is gone is there for ever, also when newer ones are not. */
+        if (status == KEDGE_OK && (!found.known || gone)) {
             status = kedge_index_repair(backend, ref, at, false, &repaired, error);
         }
         if (status == KEDGE_OK && repaired) {
-            status = load_from_rows(backend, ref, at, client, &found, error);
+            status = load_from_rows(backend, ref, at, client, &found, &gone, error);
         }
     }
     if (status == KEDGE_OK) *state = found;
@@ -133,6 +136,7 @@ static const kedge_run *recent_run_of(const mutations_walk *walk, int64_t id)
     return NULL;
 }
 
+/* KEDGE_NOT_FOUND: the version is no longer there. */
 static kedge_status visit_version(mutations_walk *walk, int64_t number, kedge_error *error)
 {
     const kedge_version *version = walk->at;
@@ -153,11 +157,12 @@ static kedge_status visit_version(mutations_walk *walk, int64_t number, kedge_er
     return status;
 }
 
-static kedge_status visit_row(mutations_walk *walk, bool *found, kedge_error *error)
+static kedge_status visit_row(mutations_walk *walk, int64_t through, bool *found,
+                              kedge_error *error)
 {
     kedge_run_row row = {0};
-    kedge_status status = kedge_index_run_of(walk->backend, walk->ref, walk->at, walk->client,
-                                             walk->next_id, &row, error);
+    kedge_status status = kedge_index_run_of(walk->backend, walk->ref, walk->at, through,
+                                             walk->client, walk->next_id, &row, error);
     *found = status == KEDGE_OK && row.found;
     if (*found) {
         status = kedge_index_visit_outcomes(walk->backend, &row, walk->next_id, walk->to, pass_on,
@@ -172,14 +177,20 @@ static kedge_status visit_row(mutations_walk *walk, bool *found, kedge_error *er
 static kedge_status visit_run(mutations_walk *walk, kedge_error *error)
 {
     const kedge_run *recent = recent_run_of(walk, walk->next_id);
-    if (recent != NULL) return visit_version(walk, recent->version, error);
+    kedge_status status = KEDGE_NOT_FOUND;
+    int64_t through = walk->at->indexed_through;
     int64_t wanted = walk->next_id;
     bool found = false;
-    kedge_status status = visit_row(walk, &found, error);
+    if (recent != NULL) {
+        status = visit_version(walk, recent->version, error);
+        if (status != KEDGE_NOT_FOUND) return status;
+        through = recent->version; /* its rows were durable before it was removed */
+    }
+    status = visit_row(walk, through, &found, error);
     if (status != KEDGE_OK || found) return status;
     bool repaired = false;
     status = kedge_index_repair(walk->backend, walk->ref, walk->at, true, &repaired, error);
-    if (status == KEDGE_OK && repaired) status = visit_row(walk, &found, error);
+    if (status == KEDGE_OK && repaired) status = visit_row(walk, through, &found, error);
     if (status == KEDGE_OK && !found) {
         return kedge_fail(error, KEDGE_CORRUPT, "mutation-missing",
                           "mutation %lld of the client \"%.*s\" is not in the versions",

@@ -29,6 +29,7 @@ typedef struct kedge_run_row {
     kedge_run run; /* borrows from the set */
     kedge_bytes lineage;
     bool found;
+    bool gone; /* its version is no longer kept */
 } kedge_run_row;
 
 void kedge_run_row_free(kedge_run_row *row);
@@ -37,10 +38,10 @@ void kedge_run_row_free(kedge_run_row *row);
 kedge_status kedge_index_newest_run(kedge_backend *backend, const kedge_project_ref *ref,
                                     const kedge_version *at, kedge_bytes client, kedge_run_row *row,
                                     kedge_error *error);
-/* The one whose run holds `id`. */
+/* The one whose run holds `id`, of the versions up to `through`. */
 kedge_status kedge_index_run_of(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, kedge_bytes client, int64_t id,
-                                kedge_run_row *row, kedge_error *error);
+                                const kedge_version *at, int64_t through, kedge_bytes client,
+                                int64_t id, kedge_run_row *row, kedge_error *error);
 /* Visits the row's outcomes from <= id <= to; `visit` may end the walk with KEDGE_DONE. */
 kedge_status kedge_index_visit_outcomes(kedge_backend *backend, const kedge_run_row *row,
                                         int64_t from, int64_t to, kedge_mutation_visit visit,
@@ -59,11 +60,12 @@ kedge_status kedge_index_group(kedge_backend *backend, const kedge_project_ref *
                                const kedge_version *at, kedge_bytes group,
                                kedge_group_row_visit visit, void *context, kedge_error *error);
 
-/* Whether a row counts at `at`: its version is at most `through`, and still has the row's lineage.
- */
+/* Whether a row counts at `at`: its version is at most `through`, and still has the row's lineage,
+ * or is `*gone` (NULL: not asked). */
 kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_ref *ref,
                                     const kedge_version *at, int64_t through,
-                                    const kedge_record *row, bool *counts, kedge_error *error);
+                                    const kedge_record *row, bool *counts, bool *gone,
+                                    kedge_error *error);
 
 /* ---- writing (index_write.c) ---- */
 
@@ -84,9 +86,9 @@ kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *ver
 kedge_status kedge_index_complete(kedge_backend *backend, const kedge_project_ref *ref,
                                   const kedge_version *head, kedge_error *error);
 
-/* Writes all rows again when they are gone: called by readers that do not find one. With `surely`
- * that is known; otherwise a row of the first version is looked for. `*repaired` tells whether it
- * was done. */
+/* Writes all rows of the versions that are kept again when they are gone: called by readers that do
+ * not find one, or only one of a version that is no longer kept. With `surely` that is known;
+ * otherwise a row of the oldest version is looked for. `*repaired` tells whether it was done. */
 kedge_status kedge_index_repair(kedge_backend *backend, const kedge_project_ref *ref,
                                 const kedge_version *at, bool surely, bool *repaired,
                                 kedge_error *error);

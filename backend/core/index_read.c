@@ -26,11 +26,13 @@ static int64_t number_of(const kedge_record *record, const char *name)
 
 kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_ref *ref,
                                     const kedge_version *at, int64_t through,
-                                    const kedge_record *row, bool *counts, kedge_error *error)
+                                    const kedge_record *row, bool *counts, bool *gone,
+                                    kedge_error *error)
 {
     int64_t version = number_of(row, "version");
     kedge_bytes lineage = text_of(row, "lineage");
     *counts = false;
+    if (gone != NULL) *gone = false;
     bool covered = version > 0 && version <= through;
     if (!covered || lineage.size != KEDGE_LINEAGE_HEX - 1) return KEDGE_OK;
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_STALE_LINEAGE_ROWS)) {
@@ -41,7 +43,7 @@ kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_
         *counts = kedge_bytes_equal_text(lineage, at->lineage);
         return KEDGE_OK;
     }
-    return kedge_version_has_lineage(backend, ref, version, lineage, counts, error);
+    return kedge_version_has_lineage(backend, ref, version, lineage, counts, gone, error);
 }
 
 void kedge_run_row_free(kedge_run_row *row)
@@ -67,8 +69,8 @@ static bool fill_row(const kedge_record *record, kedge_run_row *row)
 /* Walks a client's rows downwards from the key of `from` to the first that counts. Rows that do not
  * are few: those of another lineage, and, seen from an older version, those written since. */
 static kedge_status find_down(kedge_backend *backend, const kedge_project_ref *ref,
-                              const kedge_version *at, kedge_bytes client, int64_t from,
-                              kedge_run_row *row, kedge_error *error)
+                              const kedge_version *at, int64_t through, kedge_bytes client,
+                              int64_t from, kedge_run_row *row, kedge_error *error)
 {
     const kedge_records *records = &backend->options.records;
     kedge_key partition = kedge_key_partition(ref);
@@ -91,10 +93,12 @@ static kedge_status find_down(kedge_backend *backend, const kedge_project_ref *r
         for (size_t i = 0; i < row->set.count; i++) {
             const kedge_record *record = &row->set.records[i];
             bool counts = false;
-            status = kedge_index_row_counts(backend, ref, at, at->indexed_through, record, &counts,
-                                            error);
+            bool gone = false;
+            status =
+                kedge_index_row_counts(backend, ref, at, through, record, &counts, &gone, error);
             if (status == KEDGE_OK && counts && fill_row(record, row)) {
                 row->found = true;
+                row->gone = gone;
                 return KEDGE_OK;
             }
             after.size = record->key.sort.size;
@@ -112,14 +116,15 @@ kedge_status kedge_index_newest_run(kedge_backend *backend, const kedge_project_
                                     const kedge_version *at, kedge_bytes client, kedge_run_row *row,
                                     kedge_error *error)
 {
-    return find_down(backend, ref, at, client, KEDGE_RETIRED_FIRST, row, error);
+    return find_down(backend, ref, at, at->indexed_through, client, KEDGE_RETIRED_FIRST, row,
+                     error);
 }
 
 kedge_status kedge_index_run_of(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, kedge_bytes client, int64_t id,
-                                kedge_run_row *row, kedge_error *error)
+                                const kedge_version *at, int64_t through, kedge_bytes client,
+                                int64_t id, kedge_run_row *row, kedge_error *error)
 {
-    kedge_status status = find_down(backend, ref, at, client, id, row, error);
+    kedge_status status = find_down(backend, ref, at, through, client, id, row, error);
     if (status == KEDGE_OK && row->found && row->run.last < id) kedge_run_row_free(row);
     return status;
 }
@@ -198,7 +203,8 @@ kedge_status kedge_index_has_origin(kedge_backend *backend, const kedge_project_
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    status = kedge_index_row_counts(backend, ref, at, at->number, &set.records[0], found, error);
+    status =
+        kedge_index_row_counts(backend, ref, at, at->number, &set.records[0], found, NULL, error);
     kedge_record_set_free(&set);
     return status;
 }
@@ -230,7 +236,7 @@ kedge_status kedge_index_group(kedge_backend *backend, const kedge_project_ref *
             kedge_bytes client;
             bool counts = false;
             status = kedge_index_row_counts(backend, ref, at, at->indexed_through, record, &counts,
-                                            error);
+                                            NULL, error);
             if (status == KEDGE_OK && counts &&
                 kedge_key_read_group(record->key.sort, &row_group, &client)) {
                 status = visit(context, client, error);

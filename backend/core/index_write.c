@@ -1,14 +1,16 @@
 /* Index rows, written, and written again when they are gone.
  *
- * All rows may be deleted at any time; they are then made again from the version records, the
- * newest version first. So whatever is there at any moment, also after a crash in the middle, is
- * the newest part: a client whose newest row is missing has no row at all, which a reader notices,
- * and looks for a row of the first version: when that is missing too, the rows are gone, or not all
- * back yet. */
+ * All rows of the versions that are kept may be deleted at any time; they are then made again from
+ * the version records, the newest version first. So whatever is there at any moment, also after a
+ * crash in the middle, is the newest part: a client whose newest row is missing has no row at all,
+ * or only rows of versions that are no longer kept (retained.h), which a reader notices, and looks
+ * for a row of the oldest version that is kept: when that is missing too, the rows are gone, or not
+ * all back yet. */
 #include "backend/core/index.h"
 
 #include "backend/core/backend_internal.h"
 #include "backend/core/packed.h"
+#include "backend/core/retained.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "common/planted.h"
@@ -181,6 +183,17 @@ static kedge_status write_versions(kedge_backend *backend, kedge_bytes partition
     return status;
 }
 
+/* A version that retention has removed: its rows were durable before. */
+static kedge_status end_of_range(kedge_backend *backend, const kedge_project_ref *ref,
+                                 int64_t missing, kedge_error *error)
+{
+    int64_t oldest = 1;
+    kedge_status status = kedge_retained_oldest(backend, ref, &oldest, error);
+    if (status != KEDGE_OK || missing < oldest) return status;
+    return kedge_fail(error, KEDGE_CORRUPT, "version-missing", "version %lld is not there",
+                      (long long)missing);
+}
+
 /* The rows of versions from .. through, the newest first and a few versions at a time. `head` may
  * be one of them, which then need not be read again. */
 static kedge_status write_range(kedge_backend *backend, const kedge_project_ref *ref, int64_t from,
@@ -198,7 +211,12 @@ static kedge_status write_range(kedge_backend *backend, const kedge_project_ref 
             } else {
                 status = kedge_version_load(backend, ref, at, &versions[count], error);
             }
-            if (status == KEDGE_OK) count++;
+            if (status == KEDGE_NOT_FOUND) {
+                status = end_of_range(backend, ref, at, error);
+                from = at + 1; /* what is below is gone as well */
+            } else if (status == KEDGE_OK) {
+                count++;
+            }
             at--;
         }
         if (status == KEDGE_OK) {
@@ -234,14 +252,23 @@ static kedge_status row_is_there(kedge_backend *backend, const kedge_project_ref
     return KEDGE_OK;
 }
 
-/* A row of the first version: the one that is written last when all are made again. */
+/* A row of the oldest version that is kept: the one that is written last when all are made again.
+ * Without retention, which is the rule, that is version 1. */
 static kedge_status index_is_there(kedge_backend *backend, const kedge_project_ref *ref,
                                    bool *there, kedge_error *error)
 {
     const kedge_version *first = NULL;
+    int64_t oldest = 1;
     *there = true;
     kedge_status status = kedge_version_load_runs(backend, ref, 1, &first, error);
-    if (status == KEDGE_NOT_FOUND) return KEDGE_OK; /* no longer retained: the rows are the truth */
+    if (status == KEDGE_NOT_FOUND) {
+        status = kedge_retained_oldest(backend, ref, &oldest, error);
+        if (status != KEDGE_OK || oldest == 1) return status; /* lost; the rows are what is left */
+        status = kedge_version_load_runs(backend, ref, oldest, &first, error);
+        if (status == KEDGE_NOT_FOUND) {
+            return kedge_retained_fail(backend, ref, oldest, oldest, error);
+        }
+    }
     if (status != KEDGE_OK) return status;
     status = row_is_there(backend, ref, first, there, error);
     kedge_version_release(first);

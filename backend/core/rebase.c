@@ -3,6 +3,7 @@
 
 #include "backend/core/arena.h"
 #include "backend/core/backend_internal.h"
+#include "backend/core/retained.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
@@ -92,6 +93,14 @@ static kedge_status check_range(const rebasing *work, kedge_error *error)
     kedge_status status = kedge_version_load_creation(work->backend, rebase->from, &found, error);
     if (status != KEDGE_OK) return status;
     kedge_version_release(found);
+    int64_t oldest = 1;
+    status = kedge_retained_oldest(work->backend, rebase->from, &oldest, error);
+    if (status == KEDGE_OK && work->next_version < oldest) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-retained",
+                          "version %lld of the source is no longer kept; the oldest is %lld",
+                          (long long)work->next_version, (long long)oldest);
+    }
+    if (status != KEDGE_OK) return status;
     status =
         kedge_version_load_runs(work->backend, rebase->from, rebase->to_version, &found, error);
     if (status == KEDGE_OK) kedge_version_release(found);

@@ -138,7 +138,7 @@ static kedge_status find_parent(kedge_backend *backend, const kedge_project_ref 
     bool same = false;
     kedge_status status =
         kedge_version_has_lineage(backend, ref, (*parent)->version->number,
-                                  kedge_bytes_of((*parent)->version->lineage), &same, error);
+                                  kedge_bytes_of((*parent)->version->lineage), &same, NULL, error);
     if (status == KEDGE_OK && same) return KEDGE_OK;
     kedge_state_close(*parent);
     *parent = NULL;

@@ -4,6 +4,7 @@
  * The walk meets the newest change of an item first, so that what it meets later of the same item
  * does not count: one version record is in memory at a time, however long the tail is. */
 #include "backend/core/checkpoint.h"
+#include "backend/core/retained.h"
 #include "backend/core/version_object.h"
 #include "common/error.h"
 
@@ -28,9 +29,11 @@ static kedge_status add_changes(const kedge_allocator *allocator, const kedge_ve
     return KEDGE_OK;
 }
 
-/* Everything that changed in the collection after version `from`. */
+/* Everything that changed in the collection after version `from`. KEDGE_NOT_FOUND: version
+ * `*missing` is not there. */
 static kedge_status read_tail(kedge_state *state, const kedge_version_collection *collection,
-                              int64_t from, kedge_map *tail, long long *bytes, kedge_error *error)
+                              int64_t from, kedge_map *tail, long long *bytes, int64_t *missing,
+                              kedge_error *error)
 {
     kedge_backend *backend = state->backend;
     int64_t at = collection->last;
@@ -42,6 +45,7 @@ static kedge_status read_tail(kedge_state *state, const kedge_version_collection
         } else {
             status = kedge_version_load(backend, &state->ref, at, &version, error);
         }
+        if (status == KEDGE_NOT_FOUND) *missing = at;
         if (status != KEDGE_OK) return status;
         const kedge_version_collection *then =
             kedge_version_find_collection(version, collection->name);
@@ -91,8 +95,9 @@ static kedge_status find_start(kedge_state *state, const kedge_version_collectio
     return KEDGE_OK;
 }
 
-static kedge_status load(kedge_state *state, const kedge_version_collection *collection,
-                         kedge_slot *slot, kedge_error *error)
+/* KEDGE_NOT_FOUND: version `*missing` is not there. */
+static kedge_status try_load(kedge_state *state, const kedge_version_collection *collection,
+                             kedge_slot *slot, int64_t *missing, kedge_error *error)
 {
     const kedge_allocator *allocator = state->backend->allocator;
     kedge_map map = {0};
@@ -101,7 +106,9 @@ static kedge_status load(kedge_state *state, const kedge_version_collection *col
     long long bytes = 0;
     laying to = {allocator, &map, true};
     kedge_status status = find_start(state, collection, slot, &map, &from, error);
-    if (status == KEDGE_OK) status = read_tail(state, collection, from, &tail, &bytes, error);
+    if (status == KEDGE_OK) {
+        status = read_tail(state, collection, from, &tail, &bytes, missing, error);
+    }
     if (status != KEDGE_OK) goto out;
     kedge_map_walk(&tail, lay_item, &to);
     if (!to.fine) {
@@ -125,6 +132,21 @@ out:
     kedge_map_free(allocator, &tail);
     kedge_map_free(allocator, &map);
     return status;
+}
+
+/* Versions between the start and this one may have been removed by retention, which leaves a
+ * checkpoint behind them: the next try finds it. */
+static kedge_status load(kedge_state *state, const kedge_version_collection *collection,
+                         kedge_slot *slot, kedge_error *error)
+{
+    int64_t missing = 0;
+    kedge_status status = try_load(state, collection, slot, &missing, error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    kedge_map_free(state->backend->allocator, &slot->base);
+    slot->has_base = false;
+    status = try_load(state, collection, slot, &missing, error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    return kedge_retained_fail(state->backend, &state->ref, state->version->number, missing, error);
 }
 
 kedge_status kedge_state_collection(kedge_state *state, kedge_bytes name, const kedge_map **map,

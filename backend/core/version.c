@@ -180,11 +180,12 @@ kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project
 }
 
 kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
-                                       int64_t number, kedge_bytes lineage, bool *same,
+                                       int64_t number, kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error)
 {
     kedge_record_set set = {0};
     kedge_status status = get_record(backend, ref, number, &set, error);
+    if (gone != NULL) *gone = status == KEDGE_NOT_FOUND;
     if (status == KEDGE_NOT_FOUND) {
         *same = true;
         return KEDGE_OK;
