@@ -40,6 +40,13 @@ kedge_status kedge_checkpoint_read(kedge_backend *backend, const kedge_project_r
                                    int64_t *version, int64_t *number, bool *damaged,
                                    kedge_error *error);
 
+/* What one root record, "#0000", and its further parts and chunks hold, whatever its lineage.
+ * KEDGE_CORRUPT when something of it is gone or damaged. */
+kedge_status kedge_checkpoint_read_root(kedge_backend *backend, const kedge_project_ref *ref,
+                                        kedge_bytes collection, int64_t number,
+                                        const kedge_record *root, kedge_map *map,
+                                        kedge_error *error);
+
 /* Whether the tail of a collection has become long enough. The slot is loaded. */
 bool kedge_checkpoint_is_due(const kedge_version_collection *collection, const kedge_slot *slot);
 

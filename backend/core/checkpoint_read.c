@@ -130,6 +130,26 @@ static kedge_status read_root(reading *work, const kedge_record *root, int64_t n
                : kedge_fail_no_memory(error);
 }
 
+kedge_status kedge_checkpoint_read_root(kedge_backend *backend, const kedge_project_ref *ref,
+                                        kedge_bytes collection, int64_t number,
+                                        const kedge_record *root, kedge_map *map,
+                                        kedge_error *error)
+{
+    const kedge_attribute *lineage = kedge_record_attribute(root, "lineage");
+    kedge_key partition = kedge_key_partition(ref);
+    reading work = {.backend = backend,
+                    .ref = ref,
+                    .partition = kedge_key_bytes(&partition),
+                    .collection = collection,
+                    .version = number_of(root, "version"),
+                    .items = {.allocator = backend->allocator}};
+    if (lineage == NULL) return kedge_record_damaged("a checkpoint's root", error);
+    work.lineage = lineage->bytes;
+    kedge_status status = read_root(&work, root, number, map, error);
+    kedge_items_free(&work.items);
+    return status;
+}
+
 static kedge_status counts(reading *work, const kedge_record *root, int64_t last, bool *fine,
                            kedge_error *error)
 {

@@ -266,7 +266,17 @@ static kedge_status fetch_part(kedge_backend *backend, const kedge_project_ref *
     if (status == KEDGE_OK) {
         status = kedge_unpack_gzip(kedge_buffer_bytes(&stored), &arena, &plain, error);
     }
-    if (status == KEDGE_OK) kedge_buffer_append_bytes(out, plain);
+    if (status == KEDGE_OK) {
+        uint8_t found[KEDGE_SHA256_SIZE];
+        kedge_sha256(plain, found);
+        if (memcmp(found, hash, sizeof found) == 0) {
+            kedge_buffer_append_bytes(out, plain);
+        } else {
+            status =
+                kedge_fail(error, KEDGE_CORRUPT, "version-part-damaged",
+                           "the blob %s, a part of a version, is not what its name says", key.text);
+        }
+    }
     kedge_buffer_free(&stored);
     kedge_arena_free(&arena);
     return status;

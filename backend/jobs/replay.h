@@ -1,0 +1,45 @@
+/* The state of a project as the fold of its deltas: what every checkpoint must be equal to.
+ *
+ * It starts from nothing, or, where retention has removed the beginning, from the checkpoints of
+ * the oldest version that is kept, and takes one version after the other. */
+#ifndef KEDGE_BACKEND_JOBS_REPLAY_H
+#define KEDGE_BACKEND_JOBS_REPLAY_H
+
+#include "backend/core/map.h"
+#include "backend/core/version_object.h"
+
+typedef struct kedge_replayed_collection {
+    char name[KEDGE_LIMIT_NAME_BYTES + 1];
+    kedge_map map;
+    int64_t number; /* how often it was changed */
+    int64_t last;   /* the version of the last change, and of the one before; 0: none */
+    int64_t previous;
+} kedge_replayed_collection;
+
+typedef struct kedge_replay {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    kedge_replayed_collection *collections; /* in the order in which they came */
+    size_t count;
+    size_t capacity;
+    int64_t version; /* the last one taken; 0: none */
+} kedge_replay;
+
+kedge_replay kedge_replay_make(kedge_backend *backend, const kedge_project_ref *ref);
+void kedge_replay_free(kedge_replay *replay);
+
+/* The state at `version`, from its own checkpoints. KEDGE_CORRUPT when one is not there. */
+kedge_status kedge_replay_start(kedge_replay *replay, const kedge_version *version,
+                                kedge_error *error);
+/* The changes of the next version. */
+kedge_status kedge_replay_take(kedge_replay *replay, const kedge_version *version,
+                               kedge_error *error);
+
+/* NULL: there is none of this name. */
+kedge_replayed_collection *kedge_replay_find(const kedge_replay *replay, kedge_bytes name);
+
+/* Whether two maps hold the same entries; otherwise `difference` names the first id that differs
+ * and how. */
+bool kedge_replay_same(const kedge_map *a, const kedge_map *b, kedge_buffer *difference);
+
+#endif

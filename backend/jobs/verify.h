@@ -1,0 +1,33 @@
+/* Verify: walks a project and tells everything that is not as it must be.
+ *
+ * Every version that is kept, in order: its record, its number, its runs against its mutations and
+ * against those of the versions before, what it remembers (`recent`), its collections and items
+ * against the fold of all deltas, every body against the hash that it is named by. Every checkpoint
+ * against that fold, every index row against the version that it is made from, every row and
+ * checkpoint against the lineage of its version. It changes nothing, and may run beside pushes: it
+ * looks at what was there when it began. */
+#ifndef KEDGE_BACKEND_JOBS_VERIFY_H
+#define KEDGE_BACKEND_JOBS_VERIFY_H
+
+#include "backend/core/version.h"
+#include "backend/jobs/lines.h"
+
+typedef struct kedge_verify_summary {
+    int64_t oldest; /* the versions that were looked at */
+    int64_t newest;
+    int64_t mutations;
+    int64_t items;  /* at the newest version */
+    int64_t bodies; /* different ones, in blobs */
+    int64_t checkpoints;
+    int64_t rows;
+    int64_t findings;
+} kedge_verify_summary;
+
+/* A line for each finding, {"finding", "version"?, "key"?, "detail"}, and one for the summary.
+ * KEDGE_OK also with findings; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE: a store did not
+ * answer, or versions were removed meanwhile. */
+kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_lines *lines, kedge_verify_summary *summary,
+                                  kedge_error *error);
+
+#endif

@@ -1,0 +1,102 @@
+/* What the files of verify share. Not for other folders. */
+#ifndef KEDGE_BACKEND_JOBS_VERIFY_INTERNAL_H
+#define KEDGE_BACKEND_JOBS_VERIFY_INTERNAL_H
+
+#include "backend/core/backend_internal.h"
+#include "backend/core/layout.h"
+#include "backend/core/retained.h"
+#include "backend/jobs/key_set.h"
+#include "backend/jobs/replay.h"
+#include "backend/jobs/verify.h"
+
+/* Where a checkpoint's root stands. */
+typedef struct verify_root {
+    kedge_bytes collection;
+    int64_t number;
+    int64_t version;
+    char lineage[KEDGE_LINEAGE_HEX];
+} verify_root;
+
+/* The last run of a client that was seen. */
+typedef struct verify_client {
+    uint64_t hash; /* of its id; 0: a free place */
+    int64_t last;
+    bool retired;
+} verify_client;
+
+/* A run that later versions must remember. `texts` is its client, group and user, each behind the
+ * other's NUL. */
+typedef struct verify_run {
+    kedge_run run;
+    char *texts;
+} verify_run;
+
+typedef struct verifying {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    kedge_key partition;
+    const kedge_lines *lines;
+    kedge_verify_summary *summary;
+    kedge_buffer line;
+    kedge_arena arena; /* of what lives as long as the job */
+    int64_t oldest;
+    int64_t newest;
+    int64_t rows_through; /* the rows of all versions up to this one must be there */
+    uint8_t *tokens;      /* KEDGE_LINEAGE_SIZE bytes for each version from the oldest on */
+    bool *there;          /* which of these versions are there and readable */
+    bool broken;          /* a version is missing: the fold is not what it should be */
+    kedge_replay replay;
+    kedge_buffer project_record; /* of the version before */
+    kedge_key_set bodies;        /* that were looked at */
+    kedge_key_set rows;          /* that versions have */
+    verify_root *roots;          /* by version */
+    size_t root_count;
+    size_t root_capacity;
+    size_t next_root;
+    verify_client *clients;
+    size_t client_count;
+    size_t client_capacity;
+    verify_run *recent;
+    size_t recent_count;
+    size_t recent_capacity;
+    int64_t indexed_through; /* of the version before */
+} verifying;
+
+/* Tells a finding. `version` 0: of none; `key` empty: of none. */
+kedge_status verify_tell(verifying *work, const char *finding, int64_t version, kedge_bytes key,
+                         kedge_error *error, const char *format, ...) KEDGE_PRINTF(6, 7);
+/* A failure of a read: damage (KEDGE_CORRUPT and the like) becomes a finding and KEDGE_OK, anything
+ * else ends the job. */
+kedge_status verify_failure(verifying *work, kedge_status status, const char *finding,
+                            int64_t version, kedge_bytes key, const kedge_error *failure,
+                            kedge_error *error);
+/* Whether a version of this number and lineage is there: one that was looked at, one that is no
+ * longer kept, or one that was made since. */
+kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
+                          kedge_error *error);
+
+/* Every record of the project whose sort key starts with `prefix`, in order. */
+typedef kedge_status (*verify_visit)(verifying *work, const kedge_record *record,
+                                     kedge_error *error);
+kedge_status verify_records(verifying *work, kedge_bytes prefix, verify_visit visit,
+                            kedge_error *error);
+
+/* ---- parts ---- */
+
+/* One version, the next in order (verify_versions.c). */
+kedge_status verify_version(verifying *work, const kedge_version *version, kedge_error *error);
+void verify_forget_runs(verifying *work, int64_t through);
+kedge_status verify_body(verifying *work, int64_t version, kedge_bytes collection,
+                         const kedge_entry *entry, kedge_error *error);
+
+/* The checkpoints that there are, and those of one version (verify_checkpoints.c). */
+kedge_status verify_list_roots(verifying *work, kedge_error *error);
+kedge_status verify_roots_of(verifying *work, int64_t version, kedge_error *error);
+kedge_status verify_other_roots(verifying *work, kedge_error *error);
+
+/* The index rows of one version, and in the end all rows (verify_index.c). */
+kedge_status verify_rows_of(verifying *work, const kedge_version *version, kedge_error *error);
+kedge_status verify_all_rows(verifying *work, kedge_error *error);
+kedge_status verify_lineages(verifying *work, kedge_error *error);
+
+#endif
