@@ -85,6 +85,13 @@ static const kedge_admin_command commands[] = {
      PROJECT,
      "ftm",
      "replays versions of another project"},
+    {"verify",
+     {NULL},
+     kedge_admin_verify,
+     NULL,
+     PROJECT,
+     "",
+     "looks for damage in all that the project keeps"},
     {"dead-letters",
      {NULL},
      kedge_admin_dead_letters,
@@ -342,5 +349,6 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --                  what follows is no option\n"
         "\n"
         "The answer goes to the standard output. Ends with 1 when there is none (the reason goes\n"
-        "to the standard error), with 2 when the command line is wrong.\n");
+        "to the standard error), with 2 when the command line is wrong, with 3 when verify has\n"
+        "found something.\n");
 }

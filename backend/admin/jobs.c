@@ -12,8 +12,7 @@ int kedge_admin_index(const kedge_admin *admin)
 {
     kedge_error error = {0};
     const kedge_version *head = NULL;
-    kedge_project_ref ref = {kedge_bytes_of(admin->line->organization),
-                             kedge_bytes_of(admin->line->project)};
+    kedge_project_ref ref = kedge_admin_project(admin);
     kedge_status status = kedge_version_load(admin->backend, &ref, 0, &head, &error);
     if (status == KEDGE_OK) status = kedge_processor_index(admin->backend, &ref, &error);
     if (status != KEDGE_OK) {

@@ -22,6 +22,12 @@ int kedge_admin_print(const kedge_buffer *buffer)
     return KEDGE_ADMIN_NO_ANSWER;
 }
 
+kedge_project_ref kedge_admin_project(const kedge_admin *admin)
+{
+    return (kedge_project_ref){kedge_bytes_of(admin->line->organization),
+                               kedge_bytes_of(admin->line->project)};
+}
+
 static void complain_of_problem(const kedge_api_response *response)
 {
     kedge_error error = {.status = KEDGE_INTERNAL, .code = "internal", .message = "no answer"};

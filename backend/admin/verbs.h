@@ -4,10 +4,11 @@
 #define KEDGE_BACKEND_ADMIN_VERBS_H
 
 #include "backend/admin/commands.h"
-#include "backend/core/backend.h"
+#include "backend/core/version.h"
 
 #define KEDGE_ADMIN_NO_ANSWER 1
 #define KEDGE_ADMIN_USAGE     2
+#define KEDGE_ADMIN_FINDINGS  3 /* verify has found something */
 
 struct kedge_admin {
     kedge_backend *backend;
@@ -22,6 +23,9 @@ int kedge_admin_complain(const kedge_error *error);
 /* The buffer and the end of a line. */
 int kedge_admin_print(const kedge_buffer *buffer);
 
+/* The project of --org and --project. */
+kedge_project_ref kedge_admin_project(const kedge_admin *admin);
+
 /* One request as an administrator. `response->body` comes in made and empty. True: it was answered;
  * otherwise the problem has been printed. */
 bool kedge_admin_request(const kedge_admin *admin, const char *method, const char *path,
@@ -33,6 +37,7 @@ int kedge_admin_ask(const kedge_admin *admin); /* the request of the command's t
 int kedge_admin_index(const kedge_admin *admin);
 int kedge_admin_fork(const kedge_admin *admin);
 int kedge_admin_rebase(const kedge_admin *admin);
+int kedge_admin_verify(const kedge_admin *admin);
 int kedge_admin_dead_letters(const kedge_admin *admin);
 int kedge_admin_redrive(const kedge_admin *admin);
 int kedge_admin_redrive_all(const kedge_admin *admin);

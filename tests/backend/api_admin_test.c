@@ -262,6 +262,24 @@ static void test_a_rebase_runs_the_mutators_of_a_plugin(void **state)
     check_number(folder, "value", 1);
 }
 
+static void test_a_project_is_verified(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, PROJECT "verify"), 0);
+    check_string(folder, "verified", "notes");
+    check_number(folder, "newest", 3);
+    check_number(folder, "findings", 0);
+    kedge_records records = kedge_embedded_records(folder->ports);
+    kedge_record_write write = {.kind = KEDGE_WRITE_DELETE,
+                                .record = {.key = {KEDGE_BYTES("Project#acme/notes"),
+                                                   KEDGE_BYTES("ProjectVersion#pv_000000000002")}}};
+    assert_int_equal(records.vtable->write(records.self, &write, NULL), KEDGE_OK);
+    assert_int_equal(run(folder, PROJECT "verify"), 3);
+    assert_non_null(strstr(folder->text, "{\"finding\":\"version-missing\",\"version\":2,"));
+    assert_int_equal(run(folder, COPY "verify"), 1);
+    assert_non_null(strstr(folder->complaint, "project-not-found"));
+}
+
 /* ---- errors ---- */
 
 static void test_what_is_not_there_ends_with_one_and_says_so(void **state)
@@ -403,6 +421,7 @@ int main(int argc, char **argv)
         TEST(test_versions_are_rebased_onto_a_fork),
         TEST(test_a_rebase_runs_the_mutators_of_a_plugin),
         TEST(test_dead_letters_are_listed_with_their_reasons_and_put_back),
+        TEST(test_a_project_is_verified),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
         TEST(test_help_names_every_command),
