@@ -138,6 +138,7 @@ static void test_loopback_in_all_its_forms_and_https_are_allowed(void **state)
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
         world_set_format(w, "AWS_CONTAINER_CREDENTIALS_FULL_URI", "%s%s/creds", hosts[i], port);
         world_make_provider(w, NULL);
+        world_shorten_tries(w);
         assert_int_not_equal(world_get(w), KEDGE_OK);
         print_message("  %s: %s\n", hosts[i], w->error.message);
         assert_null(strstr(w->error.message, "must be https"));
@@ -209,6 +210,7 @@ static void test_a_container_that_stays_away_is_unreachable(void **state)
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable", "status 503");
     assert_int_equal(scripted_server_requests(w->server), KEDGE_AWS_LOCAL_TRIES);
     answer_container(w, 0, NULL);
+    world_shorten_tries(w);
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable",
                          "the container's credentials endpoint gives no credentials: ");
     world_set_format(w, "AWS_CONTAINER_CREDENTIALS_FULL_URI", "%s/" MARK, scripted_dead_url());
@@ -384,7 +386,8 @@ static bool fetch_once(const kedge_allocator *allocator, void *context)
         .environment = &environment, .variable = world_variable_of, .variable_context = w};
     kedge_status status = kedge_aws_credentials_provider_new(&options, &provider, &error);
     if (status == KEDGE_OK) {
-        kedge_aws_credentials_provider_redirect(provider, scripted_server_url(w->server), 5000);
+        kedge_aws_credentials_provider_redirect(provider, scripted_server_url(w->server),
+                                                WORLD_TRY_MS);
         status = kedge_aws_credentials_get(provider, &got, &error);
     }
     kedge_aws_credentials_provider_free(provider);

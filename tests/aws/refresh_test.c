@@ -176,10 +176,7 @@ static void test_one_thread_fetches_while_the_others_go_on_with_the_old_ones(voi
 {
     world *w = *state;
     getter one;
-    kedge_aws_credentials_provider *provider;
     assert_key(w, "ASIA-1", 1);
-    provider = w->provider;
-    kedge_aws_credentials_provider_redirect(provider, scripted_server_url(w->server), 60000);
     answer(w, 200, SECOND);
     go_to(w, HOUR_MS - 300000);
     world_hold(w, true);
@@ -198,7 +195,6 @@ static void test_one_thread_fetches_while_the_others_go_on_with_the_old_ones(voi
 static void get_with_all(world *w, getter all[THREADS])
 {
     world_make_provider(w, NULL);
-    kedge_aws_credentials_provider_redirect(w->provider, scripted_server_url(w->server), 60000);
     world_hold(w, true);
     start(&all[0], w);
     assert_true(world_wait_for_held(w, 1));

@@ -70,7 +70,7 @@ static void get_with(world *w, watch *watched)
     kedge_aws_credentials_options options = {
         .environment = &environment, .variable = world_variable_of, .variable_context = w};
     assert_int_equal(kedge_aws_credentials_provider_new(&options, &provider, NULL), KEDGE_OK);
-    kedge_aws_credentials_provider_redirect(provider, scripted_server_url(w->server), 5000);
+    kedge_aws_credentials_provider_redirect(provider, scripted_server_url(w->server), WORLD_TRY_MS);
     assert_int_equal(kedge_aws_credentials_get(provider, &got, NULL), KEDGE_OK);
     assert_string_equal(got.secret, MARK);
     kedge_aws_credentials_provider_free(provider);
