@@ -191,9 +191,10 @@ static void test_a_container_that_fails_for_a_moment_is_asked_again(void **state
                                      .target = "/v2/credentials/" MARK "-id",
                                      .status = 500,
                                      .turns = 1});
-    world_route_add(
-        w, (world_route){
-               .method = "GET", .target = "/v2/credentials/" MARK "-id", .status = 0, .turns = 1});
+    world_route_add(w, (world_route){.method = "GET",
+                                     .target = "/v2/credentials/" MARK "-id",
+                                     .status = 429,
+                                     .turns = 1});
     world_route_add(w, (world_route){.method = "GET",
                                      .target = "/v2/credentials/" MARK "-id",
                                      .status = 200,
