@@ -142,6 +142,11 @@ kedge_status kedge_aws_try(kedge_aws_client *client, const kedge_aws_request *re
     }
     if (status == KEDGE_OK) {
         run(client, request, &credentials, &signature, url.data, deadline_ms, answer, reply);
+        /* What the HTTP client does not take today, it does not take tomorrow. */
+        if (!reply->sent && reply->error.status == KEDGE_INVALID_ARGUMENT) {
+            status = KEDGE_INVALID_ARGUMENT;
+            if (error != NULL) *error = reply->error;
+        }
     }
     kedge_cleanse(&credentials, sizeof credentials);
     kedge_aws_signature_free(&signature);
