@@ -29,6 +29,7 @@ typedef struct ending {
     char body[256];
     size_t body_size;
     kedge_error error;
+    bool sent;
     int announced;
     bool cancel_in_stream;
 } ending;
@@ -47,6 +48,7 @@ static void done(void *context, const kedge_http_answer *answer)
     end->status = answer->status;
     end->retry_after_ms = answer->retry_after_ms;
     end->error = answer->error;
+    end->sent = answer->sent;
     end->body_size = answer->body.size;
     copy(end->content_type, sizeof end->content_type, answer->content_type);
     copy(end->body, sizeof end->body, answer->body);
@@ -229,6 +231,47 @@ static void test_a_compressed_answer_is_decoded_and_its_decoded_size_is_capped(v
     assert_string_equal(end.error.code, "answer-too-large");
 }
 
+static void test_an_answer_is_left_encoded_on_demand(void **state)
+{
+    (void)state;
+    ending end =
+        ask(compressed, (kedge_http_request){.answer_bytes_max = 1000000, .undecoded = true});
+    assert_int_equal(end.status, 200);
+    assert_true(end.body_size > 0 && end.body_size < 100000);
+    assert_memory_equal(end.body, "\x1f\x8b", 2);
+}
+
+static bool answers_once(void *context, const scripted_request *request)
+{
+    if (scripted_server_requests(request->server) > 1) return false;
+    return echo(context, request);
+}
+
+/* A kept connection that closes before an answer: the request goes out again on another one, or
+ * fails when it is to be sent only once. */
+static void test_a_request_is_sent_only_once_on_demand(void **state)
+{
+    (void)state;
+    for (int once = 0; once < 2; once++) {
+        ending end = {0};
+        kedge_http *http = make_http();
+        scripted_server *server = scripted_server_start(answers_once, NULL);
+        kedge_http_request request = {
+            .method = "POST", .body = KEDGE_BYTES("body"), .send_once = once == 1};
+        start(http, scripted_server_url(server), request, &end);
+        poll_until_done(http, &end);
+        assert_int_equal(end.status, 200);
+        start(http, scripted_server_url(server), request, &end);
+        poll_until_done(http, &end);
+        assert_int_equal(end.status, 0);
+        assert_int_equal(end.error.status, KEDGE_NETWORK);
+        assert_true(end.sent);
+        assert_int_equal(scripted_server_requests(server), once == 1 ? 2 : 3);
+        kedge_http_free(http);
+        scripted_server_stop(server);
+    }
+}
+
 static void test_a_deadline_ends_a_hung_and_a_dripping_answer(void **state)
 {
     (void)state;
@@ -271,6 +314,7 @@ static void test_a_server_that_cannot_be_reached_is_a_network_error(void **state
     poll_until_done(http, &end);
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     assert_string_equal(end.error.code, "connection-refused");
+    assert_false(end.sent);
     start(http, "http://nowhere.invalid/", (kedge_http_request){0}, &end);
     poll_until_done(http, &end);
     assert_int_equal(end.error.status, KEDGE_NETWORK);
@@ -471,6 +515,8 @@ int main(void)
         cmocka_unit_test(test_a_redirect_is_not_followed),
         cmocka_unit_test(test_retry_after_is_read),
         cmocka_unit_test(test_a_compressed_answer_is_decoded_and_its_decoded_size_is_capped),
+        cmocka_unit_test(test_an_answer_is_left_encoded_on_demand),
+        cmocka_unit_test(test_a_request_is_sent_only_once_on_demand),
         cmocka_unit_test(test_a_deadline_ends_a_hung_and_a_dripping_answer),
         cmocka_unit_test(test_what_is_no_whole_answer_is_an_error_of_its_kind),
         cmocka_unit_test(test_a_server_that_cannot_be_reached_is_a_network_error),
