@@ -136,19 +136,20 @@ static kedge_status read_number(kedge_sqlite_connection *connection, const char 
     return status;
 }
 
-/* KEDGE_OK with `fresh`: the file is empty and may become ours. */
-static kedge_status identify(kedge_sqlite_connection *connection, bool *fresh, kedge_error *error)
+/* KEDGE_OK with `found` 0: the file is empty and may become ours. */
+static kedge_status identify(kedge_sqlite_connection *connection, int32_t *found,
+                             kedge_error *error)
 {
     const kedge_sqlite_kind *kind = connection->kind;
     int64_t application_id = 0, version = 0, tables = 0;
+    *found = 0;
     kedge_status status = read_number(connection, "PRAGMA application_id", &application_id, error);
     if (status == KEDGE_OK)
         status = read_number(connection, "PRAGMA user_version", &version, error);
     if (status == KEDGE_OK)
         status = read_number(connection, "SELECT count(*) FROM sqlite_schema", &tables, error);
     if (status != KEDGE_OK) return status;
-    *fresh = application_id == 0 && version == 0 && tables == 0;
-    if (*fresh) return KEDGE_OK;
+    if (application_id == 0 && version == 0 && tables == 0) return KEDGE_OK;
     if (application_id != kind->application_id)
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
                           "%s is a database, but not one of Kedge's %s", connection->path,
@@ -160,6 +161,7 @@ static kedge_status identify(kedge_sqlite_connection *connection, bool *fresh, k
     if (version < 1)
         return kedge_fail(error, KEDGE_CORRUPT, "corrupt", "%s has no valid version",
                           connection->path);
+    *found = (int32_t)version;
     return KEDGE_OK;
 }
 
@@ -179,19 +181,30 @@ static kedge_status use_write_ahead_log(kedge_sqlite_connection *connection, ked
     return status;
 }
 
-/* Another process may have made the schema since `identify`: look again under the write lock. */
-static kedge_status make_schema(kedge_sqlite_connection *connection, kedge_error *error)
+static kedge_status upgrade(kedge_sqlite_connection *connection, int32_t version,
+                            kedge_error *error)
+{
+    const kedge_sqlite_kind *kind = connection->kind;
+    if (version == 0) return execute(connection, kind->schema, error);
+    kedge_status status = KEDGE_OK;
+    for (; version < kind->version && status == KEDGE_OK; version++)
+        status = execute(connection, kind->upgrades[version - 1], error);
+    return status;
+}
+
+/* Another process may have done it since `identify`: look again under the write lock. */
+static kedge_status make_current(kedge_sqlite_connection *connection, kedge_error *error)
 {
     const kedge_sqlite_kind *kind = connection->kind;
     char numbers[128];
     snprintf(numbers, sizeof numbers, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              kind->application_id, kind->version);
-    bool fresh = false;
+    int32_t version = 0;
     kedge_status status = execute(connection, "BEGIN IMMEDIATE", error);
     if (status != KEDGE_OK) return status;
-    status = identify(connection, &fresh, error);
-    if (status == KEDGE_OK && fresh) status = execute(connection, kind->schema, error);
-    if (status == KEDGE_OK && fresh) status = execute(connection, numbers, error);
+    status = identify(connection, &version, error);
+    if (status == KEDGE_OK) status = upgrade(connection, version, error);
+    if (status == KEDGE_OK) status = execute(connection, numbers, error);
     if (status == KEDGE_OK) status = execute(connection, "COMMIT", error);
     if (status != KEDGE_OK) execute(connection, "ROLLBACK", NULL);
     return status;
@@ -218,12 +231,12 @@ static kedge_status open_handle(kedge_sqlite_connection *connection, const char 
 kedge_status kedge_sqlite_open(kedge_sqlite_connection *connection, const char *path,
                                const kedge_sqlite_kind *kind, kedge_error *error)
 {
-    bool fresh = false;
+    int32_t version = 0;
     kedge_status status = open_handle(connection, path, kind, SQLITE_OPEN_CREATE, error);
-    if (status == KEDGE_OK) status = identify(connection, &fresh, error);
+    if (status == KEDGE_OK) status = identify(connection, &version, error);
     if (status == KEDGE_OK) status = use_write_ahead_log(connection, error);
     if (status == KEDGE_OK) status = execute(connection, "PRAGMA synchronous = FULL", error);
-    if (status == KEDGE_OK && fresh) status = make_schema(connection, error);
+    if (status == KEDGE_OK && version < kind->version) status = make_current(connection, error);
     if (status != KEDGE_OK) kedge_sqlite_close(connection);
     return status;
 }

@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#define KEDGE_SQLITE_STATEMENTS_MAX  16
+#define KEDGE_SQLITE_STATEMENTS_MAX  24
 #define KEDGE_SQLITE_BUSY_TIMEOUT_MS 5000
 
 /* What a kind of database is known by. The file's application_id and user_version hold the two
@@ -17,6 +17,7 @@ typedef struct kedge_sqlite_kind {
     int32_t application_id;
     int32_t version;
     const char *schema;
+    const char *const *upgrades; /* [n - 1] makes version n + 1 of version n; NULL for version 1 */
     const char *const *statements;
     size_t statement_count;
 } kedge_sqlite_kind;
@@ -28,9 +29,9 @@ typedef struct kedge_sqlite_connection {
     sqlite3_stmt *statements[KEDGE_SQLITE_STATEMENTS_MAX];
 } kedge_sqlite_connection;
 
-/* Opens the database, made when absent. KEDGE_NOT_A_DATABASE for a file that is something else,
- * KEDGE_NEWER_DATABASE for one of a later version: neither is changed. A failure leaves nothing to
- * close. */
+/* Opens the database, made when absent, and upgraded when it is older. KEDGE_NOT_A_DATABASE for a
+ * file that is something else, KEDGE_NEWER_DATABASE for one of a later version: neither is changed.
+ * A failure leaves nothing to close. */
 kedge_status kedge_sqlite_open(kedge_sqlite_connection *connection, const char *path,
                                const kedge_sqlite_kind *kind, kedge_error *error);
 /* The same for a database that is there; the connection only reads. */

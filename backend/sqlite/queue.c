@@ -1,87 +1,11 @@
-/* The queue port in SQLite.
- *
- * A message's id is its place in the order; a redriven one gets a new id. It is in flight while its
- * visibility lasts; `changed_ms` is when that was set, so that a clock that was put back does not
- * hide a message for longer than KEDGE_QUEUE_CLOCK_SLACK_MS beyond it. Every call is a work of the
- * writer: a receive writes, too. */
+/* The queue port in SQLite: messages, and the groups that they wait in (queue_tables.c). Every call
+ * is a work of the writer: a receive writes, too. */
 #include "backend/ports/queue_support.h"
+#include "backend/sqlite/queue_groups.h"
+#include "backend/sqlite/queue_tables.h"
 #include "backend/sqlite/sqlite_ports.h"
 #include "backend/sqlite/writer.h"
 #include "common/error.h"
-
-#define APPLICATION_ID 0x4b445155 /* "KDQU" */
-#define PURGE_MAX      "100"      /* forgotten deduplication names a send */
-
-enum statement {
-    FIND_DEDUPLICATION,
-    PUT_DEDUPLICATION,
-    PURGE_DEDUPLICATION,
-    INSERT_MESSAGE,
-    BURY_MESSAGES,
-    SELECT_READY,
-    DELIVER_MESSAGE,
-    EXTEND_MESSAGE,
-    DELETE_MESSAGE,
-    SELECT_DEAD,
-    REDRIVE_MESSAGE,
-    DELETE_DEAD,
-    STATEMENT_COUNT
-};
-
-/* ?1 is the time, ?2 the latest `changed_ms` that the clock allows. */
-#define IN_FLIGHT "dead = 0 AND receive_count > 0 AND visible_ms > ?1 AND changed_ms <= ?2"
-#define GROUP_IS_FREE                                                                              \
-    "group_id NOT IN (SELECT group_id FROM message INDEXED BY message_received WHERE " IN_FLIGHT ")"
-#define COLUMNS "id, group_id, body, sent_ms, receive_count"
-
-static const char *const statements[STATEMENT_COUNT] = {
-    [FIND_DEDUPLICATION] = "SELECT sent_ms FROM deduplication WHERE name = ?1",
-    [PUT_DEDUPLICATION] = "REPLACE INTO deduplication(name, sent_ms) VALUES(?1, ?2)",
-    [PURGE_DEDUPLICATION] =
-        "DELETE FROM deduplication WHERE name IN (SELECT name FROM deduplication "
-        "WHERE sent_ms <= ?1 ORDER BY sent_ms LIMIT " PURGE_MAX ")",
-    [INSERT_MESSAGE] = "INSERT INTO message(group_id, body, sent_ms) VALUES(?1, ?2, ?3)",
-    [BURY_MESSAGES] = "UPDATE message SET dead = 1 WHERE dead = 0 AND receive_count > 0 "
-                      "AND receive_count >= ?3 AND " GROUP_IS_FREE,
-    [SELECT_READY] = "SELECT " COLUMNS " FROM message WHERE id IN ("
-                     "SELECT id FROM message INDEXED BY message_waiting WHERE dead = 0 "
-                     "AND " GROUP_IS_FREE " ORDER BY id LIMIT ?3) ORDER BY id",
-    [DELIVER_MESSAGE] = "UPDATE message SET receive_count = receive_count + 1, changed_ms = ?1, "
-                        "visible_ms = ?2 WHERE id = ?3",
-    [EXTEND_MESSAGE] = "UPDATE message SET changed_ms = ?1, visible_ms = ?2 "
-                       "WHERE id = ?3 AND receive_count = ?4 AND dead = 0",
-    [DELETE_MESSAGE] = "DELETE FROM message WHERE id = ?1 AND receive_count = ?2 AND dead = 0",
-    [SELECT_DEAD] = "SELECT " COLUMNS " FROM message INDEXED BY message_dead WHERE dead = 1 "
-                    "ORDER BY id LIMIT ?1",
-    [REDRIVE_MESSAGE] = "INSERT INTO message(group_id, body, sent_ms) "
-                        "SELECT group_id, body, sent_ms FROM message WHERE id = ?1 AND dead = 1",
-    [DELETE_DEAD] = "DELETE FROM message WHERE id = ?1 AND dead = 1",
-};
-
-static const kedge_sqlite_kind kind = {
-    .name = "queue",
-    .application_id = APPLICATION_ID,
-    .version = 1,
-    .schema = "CREATE TABLE message("
-              "  id INTEGER PRIMARY KEY AUTOINCREMENT," /* never used twice: receipts name it */
-              "  group_id BLOB NOT NULL,"
-              "  sent_ms INTEGER NOT NULL,"
-              "  receive_count INTEGER NOT NULL DEFAULT 0,"
-              "  changed_ms INTEGER NOT NULL DEFAULT 0,"
-              "  visible_ms INTEGER NOT NULL DEFAULT 0,"
-              "  dead INTEGER NOT NULL DEFAULT 0,"
-              "  body BLOB NOT NULL);"
-              "CREATE INDEX message_waiting ON message(id, group_id) WHERE dead = 0;"
-              "CREATE INDEX message_received ON message(visible_ms, changed_ms, group_id)"
-              "  WHERE dead = 0 AND receive_count > 0;"
-              "CREATE INDEX message_dead ON message(id) WHERE dead = 1;"
-              "CREATE TABLE deduplication("
-              "  name BLOB PRIMARY KEY,"
-              "  sent_ms INTEGER NOT NULL) WITHOUT ROWID;"
-              "CREATE INDEX deduplication_sent ON deduplication(sent_ms);",
-    .statements = statements,
-    .statement_count = STATEMENT_COUNT,
-};
 
 typedef struct sqlite_queue {
     const kedge_environment *environment;
@@ -114,7 +38,7 @@ static kedge_status was_sent(kedge_sqlite_connection *connection, const queue_wo
                              bool *sent, kedge_error *error)
 {
     sqlite3_stmt *find;
-    kedge_status status = kedge_sqlite_statement(connection, FIND_DEDUPLICATION, &find, error);
+    kedge_status status = kedge_sqlite_statement(connection, KEDGE_QUEUE_FIND_NAME, &find, error);
     if (status != KEDGE_OK) return status;
     kedge_sqlite_bind(find, 1, work->deduplication);
     status = kedge_sqlite_step(connection, find, error);
@@ -130,13 +54,13 @@ static kedge_status remember(kedge_sqlite_connection *connection, const queue_wo
                              kedge_error *error)
 {
     sqlite3_stmt *put, *purge;
-    kedge_status status = kedge_sqlite_statement(connection, PUT_DEDUPLICATION, &put, error);
+    kedge_status status = kedge_sqlite_statement(connection, KEDGE_QUEUE_PUT_NAME, &put, error);
     if (status != KEDGE_OK) return status;
     kedge_sqlite_bind(put, 1, work->deduplication);
     sqlite3_bind_int64(put, 2, work->now_ms);
     status = kedge_sqlite_run(connection, put, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_sqlite_statement(connection, PURGE_DEDUPLICATION, &purge, error);
+    status = kedge_sqlite_statement(connection, KEDGE_QUEUE_PURGE_NAMES, &purge, error);
     if (status != KEDGE_OK) return status;
     sqlite3_bind_int64(purge, 1, work->now_ms - KEDGE_QUEUE_DEDUPLICATION_MS);
     return kedge_sqlite_run(connection, purge, error);
@@ -152,12 +76,13 @@ static kedge_status send_work(kedge_sqlite_connection *connection, void *argumen
     if (status != KEDGE_OK || sent) return status;
     status = remember(connection, work, error);
     if (status == KEDGE_OK)
-        status = kedge_sqlite_statement(connection, INSERT_MESSAGE, &insert, error);
+        status = kedge_sqlite_statement(connection, KEDGE_QUEUE_INSERT_MESSAGE, &insert, error);
     if (status != KEDGE_OK) return status;
     kedge_sqlite_bind(insert, 1, work->group);
     kedge_sqlite_bind(insert, 2, work->body);
     sqlite3_bind_int64(insert, 3, work->now_ms);
-    return kedge_sqlite_run(connection, insert, error);
+    status = kedge_sqlite_run(connection, insert, error);
+    return status == KEDGE_OK ? kedge_queue_group_join(connection, work->group, error) : status;
 }
 
 static kedge_status queue_send(void *context, kedge_bytes group, kedge_bytes deduplication,
@@ -174,23 +99,6 @@ static kedge_status queue_send(void *context, kedge_bytes group, kedge_bytes ded
 }
 
 /* ---- receive ---- */
-
-static void bind_time(sqlite3_stmt *statement, const queue_work *work)
-{
-    sqlite3_bind_int64(statement, 1, work->now_ms);
-    sqlite3_bind_int64(statement, 2, work->now_ms + KEDGE_QUEUE_CLOCK_SLACK_MS);
-}
-
-static kedge_status bury(kedge_sqlite_connection *connection, const queue_work *work,
-                         kedge_error *error)
-{
-    sqlite3_stmt *update;
-    kedge_status status = kedge_sqlite_statement(connection, BURY_MESSAGES, &update, error);
-    if (status != KEDGE_OK) return status;
-    bind_time(update, work);
-    sqlite3_bind_int64(update, 3, work->queue->receive_max);
-    return kedge_sqlite_run(connection, update, error);
-}
 
 /* `delivered`: 1 for a delivery, which the row does not count yet; 0 for a dead letter. */
 static kedge_status collect(kedge_sqlite_connection *connection, sqlite3_stmt *select,
@@ -218,18 +126,21 @@ static kedge_status collect(kedge_sqlite_connection *connection, sqlite3_stmt *s
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-static kedge_status deliver(kedge_sqlite_connection *connection, const queue_work *work,
-                            const char *receipt_text, kedge_error *error)
+static kedge_status deliver(kedge_sqlite_connection *connection, queue_work *work, int64_t id,
+                            kedge_error *error)
 {
-    kedge_queue_receipt receipt;
-    sqlite3_stmt *update;
-    kedge_status status = kedge_queue_receipt_read(receipt_text, false, &receipt, error);
+    sqlite3_stmt *select, *update;
+    kedge_status status =
+        kedge_sqlite_statement(connection, KEDGE_QUEUE_SELECT_MESSAGE, &select, error);
     if (status == KEDGE_OK)
-        status = kedge_sqlite_statement(connection, DELIVER_MESSAGE, &update, error);
+        status = kedge_sqlite_statement(connection, KEDGE_QUEUE_DELIVER_MESSAGE, &update, error);
+    if (status != KEDGE_OK) return status;
+    sqlite3_bind_int64(select, 1, id);
+    status = collect(connection, select, work, 1, error);
     if (status != KEDGE_OK) return status;
     sqlite3_bind_int64(update, 1, work->now_ms);
     sqlite3_bind_int64(update, 2, work->now_ms + work->visibility_ms);
-    sqlite3_bind_int64(update, 3, receipt.message);
+    sqlite3_bind_int64(update, 3, id);
     return kedge_sqlite_run(connection, update, error);
 }
 
@@ -237,16 +148,20 @@ static kedge_status receive_work(kedge_sqlite_connection *connection, void *argu
                                  kedge_error *error)
 {
     queue_work *work = argument;
-    sqlite3_stmt *select;
-    kedge_status status = bury(connection, work, error);
-    if (status == KEDGE_OK)
-        status = kedge_sqlite_statement(connection, SELECT_READY, &select, error);
+    kedge_queue_choice choice;
+    bool given[KEDGE_QUEUE_RECEIVE_MAX] = {false};
+    kedge_status status = kedge_queue_choose(connection, work->count, work->queue->receive_max,
+                                             work->now_ms, &choice, error);
     if (status != KEDGE_OK) return status;
-    bind_time(select, work);
-    sqlite3_bind_int64(select, 3, work->count);
-    status = collect(connection, select, work, 1, error);
-    for (size_t i = 0; i < work->batch.count && status == KEDGE_OK; i++)
-        status = deliver(connection, work, work->batch.messages[i].receipt, error);
+    for (size_t i = 0; i < choice.count && status == KEDGE_OK; i++) {
+        status = deliver(connection, work, choice.ready[i].id, error);
+        given[choice.ready[i].group] = true;
+    }
+    for (size_t i = 0; i < choice.group_count && status == KEDGE_OK; i++) {
+        if (given[i])
+            status = kedge_queue_group_refresh(
+                connection, kedge_queue_group_bytes(&choice.groups[i]), work->now_ms, error);
+    }
     return status;
 }
 
@@ -276,55 +191,79 @@ static kedge_status queue_receive(void *context, uint32_t count, int64_t visibil
 
 /* ---- one delivery ---- */
 
-static kedge_status run_on_one(kedge_sqlite_connection *connection, sqlite3_stmt *change,
-                               const queue_work *work, kedge_error *error)
+/* The group of the message that the receipt names, found by `statement`. */
+static kedge_status find(kedge_sqlite_connection *connection, kedge_queue_statement statement,
+                         const queue_work *work, kedge_queue_group *group, kedge_error *error)
 {
-    kedge_status status = kedge_sqlite_run(connection, change, error);
-    if (status == KEDGE_OK && sqlite3_changes(connection->handle) == 0)
-        status = kedge_queue_stale_receipt(work->receipt_text, error);
-    return status;
+    sqlite3_stmt *select;
+    kedge_status status = kedge_sqlite_statement(connection, statement, &select, error);
+    if (status != KEDGE_OK) return status;
+    sqlite3_bind_int64(select, 1, work->receipt.message);
+    if (statement == KEDGE_QUEUE_FIND_DELIVERY)
+        sqlite3_bind_int64(select, 2, work->receipt.receive_count);
+    status = kedge_sqlite_step(connection, select, error);
+    if (status == KEDGE_OK) {
+        kedge_queue_group_take(select, 0, group);
+        status = kedge_sqlite_columns_check(connection, error);
+    }
+    kedge_sqlite_reset(select);
+    return status == KEDGE_DONE ? kedge_queue_stale_receipt(work->receipt_text, error) : status;
+}
+
+static kedge_status run_on_id(kedge_sqlite_connection *connection, kedge_queue_statement statement,
+                              int64_t id, kedge_error *error)
+{
+    sqlite3_stmt *change;
+    kedge_status status = kedge_sqlite_statement(connection, statement, &change, error);
+    if (status != KEDGE_OK) return status;
+    sqlite3_bind_int64(change, 1, id);
+    return kedge_sqlite_run(connection, change, error);
 }
 
 static kedge_status extend_work(kedge_sqlite_connection *connection, void *argument,
                                 kedge_error *error)
 {
     queue_work *work = argument;
+    kedge_queue_group group;
     sqlite3_stmt *update;
-    kedge_status status = kedge_sqlite_statement(connection, EXTEND_MESSAGE, &update, error);
+    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DELIVERY, work, &group, error);
+    if (status == KEDGE_OK)
+        status = kedge_sqlite_statement(connection, KEDGE_QUEUE_EXTEND_MESSAGE, &update, error);
     if (status != KEDGE_OK) return status;
     sqlite3_bind_int64(update, 1, work->now_ms);
     sqlite3_bind_int64(update, 2, work->now_ms + work->visibility_ms);
     sqlite3_bind_int64(update, 3, work->receipt.message);
-    sqlite3_bind_int64(update, 4, work->receipt.receive_count);
-    return run_on_one(connection, update, work, error);
+    status = kedge_sqlite_run(connection, update, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_queue_group_refresh(connection, kedge_queue_group_bytes(&group), work->now_ms,
+                                     error);
 }
 
 static kedge_status done_work(kedge_sqlite_connection *connection, void *argument,
                               kedge_error *error)
 {
     queue_work *work = argument;
-    sqlite3_stmt *delete;
-    kedge_status status = kedge_sqlite_statement(connection, DELETE_MESSAGE, &delete, error);
+    kedge_queue_group group;
+    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DELIVERY, work, &group, error);
+    if (status == KEDGE_OK)
+        status = run_on_id(connection, KEDGE_QUEUE_DELETE_MESSAGE, work->receipt.message, error);
     if (status != KEDGE_OK) return status;
-    sqlite3_bind_int64(delete, 1, work->receipt.message);
-    sqlite3_bind_int64(delete, 2, work->receipt.receive_count);
-    return run_on_one(connection, delete, work, error);
+    return kedge_queue_group_refresh(connection, kedge_queue_group_bytes(&group), work->now_ms,
+                                     error);
 }
 
 static kedge_status redrive_work(kedge_sqlite_connection *connection, void *argument,
                                  kedge_error *error)
 {
     queue_work *work = argument;
-    sqlite3_stmt *insert, *delete;
-    kedge_status status = kedge_sqlite_statement(connection, REDRIVE_MESSAGE, &insert, error);
+    kedge_queue_group group;
+    int64_t id = work->receipt.message;
+    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DEAD, work, &group, error);
+    if (status == KEDGE_OK) status = run_on_id(connection, KEDGE_QUEUE_REDRIVE_MESSAGE, id, error);
     if (status == KEDGE_OK)
-        status = kedge_sqlite_statement(connection, DELETE_DEAD, &delete, error);
-    if (status != KEDGE_OK) return status;
-    sqlite3_bind_int64(insert, 1, work->receipt.message);
-    status = kedge_sqlite_run(connection, insert, error);
-    if (status != KEDGE_OK) return status;
-    sqlite3_bind_int64(delete, 1, work->receipt.message);
-    return run_on_one(connection, delete, work, error);
+        status = kedge_queue_group_join(connection, kedge_queue_group_bytes(&group), error);
+    if (status == KEDGE_OK) status = run_on_id(connection, KEDGE_QUEUE_DELETE_MESSAGE, id, error);
+    return status;
 }
 
 static kedge_status submit_receipt(sqlite_queue *self, kedge_sqlite_work run, const char *receipt,
@@ -363,7 +302,8 @@ static kedge_status dead_letters_work(kedge_sqlite_connection *connection, void 
 {
     queue_work *work = argument;
     sqlite3_stmt *select;
-    kedge_status status = kedge_sqlite_statement(connection, SELECT_DEAD, &select, error);
+    kedge_status status =
+        kedge_sqlite_statement(connection, KEDGE_QUEUE_SELECT_DEAD, &select, error);
     if (status != KEDGE_OK) return status;
     sqlite3_bind_int64(select, 1, work->count);
     return collect(connection, select, work, 0, error);
@@ -410,7 +350,7 @@ kedge_status kedge_sqlite_queue_open(const kedge_environment *environment, const
     if (self == NULL || path_copy == NULL)
         status = kedge_fail_no_memory(error);
     else
-        status = kedge_sqlite_writer_open(&self->writer, path_copy, &kind, error);
+        status = kedge_sqlite_writer_open(&self->writer, path_copy, &kedge_queue_kind, error);
     if (status != KEDGE_OK) {
         kedge_release(allocator, path_copy);
         kedge_release(allocator, self);

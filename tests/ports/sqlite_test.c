@@ -152,6 +152,57 @@ static void test_a_queue_is_not_opened_as_records(void **state)
     assert_status(open_status(f), KEDGE_NOT_A_DATABASE);
 }
 
+/* What version 1 of the queue was: without the groups. */
+static const char first_queue[] =
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA application_id = 1262768469;"
+    "PRAGMA user_version = 1;"
+    "CREATE TABLE message(id INTEGER PRIMARY KEY AUTOINCREMENT, group_id BLOB NOT NULL,"
+    "  sent_ms INTEGER NOT NULL, receive_count INTEGER NOT NULL DEFAULT 0,"
+    "  changed_ms INTEGER NOT NULL DEFAULT 0, visible_ms INTEGER NOT NULL DEFAULT 0,"
+    "  dead INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL);"
+    "CREATE INDEX message_waiting ON message(id, group_id) WHERE dead = 0;"
+    "CREATE INDEX message_received ON message(visible_ms, changed_ms, group_id)"
+    "  WHERE dead = 0 AND receive_count > 0;"
+    "CREATE INDEX message_dead ON message(id) WHERE dead = 1;"
+    "CREATE TABLE deduplication(name BLOB PRIMARY KEY, sent_ms INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX deduplication_sent ON deduplication(sent_ms);"
+    "INSERT INTO message(group_id, sent_ms, receive_count, changed_ms, visible_ms, dead, body)"
+    "  VALUES(X'67', 1, 3, 5, 5, 1, X'31'), (X'67', 1, 1, 1700000000000, 1700000001000, 0, X'32'),"
+    "  (X'67', 1, 0, 0, 0, 0, X'33'), (X'68', 1, 1, 5, 5, 0, X'34'), (X'68', 1, 0, 0, 0, 0, "
+    "X'35');";
+
+static void assert_received(const kedge_queue *queue, const char *expected)
+{
+    kedge_queue_batch batch = {0};
+    char seen[16] = "";
+    assert_ok(queue->vtable->receive(queue->self, 10, 60000, 0, &batch, NULL));
+    for (size_t i = 0; i < batch.count; i++)
+        seen[i] = batch.messages[i].body.data[0];
+    assert_string_equal(seen, expected);
+    kedge_queue_batch_free(&batch);
+}
+
+static void test_a_queue_of_the_first_version_is_upgraded(void **state)
+{
+    fixture *f = *state;
+    kedge_queue queue;
+    const kedge_environment *environment = &f->around.environment;
+    execute(f->path, first_queue);
+    assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
+    assert_received(&queue, "45");
+    atomic_fetch_add(&f->around.now_ms, 1000);
+    assert_received(&queue, "23");
+    queue.vtable->close(queue.self);
+    assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
+    assert_received(&queue, "");
+    kedge_queue_batch dead = {0};
+    assert_ok(queue.vtable->dead_letters(queue.self, 10, &dead, &f->error));
+    assert_int_equal(dead.count, 1);
+    kedge_queue_batch_free(&dead);
+    queue.vtable->close(queue.self);
+}
+
 static void test_a_newer_schema_is_refused(void **state)
 {
     fixture *f = *state;
@@ -246,6 +297,7 @@ int main(void)
         apart(test_a_file_that_is_no_database_is_refused_and_kept),
         apart(test_the_database_of_another_application_is_refused_and_kept),
         apart(test_a_queue_is_not_opened_as_records),
+        apart(test_a_queue_of_the_first_version_is_upgraded),
         apart(test_a_newer_schema_is_refused),
         apart(test_a_path_that_cannot_be_opened_is_named),
         apart(test_damaged_attributes_are_corrupt_and_harm_no_other_record),
