@@ -1,5 +1,5 @@
 /* The records and blobs that the tests of the backend run on: in memory (stores_memory.c), or, in
- * programs of their own, records on a real DynamoDB (stores_dynamodb.c). */
+ * programs of their own, on a real DynamoDB, a real S3, or both (stores_engines.c). */
 #ifndef KEDGE_TESTS_BACKEND_STORES_H
 #define KEDGE_TESTS_BACKEND_STORES_H
 
@@ -8,8 +8,12 @@
 #include "common/environment.h"
 
 /* What stands behind the names of the tests. */
-#ifdef KEDGE_TEST_DYNAMODB
+#if defined(KEDGE_TEST_DYNAMODB) && defined(KEDGE_TEST_S3)
+#define STORES_NAME "DynamoDB and S3"
+#elif defined(KEDGE_TEST_DYNAMODB)
 #define STORES_NAME "DynamoDB"
+#elif defined(KEDGE_TEST_S3)
+#define STORES_NAME "S3"
 #else
 #define STORES_NAME "memory"
 #endif

@@ -70,7 +70,7 @@ int world_teardown(void **state);
     {                                                                                              \
 #test " (" STORES_NAME ", seed cadence)", test, world_setup_seed, world_teardown, NULL     \
     }
-#ifdef KEDGE_TEST_DYNAMODB
+#if defined(KEDGE_TEST_DYNAMODB) || defined(KEDGE_TEST_S3)
 #define OVER_BOTH(test) OVER_MEMORY(test)
 #else
 #define OVER_BOTH(test) OVER_MEMORY(test), OVER_SQLITE(test)

@@ -1,0 +1,138 @@
+/* Records in a table of their own on a real DynamoDB (KEDGE_TEST_DYNAMODB), blobs in a bucket of
+ * their own on a real S3 (KEDGE_TEST_S3); what is not there is in memory. A program with these
+ * stores does not start without its engines. */
+#include "tests/backend/stores.h"
+
+#include "backend/memory/memory_ports.h"
+#include "tests/support/dynamodb_table.h"
+#include "tests/support/engines.h"
+#include "tests/support/s3_bucket.h"
+
+#include <stdlib.h>
+
+#define STORES_MAX 4
+
+typedef struct stores {
+    dynamodb_table table;
+    s3_bucket bucket;
+    void *records; /* NULL: free */
+} stores;
+
+static stores places[STORES_MAX];
+
+static stores *place_of(const void *records)
+{
+    for (size_t i = 0; i < STORES_MAX; i++) {
+        if (places[i].records == records) return &places[i];
+    }
+    abort(); /* more worlds at once than there are places for */
+}
+
+/* ---- records ---- */
+
+#ifdef KEDGE_TEST_DYNAMODB
+#define RECORDS_ENGINE "AWS_ENDPOINT_URL_DYNAMODB"
+
+static kedge_status open_records(stores *self, const kedge_environment *environment,
+                                 kedge_records *records, kedge_error *error)
+{
+    (void)environment; /* its clock is the test's, and signatures want the real one */
+    kedge_status status = dynamodb_table_make(&self->table, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_dynamodb_records_open(self->table.client, self->table.name, records, error);
+    if (status != KEDGE_OK) dynamodb_table_end(&self->table);
+    return status;
+}
+
+static void close_records(stores *self, kedge_records *records)
+{
+    records->vtable->close(records->self);
+    dynamodb_table_end(&self->table);
+}
+#else
+#define RECORDS_ENGINE NULL
+
+static kedge_status open_records(stores *self, const kedge_environment *environment,
+                                 kedge_records *records, kedge_error *error)
+{
+    (void)self;
+    return kedge_memory_records_open(environment, records, error);
+}
+
+static void close_records(stores *self, kedge_records *records)
+{
+    (void)self;
+    records->vtable->close(records->self);
+}
+#endif
+
+/* ---- blobs ---- */
+
+#ifdef KEDGE_TEST_S3
+#define BLOBS_ENGINE "AWS_ENDPOINT_URL_S3"
+
+static kedge_status open_blobs(stores *self, const kedge_environment *environment,
+                               kedge_blobs *blobs, kedge_error *error)
+{
+    (void)environment;
+    kedge_status status = s3_bucket_make(&self->bucket, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_s3_blobs_open(&self->bucket.options, blobs, error);
+    if (status != KEDGE_OK) s3_bucket_end(&self->bucket);
+    return status;
+}
+
+static void close_blobs(stores *self, kedge_blobs *blobs)
+{
+    blobs->vtable->close(blobs->self);
+    s3_bucket_end(&self->bucket);
+}
+#else
+#define BLOBS_ENGINE NULL
+
+static kedge_status open_blobs(stores *self, const kedge_environment *environment,
+                               kedge_blobs *blobs, kedge_error *error)
+{
+    (void)self;
+    return kedge_memory_blobs_open(environment, blobs, error);
+}
+
+static void close_blobs(stores *self, kedge_blobs *blobs)
+{
+    (void)self;
+    blobs->vtable->close(blobs->self);
+}
+#endif
+
+/* ---- both ---- */
+
+__attribute__((constructor)) static void want_engines(void)
+{
+    static const char *const wanted[] = {RECORDS_ENGINE, BLOBS_ENGINE};
+    for (size_t i = 0; i < 2; i++) {
+        int missing = wanted[i] == NULL ? 0 : engines_missing(wanted[i]);
+        if (missing != 0) exit(missing);
+    }
+}
+
+kedge_status stores_open(const kedge_environment *environment, kedge_records *records,
+                         kedge_blobs *blobs, kedge_error *error)
+{
+    stores *self = place_of(NULL);
+    kedge_status status = open_records(self, environment, records, error);
+    if (status != KEDGE_OK) return status;
+    status = open_blobs(self, environment, blobs, error);
+    if (status == KEDGE_OK)
+        self->records = records->self;
+    else
+        close_records(self, records);
+    return status;
+}
+
+void stores_close(kedge_records *records, kedge_blobs *blobs)
+{
+    stores *self = place_of(records->self);
+    close_blobs(self, blobs);
+    close_records(self, records);
+    self->records = NULL;
+}
