@@ -48,6 +48,7 @@ S3_CLUSTER=6b656467-6520-4733-8000-000000000001
 
 # One copy of everything on one storage daemon, with as few pools, shards and threads as serve a test. A day of a
 # bucket's lifecycle lasts five seconds.
+#   rgw_gc_*                          what was deleted leaves the memory within a minute, not after two hours
 #   tcp_nodelay                       without it each answer with a body waits 40 ms for our side's acknowledgement
 #   ms_bind_msgr2, *_update_on_start  the second protocol, and a storage daemon that changes the map while it
 #                                     starts, made some starts hang
@@ -116,6 +117,9 @@ rgw_thread_pool_size = 64
 rgw_lc_debug_interval = 5
 rgw_lc_max_objs = 1
 rgw_gc_max_objs = 1
+rgw_gc_obj_min_wait = 30
+rgw_gc_processor_period = 30
+rgw_gc_processor_max_time = 30
 rgw_objexp_hints_num_shards = 1
 rgw_data_log_num_shards = 1
 rgw_md_log_max_shards = 1
