@@ -103,7 +103,7 @@ static void index_and_delete(test_world *world, int i)
 static void compare_worlds(int (*setup_a)(void **), int (*setup_b)(void **), int pushes,
                            void (*between)(test_world *, int))
 {
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= STORES_SEEDS; seed++) {
         void *a = NULL;
         void *b = NULL;
         static story told_a;

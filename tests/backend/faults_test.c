@@ -87,7 +87,7 @@ static void crash_at_every_call(int (*setup)(void **), uint64_t step)
 static void test_a_crash_around_any_port_call_loses_and_doubles_nothing(void **state)
 {
     (void)state;
-    crash_at_every_call(world_setup_memory, 1);
+    crash_at_every_call(world_setup_memory, STORES_STEP);
 }
 
 static void test_a_crash_over_sqlite_loses_and_doubles_nothing(void **state)
@@ -99,7 +99,7 @@ static void test_a_crash_over_sqlite_loses_and_doubles_nothing(void **state)
 static void test_a_crash_in_the_seed_cadence_loses_and_doubles_nothing(void **state)
 {
     (void)state;
-    crash_at_every_call(world_setup_seed, 1);
+    crash_at_every_call(world_setup_seed, STORES_STEP);
 }
 
 /* One call fails, the backend goes on by itself. */
@@ -128,7 +128,7 @@ static void test_an_answer_lost_at_any_write_doubles_nothing(void **state)
     for (size_t i = 0; i < 2; i++) {
         uint64_t writes = 0;
         count_calls(setups[i], &writes);
-        for (uint64_t at = 1; at <= writes; at++)
+        for (uint64_t at = 1; at <= writes; at += STORES_STEP)
             one_fault(setups[i], WORLD_FAULT_AFTER, at, true);
     }
 }
@@ -137,7 +137,7 @@ static void test_a_call_that_fails_once_is_made_up_for(void **state)
 {
     (void)state;
     uint64_t calls = count_calls(world_setup_memory, NULL);
-    for (uint64_t at = 1; at <= calls; at++) {
+    for (uint64_t at = 1; at <= calls; at += STORES_STEP) {
         one_fault(world_setup_memory, WORLD_FAULT_BEFORE, at, false);
     }
 }
