@@ -10,7 +10,6 @@
  * older than what it has seen, starts anew. The group that it then makes has none, but keeps the
  * lost cookie. */
 #include "backend/core/api_internal.h"
-#include "backend/core/retained.h"
 
 #include <string.h>
 
@@ -170,8 +169,8 @@ static kedge_status is_known(pull_answer *answer, int64_t number, const char *li
         return KEDGE_OK;
     }
     if (number > 0) {
-        return kedge_retained_knows(call->backend, &call->ref, number, lineage, known,
-                                    &call->error);
+        return kedge_version_is_known(call->backend, &call->ref, number, lineage, known,
+                                      &call->error);
     }
     kedge_status status =
         kedge_version_load_creation(call->backend, &call->ref, &creation, &call->error);

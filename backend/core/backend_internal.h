@@ -41,10 +41,15 @@ kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project
                                      int64_t number, const kedge_version **version,
                                      kedge_error *error);
 
-/* Whether the record of version `number` has this lineage, by a consistent read. A version that is
- * `*gone` (NULL: not asked) counts as the same: what is left of it is the truth. */
+/* Whether the record of version `number` has this lineage, by a consistent read; that of a version
+ * which is no longer kept still tells. A version without a record counts as the same: what is left
+ * of it is the truth. `*gone` (NULL: not asked): it is not there, or no longer kept. */
 kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
                                        int64_t number, kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error);
+/* Whether there is or was a version of this number and lineage: what a client says that it has. */
+kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_ref *ref,
+                                    int64_t number, const char *lineage, bool *known,
+                                    kedge_error *error);
 
 #endif

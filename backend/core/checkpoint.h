@@ -55,6 +55,12 @@ bool kedge_checkpoint_is_due(const kedge_version_collection *collection, const k
 kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
                                     bool all, kedge_error *error);
 
+/* The same of a collection that is no state's: `lineage` is of the version `collection->last`. */
+kedge_status kedge_checkpoint_write_map(kedge_backend *backend, const kedge_project_ref *ref,
+                                        const kedge_version_collection *collection,
+                                        const char *lineage, const kedge_map *map,
+                                        kedge_error *error);
+
 /* Whether a collection that the version changed needs a checkpoint. */
 bool kedge_checkpoint_any_due(kedge_state *state);
 

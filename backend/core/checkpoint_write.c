@@ -18,7 +18,8 @@ typedef struct chunk_name {
 } chunk_name;
 
 typedef struct writing {
-    kedge_state *state;
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
     const kedge_version_collection *collection;
     kedge_key partition;
     char lineage[KEDGE_LINEAGE_HEX]; /* of the version that gave the collection its number */
@@ -55,13 +56,13 @@ static int compare_names(const void *a, const void *b)
 static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes text,
                               kedge_error *error)
 {
-    kedge_backend *backend = work->state->backend;
+    kedge_backend *backend = work->backend;
     if (work->known_count > 0 &&
         bsearch(name, work->known, work->known_count, sizeof *name, compare_names) != NULL) {
         return KEDGE_OK;
     }
     kedge_buffer compressed = kedge_buffer_make(backend->allocator);
-    kedge_key key = kedge_key_chunk(&work->state->ref, name->hash);
+    kedge_key key = kedge_key_chunk(work->ref, name->hash);
     kedge_status status = kedge_gzip(text, &compressed, error);
     if (status == KEDGE_OK) {
         status = kedge_blob_put(backend, &key, kedge_buffer_bytes(&compressed), error);
@@ -128,7 +129,7 @@ static kedge_status read_known_part(writing *work, const kedge_record *record, k
 /* The state was loaded from this checkpoint or one after it, so that its chunks were there. */
 static kedge_status read_known(writing *work, int64_t number, kedge_error *error)
 {
-    const kedge_records *records = &work->state->backend->options.records;
+    const kedge_records *records = &work->backend->options.records;
     kedge_key lowest = kedge_key_collection(work->collection->name, number, 0);
     kedge_key highest = kedge_key_collection(work->collection->name, number, KEDGE_PART_MAX);
     kedge_key after = {.size = 0};
@@ -164,7 +165,7 @@ static kedge_status read_known(writing *work, int64_t number, kedge_error *error
 static kedge_status put_part(writing *work, uint32_t part, uint32_t parts, const char *name,
                              kedge_bytes text, kedge_error *error)
 {
-    const kedge_records *records = &work->state->backend->options.records;
+    const kedge_records *records = &work->backend->options.records;
     kedge_attribute attributes[5] = {
         {"version", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->collection->last},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->lineage), 0},
@@ -206,7 +207,7 @@ static kedge_status put_root(writing *work, kedge_error *error)
         status = put_chunk(work, &work->chunks[0], kedge_buffer_bytes(&work->only), error);
     }
     size_t parts = (work->count + KEDGE_ROOT_CHUNKS_PER_PART - 1) / KEDGE_ROOT_CHUNKS_PER_PART;
-    kedge_buffer text = kedge_buffer_make(work->state->backend->allocator);
+    kedge_buffer text = kedge_buffer_make(work->backend->allocator);
     if (parts > KEDGE_ROOT_PARTS_MAX) {
         status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "checkpoint-too-large",
                             "a checkpoint would have %zu parts; %d are allowed", parts,
@@ -230,19 +231,19 @@ static kedge_status put_root(writing *work, kedge_error *error)
 
 /* ---- the checkpoint ---- */
 
-static kedge_status find_lineage(writing *work, kedge_error *error)
+static kedge_status find_lineage(const kedge_state *state,
+                                 const kedge_version_collection *collection,
+                                 char lineage[KEDGE_LINEAGE_HEX], kedge_error *error)
 {
-    kedge_state *state = work->state;
     const kedge_version *version = state->version;
     kedge_status status = KEDGE_OK;
-    if (work->collection->last == version->number) {
+    if (collection->last == version->number) {
         kedge_version_retain(version);
     } else {
-        status = kedge_version_load(state->backend, &state->ref, work->collection->last, &version,
-                                    error);
+        status = kedge_version_load(state->backend, &state->ref, collection->last, &version, error);
     }
     if (status != KEDGE_OK) return status;
-    memcpy(work->lineage, version->lineage, sizeof work->lineage);
+    memcpy(lineage, version->lineage, KEDGE_LINEAGE_HEX);
     kedge_version_release(version);
     return KEDGE_OK;
 }
@@ -265,37 +266,55 @@ static void tell_head(const kedge_state *state, const kedge_version_collection *
     kedge_state_close(head);
 }
 
-kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
-                                    bool all, kedge_error *error)
+/* `known`: the number of a checkpoint whose chunks are there; 0: none. */
+static kedge_status write_map(kedge_backend *backend, const kedge_project_ref *ref,
+                              const kedge_version_collection *collection, const char *lineage,
+                              const kedge_map *map, int64_t known, kedge_error *error)
 {
-    const kedge_allocator *allocator = state->backend->allocator;
-    kedge_slot *slot = &state->slots[collection - state->version->collections];
-    const kedge_map *map = NULL;
-    kedge_status status = kedge_state_collection(state, collection->name, &map, error);
-    if (status != KEDGE_OK) return status;
-    writing work = {.state = state,
+    writing work = {.backend = backend,
+                    .ref = ref,
                     .collection = collection,
-                    .partition = kedge_key_partition(&state->ref),
-                    .arena = kedge_arena_make(allocator),
-                    .only = kedge_buffer_make(allocator)};
-    int64_t before = atomic_load(&slot->root_number);
-    status = find_lineage(&work, error);
-    if (status == KEDGE_OK && !all && before > 0 && !atomic_load(&slot->root_damaged)) {
-        status = read_known(&work, before, error);
-    }
+                    .partition = kedge_key_partition(ref),
+                    .arena = kedge_arena_make(backend->allocator),
+                    .only = kedge_buffer_make(backend->allocator)};
+    kedge_status status = KEDGE_OK;
+    memcpy(work.lineage, lineage, sizeof work.lineage);
+    if (known > 0) status = read_known(&work, known, error);
     if (status == KEDGE_OK) {
-        status = kedge_chunks_cut(allocator, map, KEDGE_CHUNK_BYTES_MAX, KEDGE_CHUNK_BYTES_TYPICAL,
-                                  take_chunk, &work, error);
+        status = kedge_chunks_cut(backend->allocator, map, KEDGE_CHUNK_BYTES_MAX,
+                                  KEDGE_CHUNK_BYTES_TYPICAL, take_chunk, &work, error);
     }
     if (status == KEDGE_OK) status = put_root(&work, error);
-    if (status == KEDGE_OK) {
-        atomic_store(&slot->root_number, collection->number);
-        atomic_store(&slot->root_damaged, false);
-        tell_head(state, collection, atomic_exchange(&slot->tail_bytes, 0));
-    }
     kedge_buffer_free(&work.only);
     kedge_arena_free(&work.arena);
     return status;
+}
+
+kedge_status kedge_checkpoint_write_map(kedge_backend *backend, const kedge_project_ref *ref,
+                                        const kedge_version_collection *collection,
+                                        const char *lineage, const kedge_map *map,
+                                        kedge_error *error)
+{
+    return write_map(backend, ref, collection, lineage, map, 0, error);
+}
+
+kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
+                                    bool all, kedge_error *error)
+{
+    kedge_slot *slot = &state->slots[collection - state->version->collections];
+    const kedge_map *map = NULL;
+    char lineage[KEDGE_LINEAGE_HEX];
+    kedge_status status = kedge_state_collection(state, collection->name, &map, error);
+    if (status == KEDGE_OK) status = find_lineage(state, collection, lineage, error);
+    if (status != KEDGE_OK) return status;
+    bool trusted = !all && !atomic_load(&slot->root_damaged);
+    int64_t known = trusted ? atomic_load(&slot->root_number) : 0;
+    status = write_map(state->backend, &state->ref, collection, lineage, map, known, error);
+    if (status != KEDGE_OK) return status;
+    atomic_store(&slot->root_number, collection->number);
+    atomic_store(&slot->root_damaged, false);
+    tell_head(state, collection, atomic_exchange(&slot->tail_bytes, 0));
+    return KEDGE_OK;
 }
 
 /* With `all` also of collections that the version did not change. */

@@ -1,7 +1,6 @@
 /* The keys of the versioned layout, built and read back. */
 #include "backend/core/layout.h"
 
-#include "backend/core/retained.h"
 #include "common/names.h"
 
 #include <inttypes.h>
@@ -82,12 +81,6 @@ kedge_key kedge_key_fork(int64_t number)
 kedge_key kedge_key_retention(void)
 {
     return format_key("Retention");
-}
-
-kedge_key kedge_key_lineages(int64_t number)
-{
-    int64_t per_record = KEDGE_LINEAGES_PER_RECORD;
-    return format_key("Lineage#pv_%012" PRId64, (number - 1) / per_record * per_record + 1);
 }
 
 kedge_key kedge_key_blobs(const kedge_project_ref *ref)

@@ -9,7 +9,6 @@
  *   client of a group    same                       Group#{group}#{client}
  *   fork                 same                       Fork#pv_{12 digits}
  *   retention            same                       Retention
- *   lineages             same                       Lineage#pv_{12 digits, first version}
  *
  *   item body            {org}/projects/{project}/{collection}/{sha256}.json.gz
  *   part of a version    {org}/projects/{project}/versions/{sha256}.json.gz
@@ -47,7 +46,6 @@ kedge_key kedge_key_origin(kedge_bytes client, int64_t id, const uint8_t digest[
 kedge_key kedge_key_group(kedge_bytes group, kedge_bytes client);
 kedge_key kedge_key_fork(int64_t number);
 kedge_key kedge_key_retention(void);
-kedge_key kedge_key_lineages(int64_t number); /* of the record that holds this version's */
 
 /* What all blobs of a project start with. */
 kedge_key kedge_key_blobs(const kedge_project_ref *ref);

@@ -2,6 +2,7 @@
 #include "backend/core/version_codec.h"
 
 #include "backend/core/backend_internal.h"
+#include "backend/core/retained.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -143,6 +144,16 @@ static kedge_status get_record(kedge_backend *backend, const kedge_project_ref *
     return records->vtable->get(records->self, &key, true, set, error);
 }
 
+/* KEDGE_NOT_FOUND also for what stands for a version that is no longer kept. */
+static kedge_status get_kept(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
+                             kedge_record_set *set, kedge_error *error)
+{
+    kedge_status status = get_record(backend, ref, number, set, error);
+    if (status != KEDGE_OK || !kedge_retained_is_gone(&set->records[0])) return status;
+    kedge_record_set_free(set);
+    return KEDGE_NOT_FOUND;
+}
+
 kedge_status kedge_version_load(kedge_backend *backend, const kedge_project_ref *ref,
                                 int64_t number, const kedge_version **version, kedge_error *error)
 {
@@ -153,7 +164,7 @@ kedge_status kedge_version_load(kedge_backend *backend, const kedge_project_ref 
     kedge_record_set set = {0};
     status = number < 0 || number > KEDGE_VERSION_NUMBER_MAX
                  ? KEDGE_NOT_FOUND
-                 : get_record(backend, ref, number, &set, error);
+                 : get_kept(backend, ref, number, &set, error);
     if (status == KEDGE_NOT_FOUND) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found",
                           "there is no version %lld of this project", (long long)number);
@@ -171,7 +182,7 @@ kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project
 {
     kedge_version_object *object = NULL;
     kedge_record_set set = {0};
-    kedge_status status = get_record(backend, ref, number, &set, error);
+    kedge_status status = get_kept(backend, ref, number, &set, error);
     if (status != KEDGE_OK) return status;
     status = kedge_version_decode_runs(backend, &set.records[0], &object, error);
     kedge_record_set_free(&set);
@@ -191,8 +202,24 @@ kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_proje
         return KEDGE_OK;
     }
     if (status != KEDGE_OK) return status;
+    if (gone != NULL) *gone = kedge_retained_is_gone(&set.records[0]);
     const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
     *same = attribute != NULL && kedge_bytes_equal(attribute->bytes, lineage);
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_ref *ref,
+                                    int64_t number, const char *lineage, bool *known,
+                                    kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_status status = get_record(backend, ref, number, &set, error);
+    *known = false;
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
+    *known = attribute != NULL && kedge_bytes_equal_text(attribute->bytes, lineage);
     kedge_record_set_free(&set);
     return KEDGE_OK;
 }
@@ -215,12 +242,16 @@ static kedge_status load_page(kedge_backend *backend, const kedge_project_ref *r
     kedge_record_set set = {0};
     kedge_status status = records->vtable->query(records->self, &query, &set, error);
     if (status != KEDGE_OK) return status;
+    *more = set.more && set.count > 0;
     for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
         kedge_version_object *object = NULL;
+        if (kedge_retained_is_gone(&set.records[i])) {
+            *more = false; /* and so are all below */
+            break;
+        }
         status = kedge_version_decode(backend, ref, &set.records[i], &object, error);
         if (status == KEDGE_OK) versions[(*count)++] = &object->version;
     }
-    *more = set.more && set.count > 0;
     kedge_record_set_free(&set);
     return status;
 }

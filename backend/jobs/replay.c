@@ -52,32 +52,44 @@ static kedge_replayed_collection *find_or_add(kedge_replay *replay, kedge_bytes 
     return added;
 }
 
+bool kedge_replay_before(const kedge_version *version, const kedge_version_collection *collection,
+                         kedge_version_collection *before)
+{
+    *before = *collection;
+    if (collection->last != version->number) return true;
+    before->number--;
+    before->last = collection->previous;
+    before->previous = 0; /* not known */
+    before->items = 0;
+    return before->number > 0;
+}
+
 kedge_status kedge_replay_start(kedge_replay *replay, const kedge_version *version,
                                 kedge_error *error)
 {
     for (size_t i = 0; i < version->collection_count; i++) {
-        const kedge_version_collection *collection = &version->collections[i];
-        kedge_replayed_collection *into = find_or_add(replay, collection->name);
+        kedge_version_collection before;
         int64_t found_version = 0;
         int64_t number = 0;
         bool damaged = false;
+        if (!kedge_replay_before(version, &version->collections[i], &before)) continue;
+        kedge_replayed_collection *into = find_or_add(replay, before.name);
         if (into == NULL) return kedge_fail_no_memory(error);
         kedge_status status =
-            kedge_checkpoint_read(replay->backend, replay->ref, collection, &into->map,
-                                  &found_version, &number, &damaged, error);
+            kedge_checkpoint_read(replay->backend, replay->ref, &before, &into->map, &found_version,
+                                  &number, &damaged, error);
         if (status != KEDGE_OK) return status;
-        if (number != collection->number || damaged) {
+        if (number != before.number || damaged) {
             return kedge_fail(error, KEDGE_CORRUPT, "base-missing",
-                              "the checkpoint of \"%.*s\" at version %lld, the oldest that is "
-                              "kept, is not there whole",
-                              (int)collection->name.size, collection->name.data,
-                              (long long)version->number);
+                              "the checkpoint of \"%.*s\" in front of version %lld, the oldest "
+                              "that is kept, is not there whole",
+                              (int)before.name.size, before.name.data, (long long)version->number);
         }
-        into->number = collection->number;
-        into->last = collection->last;
-        into->previous = collection->previous;
+        into->number = before.number;
+        into->last = before.last;
+        into->previous = before.previous;
     }
-    replay->version = version->number;
+    replay->version = version->number - 1;
     return KEDGE_OK;
 }
 

@@ -1,7 +1,8 @@
 /* The state of a project as the fold of its deltas: what every checkpoint must be equal to.
  *
- * It starts from nothing, or, where retention has removed the beginning, from the checkpoints of
- * the oldest version that is kept, and takes one version after the other. */
+ * It starts from nothing, or, where retention has removed the beginning, from the checkpoints that
+ * stand for what was before the oldest version that is kept, and takes one version after the other.
+ */
 #ifndef KEDGE_BACKEND_JOBS_REPLAY_H
 #define KEDGE_BACKEND_JOBS_REPLAY_H
 
@@ -28,7 +29,12 @@ typedef struct kedge_replay {
 kedge_replay kedge_replay_make(kedge_backend *backend, const kedge_project_ref *ref);
 void kedge_replay_free(kedge_replay *replay);
 
-/* The state at `version`, from its own checkpoints. KEDGE_CORRUPT when one is not there. */
+/* A collection as it was in front of a version that may have changed it. False: there was none. */
+bool kedge_replay_before(const kedge_version *version, const kedge_version_collection *collection,
+                         kedge_version_collection *before);
+
+/* The state in front of `version`, from the checkpoints of its collections there. KEDGE_CORRUPT
+ * when one is not there. */
 kedge_status kedge_replay_start(kedge_replay *replay, const kedge_version *version,
                                 kedge_error *error);
 /* The changes of the next version. */

@@ -95,18 +95,18 @@ kedge_status verify_records(verifying *work, kedge_bytes prefix, verify_visit vi
 kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
                           kedge_error *error)
 {
-    uint8_t token[KEDGE_LINEAGE_SIZE];
+    uint8_t token[VERIFY_TOKEN_SIZE];
     *known = false;
     if (number < 1 || !kedge_hex_decode(lineage, token, sizeof token)) return KEDGE_OK;
     if (number >= work->oldest && number <= work->newest) {
         size_t at = (size_t)(number - work->oldest);
         *known = !work->there[at] ||
-                 memcmp(work->tokens + at * KEDGE_LINEAGE_SIZE, token, sizeof token) == 0;
+                 memcmp(work->tokens + at * VERIFY_TOKEN_SIZE, token, sizeof token) == 0;
         return KEDGE_OK;
     }
     char text[KEDGE_LINEAGE_HEX];
     kedge_hex_encode(token, sizeof token, text);
-    return kedge_retained_knows(work->backend, work->ref, number, text, known, error);
+    return kedge_version_is_known(work->backend, work->ref, number, text, known, error);
 }
 
 /* ---- versions ---- */
@@ -130,8 +130,8 @@ static kedge_status tell_missing(verifying *work, int64_t number, kedge_error *e
 static void keep_token(verifying *work, const kedge_version *version)
 {
     size_t at = (size_t)(version->number - work->oldest);
-    uint8_t *token = work->tokens + at * KEDGE_LINEAGE_SIZE;
-    work->there[at] = kedge_hex_decode(kedge_bytes_of(version->lineage), token, KEDGE_LINEAGE_SIZE);
+    uint8_t *token = work->tokens + at * VERIFY_TOKEN_SIZE;
+    work->there[at] = kedge_hex_decode(kedge_bytes_of(version->lineage), token, VERIFY_TOKEN_SIZE);
 }
 
 static kedge_status look_at_record(verifying *work, const kedge_record *record, kedge_error *error)
@@ -140,6 +140,7 @@ static kedge_status look_at_record(verifying *work, const kedge_record *record, 
     kedge_error failure = {0};
     int64_t number = 0;
     kedge_key_read_version(record->key.sort, &number);
+    if (kedge_retained_is_gone(record)) return tell_missing(work, number, error);
     kedge_status status = kedge_version_decode(work->backend, work->ref, record, &object, &failure);
     if (status != KEDGE_OK) {
         work->broken = true;
@@ -184,7 +185,7 @@ static kedge_status walk_versions(verifying *work, kedge_error *error)
     return status;
 }
 
-/* The state at the oldest version, whose deltas retention has removed: its bodies. */
+/* The state in front of the oldest version, whose deltas retention has removed: its bodies. */
 static kedge_status start_replay(verifying *work, kedge_error *error)
 {
     const kedge_version *oldest = NULL;
@@ -293,7 +294,7 @@ static kedge_status find_newest(verifying *work, kedge_error *error)
 static kedge_status run(verifying *work, kedge_error *error)
 {
     int64_t versions = work->newest < work->oldest ? 0 : work->newest - work->oldest + 1;
-    work->tokens = kedge_arena_take_array(&work->arena, (size_t)versions + 1, KEDGE_LINEAGE_SIZE);
+    work->tokens = kedge_arena_take_array(&work->arena, (size_t)versions + 1, VERIFY_TOKEN_SIZE);
     work->there = kedge_arena_take_array(&work->arena, (size_t)versions + 1, sizeof *work->there);
     if (work->tokens == NULL || work->there == NULL) return kedge_fail_no_memory(error);
     work->summary->oldest = work->oldest;
@@ -304,7 +305,7 @@ static kedge_status run(verifying *work, kedge_error *error)
     if (status == KEDGE_OK) status = walk_versions(work, error);
     if (status == KEDGE_OK) status = verify_other_roots(work, error);
     if (status == KEDGE_OK) status = verify_all_rows(work, error);
-    if (status == KEDGE_OK) status = verify_lineages(work, error);
+    if (status == KEDGE_OK) status = verify_gone(work, error);
     return status == KEDGE_OK ? tell_summary(work, error) : status;
 }
 

@@ -2,6 +2,8 @@
 #ifndef KEDGE_BACKEND_JOBS_VERIFY_INTERNAL_H
 #define KEDGE_BACKEND_JOBS_VERIFY_INTERNAL_H
 
+#define VERIFY_TOKEN_SIZE ((KEDGE_LINEAGE_HEX - 1) / 2)
+
 #include "backend/core/backend_internal.h"
 #include "backend/core/layout.h"
 #include "backend/core/retained.h"
@@ -42,7 +44,7 @@ typedef struct verifying {
     int64_t oldest;
     int64_t newest;
     int64_t rows_through; /* the rows of all versions up to this one must be there */
-    uint8_t *tokens;      /* KEDGE_LINEAGE_SIZE bytes for each version from the oldest on */
+    uint8_t *tokens;      /* VERIFY_TOKEN_SIZE bytes for each version from the oldest on */
     bool *there;          /* which of these versions are there and readable */
     bool broken;          /* a version is missing: the fold is not what it should be */
     kedge_replay replay;
@@ -60,6 +62,7 @@ typedef struct verifying {
     size_t recent_count;
     size_t recent_capacity;
     int64_t indexed_through; /* of the version before */
+    int64_t gone;            /* the last of the versions that are no longer kept */
 } verifying;
 
 /* Tells a finding. `version` 0: of none; `key` empty: of none. */
@@ -97,6 +100,6 @@ kedge_status verify_other_roots(verifying *work, kedge_error *error);
 /* The index rows of one version, and in the end all rows (verify_index.c). */
 kedge_status verify_rows_of(verifying *work, const kedge_version *version, kedge_error *error);
 kedge_status verify_all_rows(verifying *work, kedge_error *error);
-kedge_status verify_lineages(verifying *work, kedge_error *error);
+kedge_status verify_gone(verifying *work, kedge_error *error);
 
 #endif

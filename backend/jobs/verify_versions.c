@@ -313,9 +313,7 @@ kedge_status verify_version(verifying *work, const kedge_version *version, kedge
     if (status == KEDGE_OK) status = check_recent(work, version, error);
     if (status == KEDGE_OK) status = check_project(work, version, error);
     if (status == KEDGE_OK) status = check_bodies(work, version, error);
-    /* The oldest one's changes are in the checkpoints that the fold has started from. */
-    bool started = work->oldest > 1 && version->number == work->oldest;
-    if (status == KEDGE_OK && !started) status = kedge_replay_take(&work->replay, version, error);
+    if (status == KEDGE_OK) status = kedge_replay_take(&work->replay, version, error);
     if (status == KEDGE_OK) status = check_collections(work, version, error);
     if (status == KEDGE_OK) status = verify_roots_of(work, version->number, error);
     if (status == KEDGE_OK) status = verify_rows_of(work, version, error);

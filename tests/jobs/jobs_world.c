@@ -35,7 +35,7 @@ void lines_end(kept_lines *kept)
 
 void story_begin(jobs_story *story, uint64_t seed)
 {
-    *story = (jobs_story){.seed = seed, .next = {1, 1, 1}};
+    *story = (jobs_story){.seed = seed, .pushes = seed + 1, .next = {1, 1, 1}};
 }
 
 static void add_mutation(jobs_story *story, push_builder *builder, const char *client, int64_t id)
@@ -71,9 +71,9 @@ void story_tell(jobs_story *story, test_world *world, int count)
     assert_non_null(builder);
     while (count > 0) {
         kedge_push_result result = {0};
-        int client = (int)(world_random(&story->seed) % 3);
         push_begin(builder);
-        for (uint32_t n = 1 + world_random(&story->seed) % 2; n > 0 && count > 0; n--, count--) {
+        for (uint32_t n = 1 + world_random(&story->pushes) % 3; n > 0 && count > 0; n--, count--) {
+            int client = (int)(world_random(&story->seed) % 3);
             add_mutation(story, builder, clients[client], story->next[client]++);
         }
         assert_int_equal(push_send(builder, world->backend, &ann, &result), KEDGE_OK);
@@ -115,6 +115,44 @@ const char *jobs_findings(test_world *world, const kedge_project_ref *ref)
 void jobs_check(test_world *world)
 {
     assert_string_equal(jobs_findings(world, &notes), "");
+}
+
+/* ---- time ---- */
+
+static int64_t ahead_ms;
+
+static int64_t now_ahead(void *context)
+{
+    (void)context;
+    kedge_environment system = kedge_environment_system(NULL);
+    return system.now_ms(system.context) + ahead_ms;
+}
+
+void jobs_set_ahead(test_world *world, int64_t ms)
+{
+    ahead_ms = ms;
+    world->environment.now_ms = now_ahead;
+}
+
+/* ---- what is derived ---- */
+
+void jobs_delete_derived_above(test_world *world, int64_t through)
+{
+    const kedge_records *records = &world->store_records;
+    kedge_key partition = kedge_key_partition(&notes);
+    kedge_record_set set = {0};
+    kedge_records_query query = {
+        .partition = kedge_key_bytes(&partition), .limit = 1000, .consistent = true};
+    assert_int_equal(records->vtable->query(records->self, &query, &set, NULL), KEDGE_OK);
+    assert_false(set.more);
+    for (size_t i = 0; i < set.count; i++) {
+        const kedge_attribute *version = kedge_record_attribute(&set.records[i], "version");
+        if (version == NULL || version->number <= through) continue;
+        kedge_record_write write = {.kind = KEDGE_WRITE_DELETE,
+                                    .record = {.key = set.records[i].key}};
+        assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+    }
+    kedge_record_set_free(&set);
 }
 
 /* ---- damage ---- */

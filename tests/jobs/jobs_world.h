@@ -22,7 +22,8 @@ void lines_end(kept_lines *kept);
  * rejections, the project record, and sometimes large args. Never the same client id twice with
  * another mutation. */
 typedef struct jobs_story {
-    uint64_t seed;
+    uint64_t seed;   /* what the mutations are drawn from */
+    uint64_t pushes; /* and how many there are in a push */
     int64_t next[3];
 } jobs_story;
 
@@ -36,6 +37,16 @@ void story_tell(jobs_story *story, test_world *world, int count);
 const char *jobs_findings(test_world *world, const kedge_project_ref *ref);
 /* There are none. */
 void jobs_check(test_world *world);
+
+/* ---- time ---- */
+
+/* The world's clock runs this much ahead from now on; 0 at its setup. */
+void jobs_set_ahead(test_world *world, int64_t ms);
+
+/* ---- what is derived ---- */
+
+/* Deletes the index rows and checkpoints of versions above `through`. */
+void jobs_delete_derived_above(test_world *world, int64_t through);
 
 /* ---- damage ---- */
 

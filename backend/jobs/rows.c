@@ -1,0 +1,66 @@
+/* Comparing index rows with the version that they are made from. */
+#include "backend/jobs/rows.h"
+
+#include "backend/core/backend_internal.h"
+
+static bool same_attribute(const kedge_attribute *a, const kedge_attribute *b)
+{
+    return b != NULL && a->type == b->type && a->number == b->number &&
+           kedge_bytes_equal(a->bytes, b->bytes);
+}
+
+static bool same_record(const kedge_record *a, const kedge_record *b)
+{
+    if (a->attribute_count != b->attribute_count) return false;
+    for (size_t i = 0; i < a->attribute_count; i++) {
+        const kedge_attribute *wanted = &a->attributes[i];
+        if (!same_attribute(wanted, kedge_record_attribute(b, wanted->name))) return false;
+    }
+    return true;
+}
+
+static const kedge_record *find_record(const kedge_record_set *set, kedge_bytes sort)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (kedge_bytes_equal(set->records[i].key.sort, sort)) return &set->records[i];
+    }
+    return NULL;
+}
+
+/* At most KEDGE_BATCH_GET_KEYS_MAX of them. */
+static kedge_status compare_batch(kedge_backend *backend, const kedge_record_write *rows,
+                                  size_t count, kedge_row_visit visit, void *context,
+                                  kedge_error *error)
+{
+    const kedge_records *records = &backend->options.records;
+    kedge_record_key keys[KEDGE_BATCH_GET_KEYS_MAX];
+    kedge_record_set set = {0};
+    for (size_t i = 0; i < count; i++)
+        keys[i] = rows[i].record.key;
+    kedge_status status = records->vtable->batch_get(records->self, keys, count, true, &set, error);
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
+        const kedge_record *found = find_record(&set, rows[i].record.key.sort);
+        bool same = found != NULL && same_record(&rows[i].record, found);
+        status = visit(context, &rows[i], found, same, error);
+    }
+    kedge_record_set_free(&set);
+    return status;
+}
+
+kedge_status kedge_rows_compare(kedge_backend *backend, const kedge_project_ref *ref,
+                                const kedge_version *version, kedge_row_visit visit, void *context,
+                                kedge_error *error)
+{
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_index_rows rows = {.arena = &arena};
+    kedge_status status = kedge_index_rows_of(kedge_key_bytes(&partition), version, &rows, error);
+    for (size_t at = 0; at < rows.count && status == KEDGE_OK;) {
+        size_t count = rows.count - at;
+        if (count > KEDGE_BATCH_GET_KEYS_MAX) count = KEDGE_BATCH_GET_KEYS_MAX;
+        status = compare_batch(backend, rows.writes + at, count, visit, context, error);
+        at += count;
+    }
+    kedge_arena_free(&arena);
+    return status;
+}
