@@ -2,7 +2,6 @@
 #include "backend/jobs/retention_internal.h"
 
 #include "backend/core/checkpoint.h"
-#include "backend/core/index.h"
 #include "backend/core/retained.h"
 #include "backend/jobs/rows.h"
 #include "common/error.h"
@@ -186,11 +185,10 @@ static kedge_status walk(retaining *work, kedge_replay *replay, kedge_error *err
     return status == KEDGE_OK ? load(work, work->result->oldest, &work->oldest, error) : status;
 }
 
-static kedge_status make_sure(retaining *work, const kedge_version *newest, kedge_error *error)
+static kedge_status make_sure(retaining *work, kedge_error *error)
 {
     kedge_replay replay = kedge_replay_make(work->backend, work->ref);
-    kedge_status status = kedge_index_complete(work->backend, work->ref, newest, error);
-    if (status == KEDGE_OK) status = walk(work, &replay, error);
+    kedge_status status = walk(work, &replay, error);
     if (status == KEDGE_OK) status = make_bases(work, &replay, error);
     kedge_replay_free(&replay);
     return status;
@@ -253,7 +251,7 @@ static kedge_status run(retaining *work, const kedge_version *newest, bool remov
     if (newest->number == 0) work->result->oldest = work->before;
     if (status != KEDGE_OK || !remove) return status;
     if (work->result->oldest > work->before) {
-        status = make_sure(work, newest, error);
+        status = make_sure(work, error);
         if (status == KEDGE_OK) status = retention_commit(work, error);
     } else if (work->recorded) {
         /* What was broken off, if anything was. */
