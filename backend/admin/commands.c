@@ -92,6 +92,13 @@ static const kedge_admin_command commands[] = {
      PROJECT,
      "",
      "looks for damage in all that the project keeps"},
+    {"retention",
+     {NULL},
+     kedge_admin_retention,
+     NULL,
+     PROJECT,
+     "kdr",
+     "which old versions need not be kept"},
     {"dead-letters",
      {NULL},
      kedge_admin_dead_letters,
@@ -124,12 +131,21 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
                                 char *letter, kedge_error *error)
 {
     const admin_option options[] = {
-        {"--org", 0, &line->organization, NULL},  {"--project", 0, &line->project, NULL},
-        {"--version", 'v', &line->version, NULL}, {"--before", 'b', &line->before, NULL},
-        {"--after", 'a', &line->after, NULL},     {"--limit", 'l', &line->limit, NULL},
-        {"--items", 'i', NULL, &line->items},     {"--from", 'f', &line->from, NULL},
-        {"--to", 't', &line->to, NULL},           {"--mutators", 'm', &line->mutators, NULL},
-        {"--help", 0, NULL, &line->help},         {"-h", 0, NULL, &line->help},
+        {"--org", 0, &line->organization, NULL},
+        {"--project", 0, &line->project, NULL},
+        {"--version", 'v', &line->version, NULL},
+        {"--before", 'b', &line->before, NULL},
+        {"--after", 'a', &line->after, NULL},
+        {"--limit", 'l', &line->limit, NULL},
+        {"--items", 'i', NULL, &line->items},
+        {"--from", 'f', &line->from, NULL},
+        {"--to", 't', &line->to, NULL},
+        {"--mutators", 'm', &line->mutators, NULL},
+        {"--keep-versions", 'k', &line->keep_versions, NULL},
+        {"--keep-days", 'd', &line->keep_days, NULL},
+        {"--remove", 'r', NULL, &line->remove},
+        {"--help", 0, NULL, &line->help},
+        {"-h", 0, NULL, &line->help},
     };
     const char **value = kedge_stores_option(&line->stores, argv[*at]);
     bool *flag = kedge_stores_flag(&line->stores, argv[*at]);
@@ -343,6 +359,9 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --from V            rebase: the first version of the source; needed\n"
         "  --to V              rebase: the last version of the source; otherwise its latest\n"
         "  --mutators LIBRARY  rebase: the app's mutators, run in child processes\n"
+        "  --keep-versions N   retention: the newest N versions are kept\n"
+        "  --keep-days D       retention: versions of the last D days are kept\n"
+        "  --remove            retention: removes the others; otherwise nothing is changed\n"
         "  --before V          versions: below this one\n"
         "  --after NAME        projects, items: behind this one (\"next\" of the page before)\n"
         "  --limit N           how many in one page\n"

@@ -1,9 +1,13 @@
 /* Commands that look after what a project keeps: each is a job that prints lines. */
 #include "backend/admin/verbs.h"
+#include "backend/jobs/retention.h"
 #include "backend/jobs/verify.h"
 #include "common/error.h"
 
 #include <stdio.h>
+
+#define DAY_MS   INT64_C(86400000)
+#define DAYS_MAX 100000
 
 static kedge_status print_line(void *context, kedge_bytes line, kedge_error *error)
 {
@@ -33,4 +37,43 @@ int kedge_admin_verify(const kedge_admin *admin)
     kedge_status status = kedge_verify_project(admin->backend, &ref, &printed, &summary, &error);
     int code = end(status, &error);
     return code == 0 && summary.findings > 0 ? KEDGE_ADMIN_FINDINGS : code;
+}
+
+/* A number from 1 on; 0 when the option was not given. */
+static kedge_status read_number(const char *option, const char *text, int64_t most, int64_t *number,
+                                kedge_error *error)
+{
+    *number = 0;
+    if (text == NULL) return KEDGE_OK;
+    if (kedge_json_to_integer(kedge_bytes_of(text), number) && *number >= 1 && *number <= most) {
+        return KEDGE_OK;
+    }
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s must be a number from 1 to %lld",
+                      option, (long long)most);
+}
+
+int kedge_admin_retention(const kedge_admin *admin)
+{
+    const kedge_admin_line *line = admin->line;
+    kedge_error error = {0};
+    kedge_retention_result result;
+    kedge_retention_rule rule;
+    int64_t days = 0;
+    kedge_project_ref ref = kedge_admin_project(admin);
+    kedge_status status = read_number("--keep-versions", line->keep_versions,
+                                      KEDGE_LIMIT_MUTATION_ID, &rule.versions, &error);
+    if (status == KEDGE_OK) {
+        status = read_number("--keep-days", line->keep_days, DAYS_MAX, &days, &error);
+    }
+    if (status == KEDGE_OK && rule.versions == 0 && days == 0) {
+        status = kedge_fail(&error, KEDGE_INVALID_ARGUMENT, "usage",
+                            "retention needs --keep-versions N or --keep-days D; without a rule "
+                            "all versions are kept");
+    }
+    rule.age_ms = days * DAY_MS;
+    if (status == KEDGE_OK) {
+        status = kedge_retention_run(admin->backend, &ref, &rule, line->remove, &printed, &result,
+                                     &error);
+    }
+    return end(status, &error);
 }

@@ -280,6 +280,27 @@ static void test_a_project_is_verified(void **state)
     assert_non_null(strstr(folder->complaint, "project-not-found"));
 }
 
+static void test_old_versions_are_removed_when_told_so(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, PROJECT "retention|--keep-versions|1"), 0);
+    check_number(folder, "oldest", 3);
+    assert_int_equal(run(folder, PROJECT "version|1"), 0);
+    assert_int_equal(run(folder, PROJECT "retention|--keep-versions|1|--keep-days|1|--remove"), 0);
+    check_number(folder, "oldest", 1);
+    assert_int_equal(run(folder, PROJECT "retention|--keep-versions|1|--remove"), 0);
+    check_number(folder, "oldest", 3);
+    assert_int_equal(run(folder, PROJECT "version|1"), 1);
+    assert_non_null(strstr(folder->complaint, "version-not-retained"));
+    assert_int_equal(run(folder, PROJECT "verify"), 0);
+    check_number(folder, "oldest", 3);
+    api_put(&folder->world, "c1", 2, "docs/-x y", "2");
+    assert_int_equal(api_put(&folder->world, "c1", 3, "docs/b", "4"), 4);
+    assert_int_equal(run(folder, PROJECT "retention"), 1);
+    assert_non_null(strstr(folder->complaint, "--keep-versions N"));
+    assert_int_equal(run(folder, PROJECT "retention|--keep-days|0"), 1);
+}
+
 /* ---- errors ---- */
 
 static void test_what_is_not_there_ends_with_one_and_says_so(void **state)
@@ -422,6 +443,7 @@ int main(int argc, char **argv)
         TEST(test_a_rebase_runs_the_mutators_of_a_plugin),
         TEST(test_dead_letters_are_listed_with_their_reasons_and_put_back),
         TEST(test_a_project_is_verified),
+        TEST(test_old_versions_are_removed_when_told_so),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
         TEST(test_help_names_every_command),
