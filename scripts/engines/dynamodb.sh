@@ -7,7 +7,7 @@ dynamodb_start() {
     mkdir -p "$STACK/data/dynamodb"
     keep=(-dbPath "$STACK/data/dynamodb")
   fi
-  spawn dynamodb java -Xmx768m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+  spawn dynamodb java -Xmx768m -XX:+UseSerialGC \
     "-Djava.library.path=$home/DynamoDBLocal_lib" -jar "$home/DynamoDBLocal.jar" \
     -disableTelemetry -sharedDb "${keep[@]}" -port "$(port_of dynamodb)"
   wait_healthy 30 dynamodb_answers dynamodb

@@ -284,6 +284,7 @@ static void test_a_region_that_is_none_or_missing_is_named(void **state)
     assert_refused(&with, KEDGE_INVALID_ARGUMENT, "aws-region-invalid", "eu central");
     with.region = NULL;
     unsetenv("AWS_REGION");
+    unsetenv("AWS_DEFAULT_REGION");
     setenv("AWS_CONFIG_FILE", "/dev/null", 1);
     assert_refused(&with, KEDGE_INVALID_ARGUMENT, "aws-region-missing", "--region");
 }

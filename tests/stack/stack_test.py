@@ -2,6 +2,7 @@
 """scripts/stack on real engines: several stacks side by side, engines that are killed, and what stays behind.
 
 Usage: stack_test.py ROOT. Skipped (77) unless KEDGE_ENGINES=required, which scripts/test --label engines sets."""
+import json
 import os
 import pathlib
 import signal
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 try:
     import boto3
@@ -31,7 +33,7 @@ class Stack:
                               capture_output=True, text=True)
 
     def up(self):
-        done = self.run("up", "--engines", *self.options)
+        done = self.run("up", *self.options)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -96,6 +98,27 @@ def wait_until_gone(pid):
         time.sleep(0.01)
 
 
+def ended_in(status):
+    return {line.split()[0] for line in status.stdout.splitlines() if " ended" in line}
+
+
+def request(url, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    asked = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked, timeout=DEADLINE_S) as answer:
+        return json.load(answer)
+
+
+def push(project, client, mutation_id):
+    args = {"collection": "things", "id": str(mutation_id), "value": mutation_id}
+    mutation = {"clientID": client, "id": mutation_id, "name": "kedge.put", "args": args,
+                "timestamp": 0}
+    answer = request(f"{project}/push", {"pushVersion": 1, "clientGroupID": "group",
+                                         "profileID": "", "schemaVersion": "",
+                                         "mutations": [mutation]})
+    assert answer == {}, answer
+
+
 def fresh_stack(cleanup, *options):
     folder = tempfile.TemporaryDirectory(prefix="kedge-stack-")
     cleanup(folder.cleanup)
@@ -107,7 +130,7 @@ def fresh_stack(cleanup, *options):
 class TwoStacksInMemory(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.one, cls.other = (fresh_stack(cls.addClassCleanup, "--memory") for _ in range(2))
+        cls.one, cls.other = (fresh_stack(cls.addClassCleanup, "--engines", "--memory") for _ in range(2))
         cls.printed = cls.one.up()
         cls.other.up()
 
@@ -141,7 +164,7 @@ class TwoStacksInMemory(unittest.TestCase):
 
 class OneStack(unittest.TestCase):
     def test_killed_engines_are_reported_and_come_back_with_their_data(self):
-        stack = fresh_stack(self.addCleanup)
+        stack = fresh_stack(self.addCleanup, "--engines")
         stack.up()
         stack.put_everywhere("kept")
         before = stack.variables()
@@ -149,15 +172,28 @@ class OneStack(unittest.TestCase):
             stack.kill(*names)
             status = stack.run("status")
             self.assertEqual(status.returncode, 1, status.stdout)
-            ended = {line.split()[0] for line in status.stdout.splitlines() if " ended" in line}
-            self.assertLessEqual(set(names), ended)
+            self.assertLessEqual(set(names), ended_in(status))
             stack.up()
         self.assertEqual(stack.variables(), before, "the engines have moved")
         self.assertEqual(stack.everywhere(), (["kept"],) * 3)
 
+    @unittest.skipUnless(os.environ.get("KEDGE_TEST_PRESET") == "release", "needs the release build")
+    def test_a_server_whose_engines_are_killed_answers_again_with_its_versions(self):
+        stack = fresh_stack(self.addCleanup, "--port", "0")
+        stack.up()
+        project = stack.variables()["KEDGE_URL"] + "/v1/orgs/o/projects/p"
+        push(project, "a", 1)
+        stack.kill("dynamodb", "s3-storage", "sqs")
+        stack.up()
+        push(project, "a", 2)
+        stack.kill("server")
+        self.assertIn("server", ended_in(stack.run("status")))
+        stack.up()
+        self.assertEqual(request(f"{project}/versions/latest")["version"], 2)
+
     def test_down_leaves_no_process_and_no_data_and_other_processes_alone(self):
         """A number that another process has got since an engine ended is not taken for the engine."""
-        stack = fresh_stack(self.addCleanup, "--memory")
+        stack = fresh_stack(self.addCleanup, "--engines", "--memory")
         stack.up()
         pids = stack.pids().values()
         self.assertFalse(any(is_gone(pid) for pid in pids))
