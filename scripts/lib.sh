@@ -16,10 +16,10 @@ KEDGE_PACKAGES=(
 
 # Installs the packages that this machine lacks. Nothing to do costs some milliseconds.
 install_packages() {
-  local missing=() package
+  local missing=() package present
+  present=$(dpkg-query -W -f ' ${Package}:${db:Status-Status} ' "$@" 2>/dev/null) || true
   for package in "$@"; do
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
-      missing+=("$package")
+    case $present in *" $package:installed "*) ;; *) missing+=("$package") ;; esac
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   [ "$(id -u)" = 0 ] || die "these packages are missing, and only root can install them: ${missing[*]}"

@@ -2,14 +2,15 @@
 # has given to another process since is never taken for ours. Sourced after ../lib.sh; $STACK is the stack's folder:
 #   run/NAME.pid    "PID START"        run/NAME.port   the port it serves on
 #   logs/NAME.log   what it printed   data/NAME/      what it keeps
-STACK_POLL_S=0.05
+STACK_POLL_S=0.1
 
-# Nothing for a process that is gone or a zombie.
-start_time() {
+# Sets START_TIME; to nothing for a process that is gone or a zombie.
+read_start_time() {
   local stat
+  START_TIME=
   { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
   set -- ${stat##*) }
-  [ "$1" = Z ] || echo "${20}"
+  [ "$1" = Z ] || START_TIME=${20}
 }
 
 pid_of() { cut -d' ' -f1 "$STACK/run/$1.pid" 2>/dev/null || echo -; }
@@ -18,7 +19,8 @@ port_of() { cat "$STACK/run/$1.port"; }
 is_alive() {
   local pid started
   { read -r pid started <"$STACK/run/$1.pid"; } 2>/dev/null || return 1
-  [ -n "$started" ] && [ "$(start_time "$pid")" = "$started" ]
+  read_start_time "$pid"
+  [ -n "$started" ] && [ "$START_TIME" = "$started" ]
 }
 
 # spawn NAME COMMAND…: starts it in a session of its own; it outlives this script.
@@ -27,19 +29,20 @@ spawn() {
   shift
   setsid "$@" >>"$STACK/logs/$name.log" 2>&1 </dev/null {STACK_LOCK}>&- &
   pid=$!
-  echo "$pid $(start_time "$pid")" >"$STACK/run/$name.pid"
+  read_start_time "$pid"
+  echo "$pid $START_TIME" >"$STACK/run/$name.pid"
 }
 
 # wait_healthy SECONDS CHECK NAME…: until the command CHECK succeeds; fails at the deadline, and at once when one
 # of the named processes has ended.
 wait_healthy() {
-  local deadline=$(($(now_ms) + $1 * 1000)) check=$2 name
+  local deadline=$((SECONDS + $1)) check=$2 name
   shift 2
   until $check; do
     for name in "$@"; do
       is_alive "$name" || { tell "$name ended"; show_log "$name"; return 1; }
     done
-    [ "$(now_ms)" -lt "$deadline" ] || { tell "$1 is not healthy in time"; show_log "$1"; return 1; }
+    [ "$SECONDS" -lt "$deadline" ] || { tell "$1 is not healthy in time"; show_log "$1"; return 1; }
     sleep "$STACK_POLL_S"
   done
 }
@@ -54,9 +57,9 @@ stop_processes() {
     if is_alive "$name"; then
       pid=$(pid_of "$name")
       kill -TERM "$pid" 2>/dev/null || true
-      deadline=$(($(now_ms) + seconds * 1000))
+      deadline=$((SECONDS + seconds))
       while is_alive "$name"; do
-        [ "$(now_ms)" -lt "$deadline" ] || kill -KILL "$pid" 2>/dev/null || true
+        [ "$SECONDS" -lt "$deadline" ] || kill -KILL "$pid" 2>/dev/null || true
         sleep "$STACK_POLL_S"
       done
     fi
