@@ -1,0 +1,161 @@
+/* One run. */
+#include "tests/crashpoints/run.h"
+
+#include "common/error.h"
+#include "tests/crashpoints/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REPEATS_MAX 5
+
+typedef struct processor {
+    gate ports;
+    kedge_backend *backend;
+    const operation *wanted;
+    const kedge_project_ref *ref;
+    pthread_t thread;
+    bool running;
+} processor;
+
+typedef struct run {
+    world *here;
+    const story *told;
+    kedge_project_ref ref;
+    checks *all;
+    witness seen;
+    processor first;
+    processor second;
+} run;
+
+/* ---- processors ---- */
+
+static void make_processor(run *at, processor *made, const operation *wanted)
+{
+    gate_make(&made->ports, &at->here->records, &at->here->blobs);
+    made->backend = world_backend(at->here, at->told, &made->ports.records, &made->ports.blobs);
+    made->wanted = wanted;
+    made->ref = &at->ref;
+}
+
+static void free_processor(processor *gone)
+{
+    kedge_backend_free(gone->backend);
+    gate_free(&gone->ports);
+}
+
+static void *work(void *context)
+{
+    processor *own = context;
+    story_do(own->wanted, own->backend, own->ref, NULL);
+    gate_end(&own->ports);
+    return NULL;
+}
+
+/* Until its point, or its end. */
+static bool start(processor *own, int64_t stop_at)
+{
+    own->ports.next = 0;
+    own->ports.stop_at = stop_at;
+    if (pthread_create(&own->thread, NULL, work, own) != 0) abort();
+    own->running = true;
+    return gate_wait(&own->ports);
+}
+
+static void end(processor *own, bool dies)
+{
+    if (!own->running) return;
+    gate_release(&own->ports, dies);
+    pthread_join(own->thread, NULL);
+    own->running = false;
+}
+
+/* ---- looking ---- */
+
+static void look(run *at, check_name name)
+{
+    kedge_backend *reader = world_backend(at->here, at->told, &at->here->records, &at->here->blobs);
+    witness_look(&at->seen, reader, &at->ref, at->all, name);
+    kedge_backend_free(reader);
+}
+
+static void check_all(run *at)
+{
+    const operation *operations[] = {&at->told->first, &at->told->second};
+    kedge_backend *reader = world_backend(at->here, at->told, &at->here->records, &at->here->blobs);
+    check_project(reader, &at->ref, at->all);
+    for (size_t i = 0; i < 2; i++) {
+        int64_t expected = story_last_id(at->told, operations[i]);
+        if (expected == 0) continue;
+        int64_t last = check_last_id(reader, &at->ref, operations[i]->client);
+        check_holds(at->all, CHECK_I1, last >= expected,
+                    "%s pushed up to %lld and has %lld decided", operations[i]->client,
+                    (long long)expected, (long long)last);
+    }
+    kedge_backend_free(reader);
+}
+
+/* ---- the run ---- */
+
+static kedge_status warm(run *at, kedge_error *error)
+{
+    int64_t id = at->told->versions;
+    kedge_status status = story_warm(at->first.backend, &at->ref, id + 1, error);
+    if (status == KEDGE_OK) status = story_warm(at->second.backend, &at->ref, id + 2, error);
+    return status;
+}
+
+static void go_on(run *at, ending order)
+{
+    processor *one = order == ENDING_SECOND_THEN_FIRST ? &at->second : &at->first;
+    processor *other = one == &at->first ? &at->second : &at->first;
+    bool one_dies = order == ENDING_FIRST_DIES || order == ENDING_BOTH_DIE;
+    bool other_dies = order == ENDING_SECOND_DIES || order == ENDING_BOTH_DIE;
+    look(at, CHECK_I3);
+    end(one, one_dies);
+    look(at, CHECK_I17);
+    end(other, other_dies);
+    look(at, CHECK_I17);
+}
+
+/* As clients do that got no answer. */
+static kedge_status repeat(run *at, const operation *wanted, kedge_error *error)
+{
+    kedge_backend *backend =
+        world_backend(at->here, at->told, &at->here->records, &at->here->blobs);
+    kedge_status status = KEDGE_UNAVAILABLE;
+    for (int i = 0; i < REPEATS_MAX && status == KEDGE_UNAVAILABLE; i++)
+        status = story_do(wanted, backend, &at->ref, error);
+    kedge_backend_free(backend);
+    return status;
+}
+
+kedge_status run_once(world *here, const story *told, const run_points *points,
+                      run_reached *reached, checks *all, kedge_error *error)
+{
+    run *at = calloc(1, sizeof *at);
+    if (at == NULL) return kedge_fail_no_memory(error);
+    at->here = here;
+    at->told = told;
+    at->all = all;
+    at->seen.from = told->versions;
+    kedge_status status = world_fresh(here, &at->ref, error);
+    make_processor(at, &at->first, &told->first);
+    make_processor(at, &at->second, &told->second);
+    if (status == KEDGE_OK) status = warm(at, error);
+    if (status == KEDGE_OK) {
+        reached->first = start(&at->first, points->first);
+        reached->second = !points->alone && start(&at->second, points->second);
+        go_on(at, points->end);
+        status = repeat(at, &told->first, error);
+    }
+    if (status == KEDGE_OK) status = repeat(at, &told->second, error);
+    look(at, CHECK_I3);
+    if (status == KEDGE_OK && points->delete_derived)
+        status = world_delete_derived(here, &at->ref, error);
+    if (status == KEDGE_OK) check_all(at);
+    free_processor(&at->first);
+    free_processor(&at->second);
+    free(at);
+    return status;
+}
