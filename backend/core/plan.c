@@ -19,10 +19,11 @@ typedef struct planning {
     kedge_plan *plan;
 } planning;
 
-static void block(planning *work, kedge_plan_client *client, kedge_push_problem problem,
-                  const char *what, int64_t id)
+static void block(planning *work, kedge_plan_client *client, size_t sender,
+                  kedge_push_problem problem, const char *what, int64_t id)
 {
     client->blocked = true;
+    client->blocked_sender = sender;
     client->problem = problem;
     work->plan->refused[problem]++;
     if (work->plan->problem != KEDGE_PUSH_FINE) return;
@@ -145,8 +146,8 @@ static kedge_status check_decided(planning *work, size_t owner, const kedge_push
     }
     if (status != KEDGE_OK) return status;
     if (digest == NULL || memcmp(digest, mutation->digest, KEDGE_DIGEST_SIZE) != 0) {
-        block(work, client, KEDGE_PUSH_MISMATCH, "another mutation was decided under this id",
-              mutation->id);
+        block(work, client, mutation->sender, KEDGE_PUSH_MISMATCH,
+              "another mutation was decided under this id", mutation->id);
     }
     return KEDGE_OK;
 }
@@ -184,6 +185,8 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     kedge_plan *plan = work->plan;
     kedge_plan_client *client = &plan->clients[owner];
     plan->owner[index] = owner;
+    /* What stopped one message of its stops none behind it. */
+    if (client->blocked && client->blocked_sender != mutation->sender) client->blocked = false;
     if (client->blocked) {
         plan->refused[client->problem]++;
         return KEDGE_OK;
@@ -195,14 +198,17 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
         if (mutation->id > client->next) client->next = mutation->id;
     }
     if (is_foreign(work, client)) {
-        block(work, client, KEDGE_PUSH_CLIENT_FOREIGN, "there is no such client", mutation->id);
+        block(work, client, mutation->sender, KEDGE_PUSH_CLIENT_FOREIGN, "there is no such client",
+              mutation->id);
     } else if (client->state.retired) {
-        block(work, client, KEDGE_PUSH_RETIRED, "the client is retired", mutation->id);
+        block(work, client, mutation->sender, KEDGE_PUSH_RETIRED, "the client is retired",
+              mutation->id);
     } else if (unknown) {
-        block(work, client, KEDGE_PUSH_CLIENT_UNKNOWN,
+        block(work, client, mutation->sender, KEDGE_PUSH_CLIENT_UNKNOWN,
               "the client is unknown and its first mutation is not 1", mutation->id);
     } else if (mutation->id > client->next) {
-        block(work, client, KEDGE_PUSH_GAP, "the mutations before it are missing", mutation->id);
+        block(work, client, mutation->sender, KEDGE_PUSH_GAP, "the mutations before it are missing",
+              mutation->id);
     } else if (mutation->id < client->next) {
         status = check_decided(work, owner, mutation, error);
     } else {

@@ -1,9 +1,9 @@
 /* What of a push is new at a head: the rules of ids, per client and in their order.
  *
  *   id <= lmid, same digest       skipped
- *   id <= lmid, another digest    MISMATCH; nothing more of this client
+ *   id <= lmid, another digest    MISMATCH; nothing more of this client and sender
  *   id == lmid + 1                to be applied
- *   id >  lmid + 1                GAP; nothing more of this client
+ *   id >  lmid + 1                GAP; nothing more of this client and sender
  *   a client that is retired, reserved, unknown with a first id above 1, or of another group or
  *   user                        nothing of it
  *
@@ -22,7 +22,8 @@ typedef struct kedge_plan_client {
     const kedge_push_sender *sender;
     kedge_client_state state;
     int64_t next; /* the id that would be applied next */
-    bool blocked; /* a problem was met: this one */
+    bool blocked; /* a problem was met, this one, in what this sender sent */
+    size_t blocked_sender;
     kedge_push_problem problem;
     /* The digests of decided ids from window_first on, as far as they were asked for. */
     uint8_t (*window)[KEDGE_DIGEST_SIZE];

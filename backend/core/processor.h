@@ -11,7 +11,9 @@
 #include "backend/core/clients.h"
 #include "backend/core/state.h"
 
-/* Whose mutations they are: a client group of a user. Borrowed. */
+/* Whose mutations they are: a client group of a user, and what came in one request. Several senders
+ * may be the same group and user: what is wrong in one request does not touch the next. Borrowed.
+ */
 typedef struct kedge_push_sender {
     kedge_bytes group;
     const kedge_identity *identity;

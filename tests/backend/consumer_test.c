@@ -171,6 +171,23 @@ static void test_a_message_behind_a_gap_is_dropped_and_others_are_not(void **sta
     check_empty(world);
 }
 
+/* Merged with others it is decided as it would be by itself. */
+static void test_a_gap_or_a_mismatch_in_one_message_does_not_touch_the_next(void **state)
+{
+    queue_world *world = *state;
+    queue_put(world, &ann, "g1", "c1", 1, 2, "a");
+    queue_put(world, &ann, "g1", "c1", 9, 9, "x");
+    queue_put(world, &ann, "g1", "c1", 3, 3, "a");
+    queue_put(world, &ann, "g1", "c1", 2, 2, "y"); /* a twin's */
+    queue_put(world, &ann, "g1", "c1", 4, 5, "a");
+    assert_int_equal(queue_round(world).left, 0);
+    assert_int_equal(world_head(world->base), 1);
+    assert_int_equal(world_lmid(world->base, "c1"), 5);
+    assert_string_equal(world_value(world->base, "a"), "{\"v\":5}");
+    assert_string_equal(world_value(world->base, "y"), "absent");
+    check_empty(world);
+}
+
 static void test_a_message_of_an_unknown_client_that_does_not_begin_with_1_is_dropped(void **state)
 {
     queue_world *world = *state;
@@ -305,6 +322,7 @@ int main(void)
         QUEUED(test_a_message_that_comes_twice_is_decided_once),
         QUEUED(test_a_message_behind_a_direct_push_of_more_is_nothing_new),
         QUEUED(test_a_message_behind_a_gap_is_dropped_and_others_are_not),
+        QUEUED(test_a_gap_or_a_mismatch_in_one_message_does_not_touch_the_next),
         QUEUED(test_a_message_of_an_unknown_client_that_does_not_begin_with_1_is_dropped),
         QUEUED(test_a_message_of_a_retired_client_is_dropped),
         QUEUED(test_another_mutation_under_a_decided_id_is_dropped),
