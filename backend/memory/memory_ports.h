@@ -17,6 +17,12 @@ kedge_status kedge_memory_blobs_open(const kedge_environment *environment, kedge
 kedge_status kedge_memory_queue_open(const kedge_environment *environment, uint32_t receive_max,
                                      kedge_queue *queue, kedge_error *error);
 
+/* For tests: how many messages are neither done nor dead; and the message of a receipt that is good
+ * now, borrowed until the next call (false: there is none). */
+size_t kedge_memory_queue_waiting(const kedge_queue *queue);
+bool kedge_memory_queue_find(const kedge_queue *queue, const char *receipt,
+                             kedge_queue_message *message);
+
 /* Replaces the whole contents of `to` with a copy of those of `from`: a backup when `to` is put
  * aside, a restore the other way round. Both are memory ports; a failure changes nothing. Receipts
  * that the one queue gave are good for the other. */

@@ -281,6 +281,40 @@ static kedge_status queue_dead_letters(void *context, uint32_t count, kedge_queu
     return status;
 }
 
+/* ---- for tests ---- */
+
+size_t kedge_memory_queue_waiting(const kedge_queue *queue)
+{
+    memory_queue *self = queue->self;
+    size_t count = 0;
+    pthread_mutex_lock(&self->mutex);
+    for (size_t i = 0; i < self->messages.count; i++) {
+        const message *at = self->messages.entries[i];
+        if (!at->dead) count++;
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return count;
+}
+
+bool kedge_memory_queue_find(const kedge_queue *queue, const char *receipt,
+                             kedge_queue_message *found)
+{
+    memory_queue *self = queue->self;
+    kedge_queue_receipt read;
+    size_t place;
+    if (kedge_queue_receipt_read(receipt, false, &read, NULL) != KEDGE_OK) return false;
+    pthread_mutex_lock(&self->mutex);
+    const message *at = find(self, &read, false, &place);
+    if (at != NULL) {
+        *found = (kedge_queue_message){.group = at->group,
+                                       .body = at->body,
+                                       .sent_ms = at->sent_ms,
+                                       .receive_count = at->receive_count};
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return at != NULL;
+}
+
 /* ---- opening, copying ---- */
 
 static void queue_close(void *context)

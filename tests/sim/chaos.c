@@ -1,6 +1,7 @@
 /* What happens to the world as a whole, from time to time; and the end of all trouble. */
 #include "backend/memory/memory_ports.h"
 #include "tests/sim/files.h"
+#include "tests/sim/queue.h"
 #include "tests/sim/sim.h"
 
 #include <inttypes.h>
@@ -175,6 +176,7 @@ void sim_trouble(sim_world *world)
     trouble_clocks(world, any_client(world));
     trouble_folder(world, any_client(world));
     trouble_server(world);
+    sim_queue_trouble(world);
     if (sim_dice_chance(&world->dice, 150)) read_history(world);
 }
 

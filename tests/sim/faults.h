@@ -38,6 +38,15 @@ typedef enum sim_fault {
     SIM_BLOB_SLOW_DOWN,
     SIM_BLOB_TIMEOUT_STORED,
     SIM_BLOB_MISSING,
+    /* queue: in queued mode */
+    SIM_QUEUE_AWAY,
+    SIM_QUEUE_TIMEOUT_DONE,
+    SIM_QUEUE_TWICE,
+    SIM_QUEUE_LATE,            /* behind messages that were sent later */
+    SIM_QUEUE_PAST_VISIBILITY, /* delivered to somebody else while it is decided */
+    SIM_QUEUE_POISON,
+    SIM_QUEUE_KILLER, /* … that ends the processor */
+    SIM_QUEUE_REDRIVE,
     /* client */
     SIM_OLD_ANSWER, /* an answer to an earlier pull is applied, as by another process */
     SIM_CLIENT_KILL,

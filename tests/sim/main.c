@@ -5,6 +5,7 @@
  *   kedge-sim --seed S [--trace]       one seed; with --clients, --edits and --faults as a shrunk
  *                                      run was printed
  *   kedge-sim --hash …                 also prints the hash of each trace
+ *   kedge-sim --direct … | --queued …  every seed in one mode; otherwise the seed decides
  *   kedge-sim-planted --planted        each planted bug until its checker catches it
  *
  * Ends 1 when a checker was violated, and, for a run of seeds, when a fault never took effect or a
@@ -34,7 +35,8 @@ typedef struct arguments {
 static int usage(void)
 {
     fputs("usage: kedge-sim --seconds N | --seeds N [--from S] [--partial] | --seed S [--trace]\n"
-          "                 [--clients N] [--edits N] [--faults 0xMASK] [--hash]\n",
+          "                 [--clients N] [--edits N] [--faults 0xMASK] [--hash]\n"
+          "                 [--direct | --queued]\n",
           stderr);
     return 2;
 }
@@ -56,6 +58,10 @@ static bool read_flag(const char *name, arguments *asked)
         asked->planted = true;
     else if (strcmp(name, "--partial") == 0)
         asked->partial = true;
+    else if (strcmp(name, "--direct") == 0)
+        asked->options.mode = SIM_MODE_DIRECT;
+    else if (strcmp(name, "--queued") == 0)
+        asked->options.mode = SIM_MODE_QUEUED;
     else
         return false;
     return true;

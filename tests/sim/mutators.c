@@ -132,6 +132,20 @@ static kedge_status newer(kedge_tx *tx, const char *args, size_t size, void *use
     return kedge_tx_put(tx, "newer", "x", 1, args, size, error);
 }
 
+kedge_status sim_die(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                     kedge_error *error)
+{
+    sim_world *world = userdata;
+    (void)tx;
+    (void)args;
+    (void)size;
+    (void)error;
+    world->server.at_work->crashed = true;
+    sim_trace(world, "processor %u is killed", world->server.at_work->index);
+    sim_took_effect(world, SIM_QUEUE_KILLER);
+    return KEDGE_OK;
+}
+
 const kedge_mutator sim_mutators[] = {
     {"sim.count", 1, count, NULL}, {"sim.append", 1, append, NULL},   {"sim.shift", 1, shift, NULL},
     {"sim.claim", 1, claim, NULL}, {"sim.limited", 1, limited, NULL}, {"sim.newer", 1, newer, NULL},

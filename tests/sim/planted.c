@@ -48,6 +48,10 @@ static const planted_bug bugs[] = {
     {KEDGE_PLANTED_STALE_LINEAGE_ROWS,
      BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I5) | BIT(SIM_I12) | BIT(SIM_I13),
      "rows of another lineage believed"},
+    {KEDGE_PLANTED_DONE_BEFORE_COMMIT, BIT(SIM_I2), "a message done before the commit"},
+    {KEDGE_PLANTED_MERGED_BACKWARDS, BIT(SIM_I2), "merged messages in the wrong order"},
+    {KEDGE_PLANTED_MERGED_ONE_SENDER, BIT(SIM_I2) | BIT(SIM_I18),
+     "merged messages taken for one sender's"},
 };
 #define BUGS (sizeof bugs / sizeof bugs[0])
 
@@ -76,6 +80,8 @@ static bool catch_bug(const sim_options *asked, const planted_bug *bug)
     sim_report report = {0};
     sim_result result;
     sim_options options = *asked;
+    bool of_consumer = bug->bug >= KEDGE_PLANTED_DONE_BEFORE_COMMIT;
+    options.mode = of_consumer ? SIM_MODE_QUEUED : SIM_MODE_DIRECT;
     for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + SEEDS_MAX; seed++) {
         options.seed = seed;
         kedge_planted_bug = (int)bug->bug;

@@ -39,7 +39,7 @@ static void pause_here(sim_instance *instance)
 }
 
 /* False: the call does not happen, and `*status` is what it gives. */
-static bool enter(sim_instance *instance, kedge_status *status, kedge_error *error)
+bool sim_port_enter(sim_instance *instance, kedge_status *status, kedge_error *error)
 {
     sim_world *world = instance->world;
     if (!instance->crashed) pause_here(instance);
@@ -50,7 +50,7 @@ static bool enter(sim_instance *instance, kedge_status *status, kedge_error *err
     return false;
 }
 
-static void leave(sim_instance *instance, kedge_status *status, kedge_error *error)
+void sim_port_leave(sim_instance *instance, kedge_status *status, kedge_error *error)
 {
     sim_world *world = instance->world;
     if (!sim_strikes(world, &world->server.dice, SIM_SERVER_CRASH_AFTER)) return;
@@ -81,7 +81,7 @@ static kedge_status end_read(sim_instance *instance, kedge_status status, kedge_
                              kedge_error *error)
 {
     kedge_status left = status;
-    leave(instance, &left, error);
+    sim_port_leave(instance, &left, error);
     if (left != status && status == KEDGE_OK) kedge_record_set_free(set);
     return left;
 }
@@ -91,7 +91,7 @@ static kedge_status records_get(void *self, const kedge_record_key *key, bool co
 {
     sim_instance *instance = self;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_PORT_THROTTLE)) return unavailable(error);
     const kedge_records *records = read_from(instance, consistent);
     status = records->vtable->get(records->self, key, consistent, set, error);
@@ -103,7 +103,7 @@ static kedge_status records_batch_get(void *self, const kedge_record_key *keys, 
 {
     sim_instance *instance = self;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_PORT_THROTTLE)) return unavailable(error);
     const kedge_records *records = read_from(instance, consistent);
     status = records->vtable->batch_get(records->self, keys, count, consistent, set, error);
@@ -116,7 +116,7 @@ static kedge_status records_query(void *self, const kedge_records_query *query,
     sim_instance *instance = self;
     kedge_status status;
     kedge_records_query asked = *query;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_PORT_THROTTLE)) return unavailable(error);
     bool cut = asked.limit > 1 &&
                sim_strikes(instance->world, &instance->world->server.dice, SIM_PORT_SHORT_PAGE);
@@ -135,7 +135,7 @@ static kedge_status end_write(sim_instance *instance, kedge_status status, kedge
 {
     if (status == KEDGE_OK) instance->world->server.replica_behind = true;
     if (status == KEDGE_OK && strikes(instance, SIM_PORT_TIMEOUT_DONE)) return unavailable(error);
-    leave(instance, &status, error);
+    sim_port_leave(instance, &status, error);
     return status;
 }
 
@@ -144,7 +144,7 @@ static kedge_status records_write(void *self, const kedge_record_write *write, k
     sim_instance *instance = self;
     const kedge_records *records = &instance->world->server.records;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_PORT_THROTTLE)) return unavailable(error);
     if (strikes(instance, SIM_PORT_TIMEOUT_LOST)) return unavailable(error);
     status = records->vtable->write(records->self, write, error);
@@ -157,7 +157,7 @@ static kedge_status records_transact(void *self, const kedge_record_write *write
     sim_instance *instance = self;
     const kedge_records *records = &instance->world->server.records;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_PORT_THROTTLE)) return unavailable(error);
     if (strikes(instance, SIM_PORT_TIMEOUT_LOST)) return unavailable(error);
     status = records->vtable->transact(records->self, writes, count, error);
@@ -188,11 +188,11 @@ static kedge_status blobs_put(void *self, kedge_bytes key, kedge_bytes bytes, ke
     sim_instance *instance = self;
     const kedge_blobs *blobs = &instance->world->server.blobs;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_BLOB_SLOW_DOWN)) return unavailable(error);
     status = blobs->vtable->put_if_absent(blobs->self, key, bytes, error);
     if (status == KEDGE_OK && strikes(instance, SIM_BLOB_TIMEOUT_STORED)) return unavailable(error);
-    leave(instance, &status, error);
+    sim_port_leave(instance, &status, error);
     return status;
 }
 
@@ -201,14 +201,14 @@ static kedge_status blobs_get(void *self, kedge_bytes key, kedge_buffer *out, ke
     sim_instance *instance = self;
     const kedge_blobs *blobs = &instance->world->server.blobs;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_BLOB_SLOW_DOWN)) return unavailable(error);
     if (strikes(instance, SIM_BLOB_MISSING))
         return kedge_fail(error, KEDGE_NOT_FOUND, "simulated", "simulated: not there yet");
     size_t size = out->size;
     status = blobs->vtable->get(blobs->self, key, out, error);
     kedge_status left = status;
-    leave(instance, &left, error);
+    sim_port_leave(instance, &left, error);
     if (left != status && status == KEDGE_OK) kedge_buffer_truncate(out, size);
     return left;
 }
@@ -219,7 +219,7 @@ static kedge_status blobs_tag(void *self, kedge_bytes key, kedge_bytes name, ked
     sim_instance *instance = self;
     const kedge_blobs *blobs = &instance->world->server.blobs;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     return blobs->vtable->tag(blobs->self, key, name, value, error);
 }
 
@@ -229,7 +229,7 @@ static kedge_status blobs_get_tag(void *self, kedge_bytes key, kedge_bytes name,
     sim_instance *instance = self;
     const kedge_blobs *blobs = &instance->world->server.blobs;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     return blobs->vtable->get_tag(blobs->self, key, name, value, error);
 }
 
@@ -238,7 +238,7 @@ static kedge_status blobs_remove(void *self, kedge_bytes key, kedge_error *error
     sim_instance *instance = self;
     const kedge_blobs *blobs = &instance->world->server.blobs;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     return blobs->vtable->remove(blobs->self, key, error);
 }
 
@@ -248,7 +248,7 @@ static kedge_status blobs_list(void *self, kedge_bytes prefix, kedge_bytes after
     sim_instance *instance = self;
     const kedge_blobs *blobs = &instance->world->server.blobs;
     kedge_status status;
-    if (!enter(instance, &status, error)) return status;
+    if (!sim_port_enter(instance, &status, error)) return status;
     return blobs->vtable->list(blobs->self, prefix, after, limit, list, error);
 }
 

@@ -2,6 +2,7 @@
  * and restores. */
 #include "backend/memory/memory_ports.h"
 #include "tests/sim/files.h"
+#include "tests/sim/queue.h"
 #include "tests/sim/sim.h"
 
 #include <inttypes.h>
@@ -10,6 +11,8 @@
 
 /* A small cache of states, so that states are also built anew. */
 #define STATE_CACHE_BYTES 200000
+#define CLAIM_BYTES       1500
+#define VISIBILITY_MS     10000
 #define PROJECT_PATH      "/v1/orgs/" SIM_ORGANIZATION "/projects/" SIM_PROJECT "/"
 
 /* ---- environment ---- */
@@ -46,6 +49,17 @@ static void no_pause(void *context, int64_t ms)
     (void)ms;
 }
 
+static bool start_queue(sim_instance *instance)
+{
+    kedge_queued_options options = {.environment = &instance->world->server.environment,
+                                    .records = sim_ports_records(instance),
+                                    .blobs = sim_ports_blobs(instance),
+                                    .queue = sim_ports_queue(instance),
+                                    .claim_bytes = CLAIM_BYTES,
+                                    .visibility_ms = VISIBILITY_MS};
+    return kedge_queued_new(&options, &instance->queued, NULL) == KEDGE_OK;
+}
+
 static bool start(sim_instance *instance)
 {
     sim_world *world = instance->world;
@@ -60,13 +74,24 @@ static bool start(sim_instance *instance)
                                      .pause = no_pause};
     instance->crashed = false;
     instance->raced = false;
-    return kedge_backend_new(&options, &instance->backend, NULL) == KEDGE_OK;
+    if (world->queued) {
+        if (!start_queue(instance)) return false;
+        options.enqueue = kedge_queued_enqueue;
+        options.enqueue_context = instance->queued;
+    }
+    return kedge_backend_new(&options, &instance->backend, NULL) == KEDGE_OK &&
+           (!world->queued || kedge_consumer_new(instance->queued, instance->backend,
+                                                 &instance->consumer, NULL) == KEDGE_OK);
 }
 
 static void end(sim_instance *instance)
 {
+    kedge_consumer_free(instance->consumer);
     kedge_backend_free(instance->backend);
+    kedge_queued_free(instance->queued);
     instance->backend = NULL;
+    instance->consumer = NULL;
+    instance->queued = NULL;
 }
 
 bool sim_server_is_free(const sim_world *world)
@@ -126,19 +151,51 @@ static void bury(sim_instance *instance)
     sim_network_cut_streams(instance->world);
 }
 
+/* Work may begin while another processor sleeps in the middle of its own. */
+static sim_instance *begin_work(sim_instance *instance)
+{
+    sim_server *server = &instance->world->server;
+    sim_instance *interrupted = server->at_work;
+    instance->busy = true;
+    instance->raced = false;
+    server->at_work = instance;
+    return interrupted;
+}
+
+/* Whether the processor died of it. */
+static bool end_work(sim_instance *instance, sim_instance *interrupted)
+{
+    instance->world->server.at_work = interrupted;
+    if (instance->raced) check_i17_paused(instance->world, instance);
+    sim_oracle_catch_up(instance->world);
+    return instance->crashed;
+}
+
+size_t sim_server_consume(sim_world *world)
+{
+    sim_instance *instance = choose(world);
+    size_t received = 0, left = 0;
+    if (instance->backend == NULL && !start(instance)) return 0;
+    sim_instance *interrupted = begin_work(instance);
+    (void)kedge_consumer_round(instance->consumer, 0, &received, &left, NULL);
+    if (received > 0)
+        sim_trace(world, "processor %u consumes %zu messages, %zu are left", instance->index,
+                  received, left);
+    if (end_work(instance, interrupted)) bury(instance);
+    instance->busy = false;
+    return received;
+}
+
 bool sim_server_handle(sim_world *world, sim_message *message)
 {
     sim_instance *instance = choose(world);
     if (instance->backend == NULL && !start(instance)) return false;
     kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
     const sim_version *before = world->oracle.head;
-    instance->busy = true;
-    instance->raced = false;
+    sim_instance *interrupted = begin_work(instance);
     world->report->requests++;
     ask(instance, message, &response);
-    bool crashed = instance->crashed;
-    if (instance->raced) check_i17_paused(world, instance);
-    sim_oracle_catch_up(world);
+    bool crashed = end_work(instance, interrupted);
     if (crashed) {
         bury(instance);
     } else {
@@ -256,6 +313,17 @@ bool sim_server_restore(sim_world *world, sim_fault how)
 
 /* ---- making and ending ---- */
 
+/* What clients have but the newest, and one that no client has. */
+static bool open_registry(sim_world *world)
+{
+    kedge_mutator mutators[16];
+    size_t count = sim_mutator_count_server;
+    memcpy(mutators, sim_mutators, count * sizeof *mutators);
+    mutators[count++] = (kedge_mutator){"sim.die", 1, sim_die, world};
+    return kedge_registry_new(&kedge_allocator_default, mutators, count, &world->server.registry,
+                              NULL) == KEDGE_OK;
+}
+
 bool sim_server_open(sim_world *world)
 {
     sim_server *server = &world->server;
@@ -270,8 +338,9 @@ bool sim_server_open(sim_world *world)
     bool good = kedge_memory_records_open(environment, &server->records, NULL) == KEDGE_OK &&
                 kedge_memory_records_open(environment, &server->replica, NULL) == KEDGE_OK &&
                 kedge_memory_blobs_open(environment, &server->blobs, NULL) == KEDGE_OK &&
-                kedge_registry_new(&kedge_allocator_default, sim_mutators, sim_mutator_count_server,
-                                   &server->registry, NULL) == KEDGE_OK;
+                kedge_memory_queue_open(environment, SIM_QUEUE_DELIVERIES, &server->queue, NULL) ==
+                    KEDGE_OK &&
+                open_registry(world);
     for (uint32_t i = 0; i < SIM_INSTANCES; i++)
         server->instances[i] = (sim_instance){.world = world, .index = i};
     for (size_t i = 0; i < SIM_BACKUPS && good; i++) {
@@ -294,5 +363,6 @@ void sim_server_close(sim_world *world)
     server->records.vtable->close(server->records.self);
     server->replica.vtable->close(server->replica.self);
     server->blobs.vtable->close(server->blobs.self);
+    server->queue.vtable->close(server->queue.self);
     kedge_registry_free(server->registry);
 }

@@ -2,6 +2,7 @@
 #include "tests/sim/sim.h"
 
 #include "tests/sim/files.h"
+#include "tests/sim/queue.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,28 +15,58 @@
 
 /* How often a fault strikes where it may, per mille. A seed takes about half of the kinds. */
 static const uint32_t usual_rates[SIM_FAULTS] = {
-    [SIM_NET_DROP] = 40,           [SIM_NET_DELAY] = 40,
-    [SIM_NET_LATE] = 10,           [SIM_NET_DUPLICATE] = 60,
-    [SIM_NET_REORDER] = 1000,      [SIM_NET_TRUNCATE] = 30,
-    [SIM_NET_RESET] = 40,          [SIM_NET_PORTAL] = 20,
-    [SIM_NET_HANG] = 15,           [SIM_NET_PARTITION] = 30,
-    [SIM_NET_ONE_WAY] = 30,        [SIM_STREAM_CUT] = 30,
-    [SIM_STREAM_SILENT] = 150,     [SIM_APP_OFFLINE] = 40,
-    [SIM_SERVER_CRASH_BEFORE] = 4, [SIM_SERVER_CRASH_AFTER] = 4,
-    [SIM_SERVER_PAUSE] = 15,       [SIM_SERVER_RACE] = 1000,
-    [SIM_RESTORE_RECORDS] = 8,     [SIM_RESTORE_BLOBS] = 5,
-    [SIM_RESTORE_BOTH] = 8,        [SIM_PORT_THROTTLE] = 8,
-    [SIM_PORT_TIMEOUT_DONE] = 15,  [SIM_PORT_TIMEOUT_LOST] = 15,
-    [SIM_PORT_STALE_READ] = 900,   [SIM_PORT_SHORT_PAGE] = 100,
-    [SIM_BLOB_SLOW_DOWN] = 20,     [SIM_BLOB_TIMEOUT_STORED] = 50,
-    [SIM_BLOB_MISSING] = 10,       [SIM_CLIENT_KILL] = 150,
-    [SIM_RESTORE_ROWS_STAY] = 500, [SIM_OLD_ANSWER] = 60,
-    [SIM_CLIENT_POWER_CUT] = 150,  [SIM_POWER_WRITE_DROPPED] = 1000,
-    [SIM_POWER_WRITE_TORN] = 1000, [SIM_DISK_FULL] = 60,
-    [SIM_DISK_ERROR] = 60,         [SIM_CACHE_CORRUPT] = 20,
-    [SIM_NO_MEMORY] = 60,          [SIM_FOLDER_COPIED] = 15,
-    [SIM_FOLDER_RESTORED] = 30,    [SIM_CLOCK_JUMP] = 50,
-    [SIM_CLOCK_1970] = 15,         [SIM_SERVER_CLOCK_JUMP] = 30,
+    [SIM_NET_DROP] = 40,
+    [SIM_NET_DELAY] = 40,
+    [SIM_NET_LATE] = 10,
+    [SIM_NET_DUPLICATE] = 60,
+    [SIM_NET_REORDER] = 1000,
+    [SIM_NET_TRUNCATE] = 30,
+    [SIM_NET_RESET] = 40,
+    [SIM_NET_PORTAL] = 20,
+    [SIM_NET_HANG] = 15,
+    [SIM_NET_PARTITION] = 30,
+    [SIM_NET_ONE_WAY] = 30,
+    [SIM_STREAM_CUT] = 30,
+    [SIM_STREAM_SILENT] = 150,
+    [SIM_APP_OFFLINE] = 40,
+    [SIM_SERVER_CRASH_BEFORE] = 4,
+    [SIM_SERVER_CRASH_AFTER] = 4,
+    [SIM_SERVER_PAUSE] = 15,
+    [SIM_SERVER_RACE] = 1000,
+    [SIM_RESTORE_RECORDS] = 8,
+    [SIM_RESTORE_BLOBS] = 5,
+    [SIM_RESTORE_BOTH] = 8,
+    [SIM_PORT_THROTTLE] = 8,
+    [SIM_PORT_TIMEOUT_DONE] = 15,
+    [SIM_PORT_TIMEOUT_LOST] = 15,
+    [SIM_PORT_STALE_READ] = 900,
+    [SIM_PORT_SHORT_PAGE] = 100,
+    [SIM_BLOB_SLOW_DOWN] = 20,
+    [SIM_BLOB_TIMEOUT_STORED] = 50,
+    [SIM_BLOB_MISSING] = 10,
+    [SIM_CLIENT_KILL] = 150,
+    [SIM_RESTORE_ROWS_STAY] = 500,
+    [SIM_OLD_ANSWER] = 60,
+    [SIM_CLIENT_POWER_CUT] = 150,
+    [SIM_POWER_WRITE_DROPPED] = 1000,
+    [SIM_POWER_WRITE_TORN] = 1000,
+    [SIM_DISK_FULL] = 60,
+    [SIM_DISK_ERROR] = 60,
+    [SIM_CACHE_CORRUPT] = 20,
+    [SIM_NO_MEMORY] = 60,
+    [SIM_FOLDER_COPIED] = 15,
+    [SIM_FOLDER_RESTORED] = 30,
+    [SIM_CLOCK_JUMP] = 50,
+    [SIM_CLOCK_1970] = 15,
+    [SIM_SERVER_CLOCK_JUMP] = 30,
+    [SIM_QUEUE_AWAY] = 30,
+    [SIM_QUEUE_TIMEOUT_DONE] = 30,
+    [SIM_QUEUE_TWICE] = 60,
+    [SIM_QUEUE_LATE] = 40,
+    [SIM_QUEUE_PAST_VISIBILITY] = 200,
+    [SIM_QUEUE_POISON] = 40,
+    [SIM_QUEUE_KILLER] = 1000,
+    [SIM_QUEUE_REDRIVE] = 100,
 };
 
 /* ---- telling ---- */
@@ -108,6 +139,12 @@ static void dispatch(sim_world *world, const sim_event *event)
     case SIM_EVENT_STREAM_END:
         sim_network_stream(world, event);
         break;
+    case SIM_EVENT_CONSUME:
+        sim_queue_consume(world);
+        break;
+    case SIM_EVENT_MESSAGE:
+        sim_queue_arrive(world, event);
+        break;
     case SIM_EVENT_TROUBLE:
         sim_trouble(world);
         break;
@@ -129,15 +166,27 @@ static void choose_faults(sim_world *world)
 {
     for (size_t i = 0; i < SIM_FAULTS; i++) {
         bool natural = usual_rates[i] == 1000;
-        bool chosen = sim_dice_chance(&world->dice, 500);
+        bool of_queue = i >= SIM_QUEUE_AWAY && i <= SIM_QUEUE_REDRIVE;
+        sim_dice *dice = of_queue ? &world->server.queue_dice : &world->dice;
+        bool chosen = sim_dice_chance(dice, 500);
         world->rates[i] = usual_rates[i];
         if (natural || chosen) world->faults |= SIM_FAULT_BIT(i);
     }
     world->faults &= world->options.faults;
 }
 
+static void choose_mode(sim_world *world)
+{
+    sim_dice dice = sim_dice_make(world->options.seed, 102);
+    world->queued = world->options.mode == SIM_MODE_QUEUED ||
+                    (world->options.mode == SIM_MODE_BY_SEED && sim_dice_chance(&dice, 400));
+    world->server.queue_dice = dice;
+    if (world->queued) world->report->queued_seeds++;
+}
+
 static bool make_world(sim_world *world)
 {
+    choose_mode(world);
     world->dice = sim_dice_make(world->options.seed, 0);
     world->trace_hash = UINT64_C(14695981039346656037);
     world->client_count = world->options.clients;

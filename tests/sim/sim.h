@@ -10,6 +10,7 @@
 #define KEDGE_TESTS_SIM_SIM_H
 
 #include "backend/core/backend.h"
+#include "backend/queued/queued.h"
 #include "common/environment.h"
 #include "sdk/runtime/driver.h"
 #include "tests/sim/checks.h"
@@ -33,11 +34,19 @@ typedef struct sim_world sim_world;
 
 /* ---- what a run is asked to do, and what came of it ---- */
 
+/* How pushes are processed. */
+typedef enum sim_mode {
+    SIM_MODE_BY_SEED, /* every third seed or so is in queued mode */
+    SIM_MODE_DIRECT,
+    SIM_MODE_QUEUED
+} sim_mode;
+
 typedef struct sim_options {
     uint64_t seed;
     uint64_t faults;  /* which kinds may happen: bits */
     uint32_t clients; /* living folders at the start */
     uint32_t edits;   /* of all clients together */
+    sim_mode mode;
     FILE *trace;      /* NULL: only its hash */
     const char *root; /* a folder for the clients' folders */
 } sim_options;
@@ -54,6 +63,9 @@ typedef struct sim_report {
     uint64_t mutations; /* acknowledged */
     uint64_t versions;
     uint64_t requests;
+    uint64_t queued_seeds;
+    uint64_t queued; /* messages */
+    uint64_t consumed;
     uint64_t reopened;
     uint64_t rotations;
     uint64_t lineages_lost;
@@ -82,7 +94,9 @@ typedef enum sim_event_kind {
     SIM_EVENT_STREAM_POKE,
     SIM_EVENT_STREAM_PING,
     SIM_EVENT_STREAM_END,
-    SIM_EVENT_TROUBLE /* something may happen to the world as a whole */
+    SIM_EVENT_CONSUME, /* a processor looks into the queue */
+    SIM_EVENT_MESSAGE, /* comes into the queue late */
+    SIM_EVENT_TROUBLE  /* something may happen to the world as a whole */
 } sim_event_kind;
 
 /* A request on its way, and then its answer. */
@@ -195,10 +209,24 @@ typedef struct sim_client {
 
 /* ---- server ---- */
 
+/* What a consumer's round has shown so far: which id of each client came next when its next message
+ * was looked at, at least. */
+typedef struct sim_round {
+    const sim_version *head; /* when the messages were received */
+    struct {
+        char client[64];
+        int64_t next;
+    } clients[32];
+    size_t count;
+} sim_round;
+
 typedef struct sim_instance {
     sim_world *world;
     uint32_t index;
     kedge_backend *backend; /* NULL: to be started */
+    kedge_queued *queued;   /* NULL: direct mode */
+    kedge_consumer *consumer;
+    sim_round round;
     bool busy;
     bool crashed; /* every port call fails until the request has unwound */
     bool raced;   /* others committed while it was paused */
@@ -219,6 +247,11 @@ typedef struct sim_server {
     kedge_blobs blobs;
     kedge_records replica; /* what an eventually consistent read may see */
     bool replica_behind;
+    kedge_queue queue;
+    sim_dice queue_dice;
+    uint64_t messages;     /* put by the simulator itself */
+    bool consuming_soon;   /* an event is under way */
+    sim_instance *at_work; /* whose code runs */
     kedge_registry *registry;
     sim_instance instances[SIM_INSTANCES];
     sim_backup backups[SIM_BACKUPS];
@@ -248,6 +281,7 @@ struct sim_world {
     bool bodies_lost; /* a restore of the blobs took bodies that versions refer to */
     bool restored;    /* the backend, at least once */
     bool healing;
+    bool queued;
 };
 
 /* sim.c */
@@ -280,10 +314,16 @@ bool sim_server_open(sim_world *world);
 void sim_server_close(sim_world *world);
 /* Fills in the message's answer. False when the processor died: there is none. */
 bool sim_server_handle(sim_world *world, sim_message *message);
+/* One round of a consumer: how many messages it received. */
+size_t sim_server_consume(sim_world *world);
 bool sim_server_is_free(const sim_world *world);
 int64_t sim_server_version(sim_world *world);
 void sim_server_backup(sim_world *world);
 bool sim_server_restore(sim_world *world, sim_fault how);
+/* What may happen at any port call: false when the call does not happen, and `*status` is what it
+ * gives; and behind a call that took effect. */
+bool sim_port_enter(sim_instance *instance, kedge_status *status, kedge_error *error);
+void sim_port_leave(sim_instance *instance, kedge_status *status, kedge_error *error);
 kedge_records sim_ports_records(sim_instance *instance);
 kedge_blobs sim_ports_blobs(sim_instance *instance);
 void sim_trouble(sim_world *world);
@@ -314,5 +354,8 @@ void sim_replace_lost_bodies(sim_world *world);
 extern const kedge_mutator sim_mutators[];
 extern const size_t sim_mutator_count;        /* that clients know */
 extern const size_t sim_mutator_count_server; /* … and the server */
+/* Ends the processor that runs it; `userdata` is the world. */
+kedge_status sim_die(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                     kedge_error *error);
 
 #endif

@@ -14,6 +14,9 @@ void sim_print_summary(const sim_report *report)
     printf("%-44s %12" PRIu64 "\n", "mutations acknowledged", report->mutations);
     printf("%-44s %12" PRIu64 "\n", "versions committed", report->versions);
     printf("%-44s %12" PRIu64 "\n", "requests served", report->requests);
+    printf("%-44s %12" PRIu64 "\n", "seeds in queued mode", report->queued_seeds);
+    printf("%-44s %12" PRIu64 "\n", "messages queued", report->queued);
+    printf("%-44s %12" PRIu64 "\n", "messages consumed", report->consumed);
     printf("%-44s %12" PRIu64 "\n", "stores opened", report->reopened);
     printf("%-44s %12" PRIu64 "\n", "client ids rotated", report->rotations);
     printf("%-44s %12" PRIu64 "\n", "lineages lost", report->lineages_lost);
