@@ -12,10 +12,15 @@
  * to the condition. */
 #include "backend/aws/s3_internal.h"
 #include "backend/ports/blobs_support.h"
+#include "backend/ports/cost.h"
 #include "common/error.h"
 
 #include <stdio.h>
 #include <string.h>
+
+_Static_assert(KEDGE_S3_MULTIPART_BYTES == KEDGE_COST_MULTIPART_BYTES &&
+                   KEDGE_S3_PART_BYTES == KEDGE_COST_PART_BYTES,
+               "the meter counts the parts");
 
 #define PARTS_MAX      ((KEDGE_BLOB_BYTES_MAX + KEDGE_S3_PART_BYTES - 1) / KEDGE_S3_PART_BYTES)
 #define ETAG_BYTES_MAX 128

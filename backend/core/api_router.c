@@ -5,6 +5,7 @@
  * encoded slash belongs to a name and "..", encoded or not, is a name like any other (and no valid
  * one, but for an item's id). */
 #include "backend/core/api_internal.h"
+#include "backend/ports/meter.h"
 #include "common/error.h"
 #include "common/names.h"
 
@@ -228,5 +229,8 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->immutable = false;
     response->retry_after_s = 0;
     response->content_range[0] = '\0';
+    kedge_cost before = kedge_meter_of_thread();
     answer(&call);
+    kedge_cost after = kedge_meter_of_thread();
+    response->cost = kedge_cost_minus(&after, &before);
 }

@@ -8,6 +8,7 @@
 #define KEDGE_BACKEND_CORE_BACKEND_H
 
 #include "backend/ports/blobs.h"
+#include "backend/ports/cost.h"
 #include "backend/ports/records.h"
 #include "common/environment.h"
 #include "mutate/registry.h"
@@ -87,6 +88,9 @@ typedef struct kedge_api_response {
     kedge_buffer body;
     kedge_error
         cause; /* of a 500 or 503, for the log alone: it may name what nobody else should see */
+    /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
+     * (backend/ports/meter.h); what `later` took is not in it. */
+    kedge_cost cost;
 } kedge_api_response;
 
 /* Answers every request of docs/reference/wire.md but events, health and metrics, which belong to

@@ -114,6 +114,8 @@ static void log_answer(kedge_exchange *exchange, int64_t took_us)
     kedge_json_integer(&line.json, (int64_t)exchange->received);
     kedge_json_key(&line.json, "answer_bytes");
     kedge_json_integer(&line.json, (int64_t)response->body.size);
+    kedge_json_key(&line.json, "cost");
+    kedge_cost_write(&response->cost, &line.json);
     if (response->cause.message[0] != '\0') {
         kedge_json_key(&line.json, "cause");
         kedge_json_chars(&line.json, response->cause.message);
@@ -213,12 +215,22 @@ static void add_cors(kedge_exchange *exchange, struct MHD_Response *message)
     add_header(message, "Vary", "Origin, Accept-Encoding");
     if (!origin || !kedge_origins_allow(exchange->context->origins, origin)) return;
     add_header(message, "Access-Control-Allow-Origin", origin);
-    add_header(message, "Access-Control-Expose-Headers", "Retry-After, Content-Range");
+    add_header(message, "Access-Control-Expose-Headers", "Retry-After, Content-Range, Kedge-Cost");
     if (strcmp(exchange->method, "OPTIONS") != 0) return;
     add_header(message, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, OPTIONS");
     add_header(message, "Access-Control-Allow-Headers",
                "Authorization, Content-Type, Content-Encoding, Range, X-Replicache-RequestID");
     add_header(message, "Access-Control-Max-Age", "86400");
+}
+
+static void add_cost(kedge_exchange *exchange, struct MHD_Response *message)
+{
+    kedge_buffer text = kedge_buffer_make(exchange->context->environment->allocator);
+    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_cost_write(&exchange->response.cost, &writer);
+    kedge_buffer_append_byte(&text, '\0');
+    if (!text.no_memory) add_header(message, "Kedge-Cost", text.data);
+    kedge_buffer_free(&text);
 }
 
 static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
@@ -234,6 +246,7 @@ static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
         snprintf(number, sizeof number, "%d", response->retry_after_s);
         add_header(message, "Retry-After", number);
     }
+    if (exchange->context->cost_header) add_cost(exchange, message);
     if (response->status == 401) add_header(message, "WWW-Authenticate", "Bearer");
     add_header(message, "Cache-Control",
                response->immutable ? "private, max-age=31536000, immutable" : "no-store");

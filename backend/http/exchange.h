@@ -30,6 +30,7 @@ typedef struct kedge_exchange_context {
     kedge_log *log;
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;
+    bool cost_header;
     kedge_metrics metrics;
     kedge_workers *workers;
     kedge_events *events;

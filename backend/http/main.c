@@ -43,6 +43,7 @@ typedef struct kedge_arguments {
     const char *ping;
     const char *log_level;
     bool open;
+    bool cost_header;
     kedge_origins origins;
 } kedge_arguments;
 
@@ -93,6 +94,8 @@ static void print_help(FILE *out)
         "  --request-timeout SECONDS\n"
         "                      for a request's head, and then for its body; default 30\n"
         "  --ping SECONDS      between two pings on an event stream; at most the default, 15\n"
+        "  --cost-header       each answer tells in the header kedge-cost what it would cost on "
+        "AWS\n"
         "  --log-level error|warning|info|debug\n"
         "                      default info; debug logs every request\n",
         out);
@@ -134,13 +137,18 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
     return NULL;
 }
 
+static bool *find_flag(kedge_arguments *arguments, const char *name)
+{
+    if (strcmp(name, "--open") == 0) return &arguments->open;
+    if (strcmp(name, "--cost-header") == 0) return &arguments->cost_header;
+    return kedge_stores_flag(&arguments->stores, name);
+}
+
 static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *arguments,
                                     kedge_error *error)
 {
     for (int i = 1; i < argc; i++) {
-        bool *flag = strcmp(argv[i], "--open") == 0
-                         ? &arguments->open
-                         : kedge_stores_flag(&arguments->stores, argv[i]);
+        bool *flag = find_flag(arguments, argv[i]);
         if (flag) {
             *flag = true;
         } else {
@@ -312,6 +320,7 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
         .log = &service->log,
         .write_metrics = write_metrics,
         .write_metrics_context = service,
+        .cost_header = arguments->cost_header,
     };
     return kedge_server_start(&options, &service->server, error);
 }

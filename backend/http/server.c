@@ -209,6 +209,7 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     context->log = options->log;
     context->write_metrics = options->write_metrics;
     context->write_metrics_context = options->write_metrics_context;
+    context->cost_header = options->cost_header;
     context->request_timeout_ms = (int64_t)options->request_timeout_s * 1000;
     context->tickets = kedge_tickets_new(environment);
     context->connections = kedge_connections_new(environment);

@@ -60,6 +60,7 @@ typedef struct kedge_server_options {
     /* Appends to GET /v1/metrics; NULL: nothing. */
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;
+    bool cost_header; /* every answer tells what it cost in the header "kedge-cost" */
 } kedge_server_options;
 
 typedef struct kedge_server kedge_server;

@@ -4,6 +4,7 @@
 #include "backend/aws/actions.h"
 #include "backend/aws/aws.h"
 #include "backend/embedded/embedded.h"
+#include "backend/ports/meter.h"
 #include "common/error.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct kedge_stores {
     kedge_embedded *embedded; /* or: */
     kedge_aws *aws;
     kedge_aws_actions *actions;
+    kedge_meter *meter;
 };
 
 static kedge_status open_folder(const kedge_environment *environment, const char *path,
@@ -56,6 +58,16 @@ static kedge_status open_aws(const kedge_environment *environment,
     return kedge_aws_open(&aws, &stores->aws, error);
 }
 
+static kedge_status open_meter(kedge_stores *stores, kedge_error *error)
+{
+    const kedge_aws *aws = stores->aws;
+    const kedge_embedded *embedded = stores->embedded;
+    return kedge_meter_new(
+        stores->allocator, aws != NULL ? kedge_aws_records(aws) : kedge_embedded_records(embedded),
+        aws != NULL ? kedge_aws_blobs(aws) : kedge_embedded_blobs(embedded),
+        aws != NULL ? kedge_aws_queue(aws) : kedge_embedded_queue(embedded), &stores->meter, error);
+}
+
 kedge_status kedge_stores_open(const kedge_environment *environment,
                                const kedge_stores_options *options, kedge_stores_purpose purpose,
                                kedge_stores **stores, kedge_error *error)
@@ -67,6 +79,7 @@ kedge_status kedge_stores_open(const kedge_environment *environment,
     kedge_status status = options->data != NULL
                               ? open_folder(environment, options->data, purpose, made, error)
                               : open_aws(environment, options, made, error);
+    if (status == KEDGE_OK) status = open_meter(made, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&made->name, error);
     if (status != KEDGE_OK) {
         kedge_stores_close(made);
@@ -79,6 +92,7 @@ kedge_status kedge_stores_open(const kedge_environment *environment,
 void kedge_stores_close(kedge_stores *stores)
 {
     if (stores == NULL) return;
+    kedge_meter_free(stores->meter);
     kedge_embedded_close(stores->embedded);
     kedge_aws_close(stores->aws);
     kedge_aws_actions_free(stores->actions);
@@ -88,20 +102,17 @@ void kedge_stores_close(kedge_stores *stores)
 
 kedge_records kedge_stores_records(const kedge_stores *stores)
 {
-    return stores->aws != NULL ? kedge_aws_records(stores->aws)
-                               : kedge_embedded_records(stores->embedded);
+    return kedge_meter_records(stores->meter);
 }
 
 kedge_blobs kedge_stores_blobs(const kedge_stores *stores)
 {
-    return stores->aws != NULL ? kedge_aws_blobs(stores->aws)
-                               : kedge_embedded_blobs(stores->embedded);
+    return kedge_meter_blobs(stores->meter);
 }
 
 kedge_queue kedge_stores_queue(const kedge_stores *stores)
 {
-    return stores->aws != NULL ? kedge_aws_queue(stores->aws)
-                               : kedge_embedded_queue(stores->embedded);
+    return kedge_meter_queue(stores->meter);
 }
 
 const char *kedge_stores_name(const kedge_stores *stores)
@@ -124,5 +135,6 @@ bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
 void kedge_stores_write_metrics(void *context, kedge_buffer *out)
 {
     kedge_stores *stores = context;
+    kedge_meter_write_metrics(stores->meter, out);
     if (stores->actions != NULL) kedge_aws_actions_write(stores->actions, out);
 }

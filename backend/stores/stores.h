@@ -51,7 +51,8 @@ kedge_status kedge_stores_open(const kedge_environment *environment,
                                kedge_stores **stores, kedge_error *error);
 void kedge_stores_close(kedge_stores *stores); /* NULL is allowed */
 
-/* Borrowed until the close. */
+/* Borrowed until the close. What their calls would cost on AWS is counted, for a folder as well
+ * (backend/ports/meter.h). */
 kedge_records kedge_stores_records(const kedge_stores *stores);
 kedge_blobs kedge_stores_blobs(const kedge_stores *stores);
 /* vtable NULL: there is none (AWS without --queue). */
@@ -61,7 +62,8 @@ kedge_queue kedge_stores_queue(const kedge_stores *stores);
 const char *kedge_stores_name(const kedge_stores *stores);
 /* Something is wrong that does not keep it from working: true, and `warning` says what. */
 bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning);
-/* Appends counters as Prometheus text; nothing for a folder. The server's `write_metrics`. */
+/* Appends the counters of the meter, and of calls to AWS, as Prometheus text. The server's
+ * `write_metrics`. */
 void kedge_stores_write_metrics(void *stores, kedge_buffer *out);
 
 #endif

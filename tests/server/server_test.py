@@ -199,6 +199,15 @@ class OpenServer(unittest.TestCase):
         self.assertGreater(self.metric("kedge_request_seconds_sum"), 0)
         self.assertLess(self.metric("kedge_request_seconds_sum"), 20 * SLOWER)
 
+    def test_metrics_tell_what_it_would_cost_on_aws(self):
+        before = self.metric("kedge_store_write_units_total")
+        self.push("a", put("n1", 1))
+        units = self.metric("kedge_store_write_units_total") - before
+        self.assertGreaterEqual(units, 2)  # the project and its version
+        self.assertLess(units, 10)
+        self.assertGreater(self.metric("kedge_store_dollars_total"), units * 0.625e-6)
+        self.assertNotIn("kedge-cost", self.server.request("GET", "/v1/health")[1])
+
     def test_a_ticket_opens_a_stream_once(self):
         self.push("a", put("n1", 1))
         ticket = self.server.request("POST", BASE + "/events/ticket")[2]["ticket"]
@@ -401,6 +410,22 @@ class Restarts(unittest.TestCase):
         wait_for(lambda: server.metric("kedge_connections") <= 2)
         early.close()
         self.assertEqual(server.stop(), 0)
+
+    def test_an_answer_tells_what_it_cost_in_a_header_and_in_the_log(self):
+        server = Server(self.data, "--open", "--cost-header", "--log-level", "debug")
+        headers = server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]))[1]
+        cost = json.loads(headers["kedge-cost"])
+        self.assertGreaterEqual(cost["write_units"], 2)
+        self.assertEqual((cost["blob_puts"], cost["queue_requests"]), (0, 0))
+        dollars = cost["write_units"] * 0.625e-6 + cost["read_units"] * 0.125e-6
+        self.assertAlmostEqual(cost["dollars"], dollars, 12)
+        second = server.request("POST", BASE + "/push", push_body("a", [put("n1", 2)], 2))[1]
+        self.assertEqual(json.loads(second["kedge-cost"])["write_units"], 1)
+        self.assertEqual(json.loads(second["kedge-cost"])["read_units"], 0)  # the head is in memory
+        self.assertEqual(server.metric("kedge_store_write_units_total"), cost["write_units"] + 1)
+        self.assertEqual(server.stop(), 0)
+        lines = [json.loads(line) for line in server.logged().splitlines()]
+        self.assertEqual([line["cost"] for line in lines if line.get("path", "").endswith("/push")][0], cost)
 
     def test_the_log_tells_requests_and_no_secrets(self):
         server = Server(self.data, "--open", "--log-level", "debug")

@@ -1,0 +1,36 @@
+/* A meter in front of the ports of any implementation: what their calls would cost on AWS.
+ *
+ * A call counts when AWS would charge it: when it succeeded, when its condition failed, when there
+ * was nothing to read, and when it is unknown what became of it; not when it was refused or
+ * throttled. Requests that an implementation sends again by itself are not seen here. Any thread.
+ */
+#ifndef KEDGE_BACKEND_PORTS_METER_H
+#define KEDGE_BACKEND_PORTS_METER_H
+
+#include "backend/ports/blobs.h"
+#include "backend/ports/cost.h"
+#include "backend/ports/queue.h"
+
+typedef struct kedge_meter kedge_meter;
+
+/* What stands behind the meter is borrowed and must outlive it; closing a port of the meter does
+ * nothing. A port without vtable is none. */
+kedge_status kedge_meter_new(const kedge_allocator *allocator, kedge_records records,
+                             kedge_blobs blobs, kedge_queue queue, kedge_meter **meter,
+                             kedge_error *error);
+void kedge_meter_free(kedge_meter *meter); /* NULL is allowed */
+
+kedge_records kedge_meter_records(kedge_meter *meter);
+kedge_blobs kedge_meter_blobs(kedge_meter *meter);
+kedge_queue kedge_meter_queue(kedge_meter *meter);
+
+/* Of all calls since the meter was made. */
+kedge_cost kedge_meter_totals(kedge_meter *meter);
+/* The same as Prometheus text. */
+void kedge_meter_write_metrics(kedge_meter *meter, kedge_buffer *out);
+
+/* Of all calls that this thread ever made through any meter: what one request cost is the
+ * difference between its end and its beginning. */
+kedge_cost kedge_meter_of_thread(void);
+
+#endif
