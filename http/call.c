@@ -3,6 +3,7 @@
 
 #include "common/error.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -150,6 +151,10 @@ static void set_safety(kedge_http_call *call, const kedge_http_request *request)
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    /* OpenSSL's own variable, which libcurl's default would override. */
+    const char *authorities = getenv("SSL_CERT_FILE");
+    if (authorities != NULL && authorities[0] != '\0')
+        curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else

@@ -51,6 +51,12 @@ void kedge_api_finish(kedge_api_call *call);
 bool kedge_api_too_large(const kedge_api_call *call);
 void kedge_api_refuse_too_large(kedge_api_call *call);
 
+/* `limit`, or what the front end can carry, `most`, when that is less; 0: it can carry all. */
+static inline size_t kedge_api_at_most(size_t limit, size_t most)
+{
+    return most > 0 && most < limit ? most : limit;
+}
+
 /* ---- addresses (api_address.c) ---- */
 
 /* Reads of the query. Each answers false after it refused the call with `query-invalid`. An absent

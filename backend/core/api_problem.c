@@ -30,6 +30,8 @@ static const char *title_of(int status)
         return "Unsupported Media Type";
     case 416:
         return "Range Not Satisfiable";
+    case 501:
+        return "Not Implemented";
     case 503:
         return "Service Unavailable";
     default:

@@ -209,7 +209,8 @@ void kedge_api_project_organizations(kedge_api_call *call)
 
 void kedge_api_limits(kedge_api_call *call)
 {
-    static const struct {
+    const kedge_backend_options *options = &call->backend->options;
+    const struct {
         const char *name;
         int64_t value;
     } limits[] = {
@@ -223,18 +224,19 @@ void kedge_api_limits(kedge_api_call *call)
         {"mutation_id", KEDGE_LIMIT_MUTATION_ID},
         {"collections", KEDGE_LIMIT_COLLECTIONS},
         {"collection_items", KEDGE_LIMIT_COLLECTION_ITEMS},
-        {"push_bytes", KEDGE_LIMIT_PUSH_BYTES},
+        {"push_bytes", (int64_t)kedge_api_at_most(KEDGE_LIMIT_PUSH_BYTES, options->push_bytes_max)},
         {"push_mutations", KEDGE_LIMIT_PUSH_MUTATIONS},
         {"mutation_changes", KEDGE_LIMIT_MUTATION_CHANGES},
         {"outcomes_per_pull", KEDGE_LIMIT_OUTCOMES_PER_PULL},
         {"snapshot_page_bytes", KEDGE_API_PAGE_BYTES_MAX},
-        {"answer_bytes", KEDGE_API_ANSWER_BYTES_MAX},
+        {"answer_bytes",
+         (int64_t)kedge_api_at_most(KEDGE_API_ANSWER_BYTES_MAX, options->answer_bytes_max)},
         {"request_deadline_ms", KEDGE_LIMIT_REQUEST_DEADLINE_MS},
     };
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "mode");
-    kedge_json_chars(&writer, call->backend->options.enqueue == NULL ? "direct" : "queued");
+    kedge_json_chars(&writer, options->enqueue == NULL ? "direct" : "queued");
     for (size_t at = 0; at < sizeof limits / sizeof limits[0]; at++) {
         kedge_json_key(&writer, limits[at].name);
         kedge_json_integer(&writer, limits[at].value);

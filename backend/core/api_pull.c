@@ -289,6 +289,7 @@ static void restart_patch(pull_answer *answer, size_t start)
 
 static kedge_status fill_patch(pull_answer *answer)
 {
+    const kedge_backend_options *options = &answer->call->backend->options;
     bool native = answer->request->native;
     size_t start = answer->writer.buffer->size;
     if (answer->from == answer->head->number && !answer->lost && !answer->request->first) {
@@ -296,8 +297,9 @@ static kedge_status fill_patch(pull_answer *answer)
     }
     kedge_status status = KEDGE_NOT_FOUND;
     if (!answer->lost && !answer->request->first) {
-        status =
-            write_delta(answer, native ? KEDGE_API_DELTA_BYTES_MAX : KEDGE_API_ANSWER_BYTES_MAX);
+        status = write_delta(
+            answer, native ? kedge_api_at_most(KEDGE_API_DELTA_BYTES_MAX, options->answer_bytes_max)
+                           : KEDGE_API_ANSWER_BYTES_MAX);
     }
     if (status == KEDGE_NOT_FOUND || (native && status == KEDGE_LIMIT_EXCEEDED)) {
         restart_patch(answer, start);

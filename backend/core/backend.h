@@ -58,6 +58,10 @@ typedef struct kedge_backend_options {
     kedge_status (*enqueue)(void *context, kedge_bytes organization, kedge_bytes project,
                             const kedge_identity *identity, kedge_bytes push, kedge_error *error);
     void *enqueue_context;
+    /* What the front end can carry, where that is less than the API's own limits; 0: no less. GET
+     * /v1/limits tells both, and a delta over `answer_bytes_max` becomes a snapshot. */
+    size_t push_bytes_max;
+    size_t answer_bytes_max;
     /* Waits between two tries of a commit that lost a race; NULL: sleeps. */
     void (*pause)(void *context, int64_t ms);
     void *pause_context;

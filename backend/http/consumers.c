@@ -1,6 +1,7 @@
 /* See consumers.h. */
 #include "backend/http/consumers.h"
 
+#include "backend/front/failures.h"
 #include "common/error.h"
 
 #include <errno.h>
@@ -35,28 +36,6 @@ struct kedge_consumers {
     pthread_t keeper;
     bool keeper_runs;
 };
-
-/* ---- the log ---- */
-
-static void on_failed(void *context, const kedge_queued_failure *failure)
-{
-    kedge_consumers *self = context;
-    kedge_log_line line;
-    if (!kedge_log_begin(&line, self->log, KEDGE_LOG_WARNING, "message-undecidable")) return;
-    kedge_json_key(&line.json, "message");
-    kedge_json_chars(&line.json, failure->id);
-    kedge_json_key(&line.json, "organization");
-    kedge_json_chars(&line.json, failure->organization);
-    kedge_json_key(&line.json, "project");
-    kedge_json_chars(&line.json, failure->project);
-    kedge_json_key(&line.json, "deliveries");
-    kedge_json_integer(&line.json, failure->receive_count);
-    kedge_json_key(&line.json, "code");
-    kedge_json_chars(&line.json, failure->error->code);
-    kedge_json_key(&line.json, "detail");
-    kedge_json_chars(&line.json, failure->error->message);
-    kedge_log_end(&line);
-}
 
 /* ---- waiting ---- */
 
@@ -148,8 +127,8 @@ kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log 
     kedge_consumers *made = kedge_allocate(allocator, sizeof *made);
     if (made == NULL) return kedge_fail_no_memory(error);
     kedge_queued_options own = *options;
-    own.failed = on_failed;
-    own.failed_context = made;
+    own.failed = kedge_failure_log;
+    own.failed_context = log;
     kedge_status status = kedge_queued_new(&own, &made->queued, error);
     if (status != KEDGE_OK) {
         kedge_release(allocator, made);

@@ -5,7 +5,7 @@
 #ifndef KEDGE_BACKEND_HTTP_CONSUMERS_H
 #define KEDGE_BACKEND_HTTP_CONSUMERS_H
 
-#include "backend/http/log.h"
+#include "backend/front/log.h"
 #include "backend/queued/queued.h"
 
 #define KEDGE_CONSUMERS_MAX          16

@@ -1,6 +1,8 @@
 /* See exchange.h: reading, handing over, sending. */
 #include "backend/http/exchange.h"
 
+#include "backend/front/answer.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -93,45 +95,18 @@ static bool take_body(kedge_exchange *exchange, const char *piece, size_t size)
     return true;
 }
 
-/* One line a request: without the query, which may hold a ticket. */
-static void log_answer(kedge_exchange *exchange, int64_t took_us)
-{
-    const kedge_api_response *response = &exchange->response;
-    kedge_log_level level = response->status == 503   ? KEDGE_LOG_WARNING
-                            : response->status >= 500 ? KEDGE_LOG_ERROR
-                                                      : KEDGE_LOG_DEBUG;
-    kedge_log_line line;
-    if (!kedge_log_begin(&line, exchange->context->log, level, "answered")) return;
-    kedge_json_key(&line.json, "method");
-    kedge_json_chars(&line.json, exchange->method);
-    kedge_json_key(&line.json, "path");
-    kedge_json_text(&line.json, (kedge_bytes){exchange->target, strcspn(exchange->target, "?")});
-    kedge_json_key(&line.json, "status");
-    kedge_json_integer(&line.json, response->status);
-    kedge_json_key(&line.json, "duration_us");
-    kedge_json_integer(&line.json, took_us);
-    kedge_json_key(&line.json, "received_bytes");
-    kedge_json_integer(&line.json, (int64_t)exchange->received);
-    kedge_json_key(&line.json, "answer_bytes");
-    kedge_json_integer(&line.json, (int64_t)response->body.size);
-    kedge_json_key(&line.json, "cost");
-    kedge_cost_write(&response->cost, &line.json);
-    if (response->cause.message[0] != '\0') {
-        kedge_json_key(&line.json, "cause");
-        kedge_json_chars(&line.json, response->cause.message);
-        kedge_json_key(&line.json, "code");
-        kedge_json_chars(&line.json, response->cause.code);
-    }
-    kedge_log_end(&line);
-}
-
 /* The answer stands ready. */
 static void finish(kedge_exchange *exchange)
 {
     int64_t took_us = now_us() - exchange->started_us;
     if (exchange->stream) exchange->response.status = 200;
     kedge_metrics_answered(&exchange->context->metrics, exchange->response.status, took_us);
-    log_answer(exchange, took_us);
+    kedge_answer_log(exchange->context->log,
+                     &(kedge_answered){.method = exchange->method,
+                                       .path = {exchange->target, strcspn(exchange->target, "?")},
+                                       .response = &exchange->response,
+                                       .took_us = took_us,
+                                       .received_bytes = exchange->received});
     atomic_store(&exchange->state, KEDGE_EXCHANGE_ANSWERED);
 }
 
@@ -202,25 +177,16 @@ void kedge_exchange_free(kedge_exchange *exchange)
 
 /* ---- answering ---- */
 
-static void add_header(struct MHD_Response *message, const char *name, const char *value)
+static void add_header(void *message, const char *name, const char *value)
 {
     MHD_add_response_header(message, name, value);
 }
 
-/* CORS headers stand on errors too, else a page cannot read them. */
 static void add_cors(kedge_exchange *exchange, struct MHD_Response *message)
 {
     const char *origin =
         MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, "Origin");
-    add_header(message, "Vary", "Origin, Accept-Encoding");
-    if (!origin || !kedge_origins_allow(exchange->context->origins, origin)) return;
-    add_header(message, "Access-Control-Allow-Origin", origin);
-    add_header(message, "Access-Control-Expose-Headers", "Retry-After, Content-Range, Kedge-Cost");
-    if (strcmp(exchange->method, "OPTIONS") != 0) return;
-    add_header(message, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, OPTIONS");
-    add_header(message, "Access-Control-Allow-Headers",
-               "Authorization, Content-Type, Content-Encoding, Range, X-Replicache-RequestID");
-    add_header(message, "Access-Control-Max-Age", "86400");
+    kedge_answer_cors(exchange->context->origins, origin, exchange->method, add_header, message);
 }
 
 static void add_cost(kedge_exchange *exchange, struct MHD_Response *message)
@@ -235,22 +201,8 @@ static void add_cost(kedge_exchange *exchange, struct MHD_Response *message)
 
 static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
 {
-    const kedge_api_response *response = &exchange->response;
-    char number[16];
-    if (response->content_type) add_header(message, "Content-Type", response->content_type);
-    if (response->content_encoding) {
-        add_header(message, "Content-Encoding", response->content_encoding);
-    }
-    if (response->content_range[0]) add_header(message, "Content-Range", response->content_range);
-    if (response->retry_after_s) {
-        snprintf(number, sizeof number, "%d", response->retry_after_s);
-        add_header(message, "Retry-After", number);
-    }
+    kedge_answer_headers(&exchange->response, add_header, message);
     if (exchange->context->cost_header) add_cost(exchange, message);
-    if (response->status == 401) add_header(message, "WWW-Authenticate", "Bearer");
-    add_header(message, "Cache-Control",
-               response->immutable ? "private, max-age=31536000, immutable" : "no-store");
-    add_header(message, "X-Content-Type-Options", "nosniff");
     if (atomic_load(&exchange->context->stopping)) add_header(message, "Connection", "close");
 }
 

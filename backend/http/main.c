@@ -2,6 +2,7 @@
  *
  * It prints one line when it is ready, logs JSON lines on stderr, and ends in order on SIGINT or
  * SIGTERM. */
+#include "backend/front/file.h"
 #include "backend/http/consumers.h"
 #include "backend/http/server.h"
 #include "backend/plugin/plugin.h"
@@ -9,7 +10,6 @@
 
 #include "common/error.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX    1048576
 #define LARGE_BLOCK       262144
 #define DEFAULT_WORKERS   16
 #define DEFAULT_CONSUMERS 4
@@ -196,29 +195,6 @@ static kedge_status parse_listen(const char *listen, char *address, size_t addre
     return KEDGE_OK;
 }
 
-/* A whole small file as text. Free with kedge_release. */
-static kedge_status read_file(const kedge_allocator *allocator, const char *path, char **text,
-                              kedge_error *error)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = kedge_allocate(allocator, FILE_BYTES_MAX + 1);
-    size_t size = 0;
-    ssize_t got = -1;
-    while (file >= 0 && bytes && size < FILE_BYTES_MAX) {
-        got = read(file, bytes + size, FILE_BYTES_MAX - size);
-        if (got <= 0) break;
-        size += (size_t)got;
-    }
-    if (file >= 0) close(file);
-    if (file < 0 || !bytes || got != 0) {
-        kedge_release(allocator, bytes);
-        return kedge_fail(error, KEDGE_IO, "file-unreadable",
-                          "cannot read %s, a file of at most 1 MiB", path);
-    }
-    *text = bytes;
-    return KEDGE_OK;
-}
-
 static kedge_status open_auth(kedge_service *service, const kedge_arguments *arguments,
                               const char *address, kedge_error *error)
 {
@@ -230,7 +206,7 @@ static kedge_status open_auth(kedge_service *service, const kedge_arguments *arg
     char *jwks = NULL;
     kedge_status status = KEDGE_OK;
     if (arguments->jwks) {
-        status = read_file(service->environment.allocator, arguments->jwks, &jwks, error);
+        status = kedge_file_read(service->environment.allocator, arguments->jwks, &jwks, error);
     }
     kedge_auth_options options = {
         .environment = &service->environment,
@@ -289,8 +265,9 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
     const kedge_allocator *allocator = service->environment.allocator;
     kedge_status status = KEDGE_OK;
     if (arguments->certificate) {
-        status = read_file(allocator, arguments->certificate, &service->certificate, error);
-        if (status == KEDGE_OK) status = read_file(allocator, arguments->key, &service->key, error);
+        status = kedge_file_read(allocator, arguments->certificate, &service->certificate, error);
+        if (status == KEDGE_OK)
+            status = kedge_file_read(allocator, arguments->key, &service->key, error);
     }
     uint32_t workers = DEFAULT_WORKERS;
     uint32_t ping_s = KEDGE_SERVER_PING_S;

@@ -1,13 +1,11 @@
 /* What a worker does with a request: who asks, which part of the server answers. */
 #include "backend/http/exchange.h"
 
-#include "common/gzip.h"
+#include "backend/front/body.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COMPRESS_FROM_BYTES 1024
 
 const char *kedge_exchange_header(kedge_exchange *exchange, const char *name)
 {
@@ -18,40 +16,6 @@ void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *co
                             const char *detail)
 {
     kedge_api_problem(&exchange->response, status, code, detail);
-}
-
-/* Removes the content encoding. False with a problem. */
-static bool decode_body(kedge_exchange *exchange)
-{
-    const char *encoding = kedge_exchange_header(exchange, "Content-Encoding");
-    if (!encoding || strcasecmp(encoding, "identity") == 0) return true;
-    if (strcasecmp(encoding, "gzip") != 0) {
-        kedge_exchange_problem(exchange, 415, "content-encoding-unsupported",
-                               "a body may be sent as it is or with Content-Encoding: gzip");
-        return false;
-    }
-    kedge_buffer plain = kedge_buffer_make(exchange->context->environment->allocator);
-    kedge_error error = {0};
-    kedge_status status = exchange->truncated
-                              ? KEDGE_LIMIT_EXCEEDED
-                              : kedge_gunzip(kedge_buffer_bytes(&exchange->body),
-                                             KEDGE_LIMIT_PUSH_BYTES, &plain, &error);
-    if (status == KEDGE_OK) {
-        kedge_buffer_free(&exchange->body);
-        exchange->body = plain;
-        return true;
-    }
-    kedge_buffer_free(&plain);
-    if (status == KEDGE_LIMIT_EXCEEDED) {
-        kedge_exchange_problem(exchange, 413, "body-too-large",
-                               "the body is over 16 MiB when unpacked");
-    } else if (status == KEDGE_NO_MEMORY) {
-        kedge_exchange_problem(exchange, 503, "overloaded",
-                               "the server is out of memory; try again");
-    } else {
-        kedge_exchange_problem(exchange, 400, "body-invalid", "the body is no gzip stream");
-    }
-    return false;
 }
 
 /* Compression pays on a network, not on loopback. */
@@ -66,35 +30,6 @@ static bool peer_is_remote(kedge_exchange *exchange)
     }
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)info->client_addr;
     return info->client_addr->sa_family != AF_INET6 || !IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
-
-/* gzip in Accept-Encoding (RFC 9110, section 12.5.3), unless with the weight 0. */
-static bool accepts_gzip(kedge_exchange *exchange)
-{
-    const char *accepted = kedge_exchange_header(exchange, "Accept-Encoding");
-    const char *gzip = accepted ? strcasestr(accepted, "gzip") : NULL;
-    if (!gzip) return false;
-    const char *weight = gzip + 4 + strspn(gzip + 4, " ;");
-    if (strncasecmp(weight, "q=0", 3) != 0) return true;
-    char first = weight[3 + strspn(weight + 3, ".0")];
-    return first >= '1' && first <= '9';
-}
-
-static void compress(kedge_exchange *exchange)
-{
-    kedge_api_response *response = &exchange->response;
-    if (response->content_encoding || response->body.size < COMPRESS_FROM_BYTES ||
-        !accepts_gzip(exchange) || !peer_is_remote(exchange)) {
-        return;
-    }
-    kedge_buffer packed = kedge_buffer_make(exchange->context->environment->allocator);
-    if (kedge_gzip(kedge_buffer_bytes(&response->body), &packed, NULL) == KEDGE_OK) {
-        kedge_buffer_free(&response->body);
-        response->body = packed;
-        response->content_encoding = "gzip";
-    } else {
-        kedge_buffer_free(&packed);
-    }
 }
 
 bool kedge_exchange_authenticate(kedge_exchange *exchange, kedge_auth_result *who)
@@ -114,19 +49,23 @@ bool kedge_exchange_authenticate(kedge_exchange *exchange, kedge_auth_result *wh
 static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char *method,
                     const kedge_identity *identity, kedge_bytes path, kedge_bytes query)
 {
-    if (!decode_body(exchange)) return;
+    bool packed = kedge_body_accepts_gzip(kedge_exchange_header(exchange, "Accept-Encoding"));
+    if (!kedge_body_decode(kedge_exchange_header(exchange, "Content-Encoding"), exchange->truncated,
+                           &exchange->body, &exchange->response)) {
+        return;
+    }
     kedge_api_request request = {
         .method = kedge_bytes_of(method),
         .path = path,
         .query = query,
         .body = kedge_buffer_bytes(&exchange->body),
         .body_truncated = exchange->truncated,
-        .accepts_gzip = accepts_gzip(exchange),
+        .accepts_gzip = packed,
         .range = kedge_bytes_of(kedge_exchange_header(exchange, "Range")),
         .identity = identity,
     };
     kedge_backend_handle(backend, &request, &exchange->response);
-    compress(exchange);
+    if (packed && peer_is_remote(exchange)) kedge_body_compress(&exchange->response);
 }
 
 /* In open mode a web page of another site, or a name rebound to loopback, is refused. */

@@ -8,12 +8,12 @@
  *   routes.c        what a worker does with a request
  *   event_routes.c  the same for event streams and their tickets
  *   events.c        Server-Sent Events: suspended streams, woken by commits and by the clock
- *   auth.c          who asks: bearer JWT, or open mode on loopback
  *   tickets.c       one-use tickets for a browser's EventSource
- *   origins.c       CORS, and the checks of Host and Origin in open mode
  *   metrics.c       counters as Prometheus text
- *   log.c           one JSON object a line
  *   main.c          arguments, ports, signals
+ *
+ * Who asks is told by backend/auth; what every front end does with a request and an answer stands
+ * in backend/front.
  *
  * Memory, whatever peers send: 4096 connections of 32 KiB each (128 MiB); the first 64 KiB of the
  * body or answer of each (256 MiB); 256 MiB for all that is larger; what the workers have in hand;
@@ -22,12 +22,12 @@
 #ifndef KEDGE_BACKEND_HTTP_SERVER_H
 #define KEDGE_BACKEND_HTTP_SERVER_H
 
+#include "backend/auth/auth.h"
 #include "backend/core/backend.h"
-#include "backend/http/auth.h"
+#include "backend/front/log.h"
+#include "backend/front/origins.h"
 #include "backend/http/events.h"
-#include "backend/http/log.h"
 #include "backend/http/metrics.h"
-#include "backend/http/origins.h"
 #include "backend/http/tickets.h"
 #include "backend/http/workers.h"
 #include <kedge/limits.h>

@@ -1,6 +1,6 @@
 /* Bearer tokens: what is accepted, and each thing that is refused, with real keys and signatures.
  */
-#include "backend/http/auth.h"
+#include "backend/auth/auth.h"
 
 #include <jansson.h>
 #include <rhonabwy.h>

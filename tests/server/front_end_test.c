@@ -1,6 +1,6 @@
 /* The small parts of the HTTP front end: origins, tickets, deadlines of connections. */
+#include "backend/front/origins.h"
 #include "backend/http/connections.h"
-#include "backend/http/origins.h"
 #include "backend/http/tickets.h"
 
 #include <setjmp.h>

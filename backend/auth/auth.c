@@ -1,5 +1,5 @@
 /* See auth.h. */
-#include "backend/http/auth.h"
+#include "backend/auth/auth.h"
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* See log.h. A line is built whole and written with one call, so that lines of threads do not mix.
  */
-#include "backend/http/log.h"
+#include "backend/front/log.h"
 
 #include <errno.h>
 #include <stdarg.h>

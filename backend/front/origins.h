@@ -1,6 +1,6 @@
 /* Which web pages may call: CORS; and in open mode, which hosts the server answers under. */
-#ifndef KEDGE_BACKEND_HTTP_ORIGINS_H
-#define KEDGE_BACKEND_HTTP_ORIGINS_H
+#ifndef KEDGE_BACKEND_FRONT_ORIGINS_H
+#define KEDGE_BACKEND_FRONT_ORIGINS_H
 
 #include "common/bytes.h"
 

@@ -3,8 +3,8 @@
  * librhonabwy was chosen because it reads key sets (JWKS), selects by `kid`, and is packaged by
  * Debian; libjwt 1.10 knows no JWKS and cjose has single keys only. Algorithms are pinned to
  * asymmetric ones, and keys that a token brings along (jwk, jku, x5u, x5c) are never used. */
-#ifndef KEDGE_BACKEND_HTTP_AUTH_H
-#define KEDGE_BACKEND_HTTP_AUTH_H
+#ifndef KEDGE_BACKEND_AUTH_H
+#define KEDGE_BACKEND_AUTH_H
 
 #include "backend/core/backend.h"
 #include "common/environment.h"

@@ -1,5 +1,5 @@
 /* See origins.h. */
-#include "backend/http/origins.h"
+#include "backend/front/origins.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Structured logs: one JSON object a line, on a file descriptor. Any thread.
  *
  * Nothing secret is logged: no header, no query (which may hold a ticket), no body. */
-#ifndef KEDGE_BACKEND_HTTP_LOG_H
-#define KEDGE_BACKEND_HTTP_LOG_H
+#ifndef KEDGE_BACKEND_FRONT_LOG_H
+#define KEDGE_BACKEND_FRONT_LOG_H
 
 #include "common/environment.h"
 #include "common/json.h"

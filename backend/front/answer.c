@@ -1,0 +1,67 @@
+/* See answer.h. */
+#include "backend/front/answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void kedge_answer_headers(const kedge_api_response *response, kedge_header_function add,
+                          void *context)
+{
+    char number[16];
+    if (response->content_type) add(context, "Content-Type", response->content_type);
+    if (response->content_encoding) add(context, "Content-Encoding", response->content_encoding);
+    if (response->content_range[0]) add(context, "Content-Range", response->content_range);
+    if (response->retry_after_s) {
+        snprintf(number, sizeof number, "%d", response->retry_after_s);
+        add(context, "Retry-After", number);
+    }
+    if (response->status == 401) add(context, "WWW-Authenticate", "Bearer");
+    add(context, "Cache-Control",
+        response->immutable ? "private, max-age=31536000, immutable" : "no-store");
+    add(context, "X-Content-Type-Options", "nosniff");
+}
+
+void kedge_answer_cors(const kedge_origins *origins, const char *origin, const char *method,
+                       kedge_header_function add, void *context)
+{
+    add(context, "Vary", "Origin, Accept-Encoding");
+    if (!origin || !kedge_origins_allow(origins, origin)) return;
+    add(context, "Access-Control-Allow-Origin", origin);
+    add(context, "Access-Control-Expose-Headers", "Retry-After, Content-Range, Kedge-Cost");
+    if (strcmp(method, "OPTIONS") != 0) return;
+    add(context, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, OPTIONS");
+    add(context, "Access-Control-Allow-Headers",
+        "Authorization, Content-Type, Content-Encoding, Range, X-Replicache-RequestID");
+    add(context, "Access-Control-Max-Age", "86400");
+}
+
+void kedge_answer_log(kedge_log *log, const kedge_answered *answered)
+{
+    const kedge_api_response *response = answered->response;
+    kedge_log_level level = response->status == 503   ? KEDGE_LOG_WARNING
+                            : response->status >= 500 ? KEDGE_LOG_ERROR
+                                                      : KEDGE_LOG_DEBUG;
+    kedge_log_line line;
+    if (!kedge_log_begin(&line, log, level, "answered")) return;
+    kedge_json_key(&line.json, "method");
+    kedge_json_chars(&line.json, answered->method);
+    kedge_json_key(&line.json, "path");
+    kedge_json_text(&line.json, answered->path);
+    kedge_json_key(&line.json, "status");
+    kedge_json_integer(&line.json, response->status);
+    kedge_json_key(&line.json, "duration_us");
+    kedge_json_integer(&line.json, answered->took_us);
+    kedge_json_key(&line.json, "received_bytes");
+    kedge_json_integer(&line.json, (int64_t)answered->received_bytes);
+    kedge_json_key(&line.json, "answer_bytes");
+    kedge_json_integer(&line.json, (int64_t)response->body.size);
+    kedge_json_key(&line.json, "cost");
+    kedge_cost_write(&response->cost, &line.json);
+    if (response->cause.message[0] != '\0') {
+        kedge_json_key(&line.json, "cause");
+        kedge_json_chars(&line.json, response->cause.message);
+        kedge_json_key(&line.json, "code");
+        kedge_json_chars(&line.json, response->cause.code);
+    }
+    kedge_log_end(&line);
+}

@@ -1,0 +1,22 @@
+/* Requests as API Gateway's HTTP APIs and function URLs bring them: payload format 2.0.
+ *
+ *   {"version":"2.0","rawPath":…,"rawQueryString":…,"headers":{…},"requestContext":{…,
+ *    "http":{"method":…}},"body":…,"isBase64Encoded":…}
+ *   → {"statusCode":…,"headers":{…},"body":…,"isBase64Encoded":…}
+ *
+ * The bearer token in the header is what counts: the claims that an authorizer of API Gateway puts
+ * into the event are not looked at. Cookies are not used. */
+#ifndef KEDGE_BACKEND_LAMBDA_EVENT_HTTP_H
+#define KEDGE_BACKEND_LAMBDA_EVENT_HTTP_H
+
+#include "backend/lambda/lambda.h"
+#include "common/json.h"
+
+/* `event` is a checked JSON object. */
+bool kedge_event_is_http(kedge_bytes event);
+/* Appends the response. A request that is refused is answered, too; it fails only without memory.
+ */
+kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, kedge_buffer *out,
+                              kedge_error *error);
+
+#endif

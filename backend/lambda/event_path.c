@@ -1,0 +1,61 @@
+/* See event_path.h. */
+#include "backend/lambda/event_path.h"
+
+#include <string.h>
+
+#define STAGE_SIZE  130 /* a slash, and 128 characters */
+#define DOMAIN_SIZE 256
+
+static bool is_function_url(kedge_bytes context)
+{
+    char domain[DOMAIN_SIZE];
+    return kedge_json_member_chars(context, "domainName", domain, sizeof domain) &&
+           strstr(domain, ".lambda-url.") != NULL;
+}
+
+/* How much of the path is the stage. */
+static size_t stage_size(kedge_bytes context, kedge_bytes path)
+{
+    char stage[STAGE_SIZE] = "/";
+    if (!kedge_json_member_chars(context, "stage", stage + 1, sizeof stage - 1) ||
+        strcmp(stage, "/$default") == 0 || stage[1] == '\0') {
+        return 0;
+    }
+    size_t size = strlen(stage);
+    bool leads = path.size > size && memcmp(path.data, stage, size) == 0 && path.data[size] == '/';
+    return leads ? size : 0;
+}
+
+/* Keeps slashes and RFC 3986's unreserved characters. */
+static void encode(kedge_bytes text, kedge_buffer *path)
+{
+    static const char kept[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+    for (size_t i = 0; i < text.size; i++) {
+        char byte = text.data[i];
+        if (byte != '\0' && strchr(kept, byte) != NULL) {
+            kedge_buffer_append_byte(path, byte);
+        } else {
+            kedge_buffer_append_format(path, "%%%02X", (unsigned)(unsigned char)byte);
+        }
+    }
+}
+
+bool kedge_event_path(kedge_bytes event, kedge_bytes context, kedge_buffer *path)
+{
+    kedge_bytes value;
+    kedge_buffer raw = kedge_buffer_make(path->allocator);
+    bool found = kedge_json_member(event, "rawPath", &value) && kedge_json_to_text(value, &raw);
+    if (found) {
+        kedge_bytes text = kedge_buffer_bytes(&raw);
+        size_t stage = stage_size(context, text);
+        text = (kedge_bytes){text.data + stage, text.size - stage};
+        if (is_function_url(context)) {
+            kedge_buffer_append_bytes(path, text);
+        } else {
+            encode(text, path);
+        }
+    }
+    kedge_buffer_free(&raw);
+    return found;
+}

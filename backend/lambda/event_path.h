@@ -1,0 +1,15 @@
+/* The path of an HTTP event, as the API has it: from "/v1" on, still percent-encoded.
+ *
+ * A function URL hands the path on as it came. An HTTP API decodes it first, and puts the stage in
+ * front unless that is $default; so it is encoded again. Two things are lost in API Gateway and
+ * cannot be had back: whether a slash was encoded, and what follows an encoded question mark. Only
+ * the ids of items may hold either. */
+#ifndef KEDGE_BACKEND_LAMBDA_EVENT_PATH_H
+#define KEDGE_BACKEND_LAMBDA_EVENT_PATH_H
+
+#include "common/json.h"
+
+/* `context` is the event's requestContext. Appends to `path`; false: there is no path. */
+bool kedge_event_path(kedge_bytes event, kedge_bytes context, kedge_buffer *path);
+
+#endif

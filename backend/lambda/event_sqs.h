@@ -1,0 +1,31 @@
+/* Batches of the FIFO queue, as Lambda's poller brings them:
+ *
+ *   {"Records":[{"messageId":…,"receiptHandle":…,"body":…,"eventSource":"aws:sqs",
+ *     "attributes":{"MessageGroupId":…,"ApproximateReceiveCount":…,"SentTimestamp":…}}]}
+ *   → {"batchItemFailures":[{"itemIdentifier":messageId}]}
+ *
+ * The poller deletes what is not named, so the event source mapping must have
+ * FunctionResponseTypes: ReportBatchItemFailures. In each group everything from the first failure
+ * on is named: else a message could overtake the one in front of it. What was decided behind a
+ * failure comes again and shows as decided.
+ *
+ * With a queue (KEDGE_QUEUE) two things are done here that the poller does not do. What is named
+ * comes again soon (backend/queued says when) and not after the queue's whole visibility, for which
+ * its group would stand still. And a decided message whose push stands in blobs is deleted from the
+ * queue before that push is: it must not come again without it. */
+#ifndef KEDGE_BACKEND_LAMBDA_EVENT_SQS_H
+#define KEDGE_BACKEND_LAMBDA_EVENT_SQS_H
+
+#include "backend/lambda/lambda.h"
+#include "common/json.h"
+
+/* A group that is not begun so long before the deadline is left to the next delivery. */
+#define KEDGE_EVENT_SQS_MARGIN_MS 2000
+
+/* `event` is a checked JSON object. */
+bool kedge_event_is_sqs(kedge_bytes event);
+/* Appends the response. A failure means that nothing is known of the whole batch. */
+kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
+                             kedge_buffer *out, kedge_error *error);
+
+#endif

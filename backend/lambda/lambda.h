@@ -1,0 +1,42 @@
+/* kedge-lambda: the backend as an AWS Lambda function on a custom runtime (provided.al2023).
+ *
+ *   main.c        starts everything once, then answers one invocation after another
+ *   settings.c    what the environment variables say
+ *   runtime.c     the Runtime API: fetches events, posts answers
+ *   event_http.c  requests of API Gateway HTTP APIs and function URLs (payload format 2.0)
+ *   event_path.c  what such an event says of the path
+ *   event_sqs.c   batches of the FIFO queue, with partial failures
+ *
+ * Lambda runs one invocation at a time in a process and freezes the process in between, so nothing
+ * is left for later: checkpoints are written before the push is answered. What a freeze does to
+ * connections the AWS client sees as a request that failed on a kept connection, and tries again.
+ */
+#ifndef KEDGE_BACKEND_LAMBDA_H
+#define KEDGE_BACKEND_LAMBDA_H
+
+#include "backend/auth/auth.h"
+#include "backend/core/backend.h"
+#include "backend/front/log.h"
+#include "backend/front/origins.h"
+#include "backend/queued/queued.h"
+
+/* Lambda's limits. */
+#define KEDGE_LAMBDA_EVENT_BYTES    8388608 /* read; Lambda sends 6 MiB at most */
+#define KEDGE_LAMBDA_RESPONSE_BYTES 6291456
+/* A body that arrives whatever it holds, with each of its bytes escaped in the event. */
+#define KEDGE_LAMBDA_PUSH_BYTES 3000000
+/* A body that fits a response as base64, beside its headers. */
+#define KEDGE_LAMBDA_ANSWER_BYTES 4700000
+
+/* What the handlers of events work with. */
+typedef struct kedge_lambda {
+    const kedge_environment *environment;
+    kedge_log *log;
+    kedge_backend *backend;
+    kedge_auth *auth; /* NULL: the function has no key set, and answers no requests */
+    const kedge_origins *origins;
+    kedge_queued *queued;
+    kedge_queue queue; /* vtable NULL: none */
+} kedge_lambda;
+
+#endif

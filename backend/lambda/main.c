@@ -1,0 +1,230 @@
+/* kedge-lambda, the `bootstrap` of a Lambda function: opens the stores once, then answers one event
+ * after another, until Lambda ends the process.
+ *
+ * Logs are JSON lines on stderr, which Lambda puts into CloudWatch. */
+#include "backend/front/failures.h"
+#include "backend/lambda/event_http.h"
+#include "backend/lambda/event_sqs.h"
+#include "backend/lambda/runtime.h"
+#include "backend/lambda/settings.h"
+#include "backend/plugin/plugin.h"
+#include "common/error.h"
+#include <kedge/limits.h>
+
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LARGE_BLOCK 262144
+#define AUTHORITIES "lib/ca-certificates.crt" /* of the package */
+
+/* What runs, to be taken down in reverse. */
+typedef struct kedge_function {
+    kedge_environment environment;
+    kedge_settings settings;
+    kedge_log log;
+    kedge_runtime *runtime;
+    kedge_stores *stores;
+    kedge_plugin *plugin;
+    kedge_registry *registry;
+    kedge_auth *auth;
+    kedge_queued *queued;
+    kedge_backend *backend;
+} kedge_function;
+
+/* ---- starting ---- */
+
+/* Where a system keeps its authorities differs; the package brings some along. */
+static void trust_package(const kedge_allocator *allocator)
+{
+    char *path = kedge_settings_file(allocator, AUTHORITIES);
+    if (path != NULL && access(path, R_OK) == 0) (void)setenv("SSL_CERT_FILE", path, 0);
+    kedge_release(allocator, path);
+}
+
+static kedge_status open_auth(kedge_function *self, kedge_error *error)
+{
+    if (!self->settings.tokens) return KEDGE_OK;
+    kedge_auth_options options = {
+        .environment = &self->environment,
+        .jwks = self->settings.jwks,
+        .issuer = self->settings.issuer,
+        .audience = self->settings.audience,
+        .algorithms = self->settings.algorithms,
+    };
+    return kedge_auth_new(&options, &self->auth, error);
+}
+
+static kedge_status open_registry(kedge_function *self, kedge_error *error)
+{
+    const kedge_mutator *mutators = NULL;
+    size_t count = 0;
+    if (self->settings.mutators != NULL) {
+        kedge_plugin_options options = KEDGE_PLUGIN_OPTIONS_INIT;
+        options.children = 1; /* one invocation at a time runs one mutation at a time */
+        kedge_status status = kedge_plugin_start(&self->environment, self->settings.mutators,
+                                                 &options, &self->plugin, error);
+        if (status != KEDGE_OK) return status;
+        kedge_plugin_mutators(self->plugin, &mutators, &count);
+    }
+    return kedge_registry_new(self->environment.allocator, mutators, count, &self->registry, error);
+}
+
+static kedge_status open_queued(kedge_function *self, kedge_error *error)
+{
+    kedge_queued_options options = {
+        .environment = &self->environment,
+        .records = kedge_stores_records(self->stores),
+        .blobs = kedge_stores_blobs(self->stores),
+        .queue = kedge_stores_queue(self->stores),
+        .claim_bytes = self->settings.claim_bytes,
+        .failed = kedge_failure_log,
+        .failed_context = &self->log,
+    };
+    return kedge_queued_new(&options, &self->queued, error);
+}
+
+static kedge_status open_backend(kedge_function *self, kedge_error *error)
+{
+    kedge_backend_options options = {
+        .environment = &self->environment,
+        .records = kedge_stores_records(self->stores),
+        .blobs = kedge_stores_blobs(self->stores),
+        .registry = self->registry,
+        .cadence = self->settings.cadence,
+        .enqueue = self->settings.queued ? kedge_queued_enqueue : NULL,
+        .enqueue_context = self->queued,
+        .push_bytes_max = KEDGE_LAMBDA_PUSH_BYTES,
+        .answer_bytes_max = KEDGE_LAMBDA_ANSWER_BYTES,
+    };
+    return kedge_backend_new(&options, &self->backend, error);
+}
+
+static kedge_status start(kedge_function *self, kedge_error *error)
+{
+    const kedge_environment *environment = &self->environment;
+    kedge_status status = kedge_settings_read(environment->allocator, &self->settings, error);
+    if (status != KEDGE_OK) return status;
+    self->log.level = self->settings.log_level;
+    status = open_auth(self, error);
+    if (status == KEDGE_OK) status = open_registry(self, error);
+    if (status == KEDGE_OK) {
+        status = kedge_stores_open(environment, &self->settings.stores, KEDGE_STORES_SERVE,
+                                   &self->stores, error);
+    }
+    if (status == KEDGE_OK) status = open_queued(self, error);
+    if (status == KEDGE_OK) status = open_backend(self, error);
+    if (status != KEDGE_OK) return status;
+    kedge_error warning = {0};
+    if (kedge_stores_warning(self->stores, &warning)) {
+        kedge_log_write(&self->log, KEDGE_LOG_WARNING, warning.code, "message", warning.message,
+                        NULL);
+    }
+    kedge_log_write(
+        &self->log, KEDGE_LOG_INFO, "started", "stores", kedge_stores_name(self->stores), "mode",
+        self->settings.queued ? "queued" : "direct", "version", kedge_library_version(), NULL);
+    return KEDGE_OK;
+}
+
+static void stop(kedge_function *self)
+{
+    kedge_backend_free(self->backend);
+    kedge_queued_free(self->queued);
+    kedge_registry_free(self->registry);
+    kedge_plugin_stop(self->plugin);
+    kedge_stores_close(self->stores);
+    kedge_auth_free(self->auth);
+    kedge_runtime_free(self->runtime);
+    kedge_settings_free(self->environment.allocator, &self->settings);
+}
+
+/* ---- running ---- */
+
+static kedge_status handle(kedge_function *self, const kedge_invocation *invocation,
+                           kedge_buffer *answer, kedge_error *error)
+{
+    kedge_lambda lambda = {
+        .environment = &self->environment,
+        .log = &self->log,
+        .backend = self->backend,
+        .auth = self->auth,
+        .origins = &self->settings.origins,
+        .queued = self->queued,
+        .queue = kedge_stores_queue(self->stores),
+    };
+    kedge_bytes text = kedge_buffer_bytes(&invocation->event);
+    kedge_bytes event;
+    kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, error);
+    if (status != KEDGE_OK) return status;
+    kedge_json_skip(text, &event, NULL);
+    if (kedge_event_is_http(event)) return kedge_event_http(&lambda, event, answer, error);
+    if (kedge_event_is_sqs(event))
+        return kedge_event_sqs(&lambda, event, invocation->deadline_ms, answer, error);
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "event-unknown",
+                      "the event is neither a request in API Gateway's payload format 2.0 nor a "
+                      "batch of SQS");
+}
+
+/* One invocation. A failure ends the process: Lambda starts another. */
+static kedge_status step(kedge_function *self, kedge_invocation *invocation, kedge_buffer *answer,
+                         kedge_error *error)
+{
+    kedge_error failure = {0};
+    kedge_status status = kedge_runtime_next(self->runtime, invocation, error);
+    if (status != KEDGE_OK) return status;
+    kedge_buffer_clear(answer);
+    status = handle(self, invocation, answer, &failure);
+    if (status == KEDGE_OK) {
+        status = kedge_runtime_answer(self->runtime, invocation->id, kedge_buffer_bytes(answer),
+                                      &failure);
+        if (status == KEDGE_OK) return KEDGE_OK;
+    }
+    kedge_log_write(&self->log, KEDGE_LOG_ERROR, "invocation-failed", "request", invocation->id,
+                    "code", failure.code, "detail", failure.message, NULL);
+    return kedge_runtime_fail(self->runtime, invocation->id, &failure, error);
+}
+
+static void run(kedge_function *self, kedge_error *error)
+{
+    const kedge_allocator *allocator = self->environment.allocator;
+    kedge_invocation invocation = {.event = kedge_buffer_make(allocator)};
+    kedge_buffer answer = kedge_buffer_make(allocator);
+    while (step(self, &invocation, &answer, error) == KEDGE_OK) {
+    }
+    kedge_buffer_free(&invocation.event);
+    kedge_buffer_free(&answer);
+}
+
+int main(int argc, char **argv)
+{
+    int child = kedge_plugin_child_dispatch(argc, argv);
+    if (child >= 0) return child;
+
+    /* Events and answers come and go by the megabyte; see kedge-server. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+    signal(SIGPIPE, SIG_IGN);
+
+    kedge_error error = {0};
+    kedge_function self = {.environment = kedge_environment_system(NULL)};
+    self.log = (kedge_log){
+        .environment = &self.environment, .file = STDERR_FILENO, .level = KEDGE_LOG_INFO};
+    trust_package(self.environment.allocator);
+    const char *address = getenv("AWS_LAMBDA_RUNTIME_API");
+    if (address == NULL) {
+        fputs("kedge-lambda runs on AWS Lambda, or where AWS_LAMBDA_RUNTIME_API names the like\n",
+              stderr);
+        return 2;
+    }
+    kedge_status status = kedge_runtime_new(&self.environment, address, &self.runtime, &error);
+    if (status == KEDGE_OK) {
+        status = start(&self, &error);
+        if (status != KEDGE_OK) (void)kedge_runtime_fail(self.runtime, NULL, &error, NULL);
+    }
+    if (status == KEDGE_OK) run(&self, &error);
+    kedge_log_write(&self.log, KEDGE_LOG_ERROR, "ended", "code", error.code, "detail",
+                    error.message, NULL);
+    stop(&self);
+    return 1;
+}

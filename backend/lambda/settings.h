@@ -1,0 +1,50 @@
+/* What the function is told by environment variables. One that is empty is as one that is not
+ * there. docs/reference/lambda.md describes them.
+ *
+ *   KEDGE_TABLE, KEDGE_BUCKET    the stores on AWS
+ *   KEDGE_QUEUE                  the FIFO queue; needed by queued mode
+ *   KEDGE_DATA                   instead of these: a folder, for trials on one machine
+ *   KEDGE_MODE                   direct (default) or queued: how a push is answered
+ *   KEDGE_CLAIM_BYTES            larger messages go through blobs
+ *   KEDGE_CADENCE                compact (default) or seed
+ *   KEDGE_JWKS                   the key set: its text, or a file in the package
+ *   KEDGE_ISSUER, KEDGE_AUDIENCE what the claims iss and aud must be
+ *   KEDGE_ALGORITHMS             accepted signatures
+ *   KEDGE_ORIGINS                web origins that may read answers, with commas between
+ *   KEDGE_MUTATORS               the app's plugin library in the package
+ *   KEDGE_LOG_LEVEL              error, warning, info (default) or debug
+ *
+ * A function that only consumes the queue has no KEDGE_JWKS, KEDGE_ISSUER and KEDGE_AUDIENCE. */
+#ifndef KEDGE_BACKEND_LAMBDA_SETTINGS_H
+#define KEDGE_BACKEND_LAMBDA_SETTINGS_H
+
+#include "backend/core/backend.h"
+#include "backend/front/log.h"
+#include "backend/front/origins.h"
+#include "backend/stores/stores.h"
+
+typedef struct kedge_settings {
+    kedge_stores_options stores;
+    bool queued;
+    uint32_t claim_bytes;
+    kedge_cadence cadence;
+    bool tokens; /* it can check tokens, and so answers requests */
+    char *jwks;  /* text */
+    const char *issuer;
+    const char *audience;
+    const char *algorithms;
+    char *mutators; /* path */
+    char *origin_text;
+    kedge_origins origins; /* borrow from origin_text */
+    kedge_log_level log_level;
+} kedge_settings;
+
+kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_settings *settings,
+                                 kedge_error *error);
+void kedge_settings_free(const kedge_allocator *allocator, kedge_settings *settings);
+
+/* A file of the package: `name` under LAMBDA_TASK_ROOT, or as it is when it is absolute or there is
+ * no such variable. NULL: no memory. Free with kedge_release. */
+char *kedge_settings_file(const kedge_allocator *allocator, const char *name);
+
+#endif

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""kedge-lambda from outside, over a folder: requests as API Gateway brings them.
+
+Usage: server_test.py LAMBDA_PROGRAM PLUGIN. Closes with the plain line "N passed, N failed"."""
+import contextlib
+import gzip
+import json
+import pathlib
+import random
+import signal
+import sqlite3
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+from events import AUDIENCE, Answer, Caller, Keys, http_event, pull_body, push_body, put
+from runtime_api import RIE, WHICH, Function
+
+PROGRAM, PLUGIN = sys.argv[1:3]
+
+
+class LambdaCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = tempfile.TemporaryDirectory()
+        cls.keys = Keys(pathlib.Path(cls.root.name))
+        cls.token = cls.keys.token()
+        cls.admin_token = cls.keys.token(sub="root", org="*", role="admin")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.root.cleanup()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.functions = []
+
+    def tearDown(self):
+        for function in self.functions:
+            function.stop()
+        self.folder.cleanup()
+
+    def start(self, timeout_s=30, **variables):
+        function = Function([PROGRAM], {"KEDGE_DATA": self.folder.name + "/data", **self.keys.variables(), **variables},
+                            timeout_s)
+        self.functions.append(function)
+        return function
+
+    def project(self, function, base="/v1/orgs/acme/projects/p"):
+        """A caller on a new project."""
+        made = Caller(function, self.admin_token, base).ask("PUT", "")
+        self.assertIn(made.status, (200, 201), made.body)
+        return Caller(function, self.token, base)
+
+
+class Sync(LambdaCase):
+    def test_a_small_sync_goes_through_every_route(self):
+        ann = self.project(self.start())
+        large = "".join(random.Random(1).choices("abcdefgh", k=100000))
+        pushed = ann.ask("POST", "/push", push_body("a", [put("n1", 1), put("big", large), ("none", {})]))
+        self.assertEqual((pushed.status, pushed.json["kedge"]["version"]), (200, 1))
+        pulled = ann.ask("POST", "/pull", pull_body("a", native=True)).json
+        self.assertEqual((pulled["kedge"]["version"], pulled["lastMutationIDChanges"]), (1, {"a": 3}))
+        page = ann.ask("GET", "/snapshot?version=1").json
+        self.assertEqual([item["key"] for item in page["items"]], ["notes/big", "notes/n1"])
+        reference = page["items"][0]
+        body = ann.ask("GET", f"/collections/notes/bodies/{reference['hash']}", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(body.headers["content-encoding"], "gzip")
+        self.assertTrue(body.response["isBase64Encoded"])
+        self.assertEqual(body.json, large)
+        part = ann.ask("GET", f"/collections/notes/bodies/{reference['hash']}",
+                       headers={"Accept-Encoding": "gzip", "Range": "bytes=0-9"})
+        self.assertEqual((part.status, len(part.body)), (206, 10))
+        version = ann.ask("GET", "/versions/latest").json
+        self.assertEqual(version["version"], 1)
+        self.assertEqual(ann.ask("GET", "/versions/1/collections/notes/n1").json["value"], 1)
+        self.assertEqual(ann.ask("GET", "/clients/a/mutations/3").json["outcome"], "rejected")
+        self.assertEqual(ann.ask("GET", "/versions/9").code, "version-not-found")
+        self.assertEqual(ann.ask("GET", "/nothing").code, "route-not-found")
+
+    def test_what_was_pushed_is_there_for_the_next_process(self):
+        function = self.start()
+        ann = self.project(function)
+        self.assertEqual(ann.ask("POST", "/push", push_body("a", [put("n1", 1)])).status, 200)
+        first = function.pid
+        function.signal(signal.SIGKILL)
+        function.host.process.wait()
+        self.assertIn({"op": "put", "key": "notes/n1", "value": 1},
+                      ann.ask("POST", "/pull", pull_body("b")).json["patch"])
+        self.assertNotEqual(function.pid, first)
+
+    def test_checkpoints_are_there_before_the_push_is_answered(self):
+        function = self.start()
+        ann = self.project(function)
+        for version in range(1, 67):
+            self.assertEqual(ann.ask("POST", "/push", push_body("a", [put("n1", version)], version)).status, 200)
+        function.signal(signal.SIGKILL)
+        function.host.process.wait()
+        with contextlib.closing(sqlite3.connect(self.folder.name + "/data/records.db")) as records:
+            kept = records.execute("SELECT count(*) FROM record WHERE instr(sort, '#cv_')").fetchone()
+        self.assertGreater(kept[0], 0, "no checkpoint after 66 changes of one item")
+
+    def test_the_apps_mutators_run(self):
+        function = self.start(KEDGE_MUTATORS=PLUGIN)
+        ann = self.project(function)
+        ann.ask("POST", "/push", push_body("a", [("notes.edit", {"id": "x", "field": "text", "value": "v", "was": ""})]))
+        self.assertNotEqual(ann.ask("GET", "/clients/a/mutations/1").json.get("code"), "mutator-unknown")
+
+
+class Requests(LambdaCase):
+    def test_limits_are_those_of_lambda(self):
+        limits = Caller(self.start()).ask("GET", "/v1/limits").json
+        self.assertEqual((limits["push_bytes"], limits["answer_bytes"]), (3000000, 4700000))
+        self.assertEqual(limits["mode"], "direct")
+
+    def test_a_token_is_needed_and_the_claims_of_the_gateway_are_not_trusted(self):
+        function = self.start()
+        self.project(function)
+        nobody = Caller(function).ask("POST", "/pull", pull_body("a"))
+        self.assertEqual((nobody.status, nobody.code), (401, "token-missing"))
+        self.assertEqual(nobody.headers["www-authenticate"], "Bearer")
+        for token, code in [(self.token[:-4] + "AAAA", "token-invalid"), ("Bearer x", "token-invalid"),
+                            (self.keys.token(exp=1), "token-expired"), (self.keys.token(aud="other"), "token-invalid")]:
+            self.assertEqual(Caller(function, token).ask("POST", "/pull", pull_body("a")).code, code)
+        other = Caller(function, self.keys.token(org="other")).ask("POST", "/pull", pull_body("a"))
+        self.assertEqual((other.status, other.code), (404, "project-not-found"))
+
+    def test_a_function_without_a_key_set_answers_no_requests(self):
+        function = self.start(KEDGE_JWKS="", KEDGE_ISSUER="", KEDGE_AUDIENCE="")
+        refused = Caller(function, self.token).ask("POST", "/pull", pull_body("a"))
+        self.assertEqual((refused.status, refused.code), (503, "identity-not-configured"))
+
+    def test_event_streams_are_refused_by_name(self):
+        ann = self.project(self.start())
+        for method, path in [("GET", "/events"), ("GET", "/events?ticket=x"), ("POST", "/events/ticket")]:
+            refused = ann.ask(method, path)
+            self.assertEqual((refused.status, refused.code), (501, "events-not-served"))
+        self.assertEqual(ann.ask("GET", "/v1/metrics").status, 501)
+        self.assertEqual(ann.ask("GET", "/v1/health").json, {"status": "ok"})
+
+    def test_a_project_may_be_called_events(self):
+        ann = self.project(self.start(), "/v1/orgs/acme/projects/events")
+        self.assertEqual(ann.ask("GET", "").status, 200)
+
+    def test_bodies_come_packed_both_ways(self):
+        ann = self.project(self.start())
+        packed = gzip.compress(json.dumps(push_body("a", [put("n1", "x" * 5000)])).encode())
+        pushed = ann.ask("POST", "/push", packed, {"Content-Encoding": "gzip", "Content-Type": "application/json"})
+        self.assertEqual(pushed.status, 200, pushed.body)
+        pulled = ann.ask("POST", "/pull", pull_body("b"), {"Accept-Encoding": "gzip"})
+        self.assertEqual(pulled.headers["content-encoding"], "gzip")
+        self.assertIn({"op": "put", "key": "notes/n1", "value": "x" * 5000}, pulled.json["patch"])
+        self.assertEqual(ann.ask("POST", "/push", b"no gzip", {"Content-Encoding": "gzip"}).code, "body-invalid")
+        self.assertEqual(ann.ask("POST", "/push", b"x", {"Content-Encoding": "br"}).status, 415)
+
+    def test_paths_are_read_as_each_service_gives_them(self):
+        ann = self.project(self.start())
+        odd = "50% ä+é"
+        ann.ask("POST", "/push", push_body("a", [put(odd, 1), put("a/b?c", 2)]))
+        path = "/versions/1/collections/notes/50%25%20%C3%A4%2B%C3%A9"
+        for how in ({}, {"stage": "prod"}, {"encoded_path": True}, {"stage": "prod", "encoded_path": True}):
+            self.assertEqual(ann.ask("GET", path, **how).json["value"], 1, how)
+        slash = "/versions/1/collections/notes/a%2Fb%3Fc"
+        self.assertEqual(ann.ask("GET", slash, encoded_path=True).json["value"], 2)
+
+    def test_pages_of_known_origins_may_read_answers(self):
+        function = self.start(KEDGE_ORIGINS="https://app.example.com,https://two.example.com")
+        caller = Caller(function, base="/v1/orgs/acme/projects/p")
+        for origin in ("https://app.example.com", "https://two.example.com"):
+            asked = caller.ask("OPTIONS", "/pull", headers={"Origin": origin})
+            self.assertEqual(asked.status, 204)
+            self.assertEqual(asked.headers["access-control-allow-origin"], origin)
+            self.assertIn("Authorization", asked.headers["access-control-allow-headers"])
+        refused = caller.ask("POST", "/pull", pull_body("a"), {"Origin": "https://app.example.com"})
+        self.assertEqual(refused.status, 401)
+        self.assertEqual(refused.headers["access-control-allow-origin"], "https://app.example.com")
+        stranger = caller.ask("OPTIONS", "/pull", headers={"Origin": "https://evil.example.com"})
+        self.assertNotIn("access-control-allow-origin", stranger.headers)
+
+    def test_the_head_of_an_answer_has_no_body(self):
+        ann = self.project(self.start())
+        self.assertEqual(ann.ask("HEAD", "/v1/limits").body, b"")
+
+
+class Edges(LambdaCase):
+    def test_a_push_of_three_megabytes_arrives_whatever_it_holds(self):
+        ann = self.project(self.start())
+        body = push_body("a", [put(f"n{i}", '"' * 480000) for i in range(3)])
+        self.assertGreater(len(json.dumps(body)), 2880000)
+        event = ann.event("POST", "/push", body)
+        self.assertLess(len(json.dumps(event)), 6 << 20)
+        self.assertEqual(ann.ask("POST", "/push", body).status, 200)
+
+    def test_an_answer_that_lambda_cannot_carry_is_a_problem(self):
+        ann = self.project(self.start())
+        noise = random.Random(2)
+        for i in range(5):
+            text = noise.randbytes(600000).hex()
+            self.assertEqual(ann.ask("POST", "/push", push_body("a", [put(f"n{i}", text)], 1 + i)).status, 200)
+        refused = ann.ask("POST", "/pull", pull_body("b"))
+        self.assertEqual((refused.status, refused.code), (500, "answer-too-large"))
+        # Packed it fits, and so does what a native client gets: large values by their hashes.
+        packed = ann.ask("POST", "/pull", pull_body("b"), {"Accept-Encoding": "gzip"})
+        self.assertEqual((packed.status, len(packed.json["patch"])), (200, 6))
+        self.assertEqual(ann.ask("POST", "/pull", pull_body("b", native=True)).status, 200)
+
+    def test_garbage_is_an_error_of_its_invocation_alone(self):
+        function = self.start()
+        ann = self.project(function)
+        first = function.pid
+        good = ann.event("POST", "/pull", pull_body("a"))
+        garbage = [b"", b"null", b"[]", b"{", b'{"a":1,"a":2}', b"\xff", b'{"version":"2.0"}', b'{"Records":[]}',
+                   b'{"Records":[{"eventSource":"aws:s3"}]}', b'{"httpMethod":"GET","path":"/","version":"1.0"}',
+                   b"[" * 100000, b'{"Records":[{"eventSource":"aws:sqs"}]}']
+        for event in garbage:
+            failed, error = function.invoke(event)
+            self.assertTrue(failed, event[:40])
+            self.assertIn("errorType", error)
+        for change in ({"rawPath": None}, {"rawPath": 7}, {"rawQueryString": {}}, {"body": 7}, {"isBase64Encoded": "yes"},
+                       {"isBase64Encoded": True, "body": "%%%"}):
+            failed, response = function.invoke({**good, **change})
+            self.assertFalse(failed, change)
+            self.assertEqual(Answer(response).code, "event-invalid", change)
+        noise = random.Random(3)
+        text = json.dumps(good).encode()
+        for _ in range(60):
+            broken = bytearray(text)
+            broken[noise.randrange(len(broken))] = noise.randrange(256)
+            function.invoke(bytes(broken))
+        self.assertEqual(ann.ask("POST", "/pull", pull_body("a")).status, 200)
+        if not RIE:
+            self.assertEqual(function.pid, first)
+
+    def test_a_setting_that_is_wrong_ends_the_start_by_name(self):
+        for variables, named in [({"KEDGE_MODE": "later"}, "KEDGE_MODE"), ({"KEDGE_DATA": ""}, "KEDGE_TABLE"),
+                                 ({"KEDGE_ISSUER": ""}, "KEDGE_ISSUER"), ({"KEDGE_JWKS": "none.json"}, "none.json"),
+                                 ({"KEDGE_JWKS": "{}"}, "JWKS"), ({"KEDGE_CADENCE": "x"}, "KEDGE_CADENCE"),
+                                 ({"KEDGE_LOG_LEVEL": "x"}, "KEDGE_LOG_LEVEL"), ({"KEDGE_CLAIM_BYTES": "0"}, "KEDGE_CLAIM_BYTES"),
+                                 ({"KEDGE_TABLE": "t"}, "KEDGE_TABLE"), ({"KEDGE_MUTATORS": "none.so"}, "none.so")]:
+            failed, error = self.start(**variables).invoke(http_event("GET", "/v1/health"))
+            self.assertTrue(failed, variables)
+            if not RIE:
+                self.assertTrue(error["errorType"].startswith("Init."), error)
+                self.assertIn(named, error["errorMessage"], variables)
+
+    @unittest.skipIf(RIE, "the emulator freezes by itself")
+    def test_a_frozen_process_goes_on(self):
+        function = self.start()
+        ann = self.project(function)
+        for version in range(1, 4):
+            function.signal(signal.SIGSTOP)
+            function.signal(signal.SIGCONT)
+            self.assertEqual(ann.ask("POST", "/push", push_body("a", [put("n1", version)], version)).status, 200)
+
+    def test_the_key_set_may_be_a_file_of_the_package(self):
+        (pathlib.Path(self.root.name) / "keys.json").write_text(self.keys.jwks)
+        function = self.start(KEDGE_JWKS="keys.json", LAMBDA_TASK_ROOT=self.root.name)
+        self.assertEqual(self.project(function).ask("POST", "/pull", pull_body("a")).status, 200)
+
+
+class Batches(LambdaCase):
+    """SQS batches over a folder; real queues are in engines_test.py."""
+
+    def message(self, number, body, group="acme/p", count=1):
+        return {"messageId": f"m{number}", "receiptHandle": f"r{number}", "body": body, "eventSource": "aws:sqs",
+                "attributes": {"MessageGroupId": group, "ApproximateReceiveCount": str(count), "SentTimestamp": "1"}}
+
+    def push(self, first, mutations, project="p"):
+        return json.dumps({"format": 1, "id": f"{first:032x}", "organization": "acme", "project": project, "user": "ann",
+                           "role": "", "push": push_body("a", mutations, first)})
+
+    def failures(self, function, *messages):
+        failed, answer = function.invoke({"Records": list(messages)})
+        self.assertFalse(failed, answer)
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+    def test_a_batch_is_decided_in_order(self):
+        function = self.start(KEDGE_MODE="queued")
+        ann = self.project(function)
+        self.assertEqual(self.failures(function, *[self.message(i, self.push(i, [put("n1", i)])) for i in range(1, 11)]), [])
+        pulled = ann.ask("POST", "/pull", pull_body("b")).json
+        self.assertIn({"op": "put", "key": "notes/n1", "value": 10}, pulled["patch"])
+
+    def test_from_the_first_failure_on_a_group_is_given_back(self):
+        function = self.start(KEDGE_MODE="queued")
+        self.project(function)
+        other = self.project(function, "/v1/orgs/acme/projects/q")
+        named = self.failures(
+            function, self.message(1, self.push(1, [put("n1", 1)])), self.message(2, self.push(1, [put("n1", 1)], "q"), "acme/q"),
+            self.message(3, "poison"), self.message(4, self.push(2, [put("n1", 2)])),
+            self.message(5, self.push(2, [put("n1", 2)], "q"), "acme/q"))
+        self.assertEqual(named, ["m3", "m4"])
+        self.assertIn({"op": "put", "key": "notes/n1", "value": 2},
+                      other.ask("POST", "/pull", pull_body("b")).json["patch"])
+
+    def test_more_messages_than_a_batch_has_are_refused(self):
+        failed, error = self.start(KEDGE_MODE="queued").invoke({"Records": [self.message(i, "x") for i in range(11)]})
+        self.assertTrue(failed)
+        self.assertIn("at most 10", error["errorMessage"])
+
+
+if __name__ == "__main__":
+    print(f"on {WHICH}")
+    result = unittest.TextTestRunner(verbosity=2).run(
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
+    failed = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - failed} passed, {failed} failed")
+    sys.exit(1 if failed or not result.testsRun else 0)
