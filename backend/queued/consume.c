@@ -55,6 +55,9 @@ static void settle(consuming *work, size_t index, kedge_consumed what, const ked
         outcome->again_ms =
             doubled(KEDGE_QUEUED_AGAIN_MS, KEDGE_QUEUED_AGAIN_MAX_MS, message->receive_count);
         atomic_fetch_add(&counters->again, 1);
+        /* Its mark is over: it did not end the consumer. */
+        if (message->receive_count >= KEDGE_QUEUED_ALONE_COUNT)
+            kedge_dead_note(work->queued, message, error);
         break;
     case KEDGE_CONSUMED_FAILED:
         outcome->again_ms = doubled(KEDGE_QUEUED_UNDECIDED_MS, KEDGE_QUEUED_UNDECIDED_MAX_MS,

@@ -319,6 +319,30 @@ static void test_a_fault_that_passes_gives_messages_back_later_each_time(void **
     queue_world_free(world);
 }
 
+/* A message that is tried alone, and fails for no fault of its own, is no killer. */
+static void test_what_the_store_has_failed_often_is_decided_when_the_store_is_back(void **state)
+{
+    (void)state;
+    queue_world *world = queue_world_new();
+    queue_put(world, &ann, "g1", "c1", 1, 1, "a");
+    queue_call(world, "c1", 2, "test.scatter", "{\"count\":900}"); /* parts in blobs */
+    queue_put(world, &ann, "g1", "c2", 1, 1, "b");
+    world->base->blobs_away = true;
+    for (int deliveries = 1; deliveries < QUEUE_DELIVERIES; deliveries++) {
+        assert_true(queue_round(world).received >= 1);
+        queue_world_pass(KEDGE_QUEUED_AGAIN_MAX_MS + 1000);
+    }
+    assert_string_equal(world->failure, "unavailable");
+    world->base->blobs_away = false;
+    drain_somehow(world);
+    assert_int_equal(world_lmid(world->base, "c1"), 2);
+    assert_int_equal(world_lmid(world->base, "c2"), 1);
+    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_reasons(world), 0);
+    world_check(world->base);
+    queue_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_what_is_kept_is_delivered_to_nobody_else),
         cmocka_unit_test(test_messages_wait_in_their_order_while_the_store_is_away),
         cmocka_unit_test(test_a_fault_that_passes_gives_messages_back_later_each_time),
+        cmocka_unit_test(test_what_the_store_has_failed_often_is_decided_when_the_store_is_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ typedef struct test_world {
     uint64_t faults;
     uint64_t pauses;
     uint64_t deaths; /* by the mutator test.die */
+    bool blobs_away; /* every call of the blobs fails */
     /* Run in front of call number `meddle_at`, which is then taken back. */
     uint64_t meddle_at;
     void (*meddle)(struct test_world *world);

@@ -81,29 +81,33 @@ static void close_nothing(void *self)
     (void)self;
 }
 
+#define PASS_BLOBS(self, is_write, forget, call)                                                   \
+    if (((test_world *)(self))->blobs_away) return refuse_call(error);                             \
+    PASS(self, is_write, forget, call)
+
 static kedge_status put_if_absent(void *self, kedge_bytes key, kedge_bytes bytes,
                                   kedge_error *error)
 {
-    PASS(self, true, (void)0, BLOBS.vtable->put_if_absent(BLOBS.self, key, bytes, error));
+    PASS_BLOBS(self, true, (void)0, BLOBS.vtable->put_if_absent(BLOBS.self, key, bytes, error));
 }
 
 static kedge_status get_blob(void *self, kedge_bytes key, kedge_buffer *out, kedge_error *error)
 {
     size_t start = out->size;
-    PASS(self, false, kedge_buffer_truncate(out, start),
-         BLOBS.vtable->get(BLOBS.self, key, out, error));
+    PASS_BLOBS(self, false, kedge_buffer_truncate(out, start),
+               BLOBS.vtable->get(BLOBS.self, key, out, error));
 }
 
 static kedge_status remove_blob(void *self, kedge_bytes key, kedge_error *error)
 {
-    PASS(self, true, (void)0, BLOBS.vtable->remove(BLOBS.self, key, error));
+    PASS_BLOBS(self, true, (void)0, BLOBS.vtable->remove(BLOBS.self, key, error));
 }
 
 static kedge_status list_blobs(void *self, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
                                kedge_blob_list *list, kedge_error *error)
 {
-    PASS(self, false, kedge_blob_list_free(list),
-         BLOBS.vtable->list(BLOBS.self, prefix, after, limit, list, error));
+    PASS_BLOBS(self, false, kedge_blob_list_free(list),
+               BLOBS.vtable->list(BLOBS.self, prefix, after, limit, list, error));
 }
 
 static const kedge_records_vtable faulty_records = {get,   batch_get, query,
