@@ -116,6 +116,9 @@ kedge_status kedge_s3_call(const kedge_s3 *self, const kedge_s3_request *request
     if (status != KEDGE_OK) goto out;
     kedge_aws_request sent = addressed(self, request, &path);
     status = kedge_aws_call(self->client, &sent, answer, error);
+    /* The answer is too large, whatever the request has done. */
+    if (status == KEDGE_LIMIT_EXCEEDED && strcmp(request->method, "GET") != 0)
+        status = kedge_s3_answer_invalid(request, "has no end", error);
     if (status == KEDGE_CONFLICT && kedge_s3_is(answer, "NoSuchBucket"))
         status = kedge_fail(error, KEDGE_IO, "aws-bucket-missing", "there is no bucket %s",
                             self->bucket);

@@ -13,6 +13,8 @@
 typedef struct page {
     const kedge_s3 *s3;
     kedge_blob_list *list;
+    kedge_bytes prefix; /* what was asked for, with the port's prefix */
+    kedge_bytes after;
     uint32_t limit;
     kedge_buffer key; /* of the element that is being read, decoded */
     int64_t size_bytes;
@@ -115,17 +117,20 @@ static void blank_unreadable(kedge_buffer *body)
 
 /* ---- the page ---- */
 
-/* At the end of a Contents: its key without the port's prefix, behind the last one. */
+/* At the end of a Contents. A key that was not asked for is no answer: who walks from page to page
+ * would walk in a circle. */
 static bool take_blob(page *self)
 {
-    kedge_bytes key = kedge_buffer_bytes(&self->key), prefix = kedge_bytes_of(self->s3->prefix);
+    kedge_bytes key = kedge_buffer_bytes(&self->key);
+    size_t hidden = strlen(self->s3->prefix);
     kedge_error failure = {0};
-    if (self->list->count == self->limit || key.size <= prefix.size ||
-        !kedge_bytes_start_with(key, prefix) || kedge_blob_key_check(key, NULL) != KEDGE_OK) {
+    if (self->list->count == self->limit || key.size <= hidden ||
+        !kedge_bytes_start_with(key, self->prefix) || kedge_bytes_compare(key, self->after) <= 0 ||
+        kedge_blob_key_check(key, NULL) != KEDGE_OK) {
         self->invalid = true;
         return true;
     }
-    key = (kedge_bytes){key.data + prefix.size, key.size - prefix.size};
+    key = (kedge_bytes){key.data + hidden, key.size - hidden};
     kedge_status status = kedge_blob_list_offer(self->list, self->limit, key, self->size_bytes,
                                                 self->modified_ms, &failure);
     kedge_buffer_clear(&self->key);
@@ -172,7 +177,7 @@ static kedge_status read_page(page *self, const kedge_s3_request *request, kedge
 }
 
 /* "list-type=2&encoding-type=url&max-keys=…&prefix=…&start-after=…" */
-static kedge_status send_list(page *self, kedge_bytes prefix, kedge_bytes after, kedge_error *error)
+static kedge_status send_list(page *self, kedge_error *error)
 {
     char count[16];
     snprintf(count, sizeof count, "%u", self->limit);
@@ -180,13 +185,13 @@ static kedge_status send_list(page *self, kedge_bytes prefix, kedge_bytes after,
         {KEDGE_BYTES("encoding-type"), KEDGE_BYTES("url")},
         {KEDGE_BYTES("list-type"), KEDGE_BYTES("2")},
         {KEDGE_BYTES("max-keys"), kedge_bytes_of(count)},
-        {KEDGE_BYTES("prefix"), prefix},
-        {KEDGE_BYTES("start-after"), after},
+        {KEDGE_BYTES("prefix"), self->prefix},
+        {KEDGE_BYTES("start-after"), self->after},
     };
     const kedge_s3_request request = {.action = "s3:ListBucket",
                                       .method = "GET",
                                       .query = query,
-                                      .query_count = after.size == 0 ? 4 : 5,
+                                      .query_count = self->after.size == 0 ? 4 : 5,
                                       .answer_bytes_max = KEDGE_S3_LIST_BYTES_MAX};
     kedge_aws_answer answer = {0};
     kedge_status status = kedge_s3_call(self->s3, &request, &answer, error);
@@ -217,9 +222,9 @@ kedge_status kedge_s3_list(const kedge_s3 *self, kedge_bytes prefix, kedge_bytes
     if (after.size > 0) with_prefix(self, after, &whole_after);
     kedge_status status = kedge_buffer_status(&whole_prefix, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&whole_after, error);
-    if (status == KEDGE_OK)
-        status = send_list(&state, kedge_buffer_bytes(&whole_prefix),
-                           kedge_buffer_bytes(&whole_after), error);
+    state.prefix = kedge_buffer_bytes(&whole_prefix);
+    state.after = kedge_buffer_bytes(&whole_after);
+    if (status == KEDGE_OK) status = send_list(&state, error);
     if (status == KEDGE_OK)
         *list = found;
     else

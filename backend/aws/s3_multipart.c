@@ -219,6 +219,9 @@ static kedge_status complete(const upload *self, bool *anew, kedge_error *error)
     if (status != KEDGE_OK) goto out;
     status = send_completion(self, kedge_buffer_bytes(&body), anew, error);
     if (status == KEDGE_OK) goto out;
+    /* The answer may have come and not been read. */
+    if (status == KEDGE_NO_MEMORY) status = KEDGE_UNAVAILABLE;
+    if (error != NULL) error->status = status;
     kedge_error failure = {0};
     kedge_status asked = find_owner(self, &owner, &failure);
     if (asked == KEDGE_OK && owner == KEDGE_S3_OURS) status = KEDGE_OK;

@@ -2,6 +2,7 @@
 #include "tests/aws/scripted_s3.h"
 #include "common/base64.h"
 #include "common/hash.h"
+#include "tests/aws/damage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -217,6 +218,32 @@ static void complete(scripted_s3 *s3, const scripted_request *request, reply *ou
     kedge_buffer_free(&whole);
 }
 
+/* ---- tags and listings ---- */
+
+static void answer_tags(scripted_s3 *s3, const scripted_request *request, reply *out)
+{
+    if (s3->object.bytes == NULL) {
+        refuse(out, 404, "NoSuchKey");
+        return;
+    }
+    if (strcmp(request->method, "PUT") == 0)
+        snprintf(s3->tags, sizeof s3->tags, "%.*s", (int)request->body_size, request->body);
+    if (strcmp(request->method, "DELETE") == 0) s3->tags[0] = '\0';
+    say(out, s3->tags[0] == '\0' ? "<Tagging><TagSet/></Tagging>" : s3->tags);
+}
+
+#define CONTENTS(key)                                                                              \
+    "<Contents><Key>" key "</Key><LastModified>2026-11-21T16:34:12.345Z</LastModified>"            \
+    "<ETag>&quot;1&quot;</ETag><Size>7</Size></Contents>"
+
+/* Three keys behind "j", whatever is asked for. */
+static void answer_list(reply *out)
+{
+    say(out, "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>b</Name>"
+             "<Prefix></Prefix><IsTruncated>true</IsTruncated>" CONTENTS("k") CONTENTS("l%2B")
+                 CONTENTS("m+%C3%A4") "</ListBucketResult>");
+}
+
 /* ---- answering ---- */
 
 static void answer_well(scripted_s3 *s3, const scripted_request *request, const char *name,
@@ -237,6 +264,10 @@ static void answer_well(scripted_s3 *s3, const scripted_request *request, const 
         take_part(s3, request, out);
     } else if (strcmp(name, "COMPLETE") == 0) {
         complete(s3, request, out);
+    } else if (strcmp(name, "LIST") == 0) {
+        answer_list(out);
+    } else if (strstr(name, "-TAGS") != NULL) {
+        answer_tags(s3, request, out);
     } else if (strcmp(name, "ABORT") == 0) {
         end_upload(s3);
         out->status = 204;
@@ -273,11 +304,23 @@ static void send_reply(const scripted_request *request, const reply *out, size_t
 static void note(scripted_s3 *s3, const char *name, int status)
 {
     size_t used = strlen(s3->trace);
+    if (S3_TRACE_MAX - used < 32) return;
     const char *comma = used == 0 ? "" : ", ";
     if (status == 0)
         snprintf(s3->trace + used, S3_TRACE_MAX - used, "%s%s lost", comma, name);
     else
         snprintf(s3->trace + used, S3_TRACE_MAX - used, "%s%s %d", comma, name, status);
+}
+
+/* Of bodies that stand in the reply itself: XML. */
+static void damage_reply(scripted_s3 *s3, reply *out)
+{
+    if (out->body.data != out->text) return;
+    for (uint32_t i = damage_random(&s3->seed) % 4; i > 0 && out->body.size > 0; i--) {
+        size_t room = sizeof out->text - out->body.size;
+        if (room >= DAMAGE_GROWTH_MAX)
+            out->body.size = damage(out->text, out->body.size, &s3->seed);
+    }
 }
 
 /* With the mutex held, so that requests are answered one after the other. */
@@ -301,6 +344,7 @@ static bool answer_step(scripted_s3 *s3, const scripted_request *request, const 
         size_t used = strlen(out.headers);
         snprintf(out.headers + used, sizeof out.headers - used, S3_HEADERS);
     }
+    if (step->fault == S3_DAMAGED) damage_reply(s3, &out);
     send_reply(request, &out, step->fault == S3_CUT ? 1 : 0);
     return step->fault != S3_CUT;
 }

@@ -14,6 +14,7 @@ typedef enum s3_fault {
     S3_GOOD,      /* as S3 answers */
     S3_LOST,      /* takes effect; the connection ends without an answer */
     S3_NEVER,     /* the connection ends; no effect */
+    S3_DAMAGED,   /* takes effect; the answer's body is damaged somewhere */
     S3_CUT,       /* takes effect; the answer's body ends in the middle */
     S3_ANSWER,    /* no effect; the answer is the step's, with the headers of S3 */
     S3_FOREIGN,   /* no effect; the answer is the step's, without them */
@@ -51,6 +52,8 @@ typedef struct scripted_s3 {
     bool uploading;
     char upload_writer[64];
     int etags;
+    char tags[1024];          /* the object's, as they were put */
+    uint64_t seed;            /* of damage */
     char last_head[4096];     /* of the last request */
     char trace[S3_TRACE_MAX]; /* "PUT 200", "CREATE 200", "PART2 200", …, joined by ", " */
 } scripted_s3;

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#define CONNECTIONS_MAX 256
+#define CONNECTIONS_MAX 1024
 #define REQUEST_MAX     (20 << 20)
 
 typedef struct connection {
