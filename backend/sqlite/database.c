@@ -29,6 +29,8 @@ static kedge_status status_of(const kedge_sqlite_connection *connection, int cod
         return KEDGE_NOT_A_DATABASE;
     case SQLITE_IOERR:
         if (code == SQLITE_IOERR_NOMEM) return KEDGE_NO_MEMORY;
+        /* The index of the log could not grow: SQLite has no other word for a full disk there. */
+        if (code == SQLITE_IOERR_SHMSIZE) return KEDGE_DISK_FULL;
         return sqlite3_system_errno(connection->handle) == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO;
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:

@@ -321,8 +321,17 @@ static int file_characteristics(sqlite3_file *file)
 
 static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out)
 {
-    if (fails(of(file)->vfs)) return SQLITE_IOERR_SHMMAP;
-    return of(file)->real->pMethods->xShmMap(of(file)->real, page, size, extend, out);
+    fault_vfs *vfs = of(file)->vfs;
+    sqlite3_file *real = of(file)->real;
+    if (fails(vfs)) return SQLITE_IOERR_SHMMAP;
+    int code = real->pMethods->xShmMap(real, page, size, 0, out);
+    if (code != SQLITE_OK || *out != NULL || !extend) return code;
+    pthread_mutex_lock(&vfs->mutex);
+    write_fate fate = fate_of_write(vfs, true);
+    pthread_mutex_unlock(&vfs->mutex);
+    if (fate == WRITE_FULL) return SQLITE_IOERR_SHMSIZE;
+    if (fate != WRITE_DONE) return SQLITE_IOERR_SHMMAP;
+    return real->pMethods->xShmMap(real, page, size, extend, out);
 }
 
 static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags)

@@ -20,8 +20,10 @@
 typedef struct fault_vfs fault_vfs;
 
 typedef enum fault_kind {
-    FAULT_IO,        /* the call fails with SQLITE_IOERR, without effect */
-    FAULT_FULL,      /* a write fails with SQLITE_FULL; counts writes only */
+    FAULT_IO, /* the call fails with SQLITE_IOERR, without effect */
+    /* A write fails with SQLITE_FULL, the growing of the shared memory with SQLITE_IOERR_SHMSIZE;
+     * counts these only. */
+    FAULT_FULL,
     FAULT_TORN_WRITE /* a write puts a part and fails; counts writes only */
 } fault_kind;
 
