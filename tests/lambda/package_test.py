@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""The package of kedge-lambda runs where there is nothing but the package.
+
+Usage: package_test.py BUNDLE BOOTSTRAP PLUGIN LIBRARY_FOLDER… Needs root (mount, chroot): without it ends with 77.
+Closes with the plain line "N passed, N failed"."""
+import os
+import pathlib
+import shutil
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import zipfile
+
+sys.dont_write_bytecode = True
+from events import Caller, Keys, http_event, pull_body, push_body, put
+from runtime_api import RIE, WHICH, Function
+
+BUNDLE, BOOTSTRAP, PLUGIN = sys.argv[1:4]
+LIBRARIES = sys.argv[4:]
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+# A mount of its own, which ends with the process; then nothing but the package, and what every Linux has.
+ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" /var/task/bootstrap'
+
+
+class Tls(threading.Thread):
+    """A server whose certificate nobody but this test knows. It closes every connection after the handshake."""
+
+    def __init__(self, folder):
+        super().__init__(daemon=True)
+        self.certificate, key = folder / "server.pem", folder / "server.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-addext",
+                        "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", self.certificate],
+                       check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(self.certificate, key)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self.shaken = self.listener.getsockname()[1], 0
+
+    def run(self):
+        while True:
+            try:
+                raw, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                with self.context.wrap_socket(raw, server_side=True) as connection:
+                    connection.recv(1)
+                    self.shaken += 1
+                    connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}")
+            except OSError:
+                pass
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        cls.keys = Keys(cls.root)
+        cls.package = cls.root / "kedge.zip"
+        (cls.root / "keys.json").write_text(cls.keys.jwks)
+        cls.bundle(cls.package)
+
+    @classmethod
+    def bundle(cls, package):
+        done = subprocess.run([sys.executable, BUNDLE, BOOTSTRAP, package, "--libraries", *LIBRARIES, "--certificates",
+                               CERTIFICATES, "--add", PLUGIN, "--add", cls.root / "keys.json"],
+                              check=True, capture_output=True, text=True)
+        print(done.stdout.strip())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.system = self.root / "system"
+        for name in ("var/task", "tmp", "proc", "dev", "etc"):
+            (self.system / name).mkdir(parents=True)
+        os.mknod(self.system / "dev/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        shutil.copy("/etc/resolv.conf", self.system / "etc/resolv.conf")
+        with zipfile.ZipFile(self.package) as archive:
+            for entry in archive.infolist():
+                path = pathlib.Path(archive.extract(entry, self.system / "var/task"))
+                path.chmod(entry.external_attr >> 16 & 0o777)
+        self.functions = []
+
+    def tearDown(self):
+        for function in self.functions:
+            function.stop()
+        shutil.rmtree(self.system)
+
+    def start(self, **variables):
+        settings = {"LAMBDA_TASK_ROOT": "/var/task", "KEDGE_DATA": "/tmp/data", **self.keys.variables(),
+                    "KEDGE_JWKS": "keys.json", **variables}
+        function = Function(["unshare", "--mount", "sh", "-c", ENTER, self.system], settings)
+        self.functions.append(function)
+        return function
+
+    def test_the_package_is_the_same_each_time(self):
+        self.bundle(self.root / "again.zip")
+        self.assertEqual((self.root / "again.zip").read_bytes(), self.package.read_bytes())
+
+    def test_it_serves_with_nothing_but_itself(self):
+        function = self.start(KEDGE_MUTATORS=pathlib.Path(PLUGIN).name)
+        base = "/v1/orgs/acme/projects/p"
+        Caller(function, self.keys.token(sub="root", org="*", role="admin"), base).ask("PUT", "")
+        ann = Caller(function, self.keys.token(), base)
+        edit = ("notes.edit", {"id": "none", "field": "text", "value": "x", "was": ""})
+        self.assertEqual(ann.ask("POST", "/push", push_body("a", [put("n1", 1), edit])).status, 200)
+        self.assertIn({"op": "put", "key": "notes/n1", "value": 1},
+                      ann.ask("POST", "/pull", pull_body("b")).json["patch"])
+        # The app's mutator was there: it has decided, in a process of its own.
+        self.assertNotEqual(ann.ask("GET", "/clients/a/mutations/2").json.get("code"), "mutator-unknown")
+        if not RIE:
+            maps = pathlib.Path(f"/proc/{function.pid}/maps").read_text().splitlines()
+            mapped = {line.split(maxsplit=5)[5] for line in maps if "/" in line}
+            self.assertTrue(mapped)
+            for file in mapped:
+                self.assertRegex(file, r"/var/task/|/tmp/data/")
+
+    def test_its_own_certificate_authorities_are_trusted(self):
+        server = Tls(self.root)
+        server.start()
+        self.addCleanup(server.listener.close)
+        variables = {"KEDGE_DATA": "", "KEDGE_TABLE": "table", "KEDGE_BUCKET": "bucket", "AWS_REGION": "us-east-1",
+                     "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_MAX_ATTEMPTS": "1",
+                     "AWS_ENDPOINT_URL": f"https://127.0.0.1:{server.port}"}
+        self.assertTrue(self.start(**variables).invoke(http_event("GET", "/v1/health"))[0])
+        self.assertEqual(server.shaken, 0, "a stranger's certificate was accepted")
+        shutil.copy(server.certificate, self.system / "var/task/lib/ca-certificates.crt")
+        self.assertTrue(self.start(**variables).invoke(http_event("GET", "/v1/health"))[0])
+        self.assertGreater(server.shaken, 0, self.functions[-1].logged())
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: only root can mount and change its root")
+        sys.exit(77)
+    print(f"on {WHICH}")
+    result = unittest.TextTestRunner(verbosity=2).run(
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
+    failed = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - failed} passed, {failed} failed")
+    sys.exit(1 if failed or not result.testsRun else 0)
