@@ -2,19 +2,30 @@
 #include "backend/core/blob.h"
 
 #include "backend/core/backend_internal.h"
+#include "backend/core/garbage.h"
 #include "common/error.h"
 #include "common/gzip.h"
 
 #include <string.h>
 
-/* KEDGE_CONFLICT from a content address means that it is there. */
-kedge_status kedge_blob_put(kedge_backend *backend, const kedge_key *key, kedge_bytes compressed,
-                            kedge_error *error)
+/* KEDGE_CONFLICT from a content address means that it is there; whether it stays there, its mark
+ * tells. Without a mark nobody is going to remove it, but somebody may have done so just before the
+ * mark was looked for: a second put that finds it there is what makes it sure. */
+kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref,
+                            const kedge_key *key, kedge_bytes compressed, kedge_error *error)
 {
     const kedge_blobs *blobs = &backend->options.blobs;
-    kedge_status status =
-        blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(key), compressed, error);
-    return status == KEDGE_CONFLICT ? KEDGE_OK : status;
+    bool unmarked = false;
+    for (;;) {
+        bool kept = false;
+        kedge_status status =
+            blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(key), compressed, error);
+        if (status != KEDGE_CONFLICT) return status;
+        if (unmarked) return KEDGE_OK;
+        status = kedge_garbage_keep(backend, ref, kedge_key_bytes(key), &kept, error);
+        if (status != KEDGE_OK || kept) return status;
+        unmarked = true;
+    }
 }
 
 static kedge_status check(kedge_bytes compressed, kedge_bytes collection,

@@ -5,9 +5,9 @@
 #include "backend/core/layout.h"
 
 /* Makes `compressed` durable under a key that names it by its content: what is there already is the
- * same. */
-kedge_status kedge_blob_put(kedge_backend *backend, const kedge_key *key, kedge_bytes compressed,
-                            kedge_error *error);
+ * same, and stays. KEDGE_UNAVAILABLE also when it is being removed as garbage: try again. */
+kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref,
+                            const kedge_key *key, kedge_bytes compressed, kedge_error *error);
 
 /* Appends the body of an item, its hash checked, to `plain`, and what is stored to `stored` (NULL:
  * not wanted). One that is gone or is not what its name says stays so: KEDGE_CORRUPT,

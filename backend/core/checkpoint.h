@@ -47,6 +47,13 @@ kedge_status kedge_checkpoint_read_root(kedge_backend *backend, const kedge_proj
                                         const kedge_record *root, kedge_map *map,
                                         kedge_error *error);
 
+/* The chunks that one record of a root names. */
+typedef kedge_status (*kedge_chunk_name_visit)(void *context, const uint8_t hash[KEDGE_SHA256_SIZE],
+                                               kedge_error *error);
+kedge_status kedge_checkpoint_visit_chunks(const kedge_allocator *allocator,
+                                           const kedge_record *part, kedge_chunk_name_visit visit,
+                                           void *context, kedge_error *error);
+
 /* Whether the tail of a collection has become long enough. The slot is loaded. */
 bool kedge_checkpoint_is_due(const kedge_version_collection *collection, const kedge_slot *slot);
 

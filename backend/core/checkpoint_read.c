@@ -31,23 +31,52 @@ static int64_t number_of(const kedge_record *record, const char *name)
 
 /* ---- chunks ---- */
 
+static kedge_status read_name(kedge_bytes row, uint8_t hash[KEDGE_SHA256_SIZE], kedge_error *error)
+{
+    kedge_json_iterator parts = kedge_json_iterate(row);
+    kedge_bytes name;
+    if (kedge_json_next_element(&parts, &name) && name.size == KEDGE_SHA256_HEX + 1 &&
+        kedge_hex_decode((kedge_bytes){name.data + 1, name.size - 2}, hash, KEDGE_SHA256_SIZE)) {
+        return KEDGE_OK;
+    }
+    return kedge_record_damaged("a checkpoint's list of chunks", error);
+}
+
+kedge_status kedge_checkpoint_visit_chunks(const kedge_allocator *allocator,
+                                           const kedge_record *part, kedge_chunk_name_visit visit,
+                                           void *context, kedge_error *error)
+{
+    const kedge_attribute *chunks = kedge_record_attribute(part, "chunks");
+    kedge_arena arena = kedge_arena_make(allocator);
+    kedge_bytes text;
+    kedge_bytes row;
+    if (chunks == NULL) return KEDGE_OK;
+    kedge_status status = kedge_unpack(chunks, &arena, &text, error);
+    if (status == KEDGE_OK) {
+        kedge_json_iterator rows = kedge_json_iterate(text);
+        while (status == KEDGE_OK && kedge_json_next_element(&rows, &row)) {
+            uint8_t hash[KEDGE_SHA256_SIZE];
+            status = read_name(row, hash, error);
+            if (status == KEDGE_OK) status = visit(context, hash, error);
+        }
+    }
+    kedge_arena_free(&arena);
+    return status;
+}
+
 static kedge_status read_chunk(reading *work, kedge_bytes row, kedge_error *error)
 {
     kedge_backend *backend = work->backend;
     const kedge_blobs *blobs = &backend->options.blobs;
-    kedge_json_iterator parts = kedge_json_iterate(row);
-    kedge_bytes name;
     uint8_t hash[KEDGE_SHA256_SIZE];
     uint8_t found[KEDGE_SHA256_SIZE];
     kedge_bytes text = {NULL, 0};
-    if (!kedge_json_next_element(&parts, &name) || name.size != KEDGE_SHA256_HEX + 1 ||
-        !kedge_hex_decode((kedge_bytes){name.data + 1, name.size - 2}, hash, sizeof hash)) {
-        return kedge_record_damaged("a checkpoint's list of chunks", error);
-    }
+    kedge_status status = read_name(row, hash, error);
+    if (status != KEDGE_OK) return status;
     kedge_key key = kedge_key_chunk(work->ref, hash);
     kedge_arena arena = kedge_arena_make(backend->allocator);
     kedge_buffer stored = kedge_buffer_make(backend->allocator);
-    kedge_status status = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &stored, error);
+    status = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &stored, error);
     if (status == KEDGE_NOT_FOUND) status = kedge_record_damaged("a chunk that is gone", error);
     if (status == KEDGE_OK) {
         status = kedge_unpack_gzip(kedge_buffer_bytes(&stored), &arena, &text, error);

@@ -65,7 +65,7 @@ static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes
     kedge_key key = kedge_key_chunk(work->ref, name->hash);
     kedge_status status = kedge_gzip(text, &compressed, error);
     if (status == KEDGE_OK) {
-        status = kedge_blob_put(backend, &key, kedge_buffer_bytes(&compressed), error);
+        status = kedge_blob_put(backend, work->ref, &key, kedge_buffer_bytes(&compressed), error);
     }
     kedge_buffer_free(&compressed);
     return status;

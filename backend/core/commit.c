@@ -16,7 +16,7 @@ static kedge_status put_bodies(kedge_backend *backend, const kedge_project_ref *
         kedge_buffer_clear(&compressed);
         status = kedge_gzip(bodies[i].value, &compressed, error);
         if (status == KEDGE_OK) {
-            status = kedge_blob_put(backend, &key, kedge_buffer_bytes(&compressed), error);
+            status = kedge_blob_put(backend, ref, &key, kedge_buffer_bytes(&compressed), error);
         }
     }
     kedge_buffer_free(&compressed);
@@ -29,7 +29,7 @@ static kedge_status put_parts(kedge_backend *backend, const kedge_project_ref *r
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
         kedge_key key = kedge_key_version_part(ref, record->parts[i].hash);
-        status = kedge_blob_put(backend, &key, record->parts[i].compressed, error);
+        status = kedge_blob_put(backend, ref, &key, record->parts[i].compressed, error);
     }
     return status;
 }

@@ -227,7 +227,7 @@ static kedge_status copy_bodies(forking *work, kedge_error *error)
                                  &plain, error);
         if (status != KEDGE_OK) break;
         kedge_key key = kedge_key_body(work->to, body->collection, body->hash);
-        status = kedge_blob_put(work->backend, &key, kedge_buffer_bytes(&stored), error);
+        status = kedge_blob_put(work->backend, work->to, &key, kedge_buffer_bytes(&stored), error);
         bytes += stored.size;
         work->result->copied++;
     }
@@ -244,7 +244,7 @@ static kedge_status put_parts(const forking *work, const kedge_version_record *r
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
         kedge_key key = kedge_key_version_part(work->to, record->parts[i].hash);
-        status = kedge_blob_put(work->backend, &key, record->parts[i].compressed, error);
+        status = kedge_blob_put(work->backend, work->to, &key, record->parts[i].compressed, error);
     }
     return status;
 }

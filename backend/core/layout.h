@@ -9,6 +9,7 @@
  *   client of a group    same                       Group#{group}#{client}
  *   fork                 same                       Fork#pv_{12 digits}
  *   retention            same                       Retention
+ *   garbage              same                       Garbage#{folder}/{sha256}
  *
  *   item body            {org}/projects/{project}/{collection}/{sha256}.json.gz
  *   part of a version    {org}/projects/{project}/versions/{sha256}.json.gz

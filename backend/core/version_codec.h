@@ -38,6 +38,12 @@ kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_re
 kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
                                        kedge_version_object **object, kedge_error *error);
 
+/* The hash of the `index`-th blob that the record has moved args or delta to; false behind the
+ * last.
+ */
+bool kedge_version_part_at(const kedge_record *record, size_t index,
+                           uint8_t hash[KEDGE_SHA256_SIZE]);
+
 /* The arrays [client, group, user, version, first, last, retired] of `runs` and `recent`. */
 void kedge_runs_write(kedge_buffer *out, const kedge_run *runs, size_t count);
 kedge_status kedge_runs_read(kedge_bytes text, kedge_arena *arena, kedge_run **runs, size_t *count,

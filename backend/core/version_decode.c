@@ -309,6 +309,22 @@ static kedge_status read_movable(kedge_backend *backend, const kedge_project_ref
     return status;
 }
 
+bool kedge_version_part_at(const kedge_record *record, size_t index,
+                           uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    static const char *const names[] = {"args_parts", "delta_parts"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const kedge_attribute *parts = kedge_record_attribute(record, names[i]);
+        size_t count = parts == NULL ? 0 : (parts->bytes.size + 1) / KEDGE_SHA256_HEX;
+        if (index < count) {
+            kedge_bytes hex = {parts->bytes.data + index * KEDGE_SHA256_HEX, KEDGE_SHA256_HEX - 1};
+            return kedge_hex_decode(hex, hash, KEDGE_SHA256_SIZE);
+        }
+        index -= count;
+    }
+    return false;
+}
+
 /* recent = what the record calls so, and this version's own runs unless they are indexed already.
  */
 static kedge_status read_runs(const kedge_record *record, kedge_version_object *object,

@@ -1,0 +1,57 @@
+/* Marks on blobs that garbage collection has found nobody to refer to.
+ *
+ *   Garbage#{folder}/{sha256}   since (number): when it was found; state (text): "found", or while
+ *                               it is being removed a random token, and claimed (number): since
+ * when
+ *
+ * A blob is named by its content, so that a writer may need one which is on its way out: it finds
+ * the key taken and would rely on it. So a writer that finds a key taken looks for a mark. One that
+ * is "found" it deletes, under the condition that it still is: the blob is wanted again, and is not
+ * removed. The collector changes the mark from "found" to its token, under the same condition,
+ * before it removes the blob: of the two, one wins. A writer that comes later waits until the blob
+ * is gone, and puts its own.
+ *
+ * A collector that died in between leaves its token, and perhaps the blob. Behind
+ * KEDGE_GARBAGE_CLAIM_MS a writer takes the mark away: a collector that sleeps so long removes
+ * nothing any more. */
+#ifndef KEDGE_BACKEND_CORE_GARBAGE_H
+#define KEDGE_BACKEND_CORE_GARBAGE_H
+
+#include "backend/core/layout.h"
+
+#define KEDGE_GARBAGE_FOUND    "found"
+#define KEDGE_GARBAGE_CLAIM_MS 600000 /* ten minutes */
+
+/* The key of a blob's mark; false when it is no blob of the project that is named by its content.
+ */
+bool kedge_garbage_key(const kedge_project_ref *ref, kedge_bytes blob, kedge_key *mark);
+
+/* For a writer that needs a blob whose key it has found taken: from now on nobody removes it.
+ * Without `*kept` somebody may have removed it just before: put it once more. KEDGE_UNAVAILABLE: it
+ * is being removed at this moment; try again. */
+kedge_status kedge_garbage_keep(kedge_backend *backend, const kedge_project_ref *ref,
+                                kedge_bytes blob, bool *kept, kedge_error *error);
+
+/* ---- for the collector ---- */
+
+typedef struct kedge_garbage_mark {
+    kedge_key key;
+    int64_t since_ms;
+    int64_t claimed_ms; /* 0: not claimed */
+    char state[KEDGE_LINEAGE_HEX];
+} kedge_garbage_mark;
+
+bool kedge_garbage_read(const kedge_record *record, kedge_garbage_mark *mark);
+
+/* Each fails with KEDGE_CONFLICT when the mark is no longer what it was. */
+
+/* "found" now, of a blob without a mark, or of one whose collector has died. */
+kedge_status kedge_garbage_put(kedge_backend *backend, const kedge_project_ref *ref,
+                               const kedge_key *key, const kedge_garbage_mark *before,
+                               kedge_error *error);
+kedge_status kedge_garbage_claim(kedge_backend *backend, const kedge_project_ref *ref,
+                                 kedge_garbage_mark *mark, kedge_error *error);
+kedge_status kedge_garbage_delete(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_garbage_mark *mark, kedge_error *error);
+
+#endif

@@ -1,0 +1,308 @@
+/* Garbage collection: marks, references, and what becomes of each blob. */
+#include "backend/jobs/gc.h"
+
+#include "backend/core/backend_internal.h"
+#include "backend/core/garbage.h"
+#include "backend/jobs/gc_references.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOBS_PER_PAGE 1000
+#define MARKS_PER_PAGE 1000
+
+/* A mark that there was when the run began. */
+typedef struct gc_mark {
+    kedge_garbage_mark mark;
+    bool met; /* its blob is there */
+} gc_mark;
+
+typedef struct collecting {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    const kedge_gc_options *options;
+    const kedge_lines *lines;
+    kedge_gc_result *result;
+    kedge_buffer line;
+    kedge_key_set references;
+    gc_mark *marks; /* by key */
+    size_t mark_count;
+    size_t mark_capacity;
+    int64_t started_ms; /* before anything was read */
+} collecting;
+
+static int64_t or_else(int64_t value, int64_t otherwise)
+{
+    return value == 0 ? otherwise : value;
+}
+
+/* ---- marks ---- */
+
+static kedge_status keep_mark(collecting *work, const kedge_record *record, kedge_error *error)
+{
+    const kedge_allocator *allocator = work->backend->allocator;
+    if (work->mark_count == work->mark_capacity) {
+        size_t capacity = work->mark_capacity == 0 ? 64 : work->mark_capacity * 2;
+        gc_mark *grown =
+            allocator->reallocate(allocator->context, work->marks, capacity * sizeof *grown);
+        if (grown == NULL) return kedge_fail_no_memory(error);
+        work->marks = grown;
+        work->mark_capacity = capacity;
+    }
+    gc_mark *added = &work->marks[work->mark_count];
+    memset(added, 0, sizeof *added);
+    if (kedge_garbage_read(record, &added->mark)) work->mark_count++;
+    return KEDGE_OK;
+}
+
+/* A query gives them in the order of their keys. */
+static kedge_status read_marks(collecting *work, kedge_error *error)
+{
+    const kedge_records *records = &work->backend->options.records;
+    kedge_key partition = kedge_key_partition(work->ref);
+    kedge_key after = {.size = 0};
+    bool more = true;
+    kedge_status status = KEDGE_OK;
+    while (more && status == KEDGE_OK) {
+        kedge_records_query query = {.partition = kedge_key_bytes(&partition),
+                                     .sort_from = KEDGE_BYTES("Garbage#"),
+                                     .sort_to = KEDGE_BYTES("Garbage#~"),
+                                     .after = kedge_key_bytes(&after),
+                                     .limit = MARKS_PER_PAGE,
+                                     .consistent = true};
+        kedge_record_set set = {0};
+        status = records->vtable->query(records->self, &query, &set, error);
+        if (status != KEDGE_OK) return status;
+        more = set.more && set.count > 0;
+        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
+            kedge_bytes sort = set.records[i].key.sort;
+            after.size = sort.size < sizeof after.text ? sort.size : sizeof after.text;
+            memcpy(after.text, sort.data, after.size);
+            status = keep_mark(work, &set.records[i], error);
+        }
+        kedge_record_set_free(&set);
+    }
+    return status;
+}
+
+static int compare_key(const void *key, const void *mark)
+{
+    return kedge_bytes_compare(kedge_key_bytes(key),
+                               kedge_key_bytes(&((const gc_mark *)mark)->mark.key));
+}
+
+static gc_mark *find_mark(const collecting *work, const kedge_key *key)
+{
+    if (work->mark_count == 0) return NULL;
+    return bsearch(key, work->marks, work->mark_count, sizeof *work->marks, compare_key);
+}
+
+/* Somebody else has changed the mark: what he wants with it is as good. */
+static kedge_status unless_changed(kedge_status status)
+{
+    return status == KEDGE_CONFLICT ? KEDGE_OK : status;
+}
+
+/* Another collector has claimed the mark, and has not died over it. */
+static bool is_at_work(const collecting *work, const kedge_garbage_mark *mark)
+{
+    return strcmp(mark->state, KEDGE_GARBAGE_FOUND) != 0 &&
+           work->started_ms - mark->claimed_ms < KEDGE_GARBAGE_CLAIM_MS;
+}
+
+/* ---- one blob ---- */
+
+static kedge_status tell_removed(collecting *work, const kedge_blob_info *blob, kedge_error *error)
+{
+    work->result->removed++;
+    work->result->removed_bytes += blob->size_bytes;
+    kedge_json_writer writer = kedge_json_write(&work->line);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "garbage");
+    kedge_json_chars(&writer, blob->key);
+    kedge_json_key(&writer, "bytes");
+    kedge_json_integer(&writer, blob->size_bytes);
+    kedge_json_end_object(&writer);
+    return kedge_lines_put(work->lines, &work->line, error);
+}
+
+/* From the claim on writers wait. One that has waited for KEDGE_GARBAGE_CLAIM_MS relies on the
+ * blob, so that half of that is all the time there is. */
+static kedge_status remove_blob(collecting *work, const kedge_blob_info *blob,
+                                kedge_garbage_mark *mark, kedge_error *error)
+{
+    const kedge_environment *environment = work->backend->environment;
+    const kedge_blobs *blobs = &work->backend->options.blobs;
+    int64_t claimed_ms = environment->monotonic_ms(environment->context);
+    kedge_status status = kedge_garbage_claim(work->backend, work->ref, mark, error);
+    if (status != KEDGE_OK) return unless_changed(status);
+    int64_t taken_ms = environment->monotonic_ms(environment->context) - claimed_ms;
+    if (taken_ms > KEDGE_GARBAGE_CLAIM_MS / 2) {
+        return kedge_fail(error, KEDGE_UNAVAILABLE, "too-slow",
+                          "the store took so long that a blob may be needed again; run it again");
+    }
+    status = blobs->vtable->remove(blobs->self, kedge_bytes_of(blob->key), error);
+    if (status == KEDGE_OK) {
+        status = unless_changed(kedge_garbage_delete(work->backend, work->ref, mark, error));
+    }
+    return status == KEDGE_OK ? tell_removed(work, blob, error) : status;
+}
+
+/* A blob that nobody refers to, old enough, with the mark of an earlier run. */
+static kedge_status see_marked(collecting *work, const kedge_blob_info *blob, gc_mark *marked,
+                               int64_t grace_ms, kedge_error *error)
+{
+    kedge_garbage_mark *mark = &marked->mark;
+    if (strcmp(mark->state, KEDGE_GARBAGE_FOUND) != 0) {
+        if (!work->options->remove || is_at_work(work, mark)) return KEDGE_OK;
+        return unless_changed(kedge_garbage_put(work->backend, work->ref, &mark->key, mark, error));
+    }
+    if (work->started_ms - mark->since_ms < grace_ms) return KEDGE_OK;
+    return work->options->remove ? remove_blob(work, blob, mark, error)
+                                 : tell_removed(work, blob, error);
+}
+
+static kedge_status see_unreferenced(collecting *work, const kedge_blob_info *blob,
+                                     const kedge_key *key, gc_mark *marked, kedge_error *error)
+{
+    bool is_push = kedge_bytes_start_with(kedge_key_bytes(key), KEDGE_BYTES("Garbage#pushes/"));
+    int64_t grace_ms = or_else(work->options->grace_ms, KEDGE_GC_GRACE_MS);
+    int64_t least_ms = is_push ? or_else(work->options->pushes_ms, KEDGE_GC_PUSHES_MS) : grace_ms;
+    work->result->unreferenced++;
+    work->result->unreferenced_bytes += blob->size_bytes;
+    if (work->started_ms - blob->modified_ms < least_ms) return KEDGE_OK;
+    if (marked != NULL) return see_marked(work, blob, marked, grace_ms, error);
+    if (!work->options->remove) return KEDGE_OK;
+    kedge_status status = kedge_garbage_put(work->backend, work->ref, key, NULL, error);
+    if (status == KEDGE_OK) work->result->marked++;
+    return unless_changed(status);
+}
+
+static kedge_status see_blob(collecting *work, const kedge_blob_info *blob, kedge_error *error)
+{
+    kedge_bytes name = kedge_bytes_of(blob->key);
+    kedge_key key;
+    work->result->blobs++;
+    work->result->bytes += blob->size_bytes;
+    /* What is not named by its content is not ours. */
+    if (!kedge_garbage_key(work->ref, name, &key)) return KEDGE_OK;
+    gc_mark *marked = find_mark(work, &key);
+    if (marked != NULL) marked->met = true;
+    bool kept = kedge_key_set_has(&work->references, name) ||
+                (work->options->kept != NULL && kedge_key_set_has(work->options->kept, name));
+    if (!kept) return see_unreferenced(work, blob, &key, marked, error);
+    if (marked == NULL || !work->options->remove || is_at_work(work, &marked->mark)) {
+        return KEDGE_OK;
+    }
+    return unless_changed(kedge_garbage_delete(work->backend, work->ref, &marked->mark, error));
+}
+
+/* ---- all blobs ---- */
+
+static kedge_status see_blobs(collecting *work, kedge_error *error)
+{
+    const kedge_blobs *blobs = &work->backend->options.blobs;
+    kedge_key prefix = kedge_key_blobs(work->ref);
+    kedge_buffer after = kedge_buffer_make(work->backend->allocator);
+    bool more = true;
+    kedge_status status = KEDGE_OK;
+    while (more && status == KEDGE_OK) {
+        kedge_blob_list list = {0};
+        status = blobs->vtable->list(blobs->self, kedge_key_bytes(&prefix),
+                                     kedge_buffer_bytes(&after), BLOBS_PER_PAGE, &list, error);
+        if (status != KEDGE_OK) break;
+        more = list.more && list.count > 0;
+        for (size_t i = 0; i < list.count && status == KEDGE_OK; i++) {
+            status = see_blob(work, &list.blobs[i], error);
+        }
+        if (list.count > 0) {
+            kedge_buffer_clear(&after);
+            kedge_buffer_append_text(&after, list.blobs[list.count - 1].key);
+        }
+        if (status == KEDGE_OK) status = kedge_buffer_status(&after, error);
+        kedge_blob_list_free(&list);
+    }
+    kedge_buffer_free(&after);
+    return status;
+}
+
+/* Marks whose blob is not there: it was removed, and the mark was not. */
+static kedge_status drop_marks(collecting *work, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < work->mark_count && status == KEDGE_OK; i++) {
+        const gc_mark *marked = &work->marks[i];
+        if (marked->met || !work->options->remove || is_at_work(work, &marked->mark)) continue;
+        status =
+            unless_changed(kedge_garbage_delete(work->backend, work->ref, &marked->mark, error));
+    }
+    return status;
+}
+
+/* ---- the job ---- */
+
+static kedge_status tell_summary(collecting *work, kedge_error *error)
+{
+    const kedge_gc_result *result = work->result;
+    const struct {
+        const char *name;
+        int64_t value;
+    } members[] = {
+        {"blobs", result->blobs},
+        {"bytes", result->bytes},
+        {"unreferenced", result->unreferenced},
+        {"unreferenced_bytes", result->unreferenced_bytes},
+        {"marked", result->marked},
+        {work->options->remove ? "removed" : "removable", result->removed},
+        {work->options->remove ? "removed_bytes" : "removable_bytes", result->removed_bytes}};
+    kedge_json_writer writer = kedge_json_write(&work->line);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "collected");
+    kedge_json_text(&writer, work->ref->project);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        kedge_json_key(&writer, members[i].name);
+        kedge_json_integer(&writer, members[i].value);
+    }
+    kedge_json_end_object(&writer);
+    return kedge_lines_put(work->lines, &work->line, error);
+}
+
+/* The order matters. A writer that found a blob's key taken before there was a mark has committed
+ * long before the mark is as old as the grace, so that the references, which are read behind that
+ * moment, have it; one that came after has taken the mark away. */
+static kedge_status run(collecting *work, kedge_error *error)
+{
+    kedge_backend *backend = work->backend;
+    const kedge_version *creation = NULL;
+    work->started_ms = backend->environment->now_ms(backend->environment->context);
+    kedge_status status = kedge_version_load_creation(backend, work->ref, &creation, error);
+    kedge_version_release(creation);
+    if (status == KEDGE_OK) status = read_marks(work, error);
+    if (status == KEDGE_OK) {
+        status = kedge_gc_references(backend, work->ref, &work->references, error);
+    }
+    if (status == KEDGE_OK) status = see_blobs(work, error);
+    if (status == KEDGE_OK) status = drop_marks(work, error);
+    return status == KEDGE_OK ? tell_summary(work, error) : status;
+}
+
+kedge_status kedge_gc_run(kedge_backend *backend, const kedge_project_ref *ref,
+                          const kedge_gc_options *options, const kedge_lines *lines,
+                          kedge_gc_result *result, kedge_error *error)
+{
+    collecting work = {.backend = backend,
+                       .ref = ref,
+                       .options = options,
+                       .lines = lines,
+                       .result = result,
+                       .line = kedge_buffer_make(backend->allocator),
+                       .references = {.allocator = backend->allocator}};
+    memset(result, 0, sizeof *result);
+    kedge_status status = kedge_project_ref_check(ref, error);
+    if (status == KEDGE_OK) status = run(&work, error);
+    kedge_key_set_free(&work.references);
+    kedge_release(backend->allocator, work.marks);
+    kedge_buffer_free(&work.line);
+    return status;
+}
