@@ -358,6 +358,33 @@ static void test_a_body_put_behind_a_dead_collector_stays(void **state)
     assert_int_equal(count_blobs(world, "items/"), 5);
 }
 
+/* The first writer has put the body that the collector had removed, and it is committed; the mark
+ * is still there. */
+static void test_a_writer_that_dies_over_a_dead_collectors_mark_harms_nobody(void **state)
+{
+    bool ended = false;
+    (void)state;
+    for (uint64_t at = 1; !ended; at++) {
+        void *made = NULL;
+        kedge_push_result result = {0};
+        world_setup_memory(&made);
+        test_world *world = made;
+        die_behind_claim(world, true);
+        assert_int_equal(write_all_again(world, "w1"), 0);
+        jobs_set_ahead(world, 50 * HOUR_MS + KEDGE_GARBAGE_CLAIM_MS + 1000);
+        world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
+        push_begin(&builder);
+        for (int i = 1; i <= GARBAGE; i++)
+            push_add_large(&builder, "w2", i, "again", i, 9000);
+        push_send(&builder, world->backend, &ann, &result);
+        ended = world->faults == 0;
+        world_disarm(world);
+        world_restart(world);
+        jobs_check(world);
+        back_to_now(&made);
+    }
+}
+
 static void test_a_dead_collectors_work_is_taken_up(void **state)
 {
     test_world *world = *state;
@@ -554,6 +581,7 @@ int main(void)
         OVER_TIME(test_a_body_that_is_written_again_loses_its_mark),
         OVER_TIME(test_a_writer_waits_for_a_collector_but_not_for_a_dead_one),
         OVER_TIME(test_a_body_put_behind_a_dead_collector_stays),
+        cmocka_unit_test(test_a_writer_that_dies_over_a_dead_collectors_mark_harms_nobody),
         OVER_TIME(test_a_dead_collectors_work_is_taken_up),
         cmocka_unit_test(test_a_crash_around_any_port_call_removes_nothing_else),
         cmocka_unit_test(test_somebody_else_between_any_two_calls_keeps_what_he_needs),
