@@ -374,8 +374,10 @@ static void test_a_writer_that_dies_over_a_dead_collectors_mark_harms_nobody(voi
         jobs_set_ahead(world, 50 * HOUR_MS + KEDGE_GARBAGE_CLAIM_MS + 1000);
         world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
         push_begin(&builder);
-        for (int i = 1; i <= GARBAGE; i++)
-            push_add_large(&builder, "w2", i, "again", i, 9000);
+        for (int i = 1; i <= GARBAGE; i++) {
+            static const char *const items[] = {"x", "y", "z"};
+            push_add_large(&builder, "w2", i, items[i - 1], i, 9000);
+        }
         push_send(&builder, world->backend, &ann, &result);
         ended = world->faults == 0;
         world_disarm(world);
