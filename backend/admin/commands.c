@@ -99,6 +99,7 @@ static const kedge_admin_command commands[] = {
      PROJECT,
      "kdr",
      "which old versions need not be kept"},
+    {"gc", {NULL}, kedge_admin_gc, NULL, PROJECT, "gr", "blobs that nothing refers to any more"},
     {"dead-letters",
      {NULL},
      kedge_admin_dead_letters,
@@ -143,6 +144,7 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
         {"--mutators", 'm', &line->mutators, NULL},
         {"--keep-versions", 'k', &line->keep_versions, NULL},
         {"--keep-days", 'd', &line->keep_days, NULL},
+        {"--grace-hours", 'g', &line->grace_hours, NULL},
         {"--remove", 'r', NULL, &line->remove},
         {"--help", 0, NULL, &line->help},
         {"-h", 0, NULL, &line->help},
@@ -361,7 +363,8 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --mutators LIBRARY  rebase: the app's mutators, run in child processes\n"
         "  --keep-versions N   retention: the newest N versions are kept\n"
         "  --keep-days D       retention: versions of the last D days are kept\n"
-        "  --remove            retention: removes the others; otherwise nothing is changed\n"
+        "  --grace-hours H     gc: what is younger stays; 24 when not given\n"
+        "  --remove            retention, gc: removes; otherwise nothing is changed\n"
         "  --before V          versions: below this one\n"
         "  --after NAME        projects, items: behind this one (\"next\" of the page before)\n"
         "  --limit N           how many in one page\n"

@@ -1,13 +1,16 @@
 /* Commands that look after what a project keeps: each is a job that prints lines. */
 #include "backend/admin/verbs.h"
+#include "backend/jobs/gc.h"
 #include "backend/jobs/retention.h"
 #include "backend/jobs/verify.h"
+#include "backend/queued/message.h"
 #include "common/error.h"
 
 #include <stdio.h>
 
 #define DAY_MS   INT64_C(86400000)
 #define DAYS_MAX 100000
+#define HOUR_MS  INT64_C(3600000)
 
 static kedge_status print_line(void *context, kedge_bytes line, kedge_error *error)
 {
@@ -75,5 +78,52 @@ int kedge_admin_retention(const kedge_admin *admin)
         status = kedge_retention_run(admin->backend, &ref, &rule, line->remove, &printed, &result,
                                      &error);
     }
+    return end(status, &error);
+}
+
+/* ---- garbage ---- */
+
+/* Dead letters may wait for longer than any other message: their pushes are kept. When there are
+ * more than a queue shows, all pushes are. */
+static kedge_status keep_dead_letters(const kedge_admin *admin, kedge_key_set *kept,
+                                      kedge_gc_options *options, kedge_error *error)
+{
+    kedge_queue queue = kedge_stores_queue(admin->stores);
+    kedge_queue_batch batch = {0};
+    if (queue.vtable == NULL) return KEDGE_OK;
+    kedge_status status =
+        queue.vtable->dead_letters(queue.self, KEDGE_QUEUE_DEAD_LETTERS_MAX, &batch, error);
+    for (size_t i = 0; i < batch.count && status == KEDGE_OK; i++) {
+        kedge_message message;
+        uint8_t hash[KEDGE_SHA256_SIZE];
+        if (kedge_message_read(batch.messages[i].body, &message, NULL) != KEDGE_OK ||
+            !kedge_hex_decode(kedge_bytes_of(message.claim), hash, sizeof hash)) {
+            continue;
+        }
+        kedge_project_ref ref = kedge_message_ref(&message);
+        kedge_key key = kedge_key_push(&ref, hash);
+        status = kedge_key_set_add(kept, kedge_key_bytes(&key), NULL, error);
+    }
+    if (batch.count == KEDGE_QUEUE_DEAD_LETTERS_MAX) options->pushes_ms = INT64_MAX;
+    kedge_queue_batch_free(&batch);
+    return status;
+}
+
+int kedge_admin_gc(const kedge_admin *admin)
+{
+    kedge_error error = {0};
+    kedge_gc_result result;
+    kedge_key_set kept = {.allocator = admin->allocator};
+    kedge_gc_options options = {.remove = admin->line->remove, .kept = &kept};
+    int64_t hours = 0;
+    kedge_project_ref ref = kedge_admin_project(admin);
+    kedge_status status =
+        read_number("--grace-hours", admin->line->grace_hours, 24 * DAYS_MAX, &hours, &error);
+    options.grace_ms = hours * HOUR_MS;
+    if (status == KEDGE_OK) status = keep_dead_letters(admin, &kept, &options, &error);
+    if (status == KEDGE_OK) {
+        status = kedge_gc_run(admin->backend, &ref, &options, &printed, &result, &error);
+    }
+    kedge_key_set_free(&kept);
     return end(status, &error);
 }

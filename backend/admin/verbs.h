@@ -39,6 +39,7 @@ int kedge_admin_fork(const kedge_admin *admin);
 int kedge_admin_rebase(const kedge_admin *admin);
 int kedge_admin_verify(const kedge_admin *admin);
 int kedge_admin_retention(const kedge_admin *admin);
+int kedge_admin_gc(const kedge_admin *admin);
 int kedge_admin_dead_letters(const kedge_admin *admin);
 int kedge_admin_redrive(const kedge_admin *admin);
 int kedge_admin_redrive_all(const kedge_admin *admin);

@@ -301,6 +301,31 @@ static void test_old_versions_are_removed_when_told_so(void **state)
     assert_int_equal(run(folder, PROJECT "retention|--keep-days|0"), 1);
 }
 
+static void test_garbage_is_told_and_left_for_its_grace(void **state)
+{
+    folder_world *folder = *state;
+    char value[9100];
+    memset(value, 'x', sizeof value);
+    memcpy(value, "\"", 1);
+    memcpy(value + sizeof value - 2, "\"", 2);
+    kedge_blobs blobs = kedge_embedded_blobs(folder->ports);
+    kedge_bytes orphan = KEDGE_BYTES("acme/projects/notes/docs/"
+                                     "00000000000000000000000000000000"
+                                     "00000000000000000000000000000000.json.gz");
+    assert_int_equal(blobs.vtable->put_if_absent(blobs.self, orphan, kedge_bytes_of(value), NULL),
+                     KEDGE_OK);
+    assert_int_equal(run(folder, PROJECT "gc"), 0);
+    check_string(folder, "collected", "notes");
+    check_number(folder, "unreferenced", 1);
+    check_number(folder, "removable", 0);
+    assert_int_equal(run(folder, PROJECT "gc|--remove|--grace-hours|1"), 0);
+    check_number(folder, "removed", 0);
+    check_number(folder, "marked", 0);
+    assert_int_equal(run(folder, PROJECT "gc|--grace-hours|0"), 1);
+    assert_int_equal(run(folder, COPY "gc"), 1);
+    assert_non_null(strstr(folder->complaint, "project-not-found"));
+}
+
 /* ---- errors ---- */
 
 static void test_what_is_not_there_ends_with_one_and_says_so(void **state)
@@ -444,6 +469,7 @@ int main(int argc, char **argv)
         TEST(test_dead_letters_are_listed_with_their_reasons_and_put_back),
         TEST(test_a_project_is_verified),
         TEST(test_old_versions_are_removed_when_told_so),
+        TEST(test_garbage_is_told_and_left_for_its_grace),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
         TEST(test_help_names_every_command),
