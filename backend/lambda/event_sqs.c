@@ -142,15 +142,18 @@ static bool has_time(const sqs_batch *batch)
            batch->deadline_ms;
 }
 
-/* From the first failure on all of the group are given back, so that none overtakes it. */
+/* What waits for a store holds up what is behind it: kedge_consume has not touched that. What
+ * cannot be decided holds up nobody: were the others given back with it, they would be delivered as
+ * often as it is, and be dead letters with it, decided or not. */
 static void settle_group(const sqs_batch *batch, sqs_record *const *group, size_t count,
                          const kedge_consume_outcome *outcomes)
 {
-    size_t first = 0;
-    while (first < count && outcomes[first].what == KEDGE_CONSUMED_DECIDED)
-        release(batch, group[first++]);
-    for (size_t i = first; i < count; i++)
-        give_back(batch, group[i], outcomes[first].again_ms);
+    for (size_t i = 0; i < count; i++) {
+        if (outcomes[i].what == KEDGE_CONSUMED_DECIDED)
+            release(batch, group[i]);
+        else
+            give_back(batch, group[i], outcomes[i].again_ms);
+    }
 }
 
 /* The records of the group that `first` is of. */

@@ -5,9 +5,9 @@
  *   → {"batchItemFailures":[{"itemIdentifier":messageId}]}
  *
  * The poller deletes what is not named, so the event source mapping must have
- * FunctionResponseTypes: ReportBatchItemFailures. In each group everything from the first failure
- * on is named: else a message could overtake the one in front of it. What was decided behind a
- * failure comes again and shows as decided.
+ * FunctionResponseTypes: ReportBatchItemFailures. When a store is away, everything of the project
+ * from that message on is named. A message that cannot be decided is named alone: the ids of
+ * mutations keep the order, and nothing that was decided is to die with it.
  *
  * With a queue (KEDGE_QUEUE) two things are done here that the poller does not do. What is named
  * comes again soon (backend/queued says when) and not after the queue's whole visibility, for which
