@@ -10,6 +10,6 @@ dynamodb_start() {
   spawn dynamodb java -Xmx768m -XX:+UseSerialGC \
     "-Djava.library.path=$home/DynamoDBLocal_lib" -jar "$home/DynamoDBLocal.jar" \
     -disableTelemetry -sharedDb "${keep[@]}" -port "$(port_of dynamodb)"
-  wait_healthy 30 dynamodb_answers dynamodb
+  wait_healthy 60 dynamodb_answers dynamodb
 }
 dynamodb_answers() { http_answers "$(port_of dynamodb)" / 400; }

@@ -29,6 +29,7 @@ spawn() {
   shift
   setsid "$@" >>"$STACK/logs/$name.log" 2>&1 </dev/null {STACK_LOCK}>&- &
   pid=$!
+  disown "$pid" # nobody tells of its end but status
   read_start_time "$pid"
   echo "$pid $START_TIME" >"$STACK/run/$name.pid"
 }

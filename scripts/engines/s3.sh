@@ -34,11 +34,11 @@ s3_make() {
       ceph-mon -i a --mkfs --monmap "$data/monmap" --osdmap "$data/osdmap"
   } >>"$log" 2>&1 || { s3_make_failed; return 1; }
   spawn s3-monitor ceph-mon -f -i a
-  timeout 30 ceph-osd -i 0 --mkfs --osd-uuid "$(cat /proc/sys/kernel/random/uuid)" >>"$log" 2>&1 ||
+  timeout 60 ceph-osd -i 0 --mkfs --osd-uuid "$(cat /proc/sys/kernel/random/uuid)" >>"$log" 2>&1 ||
     { s3_make_failed; return 1; }
 }
 s3_make_user() {
-  timeout 30 radosgw-admin -n client.gateway user create --uid=kedge --display-name=kedge \
+  timeout 60 radosgw-admin -n client.gateway user create --uid=kedge --display-name=kedge \
     --access-key="$STACK_ACCESS_KEY" --secret-key="$STACK_SECRET_KEY" >>"$STACK/logs/s3-make.log" 2>&1 ||
     { s3_make_failed; return 1; }
 }

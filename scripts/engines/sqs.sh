@@ -17,6 +17,6 @@ queues { }
 CONFIGURATION
   spawn sqs java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
     "-Dconfig.file=$data/elasticmq.conf" -cp "$ELASTICMQ_HOME/lib/*" org.elasticmq.server.Main
-  wait_healthy 40 sqs_answers sqs
+  wait_healthy 60 sqs_answers sqs
 }
 sqs_answers() { http_answers "$(port_of sqs)" /health 200; }
