@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define POLL_MS      1000 /* between two looks into a queue that was empty */
-#define WAIT_MS      1000 /* that the queue itself may wait for a message */
+#define WAIT_MS      5000 /* that the queue itself may wait for a message, as SQS does */
 #define PAUSE_MS     200  /* after a queue that failed, doubling */
 #define PAUSE_MAX_MS 10000
 #define KEEPS        4 /* looks of the keeper in a visibility */
@@ -22,6 +22,7 @@ typedef struct consumer_thread {
 } consumer_thread;
 
 struct kedge_consumers {
+    const kedge_environment *environment;
     const kedge_allocator *allocator;
     kedge_log *log;
     kedge_queued *queued;
@@ -87,16 +88,19 @@ static void pause_after(kedge_consumers *self, uint32_t failures, const kedge_er
 static void *consume(void *argument)
 {
     consumer_thread *self = argument;
+    const kedge_environment *environment = self->all->environment;
     uint32_t failures = 0;
     while (!is_stopping(self->all)) {
         kedge_error error = {0};
         size_t received = 0, left = 0;
+        int64_t began_ms = environment->monotonic_ms(environment->context);
         if (kedge_consumer_round(self->consumer, WAIT_MS, &received, &left, &error) != KEDGE_OK) {
             pause_after(self->all, ++failures, &error);
             continue;
         }
         failures = 0;
-        if (received == 0) wait_for_push(self->all);
+        bool waited = environment->monotonic_ms(environment->context) - began_ms >= POLL_MS;
+        if (received == 0 && !waited) wait_for_push(self->all);
     }
     return NULL;
 }
@@ -134,6 +138,7 @@ kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log 
         kedge_release(allocator, made);
         return status;
     }
+    made->environment = options->environment;
     made->allocator = allocator;
     made->log = log;
     made->keep_ms =
