@@ -42,6 +42,7 @@ class Answer:
         self.body = response["body"].encode()
         if response["isBase64Encoded"]:
             self.body = base64.b64decode(response["body"])
+        self.packed = self.body
         if self.headers.get("content-encoding") == "gzip" and self.status != 206:
             self.body = gzip.decompress(self.body)
 
