@@ -26,10 +26,12 @@ class Programs:
 
 
 class Server:
-    """A kedge-server on a folder. It can be stopped and started again on the same port."""
+    """A kedge-server on a folder, or on other stores. It can be stopped and started again on the same port."""
 
-    def __init__(self, folder, port=0, wrapper=(), log=None, options=()):
+    def __init__(self, folder, port=0, wrapper=(), log=None, options=(), stores=None, environment=None):
         self.options = list(options)
+        self.stores = list(stores or ["--data", str(folder)])
+        self.environment = {**os.environ, **(environment or {})}
         self.folder = pathlib.Path(folder)
         self.wrapper = list(wrapper)
         self.log_path = pathlib.Path(log or f"{folder}.log")
@@ -44,9 +46,9 @@ class Server:
     def start(self):
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(
-            [*self.wrapper, Programs.server, "--data", str(self.folder), "--listen", f"127.0.0.1:{self.port}",
+            [*self.wrapper, Programs.server, *self.stores, "--listen", f"127.0.0.1:{self.port}",
              "--open", "--log-level", "debug", "--mutators", Programs.plugin, *self.options],
-            stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment)
         line = self.process.stdout.readline()
         if not line.startswith("kedge-server ready on "):
             self.stop()
@@ -88,8 +90,8 @@ class Server:
         """Every version of the project, newest first, read from the folder by kedge-admin."""
         found, before = [], []
         while True:
-            done = subprocess.run([*self.wrapper, Programs.admin, "--data", str(self.folder), "--org", org, "--project",
-                                   project, "versions", "--limit", "100", *before],
+            done = subprocess.run([*self.wrapper, Programs.admin, *self.stores, "--org", org, "--project", project,
+                                   "versions", "--limit", "100", *before],
                                   capture_output=True, text=True, timeout=DEADLINE_S)
             if done.returncode != 0:
                 raise AssertionError(done.stderr)
@@ -99,8 +101,8 @@ class Server:
                 return found
             before = ["--before", str(page["next"])]
 
-    def mutations(self):
-        return [m for version in reversed(self.versions()) for m in version["mutations"]]
+    def mutations(self, **names):
+        return [m for version in reversed(self.versions(**names)) for m in version["mutations"]]
 
     def requests(self):
         """What the log tells of the requests that were answered."""
@@ -165,8 +167,8 @@ class Copy:
     def write(self, count, size, prefix):
         """Many notes, or large ones, made by one process: "PREFIX0" and so on. What was acknowledged,
         and the error of the first that was not."""
-        done = subprocess.run([*self.wrapper, Programs.writer, str(self.folder), str(count), str(size), prefix],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*self.wrapper, Programs.writer, str(self.folder), self.names[-1], str(count),
+                               str(size), prefix], capture_output=True, text=True, timeout=60)
         if done.returncode not in (0, 1):
             raise AssertionError(f"{done.returncode}: {done.stderr}")
         self.acknowledged += done.stdout.split()

@@ -1,6 +1,6 @@
 /* Makes many edits, or large ones, in one process, which the notes app's command line cannot:
  *
- *   kedge_e2e_writer FOLDER COUNT BYTES PREFIX
+ *   kedge_e2e_writer FOLDER PROJECT COUNT BYTES PREFIX
  *
  * Each is a kedge.put of the note "PREFIX<number>", whose text has BYTES bytes. Prints, one a line,
  * what was acknowledged; ends with 1 at the first edit that was refused, its error on stderr. */
@@ -42,13 +42,13 @@ static int write_one(kedge_db *db, const char *name, size_t bytes, char *args, s
 
 int main(int argc, char **argv)
 {
-    if (argc != 5) return 2;
-    long count = strtol(argv[2], NULL, 10);
-    size_t bytes = strtoul(argv[3], NULL, 10);
+    if (argc != 6) return 2;
+    long count = strtol(argv[3], NULL, 10);
+    size_t bytes = strtoul(argv[4], NULL, 10);
     kedge_options options = KEDGE_OPTIONS_INIT;
     options.path = argv[1];
     options.organization = "demo";
-    options.project = "notes";
+    options.project = argv[2];
     options.mutators = notes_mutators;
     options.mutator_count = notes_mutator_count;
     options.offline = true;
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     int result = args ? 0 : 1;
     for (long number = 0; number < count && result == 0; number++) {
         char name[64];
-        snprintf(name, sizeof name, "%.32s%ld", argv[4], number);
+        snprintf(name, sizeof name, "%.32s%ld", argv[5], number);
         result = write_one(db, name, bytes, args, args_size);
     }
     free(args);
