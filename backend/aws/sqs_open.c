@@ -62,10 +62,13 @@ static kedge_status find_url(kedge_aws_client *client, const char *queue, char *
     kedge_status status = kedge_sqs_run(&call, &kedge_sqs_get_url, error);
     if (status == KEDGE_NOT_FOUND) status = missing(&call, queue, error);
     if (status == KEDGE_CONFLICT) status = kedge_sqs_refused(&call, &kedge_sqs_get_url, error);
-    if (status == KEDGE_OK &&
-        (!kedge_json_member(kedge_buffer_bytes(&call.answer.body), "QueueUrl", &value) ||
-         (!kedge_json_to_text(value, &found) && !found.no_memory) || found.size == 0))
-        status = kedge_sqs_answer_invalid(&kedge_sqs_get_url, error);
+    if (status == KEDGE_OK) {
+        bool read = kedge_json_member(kedge_buffer_bytes(&call.answer.body), "QueueUrl", &value) &&
+                    kedge_json_to_text(value, &found) && found.size > 0;
+        status = kedge_buffer_status(&found, error);
+        if (status == KEDGE_OK && !read)
+            status = kedge_sqs_answer_invalid(&kedge_sqs_get_url, error);
+    }
     if (status == KEDGE_OK) {
         *url = kedge_copy_text(allocator, kedge_buffer_bytes(&found));
         if (*url == NULL) status = kedge_fail_no_memory(error);
