@@ -8,23 +8,20 @@ import pathlib
 import shutil
 import socket
 import ssl
-import stat
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
-import zipfile
 
 sys.dont_write_bytecode = True
 from events import Caller, Keys, http_event, pull_body, push_body, put
 from runtime_api import RIE, WHICH, Function
+from unpacked import System
 
 BUNDLE, BOOTSTRAP, PLUGIN = sys.argv[1:4]
 LIBRARIES = sys.argv[4:]
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-# A mount of its own, which ends with the process; then nothing but the package, and what every Linux has.
-ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" /var/task/bootstrap'
 
 
 class Tls(threading.Thread):
@@ -78,26 +75,18 @@ class Package(unittest.TestCase):
         cls.folder.cleanup()
 
     def setUp(self):
-        self.system = self.root / "system"
-        for name in ("var/task", "tmp", "proc", "dev", "etc"):
-            (self.system / name).mkdir(parents=True)
-        os.mknod(self.system / "dev/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        shutil.copy("/etc/resolv.conf", self.system / "etc/resolv.conf")
-        with zipfile.ZipFile(self.package) as archive:
-            for entry in archive.infolist():
-                path = pathlib.Path(archive.extract(entry, self.system / "var/task"))
-                path.chmod(entry.external_attr >> 16 & 0o777)
+        self.system = System(self.root / "system", self.package)
         self.functions = []
 
     def tearDown(self):
         for function in self.functions:
             function.stop()
-        shutil.rmtree(self.system)
+        self.system.remove()
 
     def start(self, **variables):
         settings = {"LAMBDA_TASK_ROOT": "/var/task", "KEDGE_DATA": "/tmp/data", **self.keys.variables(),
                     "KEDGE_JWKS": "keys.json", **variables}
-        function = Function(["unshare", "--mount", "sh", "-c", ENTER, self.system], settings)
+        function = Function(self.system.command, settings)
         self.functions.append(function)
         return function
 
@@ -132,7 +121,7 @@ class Package(unittest.TestCase):
                      "AWS_ENDPOINT_URL": f"https://127.0.0.1:{server.port}"}
         self.assertTrue(self.start(**variables).invoke(http_event("GET", "/v1/health"))[0])
         self.assertEqual(server.shaken, 0, "a stranger's certificate was accepted")
-        shutil.copy(server.certificate, self.system / "var/task/lib/ca-certificates.crt")
+        shutil.copy(server.certificate, self.system.root / "var/task/lib/ca-certificates.crt")
         self.assertTrue(self.start(**variables).invoke(http_event("GET", "/v1/health"))[0])
         self.assertGreater(server.shaken, 0, self.functions[-1].logged())
 
