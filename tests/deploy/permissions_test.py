@@ -1,0 +1,372 @@
+#!/usr/bin/env python3
+"""The permissions of deploy/template.yaml are what the functions and kedge-admin need, and no more.
+
+Both functions and kedge-admin run on real engines behind gates (gate.py), which decide as IAM would with the
+template's policies, over a workload that touches all they do. Nothing may be denied; and each action of each
+statement must have been needed: without it a request of the workload would have been denied.
+
+Usage: permissions_test.py TEMPLATE LAMBDA_PROGRAM ADMIN_PROGRAM. The environment names the engines and, in
+KEDGE_PYTHON_TOOLS, the folder of a Python that has boto3 and PyYAML. Ends with 77 when they are not there, or fails
+with KEDGE_ENGINES=required."""
+import json
+import os
+import pathlib
+import random
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+sys.dont_write_bytecode = True
+
+
+def missing(what):
+    required = os.environ.get("KEDGE_ENGINES") == "required"
+    print(f"{'failed' if required else 'skipped'}: {what}")
+    sys.exit(1 if required else 77)
+
+
+ENGINES = {}
+for service in ("dynamodb", "s3", "sqs"):
+    url = os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}")
+    if not url:
+        missing(f"AWS_ENDPOINT_URL_{service.upper()} is not set")
+    ENGINES[service] = urllib.parse.urlsplit(url).netloc
+try:
+    import boto3
+    import yaml  # noqa: F401
+except ImportError:
+    tools = pathlib.Path(os.environ.get("KEDGE_PYTHON_TOOLS", "/nowhere")) / "python"
+    if os.environ.get("KEDGE_SECOND_PYTHON") or not tools.exists():
+        missing("there is no boto3; KEDGE_PYTHON_TOOLS names no Python that has it")
+    os.environ["KEDGE_SECOND_PYTHON"] = "1"
+    os.execv(tools, [str(tools), *sys.argv])
+
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "lambda")]
+from events import AUDIENCE, ISSUER, Caller, Keys, pull_body, push_body, put  # noqa: E402
+from gate import ACCOUNT, REGION, Gate, bucket_arn, queue_arn, table_arn  # noqa: E402
+from policies import Template  # noqa: E402
+from runtime_api import Function  # noqa: E402
+
+TEMPLATE, LAMBDA, ADMIN = sys.argv[1:4]
+NAME = "kedge-deploy-test-" + secrets.token_hex(6)
+QUEUE, DEAD_LETTERS = NAME + ".fifo", NAME + "-dead-letters.fifo"
+# What --create uses besides. No deployed program makes its stores: the template does.
+MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "sqs:CreateQueue"}
+ROLES = ["ApiRole", "WorkerRole", "OperatorPolicy"]
+# What Lambda itself does with a function's role.
+PLATFORM = {("Logs", "logs:CreateLogStream"), ("Logs", "logs:PutLogEvents")}
+
+
+def template(keys, **parameters):
+    names = {"Table": NAME, "Bucket": NAME, "Queue": queue_url(QUEUE),
+             "AWS::StackName": NAME, "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
+    attributes = {"Bucket.Arn": bucket_arn(NAME), "Queue.Arn": queue_arn(QUEUE),
+                  "DeadLetters.Arn": queue_arn(DEAD_LETTERS),
+                  "ApiLogs.Arn": "arn:aws:logs:api", "WorkerLogs.Arn": "arn:aws:logs:worker"}
+    return Template(pathlib.Path(TEMPLATE), names, attributes, Issuer=ISSUER, Audience=AUDIENCE, Jwks=keys.jwks,
+                    **parameters)
+
+
+class Role:
+    """A policy, and the gate that the programs under it go through."""
+
+    def __init__(self, policy, file):
+        self.policy, self.gate, self.file = policy, Gate(ENGINES, policy), file
+
+    def environment(self):
+        return {**self.gate.variables(), "KEDGE_AWS_ACTIONS": str(self.file)}
+
+
+class Mapping:
+    """What Lambda does for a function that consumes a queue, with the function's role."""
+
+    def __init__(self, role, function):
+        self.function, self.gate = function, Gate({"sqs": ENGINES["sqs"]}, role.policy)
+        self.sqs = sqs_client(self.gate.url("sqs"))
+        self.url = queue_url(QUEUE)
+
+    def batch(self):
+        """Whether there was one. What the function names as failed is left for another delivery."""
+        messages = self.sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10, AttributeNames=["All"],
+                                            VisibilityTimeout=360).get("Messages", [])
+        if not messages:
+            return False
+        records = [{"messageId": m["MessageId"], "receiptHandle": m["ReceiptHandle"], "body": m["Body"],
+                    "attributes": m["Attributes"], "messageAttributes": {}, "eventSource": "aws:sqs",
+                    "eventSourceARN": queue_arn(QUEUE), "awsRegion": REGION} for m in messages]
+        failed, answer = self.function.invoke({"Records": records})
+        if failed:
+            raise AssertionError((answer, self.function.logged()))
+        kept = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        for message in messages:
+            if message["MessageId"] not in kept:
+                try:
+                    self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+                except self.sqs.exceptions.ReceiptHandleIsInvalid:
+                    pass  # the function has done so; AWS would not complain
+        return True
+
+    def until(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(("the queue was not worked on in time", self.function.logged()))
+            self.batch()
+
+
+def sqs_client(endpoint):
+    return boto3.client("sqs", region_name=REGION, endpoint_url=endpoint)
+
+
+def queue_url(name):
+    return f"{os.environ['AWS_ENDPOINT_URL_SQS']}/{ACCOUNT}/{name}"
+
+
+class Permissions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.keys = Keys(pathlib.Path(cls.folder.name))
+        cls.token = cls.keys.token()
+        cls.admin_token = cls.keys.token(sub="root", org="*", role="admin")
+        cls.sqs = sqs_client(os.environ["AWS_ENDPOINT_URL_SQS"])
+        make_stores(template(cls.keys))
+
+    @classmethod
+    def tearDownClass(cls):
+        remove_stores()
+        cls.folder.cleanup()
+
+    @staticmethod
+    def admin(variables, *arguments, name=NAME):
+        stores = ["--table", name, "--bucket", name, "--queue", name + ".fifo"]
+        done = subprocess.run([ADMIN, *stores, *arguments], capture_output=True, text=True, timeout=180,
+                              env={**os.environ, **variables})
+        if done.returncode:
+            raise AssertionError((arguments, done.stdout, done.stderr))
+        return done.stdout
+
+    def setUp(self):
+        for name in (QUEUE, DEAD_LETTERS):
+            self.sqs.purge_queue(QueueUrl=queue_url(name))
+
+    def role(self, resource, **parameters):
+        policy = template(self.keys, **parameters).policy(resource)
+        role = Role(policy, pathlib.Path(self.folder.name) / secrets.token_hex(4))
+        self.addCleanup(role.gate.stop)
+        return role
+
+    def function(self, role, name, **parameters):
+        variables = template(self.keys, **parameters).variables(name)
+        function = Function([LAMBDA], {**variables, **role.environment()})
+        self.addCleanup(function.stop)
+        return function
+
+    def check(self, role, *others):
+        """Nothing was denied, all was needed, and the program's own record tells the same actions."""
+        requests = set(role.gate.requests)
+        for gate in (role.gate, *others):
+            self.assertEqual(gate.denied, [])
+            requests |= gate.requests
+        self.assertEqual(set(role.file.read_text().split()), role.gate.actions())
+        needless = {place for place in role.policy.allowed() - PLATFORM
+                    if all(role.policy.without(*place).allows(*request) for request in requests)}
+        self.assertEqual(needless, set())
+
+    # ---- a workload ----
+
+    def project(self, function, project):
+        base = f"/v1/orgs/acme/projects/{project}"
+        everybody = Caller(function, self.admin_token, base)
+        made = everybody.ask("PUT", "")
+        self.assertIn(made.status, (200, 201), made.body)
+        return Caller(function, self.token, base), everybody
+
+    def text(self, size):
+        return "".join(random.Random(size).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=size))
+
+    def push(self, caller, client, first, *mutations):
+        answer = caller.ask("POST", "/push", push_body(client, mutations, first))
+        self.assertEqual(answer.status, 200, answer.body)
+
+    def fill(self, caller, pushes):
+        """Versions enough for index rows and checkpoints; an item that stands in the bucket."""
+        self.push(caller, "a", 1, put("large", self.text(30000)))
+        for n in range(pushes):
+            self.push(caller, "a", n * 9 + 2, *[put(f"n{i}", self.text(500 + n)) for i in range(9)])
+
+    def read(self, caller, everybody):
+        self.assertEqual(caller.ask("POST", "/pull", pull_body("reader", native=True)).status, 200)
+        for path in ("/versions", "/versions/latest?items=1", "/versions/latest/collections/notes",
+                     "/versions/latest/collections/notes/large", "/clients/a/mutations/2",
+                     "/clients/a/mutations/latest"):
+            self.assertEqual(caller.ask("GET", path).status, 200, path)
+        name = caller.base.rpartition("/")[2]
+        for path in ("/v1/orgs/acme/projects", "/v1/projects/" + name):
+            self.assertEqual(everybody.ask("GET", path).status, 200, path)
+
+    # ---- the roles ----
+
+    def test_the_api_may_do_what_it_does_in_direct_mode(self):
+        role = self.role("ApiRole")
+        caller, everybody = self.project(self.function(role, "ApiFunction"), "direct")
+        self.fill(caller, 80)
+        self.read(caller, everybody)
+        forked = everybody.ask("POST", "/fork", {"version": 80, "to": "forked"})
+        self.assertEqual(forked.status, 201, forked.body)
+        self.check(role)
+
+    def test_the_api_and_the_worker_may_do_what_they_do_in_queued_mode(self):
+        api, worker = self.role("ApiRole", Mode="queued"), self.role("WorkerRole", Mode="queued")
+        caller, everybody = self.project(self.function(api, "ApiFunction", Mode="queued"), "queued")
+        mapping = Mapping(worker, self.function(worker, "WorkerFunction", Mode="queued"))
+        self.addCleanup(mapping.gate.stop)
+        self.push(caller, "a", 1, put("large", self.text(30000)))
+        self.push(caller, "a", 2, put("claimed", self.text(600000)))
+        # Messages that came so often already that the function looks whether they ended one.
+        for _ in range(5):
+            self.sqs.receive_message(QueueUrl=mapping.url, MaxNumberOfMessages=10, VisibilityTimeout=0)
+        mapping.until(lambda: caller.ask("GET", "/clients/a/mutations/2").status == 200)
+        self.fill_queue(caller)
+        mapping.until(lambda: caller.ask("GET", "/clients/a/mutations/100").status == 200)
+        self.read(caller, everybody)
+        self.send_undecidable()
+        mapping.until(self.letters)
+        self.check(api)
+        self.check(worker, mapping.gate)
+
+    def fill_queue(self, caller):
+        for n in range(98):
+            self.push(caller, "a", n + 3, put(f"n{n % 9}", self.text(3000 + n)))
+
+    def letters(self):
+        wanted = ["ApproximateNumberOfMessages"]
+        found = self.sqs.get_queue_attributes(QueueUrl=queue_url(DEAD_LETTERS), AttributeNames=wanted)
+        return int(found["Attributes"][wanted[0]])
+
+    def send_undecidable(self):
+        push = push_body("x", [put("n1", 1)])
+        message = {"format": 1, "id": "0" * 32, "organization": "acme", "project": "nowhere", "user": "ann",
+                   "role": "", "push": push}
+        self.sqs.send_message(QueueUrl=queue_url(QUEUE), MessageBody=json.dumps(message), MessageGroupId="nowhere",
+                              MessageDeduplicationId=secrets.token_hex(8))
+
+    def test_kedge_admin_may_do_what_it_does(self):
+        role = self.role("OperatorPolicy")
+        makers = Role(None, pathlib.Path(self.folder.name) / "made")
+        self.addCleanup(makers.gate.stop)
+        # In this cadence each version writes a checkpoint: retention finds some to delete.
+        caller, _ = self.project(self.function(makers, "ApiFunction", Cadence="seed"), "tended")
+        self.fill(caller, 20)
+        self.send_undecidable()
+        while not self.letters():
+            self.sqs.receive_message(QueueUrl=queue_url(QUEUE), VisibilityTimeout=0)
+        for command in (["create-project"], ["projects", "acme"], ["organizations", "tended"], ["versions"],
+                        ["version", "20"], ["items", "notes"], ["item", "notes", "large"], ["mutation", "a", "1"],
+                        ["latest-mutation", "a"], ["index"], ["fork", "copied"], ["verify"], ["dead-letters"]):
+            self.admin(role.environment(), "--org", "acme", "--project", "tended", *command)
+        self.admin(role.environment(), "--org", "acme", "--project", "replayed", "create-project")
+        self.admin(role.environment(), "--org", "acme", "--project", "replayed", "rebase", "tended", "job",
+                   "--from", "1")
+        self.admin(role.environment(), "--org", "acme", "--project", "tended", "retention", "--keep-versions", "2",
+                   "--remove")
+        self.admin(role.environment(), "redrive-all")
+        self.assertEqual(self.letters(), 0)
+        self.check(role)
+
+    # ---- the borders ----
+
+    def test_what_makes_the_stores_is_allowed_to_nobody(self):
+        makers = Gate(ENGINES)
+        self.addCleanup(makers.stop)
+        self.admin(makers.variables(), "projects", "acme", "--create", name=NAME + "-made")
+        everybody = {action for resource in ROLES for _, action in self.queued(resource).allowed()}
+        self.assertEqual(makers.actions() - everybody, MAKING)
+
+    def queued(self, resource):
+        return template(self.keys, Mode="queued").policy(resource)
+
+    def test_a_message_is_hidden_for_six_times_as_long_as_the_worker_may_take(self):
+        resources = template(self.keys).tree["Resources"]
+        self.assertEqual(resources["Queue"]["Properties"]["VisibilityTimeout"],
+                         6 * resources["WorkerFunction"]["Properties"]["Timeout"])
+
+    def test_direct_mode_has_nothing_to_do_with_the_queue(self):
+        direct = template(self.keys).policy("ApiRole").allowed()
+        self.assertEqual(self.queued("ApiRole").allowed() - direct,
+                         {("Queue", "sqs:GetQueueAttributes"), ("Queue", "sqs:SendMessage"),
+                          ("DeadLettersAtTheStart", "sqs:GetQueueUrl")})
+
+    def test_nobody_reaches_beyond_what_is_kedges(self):
+        table, blob = table_arn(NAME), bucket_arn(NAME) + "/acme/projects/p/notes/0.json.gz"
+        for resource in ROLES:
+            policy = self.queued(resource)
+            self.assertTrue(policy.allows("dynamodb:GetItem", table, ["Project#acme/p"]))
+            self.assertTrue(policy.allows("s3:GetObject", blob, None))
+            for action, arn, leading in [
+                    ("dynamodb:GetItem", table, ["Another#acme"]),
+                    ("dynamodb:GetItem", table, None),
+                    ("dynamodb:GetItem", table_arn(NAME + "-2"), ["Project#acme/p"]),
+                    ("dynamodb:Query", table, ["notes"]),
+                    ("dynamodb:Query", table + "/index/another", ["notes"]),
+                    ("dynamodb:Scan", table, None),
+                    ("s3:GetObject", bucket_arn(NAME) + "/another/0", None),
+                    ("s3:GetObject", bucket_arn(NAME + "-2") + "/acme/projects/p/notes/0.json.gz", None),
+                    ("s3:DeleteObjectVersion", blob, None),
+                    ("s3:DeleteObject", blob, None),
+                    ("sqs:ReceiveMessage", queue_arn("another.fifo"), None)]:
+                self.assertFalse(policy.allows(action, arn, leading), (resource, action, arn, leading))
+        worker = self.queued("WorkerRole")
+        self.assertTrue(worker.allows("s3:DeleteObject", bucket_arn(NAME) + "/acme/projects/p/pushes/0.json.gz", None))
+        self.assertFalse(worker.allows("dynamodb:DeleteItem", table, ["Project#acme/p"]))
+        self.assertFalse(worker.allows("dynamodb:GetItem", table, ["DeadLetters#acme", "Another#acme"]))
+
+
+# ---- the stores ----
+
+
+def make_stores(described):
+    """As the template describes them, so far as the engines know what it says."""
+    table, bucket = described.properties("Table"), described.properties("Bucket")
+    known = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
+    boto3.client("dynamodb").create_table(TableName=NAME, **{k: v for k, v in table.items() if k in known})
+    s3 = boto3.client("s3")
+    s3.create_bucket(Bucket=NAME)
+    s3.put_bucket_versioning(Bucket=NAME, VersioningConfiguration=bucket["VersioningConfiguration"])
+    for resource in ("DeadLetters", "Queue"):
+        make_queue(described.properties(resource))
+
+
+def make_queue(described):
+    known = {"FifoQueue", "ContentBasedDeduplication", "MaximumMessageSize", "MessageRetentionPeriod",
+             "VisibilityTimeout"}
+    attributes = {k: str(v).lower() for k, v in described.items() if k in known}
+    if "RedrivePolicy" in described:
+        sqs = sqs_client(os.environ["AWS_ENDPOINT_URL_SQS"])
+        found = sqs.get_queue_attributes(QueueUrl=queue_url(DEAD_LETTERS), AttributeNames=["QueueArn"])
+        policy = {**described["RedrivePolicy"], "deadLetterTargetArn": found["Attributes"]["QueueArn"]}
+        attributes["RedrivePolicy"] = json.dumps(policy)
+    sqs_client(os.environ["AWS_ENDPOINT_URL_SQS"]).create_queue(QueueName=described["QueueName"],
+                                                               Attributes=attributes)
+
+
+def remove_stores():
+    """However far the test came."""
+    dynamodb, s3, sqs = boto3.client("dynamodb"), boto3.resource("s3"), sqs_client(os.environ["AWS_ENDPOINT_URL_SQS"])
+    for table in dynamodb.list_tables(ExclusiveStartTableName=NAME[:-1], Limit=5)["TableNames"]:
+        if table.startswith(NAME):
+            dynamodb.delete_table(TableName=table)
+    for bucket in s3.buckets.all():
+        if bucket.name.startswith(NAME):
+            bucket.object_versions.delete()
+            bucket.delete()
+    for url in sqs.list_queues(QueueNamePrefix=NAME).get("QueueUrls", []):
+        sqs.delete_queue(QueueUrl=url)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
