@@ -108,8 +108,7 @@ static kedge_status fill(consuming *work, project_messages *project, kedge_unit 
         size_t index = project->index[project->next + *passed];
         kedge_error failure = {0};
         if (!work->settled[index]) {
-            kedge_status status =
-                kedge_unit_add(unit, index, &work->messages[index], &work->read[index], &failure);
+            kedge_status status = kedge_unit_add(unit, index, &work->read[index], &failure);
             bool full = status == KEDGE_LIMIT_EXCEEDED && unit->count > 0;
             if (full) return KEDGE_OK;
             if (is_undecidable(status)) {

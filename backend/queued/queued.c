@@ -6,7 +6,6 @@
 #include "common/error.h"
 #include "common/gzip.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define DEDUPLICATION_BYTES 16

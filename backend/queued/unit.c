@@ -73,11 +73,10 @@ static bool has_room(const kedge_unit *unit, const kedge_unit_part *part)
             unit->mutation_count + part->request.push.count <= KEDGE_LIMIT_PUSH_MUTATIONS);
 }
 
-kedge_status kedge_unit_add(kedge_unit *unit, size_t index, const kedge_queue_message *message,
-                            const kedge_message *read, kedge_error *error)
+kedge_status kedge_unit_add(kedge_unit *unit, size_t index, const kedge_message *read,
+                            kedge_error *error)
 {
     kedge_unit_part *part = &unit->parts[unit->count];
-    (void)message;
     *part = (kedge_unit_part){
         .message = index, .read = *read, .claimed = kedge_buffer_make(unit->queued->allocator)};
     kedge_status status = KEDGE_OK;

@@ -24,8 +24,8 @@ typedef struct kedge_unit {
 
 /* Adds a message. KEDGE_LIMIT_EXCEEDED "unit-full": it fits a later unit. KEDGE_INVALID_ARGUMENT
  * and KEDGE_CORRUPT: the message cannot be decided. After a failure the unit is as it was. */
-kedge_status kedge_unit_add(kedge_unit *unit, size_t index, const kedge_queue_message *message,
-                            const kedge_message *read, kedge_error *error);
+kedge_status kedge_unit_add(kedge_unit *unit, size_t index, const kedge_message *read,
+                            kedge_error *error);
 /* Decides all of it at the project's head. */
 kedge_status kedge_unit_decide(kedge_unit *unit, kedge_backend *backend, kedge_error *error);
 void kedge_unit_clear(kedge_unit *unit);

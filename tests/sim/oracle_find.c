@@ -41,7 +41,7 @@ const sim_decided *sim_oracle_decided_as(const sim_version *version, const uint8
                                          const uint8_t *digest, const sim_version **where)
 {
     for (; version != NULL; version = version->parent) {
-        for (size_t i = 0; i < version->decided_count; i++) {
+        for (size_t i = version->decided_count; i-- > 0;) {
             const sim_decided *decided = &version->decided[i];
             if (memcmp(decided->uid, uid, SIM_UID_SIZE) != 0) continue;
             if (memcmp(decided->digest, digest, KEDGE_DIGEST_SIZE) != 0) continue;

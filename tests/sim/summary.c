@@ -88,16 +88,23 @@ static sim_options shrink(const sim_options *options, sim_check check)
     return least;
 }
 
+/* What a replay needs besides the seed, which decides the mode by itself. */
+static const char *mode_of(const sim_options *options)
+{
+    if (options->mode == SIM_MODE_BY_SEED) return "";
+    return options->mode == SIM_MODE_QUEUED ? " --queued" : " --direct";
+}
+
 void sim_print_failure(const sim_options *options, const sim_result *result)
 {
     for (uint32_t i = 0; i < result->violation_count; i++)
         printf("seed %" PRIu64 " violates %s: %s\n", options->seed,
                sim_check_names[result->violations[i].check], result->violations[i].text);
-    printf("replay: scripts/sim --seed %" PRIu64 " --trace\n", options->seed);
+    printf("replay: scripts/sim --seed %" PRIu64 "%s --trace\n", options->seed, mode_of(options));
     fflush(stdout);
     sim_options least = shrink(options, result->violations[0].check);
     printf("shrunk: scripts/sim --seed %" PRIu64 " --clients %u --edits %u --faults 0x%" PRIx64
-           " --trace\n",
-           least.seed, least.clients, least.edits, least.faults);
+           "%s --trace\n",
+           least.seed, least.clients, least.edits, least.faults, mode_of(&least));
     fflush(stdout);
 }
