@@ -192,6 +192,24 @@ class Edges(LambdaCase):
         self.assertLess(len(json.dumps(event)), 6 << 20)
         self.assertEqual(ann.ask("POST", "/push", body).status, 200)
 
+    def test_an_event_of_six_megabytes_is_taken(self):
+        ann = self.project(self.start())
+        body = push_body("a", [put("n", "a" * 6200000)])
+        self.assertGreater(len(json.dumps(ann.event("POST", "/push", body))), 6200000)
+        self.assertEqual(ann.ask("POST", "/push", body).status, 200)
+        self.assertEqual(ann.ask("GET", "/clients/a/mutations/1").json["outcome"], "applied")
+
+    def test_an_answer_just_under_the_limit_is_carried(self):
+        ann = self.project(self.start())
+        for i in range(2):
+            body = push_body("a", [put(f"n{i}", '"' * 1170000)], 1 + i)
+            self.assertEqual(ann.ask("POST", "/push", gzip.compress(json.dumps(body).encode()),
+                                     {"Content-Encoding": "gzip"}).status, 200)
+        answer = ann.ask("POST", "/pull", pull_body("b"))
+        self.assertEqual((answer.status, len(answer.json["patch"])), (200, 3))
+        self.assertTrue(4600000 < len(answer.body) < 4700000, len(answer.body))
+        self.assertLess(len(json.dumps(answer.response)), 6 << 20)
+
     def test_an_answer_that_lambda_cannot_carry_is_a_problem(self):
         ann = self.project(self.start())
         noise = random.Random(2)

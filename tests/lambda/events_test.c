@@ -1,0 +1,232 @@
+/* Events: their paths, answers and batches, in whatever state memory and the event are. */
+#include "tests/backend/api_world.h"
+
+#include "backend/lambda/event_http.h"
+#include "backend/lambda/event_path.h"
+#include "backend/lambda/event_sqs.h"
+#include "tests/support/failing_allocator.h"
+#include <kedge/limits.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POINTS 200 /* of failing memory */
+#define ROUNDS 4000
+
+static const char request_event[] =
+    "{\"version\":\"2.0\",\"rawPath\":\"/prod/v1/orgs/acme/projects/notes/pull\","
+    "\"rawQueryString\":\"a=b\",\"headers\":{\"accept-encoding\":\"gzip\",\"origin\":\"https://"
+    "a.b\"},"
+    "\"requestContext\":{\"stage\":\"prod\",\"domainName\":\"x.execute-api.eu-west-1.amazonaws."
+    "com\","
+    "\"http\":{\"method\":\"POST\"}},\"isBase64Encoded\":true,\"body\":"
+    /* {"pullVersion":1,"clientGroupID":"g","cookie":null} */
+    "\"eyJwdWxsVmVyc2lvbiI6MSwiY2xpZW50R3JvdXBJRCI6ImciLCJjb29raWUiOm51bGx9\"}";
+
+#define RECORD(id, body)                                                                           \
+    "{\"messageId\":\"" id                                                                         \
+    "\",\"receiptHandle\":\"r\",\"eventSource\":\"aws:sqs\",\"attributes\":"                       \
+    "{\"MessageGroupId\":\"g\",\"ApproximateReceiveCount\":\"1\",\"SentTimestamp\":\"1\"},"        \
+    "\"body\":\"" body "\"}"
+static const char batch_event[] =
+    "{\"Records\":[" RECORD("m1", "{\\\"format\\\":1,\\\"organization\\\":\\\"acme\\\","
+                                  "\\\"project\\\":\\\"notes\\\","
+                                  "\\\"user\\\":\\\"ann\\\",\\\"role\\\":\\\"\\\",\\\"push\\\":{"
+                                  "\\\"pushVersion\\\":1,"
+                                  "\\\"clientGroupID\\\":\\\"g\\\",\\\"mutations\\\":[{"
+                                  "\\\"clientID\\\":\\\"c\\\","
+                                  "\\\"id\\\":1,\\\"name\\\":\\\"none\\\",\\\"args\\\":{},"
+                                  "\\\"timestamp\\\":0}]}}") "," RECORD("m2", "poison") "]}";
+
+typedef struct lambda_world {
+    api_world *api;
+    kedge_auth *auth; /* open: everybody may do everything */
+    kedge_queued *queued;
+    kedge_origins origins;
+    kedge_log log;
+    kedge_environment environment; /* of the lambda: with the allocator of a test */
+    kedge_lambda lambda;
+} lambda_world;
+
+static lambda_world world;
+
+static int setup(void **state)
+{
+    (void)state;
+    world = (lambda_world){.api = api_world_new()};
+    kedge_environment *environment = &world.api->environment;
+    kedge_auth_options auth = {.environment = environment, .open = true};
+    kedge_queued_options queued = {
+        .environment = environment, .records = world.api->records, .blobs = world.api->blobs};
+    assert_int_equal(kedge_auth_new(&auth, &world.auth, NULL), KEDGE_OK);
+    assert_int_equal(kedge_queued_new(&queued, &world.queued, NULL), KEDGE_OK);
+    world.log =
+        (kedge_log){.environment = environment, .file = STDERR_FILENO, .level = KEDGE_LOG_ERROR};
+    world.origins.allowed[world.origins.allowed_count++] = "https://a.b";
+    world.environment = *environment;
+    world.lambda = (kedge_lambda){.environment = &world.environment,
+                                  .log = &world.log,
+                                  .backend = world.api->backend,
+                                  .auth = world.auth,
+                                  .origins = &world.origins,
+                                  .queued = world.queued};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    kedge_queued_free(world.queued);
+    kedge_auth_free(world.auth);
+    api_world_free(world.api);
+    return 0;
+}
+
+/* ---- paths ---- */
+
+static void check_path(const char *domain, const char *stage, const char *raw, const char *expected)
+{
+    char event[512], context[256];
+    snprintf(event, sizeof event, "{\"rawPath\":\"%s\"}", raw);
+    snprintf(context, sizeof context, "{\"domainName\":\"%s\",\"stage\":\"%s\"}", domain, stage);
+    kedge_buffer path = kedge_buffer_make(&kedge_allocator_default);
+    assert_true(kedge_event_path(kedge_bytes_of(event), kedge_bytes_of(context), &path));
+    assert_string_equal(path.data, expected);
+    kedge_buffer_free(&path);
+}
+
+static void a_path_is_encoded_again_where_the_service_decoded_it(void **state)
+{
+    static const char api[] = "a1.execute-api.eu-west-1.amazonaws.com";
+    static const char url[] = "a1.lambda-url.eu-west-1.on.aws";
+    (void)state;
+    check_path(api, "$default", "/v1/a b/\xC3\xA4%", "/v1/a%20b/%C3%A4%25");
+    check_path(api, "$default", "/v1/-._~+", "/v1/-._~%2B");
+    check_path(url, "$default", "/v1/a%20b", "/v1/a%20b");
+    check_path("api.example.com", "$default", "/v1/50%", "/v1/50%25");
+    check_path(api, "prod", "/prod/v1/x", "/v1/x");
+    check_path(api, "prod", "/production/x", "/production/x");
+    check_path(api, "prod", "/prod", "/prod");
+    check_path(api, "", "/v1", "/v1");
+    check_path(api, "v1", "/v1/v1/limits", "/v1/limits");
+}
+
+static void an_event_without_a_path_has_none(void **state)
+{
+    (void)state;
+    kedge_buffer path = kedge_buffer_make(&kedge_allocator_default);
+    assert_false(kedge_event_path(KEDGE_BYTES("{}"), KEDGE_BYTES("{}"), &path));
+    assert_false(kedge_event_path(KEDGE_BYTES("{\"rawPath\":7}"), KEDGE_BYTES("{}"), &path));
+    kedge_buffer_free(&path);
+}
+
+/* ---- handling ---- */
+
+static kedge_status handle(kedge_bytes text, int64_t deadline_ms, kedge_buffer *out)
+{
+    kedge_bytes event;
+    kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, NULL);
+    if (status != KEDGE_OK) return status;
+    kedge_json_skip(text, &event, NULL);
+    if (kedge_event_is_http(event)) return kedge_event_http(&world.lambda, event, out, NULL);
+    if (kedge_event_is_sqs(event))
+        return kedge_event_sqs(&world.lambda, event, deadline_ms, out, NULL);
+    return KEDGE_INVALID_ARGUMENT;
+}
+
+static void a_request_is_answered(void **state)
+{
+    (void)state;
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(handle(KEDGE_BYTES(request_event), INT64_MAX, &out), KEDGE_OK);
+    assert_non_null(strstr(out.data, "\"statusCode\":200"));
+    assert_non_null(strstr(out.data, "\"Access-Control-Allow-Origin\":\"https://a.b\""));
+    assert_non_null(strstr(out.data, "lastMutationIDChanges"));
+    assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 8, NULL), KEDGE_OK);
+    kedge_buffer_free(&out);
+}
+
+static void what_is_not_decided_is_named(void **state)
+{
+    (void)state;
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(handle(KEDGE_BYTES(batch_event), INT64_MAX, &out), KEDGE_OK);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"m2\"}]}");
+    kedge_buffer_free(&out);
+}
+
+static void a_group_that_has_no_time_left_is_not_begun(void **state)
+{
+    (void)state;
+    int64_t now_ms = world.environment.now_ms(world.environment.context);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(handle(KEDGE_BYTES(batch_event), now_ms + KEDGE_EVENT_SQS_MARGIN_MS, &out),
+                     KEDGE_OK);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"m1\"},"
+                                  "{\"itemIdentifier\":\"m2\"}]}");
+    kedge_buffer_free(&out);
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "cookie.order"), 0);
+}
+
+static bool run_event(const kedge_allocator *allocator, void *context)
+{
+    world.environment.allocator = allocator;
+    kedge_buffer out = kedge_buffer_make(allocator);
+    kedge_status status = handle(kedge_bytes_of(context), INT64_MAX, &out);
+    bool well = status == KEDGE_OK && strstr(out.data, "overloaded") == NULL &&
+                strstr(out.data, "unavailable") == NULL;
+    assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+    kedge_buffer_free(&out);
+    return well;
+}
+
+static void memory_that_fails_is_survived(void **state)
+{
+    (void)state;
+    char *events[] = {(char *)request_event, (char *)batch_event};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        assert_true(failing_allocator_try_every_call(run_event, events[i], POINTS) > 0);
+    world.environment.allocator = &kedge_allocator_default;
+}
+
+/* One byte in each of some places is another one. */
+static void any_event_is_survived(void **state)
+{
+    (void)state;
+    const kedge_bytes events[] = {KEDGE_BYTES(request_event), KEDGE_BYTES(batch_event)};
+    uint64_t random = 1;
+    char text[sizeof request_event + sizeof batch_event];
+    size_t handled = 0;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        kedge_bytes event = events[round % 2];
+        memcpy(text, event.data, event.size);
+        for (size_t change = 0; change <= round % 3; change++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            text[(random >> 33) % event.size] = (char)(32 + (random >> 20) % 95);
+        }
+        kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+        if (handle((kedge_bytes){text, event.size}, INT64_MAX, &out) == KEDGE_OK) {
+            handled++;
+            assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 8, NULL), KEDGE_OK);
+        }
+        kedge_buffer_free(&out);
+    }
+    assert_true(handled > ROUNDS / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_path_is_encoded_again_where_the_service_decoded_it),
+        cmocka_unit_test(an_event_without_a_path_has_none),
+        cmocka_unit_test_setup_teardown(a_request_is_answered, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_decided_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_group_that_has_no_time_left_is_not_begun, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(memory_that_fails_is_survived, setup, teardown),
+        cmocka_unit_test_setup_teardown(any_event_is_survived, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
