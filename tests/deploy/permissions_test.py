@@ -55,6 +55,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).p
 from events import AUDIENCE, ISSUER, Caller, Keys, pull_body, push_body, put  # noqa: E402
 from gate import ACCOUNT, REGION, Gate, bucket_arn, queue_arn, table_arn  # noqa: E402
 from policies import Template  # noqa: E402
+from poller import Poller, Queue  # noqa: E402
 from runtime_api import Function  # noqa: E402
 
 TEMPLATE, LAMBDA, ADMIN = sys.argv[1:4]
@@ -85,43 +86,6 @@ class Role:
 
     def environment(self):
         return {**self.gate.variables(), "KEDGE_AWS_ACTIONS": str(self.file)}
-
-
-class Mapping:
-    """What Lambda does for a function that consumes a queue, with the function's role."""
-
-    def __init__(self, role, function):
-        self.function, self.gate = function, Gate({"sqs": ENGINES["sqs"]}, role.policy)
-        self.sqs = sqs_client(self.gate.url("sqs"))
-        self.url = queue_url(QUEUE)
-
-    def batch(self):
-        """Whether there was one. What the function names as failed is left for another delivery."""
-        messages = self.sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10, AttributeNames=["All"],
-                                            VisibilityTimeout=360).get("Messages", [])
-        if not messages:
-            return False
-        records = [{"messageId": m["MessageId"], "receiptHandle": m["ReceiptHandle"], "body": m["Body"],
-                    "attributes": m["Attributes"], "messageAttributes": {}, "eventSource": "aws:sqs",
-                    "eventSourceARN": queue_arn(QUEUE), "awsRegion": REGION} for m in messages]
-        failed, answer = self.function.invoke({"Records": records})
-        if failed:
-            raise AssertionError((answer, self.function.logged()))
-        kept = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
-        for message in messages:
-            if message["MessageId"] not in kept:
-                try:
-                    self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
-                except self.sqs.exceptions.ReceiptHandleIsInvalid:
-                    pass  # the function has done so; AWS would not complain
-        return True
-
-    def until(self, condition):
-        end = time.monotonic() + 60
-        while not condition():
-            if time.monotonic() > end:
-                raise AssertionError(("the queue was not worked on in time", self.function.logged()))
-            self.batch()
 
 
 def sqs_client(endpoint):
@@ -182,6 +146,21 @@ class Permissions(unittest.TestCase):
         needless = {place for place in role.policy.allowed() - PLATFORM
                     if all(role.policy.without(*place).allows(*request) for request in requests)}
         self.assertEqual(needless, set())
+
+    def poll(self, role, function):
+        """Lambda's poller goes by the role of the function."""
+        gate, queue = Gate({"sqs": ENGINES["sqs"]}, role.policy), Queue(QUEUE)
+        queue.endpoint = urllib.parse.urlsplit(gate.url("sqs"))
+        poller = Poller(queue, function, visibility_s=360)
+        self.addCleanup(gate.stop)
+        self.addCleanup(poller.stopping.set)
+        return poller, gate
+
+    def wait(self, poller, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            if poller.stopping.wait(0.05) or poller.error or time.monotonic() > end:
+                raise AssertionError(("the queue was not worked on in time", poller.error, poller.function.logged()))
 
     # ---- a workload ----
 
@@ -244,19 +223,19 @@ class Permissions(unittest.TestCase):
     def test_the_api_and_the_worker_may_do_what_they_do_in_queued_mode(self):
         api, worker = self.role("ApiRole", Mode="queued"), self.role("WorkerRole", Mode="queued")
         caller, everybody = self.project(self.function(api, "ApiFunction", Mode="queued"), "queued")
-        mapping = Mapping(worker, self.function(worker, "WorkerFunction", Mode="queued"))
-        self.addCleanup(mapping.gate.stop)
+        consumer = self.function(worker, "WorkerFunction", Mode="queued")
         self.push(caller, "a", 1, put("large", self.text(30000)))
         self.push(caller, "a", 2, put("claimed", self.text(600000)))
         # Messages that came so often already that the function looks whether they ended one.
         for _ in range(5):
-            self.sqs.receive_message(QueueUrl=mapping.url, MaxNumberOfMessages=10, VisibilityTimeout=0)
-        mapping.until(lambda: caller.ask("GET", "/clients/a/mutations/2").status == 200)
+            self.sqs.receive_message(QueueUrl=queue_url(QUEUE), MaxNumberOfMessages=10, VisibilityTimeout=0)
+        poller, polled = self.poll(worker, consumer)
+        self.wait(poller, lambda: caller.ask("GET", "/clients/a/mutations/2").status == 200)
         wanted_again = self.mark("queued", self.text(20000))
         self.push(caller, "a", 3, put("again", self.text(20000)))
         for n in range(4, 101):
             self.push(caller, "a", n, put(f"n{n % 9}", self.text(3000 + n)))
-        mapping.until(lambda: caller.ask("GET", "/clients/a/mutations/100").status == 200)
+        self.wait(poller, lambda: caller.ask("GET", "/clients/a/mutations/100").status == 200)
         self.assertTrue(wanted_again())
         # Some requests decide at once in this mode, too.
         wanted_again = self.mark("replayed-at-once", self.text(30000))
@@ -267,9 +246,11 @@ class Permissions(unittest.TestCase):
         self.assertTrue(wanted_again())
         self.read(caller, everybody)
         self.send_undecidable()
-        mapping.until(self.letters)
+        self.wait(poller, self.letters)
+        poller.stop()
+        self.assertEqual(poller.failed, 0, consumer.logged())
         self.check(api)
-        self.check(worker, mapping.gate)
+        self.check(worker, polled)
 
     def letters(self):
         wanted = ["ApproximateNumberOfMessages"]
