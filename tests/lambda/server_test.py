@@ -197,7 +197,8 @@ class Edges(LambdaCase):
         body = push_body("a", [put("n", "a" * 6200000)])
         self.assertGreater(len(json.dumps(ann.event("POST", "/push", body))), 6200000)
         self.assertEqual(ann.ask("POST", "/push", body).status, 200)
-        self.assertEqual(ann.ask("GET", "/clients/a/mutations/1").json["outcome"], "applied")
+        patch = ann.ask("POST", "/pull", pull_body("b", native=True)).json["patch"]
+        self.assertEqual([change.get("size") for change in patch if change["op"] == "put"], [6200002])
 
     def test_an_answer_just_under_the_limit_is_carried(self):
         ann = self.project(self.start())
