@@ -81,6 +81,11 @@ typedef struct kedge_index_rows {
 kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *version,
                                  kedge_index_rows *rows, kedge_error *error);
 
+/* Puts the rows of these versions, whatever stands there. */
+kedge_status kedge_index_write(kedge_backend *backend, kedge_bytes partition,
+                               const kedge_version *const *versions, size_t count,
+                               kedge_error *error);
+
 /* Makes the rows of all versions up to `head` durable: those above its indexed_through, or all of
  * them when the rows below are gone. Idempotent. */
 kedge_status kedge_index_complete(kedge_backend *backend, const kedge_project_ref *ref,

@@ -168,9 +168,9 @@ static kedge_status put_rows(kedge_backend *backend, const kedge_index_rows *row
     return status;
 }
 
-static kedge_status write_versions(kedge_backend *backend, kedge_bytes partition,
-                                   const kedge_version *const *versions, size_t count,
-                                   kedge_error *error)
+kedge_status kedge_index_write(kedge_backend *backend, kedge_bytes partition,
+                               const kedge_version *const *versions, size_t count,
+                               kedge_error *error)
 {
     kedge_arena arena = kedge_arena_make(backend->allocator);
     kedge_index_rows rows = {.arena = &arena};
@@ -220,7 +220,8 @@ static kedge_status write_range(kedge_backend *backend, const kedge_project_ref 
             at--;
         }
         if (status == KEDGE_OK) {
-            status = write_versions(backend, kedge_key_bytes(&partition), versions, count, error);
+            status =
+                kedge_index_write(backend, kedge_key_bytes(&partition), versions, count, error);
         }
         while (count > 0)
             kedge_version_release(versions[--count]);

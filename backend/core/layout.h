@@ -10,6 +10,7 @@
  *   fork                 same                       Fork#pv_{12 digits}
  *   retention            same                       Retention
  *   garbage              same                       Garbage#{folder}/{sha256}
+ *   import under way     same                       ProjectVersion#pv_999999999998
  *
  *   item body            {org}/projects/{project}/{collection}/{sha256}.json.gz
  *   part of a version    {org}/projects/{project}/versions/{sha256}.json.gz
@@ -28,6 +29,7 @@
 #define KEDGE_KEY_BYTES_MAX      400
 #define KEDGE_RETIRED_FIRST      9999999999999999 /* the first id of a retired client's row */
 #define KEDGE_VERSION_NUMBER_MAX 999999999999
+#define KEDGE_VERSION_IMPORTING  999999999998 /* no version: version_codec.h */
 #define KEDGE_PART_MAX           9999
 
 typedef struct kedge_key {

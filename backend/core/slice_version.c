@@ -10,7 +10,7 @@
 kedge_status kedge_version_begin(kedge_backend *backend, const kedge_version *head,
                                  kedge_version_object **object, kedge_error *error)
 {
-    if (head->number >= KEDGE_VERSION_NUMBER_MAX) {
+    if (head->number >= KEDGE_VERSION_IMPORTING - 1) {
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-versions",
                           "the project has the highest number of versions");
     }

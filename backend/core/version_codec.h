@@ -38,6 +38,17 @@ kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_re
 kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
                                        kedge_version_object **object, kedge_error *error);
 
+/* What stands at KEDGE_VERSION_IMPORTING while a project is imported, above all its versions:
+ * whoever looks for the newest version finds it, and that there is no such project yet. */
+bool kedge_version_is_import(const kedge_record *record);
+
+/* A version as one JSON object with the members of its record, of which the packed and the moved
+ * ones stand in it as JSON; and back, as if it had been such a record: KEDGE_CORRUPT. */
+void kedge_version_write_json(const kedge_version *version, kedge_json_writer *writer);
+kedge_status kedge_version_read_json(kedge_backend *backend, const kedge_project_ref *ref,
+                                     int64_t number, kedge_bytes json,
+                                     kedge_version_object **object, kedge_error *error);
+
 /* The hash of the `index`-th blob that the record has moved args or delta to; false behind the
  * last.
  */

@@ -359,6 +359,11 @@ static int64_t number_of(const kedge_record *record, const char *name)
     return attribute == NULL || attribute->type != KEDGE_ATTRIBUTE_NUMBER ? -1 : attribute->number;
 }
 
+bool kedge_version_is_import(const kedge_record *record)
+{
+    return kedge_record_attribute(record, "importing") != NULL;
+}
+
 static kedge_status read_scalars(const kedge_record *record, kedge_version_object *object,
                                  kedge_error *error)
 {
@@ -367,6 +372,10 @@ static kedge_status read_scalars(const kedge_record *record, kedge_version_objec
     const kedge_attribute *project = kedge_record_attribute(record, "project");
     const kedge_attribute *retired = kedge_record_attribute(record, "retired");
     const kedge_attribute *forked = kedge_record_attribute(record, "forked");
+    if (kedge_version_is_import(record)) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found",
+                          "the project is being imported");
+    }
     if (number_of(record, "format") > KEDGE_VERSION_FORMAT) {
         return kedge_fail(error, KEDGE_NEWER_DATABASE, "version-format-newer",
                           "a version record was written by a newer Kedge than this one");
@@ -432,4 +441,66 @@ kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_re
     }
     *object = read;
     return KEDGE_OK;
+}
+
+/* ---- from JSON ---- */
+
+/* What becomes of a member: a number, the text of a string, or the JSON itself as text. */
+typedef struct json_member {
+    const char *name;
+    enum { MEMBER_NUMBER, MEMBER_STRING, MEMBER_JSON } kind;
+} json_member;
+
+static const json_member json_members[] = {{"format", MEMBER_NUMBER},
+                                           {"lineage", MEMBER_STRING},
+                                           {"created", MEMBER_NUMBER},
+                                           {"project", MEMBER_JSON},
+                                           {"project_changed", MEMBER_NUMBER},
+                                           {"indexed_through", MEMBER_NUMBER},
+                                           {"retired", MEMBER_STRING},
+                                           {"forked", MEMBER_JSON},
+                                           {"collections", MEMBER_JSON},
+                                           {"runs", MEMBER_JSON},
+                                           {"recent", MEMBER_JSON},
+                                           {"mutations", MEMBER_JSON},
+                                           {"args", MEMBER_JSON},
+                                           {"delta", MEMBER_JSON}};
+
+static kedge_status member_attribute(const json_member *member, kedge_bytes value,
+                                     kedge_arena *arena, kedge_attribute *attribute,
+                                     kedge_error *error)
+{
+    *attribute = (kedge_attribute){member->name, KEDGE_ATTRIBUTE_TEXT, value, 0};
+    if (member->kind == MEMBER_NUMBER) {
+        attribute->type = KEDGE_ATTRIBUTE_NUMBER;
+        attribute->bytes = (kedge_bytes){NULL, 0};
+        return kedge_json_to_integer(value, &attribute->number)
+                   ? KEDGE_OK
+                   : kedge_record_damaged(member->name, error);
+    }
+    if (member->kind == MEMBER_JSON) return KEDGE_OK;
+    return kedge_text_read(value, arena, &attribute->bytes, error);
+}
+
+kedge_status kedge_version_read_json(kedge_backend *backend, const kedge_project_ref *ref,
+                                     int64_t number, kedge_bytes json,
+                                     kedge_version_object **object, kedge_error *error)
+{
+    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_attribute attributes[sizeof json_members / sizeof json_members[0]];
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_key sort = kedge_key_version(number);
+    kedge_record record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)},
+                           .attributes = attributes};
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < sizeof json_members / sizeof json_members[0] && status == KEDGE_OK;
+         i++) {
+        kedge_bytes value;
+        if (!kedge_json_member(json, json_members[i].name, &value)) continue;
+        status = member_attribute(&json_members[i], value, &arena,
+                                  &attributes[record.attribute_count++], error);
+    }
+    if (status == KEDGE_OK) status = kedge_version_decode(backend, ref, &record, object, error);
+    kedge_arena_free(&arena);
+    return status;
 }

@@ -306,3 +306,54 @@ kedge_status kedge_version_encode(const kedge_allocator *allocator, const kedge_
     kedge_buffer_free(&delta);
     return status;
 }
+
+/* ---- as JSON ---- */
+
+static void write_list(kedge_json_writer *writer, const char *name, kedge_buffer *text)
+{
+    kedge_json_key(writer, name);
+    kedge_json_raw(writer, kedge_buffer_bytes(text));
+    if (text->no_memory) writer->buffer->no_memory = true;
+    kedge_buffer_clear(text);
+}
+
+static void write_number_member(kedge_json_writer *writer, const char *name, int64_t number)
+{
+    kedge_json_key(writer, name);
+    kedge_json_integer(writer, number);
+}
+
+void kedge_version_write_json(const kedge_version *version, kedge_json_writer *writer)
+{
+    kedge_buffer text = kedge_buffer_make(writer->buffer->allocator);
+    size_t own = version->indexed_through < version->number ? version->run_count : 0;
+    kedge_json_begin_object(writer);
+    write_number_member(writer, "format", KEDGE_VERSION_FORMAT);
+    write_text_member(writer, "lineage", kedge_bytes_of(version->lineage));
+    write_number_member(writer, "created", version->created_ms);
+    if (version->project_record.size > 0) {
+        kedge_json_key(writer, "project");
+        kedge_json_raw(writer, version->project_record);
+    }
+    write_number_member(writer, "project_changed", version->project_changed ? 1 : 0);
+    write_number_member(writer, "indexed_through", version->indexed_through);
+    if (version->retired.size > 0) write_text_member(writer, "retired", version->retired);
+    if (version->forked.size > 0) {
+        kedge_json_key(writer, "forked");
+        kedge_json_raw(writer, version->forked);
+    }
+    write_collections(&text, version);
+    write_list(writer, "collections", &text);
+    kedge_runs_write(&text, version->runs, version->run_count);
+    write_list(writer, "runs", &text);
+    kedge_runs_write(&text, version->recent, version->recent_count - own);
+    write_list(writer, "recent", &text);
+    write_mutations(&text, version);
+    write_list(writer, "mutations", &text);
+    write_args(&text, version);
+    write_list(writer, "args", &text);
+    write_delta(&text, version);
+    write_list(writer, "delta", &text);
+    kedge_json_end_object(writer);
+    kedge_buffer_free(&text);
+}

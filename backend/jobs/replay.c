@@ -93,6 +93,19 @@ kedge_status kedge_replay_start(kedge_replay *replay, const kedge_version *versi
     return KEDGE_OK;
 }
 
+kedge_status kedge_replay_put(kedge_replay *replay, const kedge_version_collection *collection,
+                              const kedge_map *map, kedge_error *error)
+{
+    kedge_replayed_collection *into = find_or_add(replay, collection->name);
+    if (into == NULL) return kedge_fail_no_memory(error);
+    kedge_map_free(replay->backend->allocator, &into->map);
+    into->map = kedge_map_share(map);
+    into->number = collection->number;
+    into->last = collection->last;
+    into->previous = collection->previous;
+    return KEDGE_OK;
+}
+
 static kedge_status take_change(kedge_replay *replay, const kedge_version *version,
                                 const kedge_version_change *change, kedge_error *error)
 {

@@ -37,6 +37,9 @@ bool kedge_replay_before(const kedge_version *version, const kedge_version_colle
  * when one is not there. */
 kedge_status kedge_replay_start(kedge_replay *replay, const kedge_version *version,
                                 kedge_error *error);
+/* A collection as it is in front of the first version that will be taken. Shares the map. */
+kedge_status kedge_replay_put(kedge_replay *replay, const kedge_version_collection *collection,
+                              const kedge_map *map, kedge_error *error);
 /* The changes of the next version. */
 kedge_status kedge_replay_take(kedge_replay *replay, const kedge_version *version,
                                kedge_error *error);

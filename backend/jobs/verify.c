@@ -279,7 +279,10 @@ static kedge_status find_newest(verifying *work, kedge_error *error)
                                  .consistent = true};
     kedge_status status = records->vtable->query(records->self, &query, &set, error);
     if (status != KEDGE_OK) return status;
-    if (set.count == 0) {
+    if (set.count > 0 && kedge_version_is_import(&set.records[0])) {
+        status = kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found",
+                            "the project is being imported");
+    } else if (set.count == 0) {
         status = kedge_version_load_creation(work->backend, work->ref, &creation, error);
         kedge_version_release(creation);
     } else {

@@ -1,0 +1,31 @@
+/* Export: a whole project as a stream of JSON lines, from which an import makes the same project.
+ *
+ * The lines are described in docs/reference/export.md. What is in them: the project's creation,
+ * every version that is kept with its mutations and its delta, every body in front of the first
+ * version that refers to it; and, where retention has removed versions, what stands for them. What
+ * is derived from versions is left out. The last line tells the number of lines and a hash of them
+ * all. */
+#ifndef KEDGE_BACKEND_JOBS_EXPORT_H
+#define KEDGE_BACKEND_JOBS_EXPORT_H
+
+#include "backend/core/version.h"
+#include "backend/jobs/lines.h"
+
+#define KEDGE_EXPORT_FORMAT 1
+
+typedef struct kedge_export_result {
+    int64_t oldest;
+    int64_t newest;
+    int64_t bodies;
+    int64_t lines;
+} kedge_export_result;
+
+/* The project as it is at the newest version when it begins; pushes go on meanwhile.
+ * KEDGE_NOT_FOUND: no such project. KEDGE_CORRUPT: something of it is damaged or gone; what was
+ * written is no whole export. KEDGE_UNAVAILABLE: also when versions were removed meanwhile; begin
+ * again. */
+kedge_status kedge_export_project(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_lines *lines, kedge_export_result *result,
+                                  kedge_error *error);
+
+#endif

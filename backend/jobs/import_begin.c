@@ -1,0 +1,269 @@
+/* Import: taking the name, giving it free, and discarding. */
+#include "backend/jobs/import_internal.h"
+
+#include "backend/core/version_codec.h"
+#include "common/error.h"
+
+#include <string.h>
+
+#define WRITES_PER_TRANSACTION 90
+#define BLOBS_PER_PAGE         1000
+
+static kedge_status import_raced(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "import-raced",
+                      "the import was ended or discarded by somebody else; look, or run it again");
+}
+
+/* ---- the record above all versions ---- */
+
+static kedge_status get(importing *work, const kedge_record_key *key, kedge_record_set *set,
+                        kedge_error *error)
+{
+    const kedge_records *records = &work->backend->options.records;
+    return records->vtable->get(records->self, key, true, set, error);
+}
+
+static kedge_attribute id_of(const importing *work)
+{
+    return (kedge_attribute){"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0};
+}
+
+/* What the record says, when there is one: `id` holds IMPORT_ID_SIZE. */
+static kedge_status read_guard(importing *work, char *id, kedge_error *error)
+{
+    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
+    kedge_record_set set = {0};
+    kedge_status status = get(work, &key, &set, error);
+    id[0] = '\0';
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *found = kedge_record_attribute(&set.records[0], "importing");
+    if (found != NULL && found->bytes.size < IMPORT_ID_SIZE) {
+        memcpy(id, found->bytes.data, found->bytes.size);
+        id[found->bytes.size] = '\0';
+    }
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+/* A project of this name that was imported from the same export, or another. */
+static kedge_status read_project(importing *work, bool *done, kedge_error *error)
+{
+    kedge_key organization = kedge_key_organization(work->ref->organization);
+    kedge_key project = kedge_key_project(work->ref->project);
+    kedge_record_key key = {kedge_key_bytes(&organization), kedge_key_bytes(&project)};
+    kedge_record_set set = {0};
+    kedge_status status = get(work, &key, &set, error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *imported = kedge_record_attribute(&set.records[0], "imported");
+    *done = imported != NULL && kedge_bytes_equal_text(imported->bytes, work->id);
+    kedge_record_set_free(&set);
+    if (*done) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
+                      "the project \"%.*s\" exists; import under another name",
+                      (int)work->ref->project.size, work->ref->project.data);
+}
+
+/* The versions of an earlier try: one after the other, from the oldest on. */
+static kedge_status find_newest(importing *work, kedge_error *error)
+{
+    const kedge_records *records = &work->backend->options.records;
+    kedge_key from = kedge_key_version(0);
+    kedge_key to = kedge_key_version(KEDGE_VERSION_IMPORTING - 1);
+    kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
+                                 .sort_from = kedge_key_bytes(&from),
+                                 .sort_to = kedge_key_bytes(&to),
+                                 .descending = true,
+                                 .limit = 1,
+                                 .consistent = true};
+    kedge_record_set set = {0};
+    kedge_status status = records->vtable->query(records->self, &query, &set, error);
+    if (status != KEDGE_OK) return status;
+    if (set.count > 0) kedge_key_read_version(set.records[0].key.sort, &work->there);
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+/* Under the condition that there is no such project, nor another import. */
+static kedge_status put_guard(importing *work, kedge_error *error)
+{
+    kedge_key organization = kedge_key_organization(work->ref->organization);
+    kedge_key project = kedge_key_project(work->ref->project);
+    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_attribute attributes[] = {id_of(work)};
+    kedge_record_write writes[] = {
+        {.kind = KEDGE_WRITE_CHECK,
+         .record = {.key = {kedge_key_bytes(&organization), kedge_key_bytes(&project)}},
+         .condition = KEDGE_IF_ABSENT},
+        {.kind = KEDGE_WRITE_PUT,
+         .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 1},
+         .condition = KEDGE_IF_ABSENT}};
+    const kedge_records *records = &work->backend->options.records;
+    return records->vtable->transact(records->self, writes, 2, error);
+}
+
+kedge_status import_begin(importing *work, bool *done, kedge_error *error)
+{
+    char id[IMPORT_ID_SIZE];
+    *done = false;
+    kedge_status status = read_guard(work, id, error);
+    if (status == KEDGE_NOT_FOUND) {
+        status = read_project(work, done, error);
+        if (status != KEDGE_OK || *done) return status;
+        status = put_guard(work, error);
+        if (status == KEDGE_CONFLICT) {
+            return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
+                              "the project \"%.*s\" was made at this moment",
+                              (int)work->ref->project.size, work->ref->project.data);
+        }
+        return status;
+    }
+    if (status != KEDGE_OK) return status;
+    if (strcmp(id, work->id) == 0) return find_newest(work, error);
+    return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
+                      "another export is being imported under this name; go on with that one or "
+                      "discard it");
+}
+
+/* So that a process which has slept while its import was discarded, or ended by another one, makes
+ * no version of a project that is none. */
+kedge_status import_put_version(importing *work, const kedge_record *record, kedge_error *error)
+{
+    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    char id[IMPORT_ID_SIZE];
+    kedge_record_write writes[] = {
+        {.kind = KEDGE_WRITE_PUT, .record = *record, .condition = KEDGE_IF_ABSENT},
+        {.kind = KEDGE_WRITE_CHECK,
+         .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
+         .condition = KEDGE_IF_EQUAL,
+         .expected = id_of(work)}};
+    const kedge_records *records = &work->backend->options.records;
+    kedge_status status = records->vtable->transact(records->self, writes, 2, error);
+    if (status != KEDGE_CONFLICT) return status;
+    status = read_guard(work, id, error);
+    /* The version is there: of a try that seemed to fail. */
+    if (status == KEDGE_OK && strcmp(id, work->id) == 0) return KEDGE_OK;
+    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
+    return import_raced(error);
+}
+
+/* ---- the commit ---- */
+
+static kedge_status put_retention(importing *work, kedge_error *error)
+{
+    if (work->oldest == 1) return KEDGE_OK;
+    kedge_key sort = kedge_key_retention();
+    kedge_attribute attributes[] = {
+        {"oldest", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest},
+        {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->oldest_lineage), 0},
+        {"gone_through", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest - 1}};
+    kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 3}};
+    const kedge_records *records = &work->backend->options.records;
+    return records->vtable->write(records->self, &write, error);
+}
+
+/* A project's record may have been made meanwhile, by the first use of its name: it has no
+ * versions, and nobody was shown it. */
+kedge_status import_commit(importing *work, kedge_error *error)
+{
+    kedge_status status = put_retention(work, error);
+    if (status != KEDGE_OK) return status;
+    kedge_attribute attributes[5] = {
+        {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->created_ms},
+        {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->lineage), 0},
+        {"imported", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0},
+        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, work->ref->project, 0},
+        {"forked", KEDGE_ATTRIBUTE_TEXT, kedge_buffer_bytes(&work->forked), 0}};
+    kedge_key organization = kedge_key_organization(work->ref->organization);
+    kedge_key project = kedge_key_project(work->ref->project);
+    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_record_write writes[] = {
+        {.kind = KEDGE_WRITE_PUT,
+         .record = {{kedge_key_bytes(&organization), kedge_key_bytes(&project)},
+                    attributes,
+                    work->forked.size > 0 ? 5 : 4}},
+        {.kind = KEDGE_WRITE_DELETE,
+         .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
+         .condition = KEDGE_IF_EQUAL,
+         .expected = id_of(work)}};
+    const kedge_records *records = &work->backend->options.records;
+    status = records->vtable->transact(records->self, writes, 2, error);
+    return status == KEDGE_CONFLICT ? import_raced(error) : status;
+}
+
+/* ---- discarding ---- */
+
+static kedge_status delete_records(importing *work, kedge_error *error)
+{
+    const kedge_records *records = &work->backend->options.records;
+    kedge_key guard = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_status status = KEDGE_OK;
+    bool more = true;
+    while (more && status == KEDGE_OK) {
+        kedge_record_write writes[WRITES_PER_TRANSACTION];
+        size_t count = 0;
+        kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
+                                     .limit = WRITES_PER_TRANSACTION,
+                                     .consistent = true};
+        kedge_record_set set = {0};
+        status = records->vtable->query(records->self, &query, &set, error);
+        if (status != KEDGE_OK) return status;
+        for (size_t i = 0; i < set.count; i++) {
+            kedge_record_key key = set.records[i].key;
+            if (kedge_bytes_equal(key.sort, kedge_key_bytes(&guard))) continue;
+            writes[count++] =
+                (kedge_record_write){.kind = KEDGE_WRITE_DELETE, .record = {.key = key}};
+        }
+        more = count > 0;
+        if (more) status = records->vtable->transact(records->self, writes, count, error);
+        kedge_record_set_free(&set);
+    }
+    return status;
+}
+
+static kedge_status delete_blobs(importing *work, kedge_error *error)
+{
+    const kedge_blobs *blobs = &work->backend->options.blobs;
+    kedge_key prefix = kedge_key_blobs(work->ref);
+    kedge_status status = KEDGE_OK;
+    bool more = true;
+    while (more && status == KEDGE_OK) {
+        kedge_blob_list list = {0};
+        status = blobs->vtable->list(blobs->self, kedge_key_bytes(&prefix), (kedge_bytes){NULL, 0},
+                                     BLOBS_PER_PAGE, &list, error);
+        if (status != KEDGE_OK) return status;
+        more = list.count > 0;
+        for (size_t i = 0; i < list.count && status == KEDGE_OK; i++) {
+            status = blobs->vtable->remove(blobs->self, kedge_bytes_of(list.blobs[i].key), error);
+        }
+        kedge_blob_list_free(&list);
+    }
+    return status;
+}
+
+kedge_status kedge_import_discard(kedge_backend *backend, const kedge_project_ref *ref,
+                                  kedge_error *error)
+{
+    const kedge_records *records = &backend->options.records;
+    importing work = {.backend = backend, .ref = ref, .partition = kedge_key_partition(ref)};
+    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_record_write write = {
+        .kind = KEDGE_WRITE_DELETE,
+        .record = {.key = {kedge_key_bytes(&work.partition), kedge_key_bytes(&sort)}},
+        .condition = KEDGE_IF_EQUAL};
+    kedge_status status = kedge_project_ref_check(ref, error);
+    if (status == KEDGE_OK) status = read_guard(&work, work.id, error);
+    if (status == KEDGE_NOT_FOUND) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "no-import",
+                          "no import is under way under the name \"%.*s\"", (int)ref->project.size,
+                          ref->project.data);
+    }
+    if (status == KEDGE_OK) status = delete_records(&work, error);
+    if (status == KEDGE_OK) status = delete_blobs(&work, error);
+    write.expected = id_of(&work);
+    return status == KEDGE_OK ? records->vtable->write(records->self, &write, error) : status;
+}

@@ -1,0 +1,54 @@
+/* What the files of import share. Not for other folders. */
+#ifndef KEDGE_BACKEND_JOBS_IMPORT_INTERNAL_H
+#define KEDGE_BACKEND_JOBS_IMPORT_INTERNAL_H
+
+#include "backend/core/backend_internal.h"
+#include "backend/core/checkpoint_chunks.h"
+#include "backend/core/layout.h"
+#include "backend/jobs/chain.h"
+#include "backend/jobs/import.h"
+#include "backend/jobs/key_set.h"
+#include "backend/jobs/replay.h"
+#include "common/json.h"
+
+#define IMPORT_ID_SIZE 65
+
+typedef struct importing {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    kedge_key partition;
+    kedge_import_result *result;
+    kedge_chain chain;
+    /* Of the first line. */
+    char id[IMPORT_ID_SIZE];
+    char lineage[KEDGE_LINEAGE_HEX];
+    int64_t created_ms;
+    kedge_buffer forked;
+    int64_t oldest;
+    int64_t newest;
+    /* How far the lines are, and how far an earlier try was. */
+    int64_t version; /* the last one read */
+    int64_t there;   /* versions up to this one are there */
+    int64_t gone;    /* the last of those that retention had removed */
+    bool ended;
+    char oldest_lineage[KEDGE_LINEAGE_HEX];
+    kedge_key_set bodies; /* that lines have brought */
+    kedge_replay replay;
+    kedge_items items; /* of the collection that is being read */
+    kedge_bytes value; /* of the line's first member */
+} importing;
+
+kedge_status import_damaged(const char *what, kedge_error *error);
+
+/* The lines, by their first member (import_lines.c). */
+kedge_status import_line(importing *work, kedge_bytes line, kedge_error *error);
+
+/* Takes the name, or finds that it was taken for this import (import_begin.c). `*done`: this export
+ * is there already. */
+kedge_status import_begin(importing *work, bool *done, kedge_error *error);
+/* The record of a version, if it is absent and the name is still taken for this import. */
+kedge_status import_put_version(importing *work, const kedge_record *record, kedge_error *error);
+/* Makes the project visible. */
+kedge_status import_commit(importing *work, kedge_error *error);
+
+#endif
