@@ -5,6 +5,7 @@
 #include "backend/stores/stores.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The built-in mutators, and those of --mutators. */
 static kedge_status open_registry(const kedge_environment *environment,
@@ -46,14 +47,20 @@ static int run(const kedge_environment *environment, const kedge_stores *stores,
     return code;
 }
 
+/* What may come before there is any data. */
+static bool makes_data(const kedge_admin_command *command)
+{
+    bool creates = command->method != NULL && strcmp(command->method, "PUT") == 0;
+    return creates || command->run == kedge_admin_import;
+}
+
 static int open_and_run(const kedge_admin_command *command, const kedge_admin_line *line)
 {
     kedge_error error = {0};
     kedge_stores *stores = NULL;
     kedge_environment environment = kedge_environment_system(NULL);
-    bool makes = kedge_bytes_equal_text(KEDGE_BYTES("create-project"), command->name);
     if (kedge_stores_open(&environment, &line->stores,
-                          makes ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT, &stores,
+                          makes_data(command) ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT, &stores,
                           &error) != KEDGE_OK) {
         return kedge_admin_complain(&error);
     }

@@ -1,5 +1,6 @@
 /* Commands that look after what a project keeps: each is a job that prints lines. */
 #include "backend/admin/verbs.h"
+#include "backend/jobs/checkpoint.h"
 #include "backend/jobs/gc.h"
 #include "backend/jobs/retention.h"
 #include "backend/jobs/verify.h"
@@ -30,6 +31,14 @@ static int end(kedge_status status, const kedge_error *error)
     if (fflush(stdout) == 0) return 0;
     fputs("kedge-admin: the answer could not be written\n", stderr);
     return KEDGE_ADMIN_NO_ANSWER;
+}
+
+int kedge_admin_checkpoint(const kedge_admin *admin)
+{
+    kedge_error error = {0};
+    kedge_project_ref ref = kedge_admin_project(admin);
+    kedge_status status = kedge_checkpoint_project(admin->backend, &ref, &printed, &error);
+    return end(status, &error);
 }
 
 int kedge_admin_verify(const kedge_admin *admin)

@@ -326,6 +326,66 @@ static void test_garbage_is_told_and_left_for_its_grace(void **state)
     assert_non_null(strstr(folder->complaint, "project-not-found"));
 }
 
+static void test_a_project_is_exported_and_imported(void **state)
+{
+    folder_world *folder = *state;
+    char line[400];
+    char file[100];
+    snprintf(file, sizeof file, "%s/notes.jsonl", folder->folder);
+    snprintf(line, sizeof line, PROJECT "export|%s", file);
+    assert_int_equal(run(folder, line), 0);
+    check_string(folder, "exported", "notes");
+    check_number(folder, "newest", 3);
+    assert_int_equal(run(folder, line), 1); /* it is not written over */
+    assert_non_null(strstr(folder->complaint, "output-failed"));
+    snprintf(line, sizeof line, COPY "import|%s", file);
+    assert_int_equal(run(folder, line), 0);
+    check_string(folder, "imported", "copy");
+    assert_int_equal(run(folder, COPY "item|docs|a"), 0);
+    check_number(folder, "value.n", 3);
+    assert_int_equal(run(folder, COPY "verify"), 0);
+    assert_int_equal(run(folder, COPY "discard-import"), 1);
+    assert_non_null(strstr(folder->complaint, "no-import"));
+    assert_int_equal(run(folder, PROJECT "export|-"), 0);
+    assert_int_equal(strncmp(folder->text, "{\"kedge_export\":1,", 18), 0);
+    assert_non_null(strstr(folder->text, "{\"end\":{\"lines\":4,"));
+    snprintf(line, sizeof line, "--org|acme|--project|other|import|%s/none", folder->folder);
+    assert_int_equal(run(folder, line), 1);
+    assert_non_null(strstr(folder->complaint, "input-failed"));
+}
+
+static void test_an_import_makes_the_folder(void **state)
+{
+    folder_world *folder = *state;
+    char line[400];
+    char fresh[100];
+    snprintf(line, sizeof line, PROJECT "export|%s/notes.jsonl", folder->folder);
+    assert_int_equal(run(folder, line), 0);
+    snprintf(fresh, sizeof fresh, "%s/fresh", folder->folder);
+    snprintf(line, sizeof line, "%s/notes.jsonl", folder->folder);
+    char *words[] = {(char *)(uintptr_t)program,
+                     (char *)(uintptr_t) "--data",
+                     fresh,
+                     (char *)(uintptr_t) "--org",
+                     (char *)(uintptr_t) "acme",
+                     (char *)(uintptr_t) "--project",
+                     (char *)(uintptr_t) "notes",
+                     (char *)(uintptr_t) "import",
+                     line,
+                     NULL};
+    assert_int_equal(run_words(folder, words), 0);
+    check_number(folder, "newest", 3);
+}
+
+static void test_checkpoints_are_written_on_demand(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, PROJECT "checkpoint"), 0);
+    check_number(folder, "collections", 1);
+    assert_int_equal(run(folder, PROJECT "verify"), 0);
+    check_number(folder, "checkpoints", 1);
+}
+
 /* ---- errors ---- */
 
 static void test_what_is_not_there_ends_with_one_and_says_so(void **state)
@@ -470,6 +530,9 @@ int main(int argc, char **argv)
         TEST(test_a_project_is_verified),
         TEST(test_old_versions_are_removed_when_told_so),
         TEST(test_garbage_is_told_and_left_for_its_grace),
+        TEST(test_a_project_is_exported_and_imported),
+        TEST(test_an_import_makes_the_folder),
+        TEST(test_checkpoints_are_written_on_demand),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
         TEST(test_help_names_every_command),

@@ -1,0 +1,14 @@
+/* Checkpoints on demand. */
+#ifndef KEDGE_BACKEND_JOBS_CHECKPOINT_H
+#define KEDGE_BACKEND_JOBS_CHECKPOINT_H
+
+#include "backend/core/version.h"
+#include "backend/jobs/lines.h"
+
+/* Writes a checkpoint of every collection at the newest version, also where one is not due, with
+ * all of its chunks. One line, {"checkpointed", "version", "collections"}. KEDGE_NOT_FOUND: no such
+ * project. */
+kedge_status kedge_checkpoint_project(kedge_backend *backend, const kedge_project_ref *ref,
+                                      const kedge_lines *lines, kedge_error *error);
+
+#endif

@@ -1,0 +1,155 @@
+/* The six queries, and what a client is told, of a project and of its import. */
+#include "tests/backend/api_world.h"
+
+#include "backend/jobs/export.h"
+#include "backend/jobs/import.h"
+#include "backend/jobs/retention.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const kedge_project_ref notes = {{"acme", 4}, {"notes", 5}};
+static const kedge_project_ref copy = {{"acme", 4}, {"copy", 4}};
+
+static kedge_status keep_line(void *context, kedge_bytes line, kedge_error *error)
+{
+    kedge_buffer *text = context;
+    kedge_buffer_append_bytes(text, line);
+    kedge_buffer_append_byte(text, '\n');
+    return kedge_buffer_status(text, error);
+}
+
+static kedge_status drop_line(void *context, kedge_bytes line, kedge_error *error)
+{
+    (void)context, (void)line, (void)error;
+    return KEDGE_OK;
+}
+
+static kedge_status next_line(void *context, kedge_buffer *line, bool *end, kedge_error *error)
+{
+    const char **at = context;
+    *end = **at == '\0';
+    if (*end) return KEDGE_OK;
+    size_t size = strcspn(*at, "\n");
+    kedge_buffer_append(line, *at, size);
+    *at += size + 1;
+    return kedge_buffer_status(line, error);
+}
+
+static void transfer(api_world *world)
+{
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_lines lines = {keep_line, &text};
+    kedge_export_result exported;
+    kedge_import_result imported;
+    assert_int_equal(kedge_export_project(world->backend, &notes, &lines, &exported, NULL),
+                     KEDGE_OK);
+    const char *at = text.data;
+    kedge_line_source source = {next_line, &at};
+    assert_int_equal(kedge_import_project(world->backend, &copy, &source, &imported, NULL),
+                     KEDGE_OK);
+    kedge_buffer_free(&text);
+}
+
+static int set_up(void **state)
+{
+    api_world *world = api_world_new();
+    for (int i = 1; i <= 5; i++) {
+        api_put(world, "c1", i, "docs/a", api_format("{\"n\":%d,\"\\u00e4\":[1.5,null]}", i));
+        api_put(world, "c2", i, api_format("more/b%d", i), "\"text\"");
+    }
+    assert_int_equal(api_post(world, "push",
+                              "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{"
+                              "\"clientID\":\"r\",\"id\":1,\"name\":\"nope\",\"args\":[{}],"
+                              "\"timestamp\":5}]}"),
+                     200);
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    api_world_free(*state);
+    return 0;
+}
+
+static const char *const queries[] = {
+    "versions/8?items=1",          /* 1, 4 */
+    "versions/latest?items=1",     /* 1 */
+    "versions/9/collections/docs", /* 2 */
+    "versions/latest/collections/more",
+    "versions/8/collections/docs/a", /* 3 */
+    "versions?limit=4",              /* 4 */
+    "clients/c1/mutations/2",        /* 5 */
+    "clients/r/mutations/1",
+    "clients/c2/mutations/latest", /* 6 */
+    "clients/c1/mutations?version=9",
+    "snapshot?version=8",
+};
+
+static void compare(api_world *world)
+{
+    kedge_bytes none = {NULL, 0};
+    for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
+        char of_notes[8192];
+        int status = api_get(world, queries[i]);
+        snprintf(of_notes, sizeof of_notes, "%s", api_text(world));
+        const char *path = api_format("/v1/orgs/acme/projects/copy/%s", queries[i]);
+        assert_int_equal(api_ask(world, &ann, "GET", path, none), status);
+        assert_string_equal(api_text(world), of_notes);
+    }
+}
+
+static void test_the_six_queries_answer_the_same(void **state)
+{
+    api_world *world = *state;
+    transfer(world);
+    compare(world);
+}
+
+static void test_so_they_do_behind_retention(void **state)
+{
+    api_world *world = *state;
+    kedge_lines lines = {drop_line, NULL};
+    kedge_retention_rule rule = {.versions = 4};
+    kedge_retention_result result;
+    assert_int_equal(
+        kedge_retention_run(world->backend, &notes, &rule, true, &lines, &result, NULL), KEDGE_OK);
+    transfer(world);
+    compare(world);
+}
+
+static void test_a_client_goes_on_with_its_cookie(void **state)
+{
+    api_world *world = *state;
+    const char *pull = "{\"pullVersion\":1,\"clientGroupID\":\"g\",\"cookie\":%s,\"kedge\":{"
+                       "\"client\":\"c1\",\"lowest_pending\":6,\"highest_id\":6}}";
+    assert_int_equal(api_post(world, "pull", api_format(pull, "null")), 200);
+    const char *cookie = api_cookie(world);
+    transfer(world);
+    const char *path = "/v1/orgs/acme/projects/copy/pull";
+    assert_int_equal(api_ask(world, &ann, "POST", path, kedge_bytes_of(api_format(pull, cookie))),
+                     200);
+    assert_true(cJSON_IsFalse(api_at(world, "kedge.lost")));
+    assert_int_equal(api_number(world, "kedge.lmid"), 5);
+    assert_int_equal(api_count(world, "patch"), 0);
+    /* What the exported project decides from then on is of another history. */
+    api_put(world, "c1", 6, "docs/a", "6");
+    assert_int_equal(api_post(world, "pull", api_format(pull, cookie)), 200);
+    const char *later = api_cookie(world);
+    assert_int_equal(api_ask(world, &ann, "POST", path, kedge_bytes_of(api_format(pull, later))),
+                     200);
+    assert_true(cJSON_IsTrue(api_at(world, "kedge.lost")));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_six_queries_answer_the_same),
+        TEST(test_so_they_do_behind_retention),
+        TEST(test_a_client_goes_on_with_its_cookie),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
