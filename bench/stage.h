@@ -1,0 +1,56 @@
+/* A backend as its benchmarks use one: over ports that a meter stands in front of, asked through
+ * kedge_backend_handle; and the mutations of its clients. */
+#ifndef KEDGE_BENCH_STAGE_H
+#define KEDGE_BENCH_STAGE_H
+
+#include "backend/core/backend.h"
+#include "backend/ports/meter.h"
+
+#include <stdio.h>
+
+#define BENCH_ITEM_ID_SIZE 24
+
+typedef struct bench_stage {
+    kedge_environment environment;
+    kedge_registry *registry;
+    kedge_meter *meter;
+    kedge_backend *backend;
+    kedge_backend_options options;
+} bench_stage;
+
+/* The ports stay the caller's. Ends the program when anything fails, like all that follows. */
+void bench_stage_open(bench_stage *stage, const kedge_environment *environment,
+                      kedge_records records, kedge_blobs blobs, kedge_queue queue,
+                      kedge_cadence cadence);
+/* A backend that knows nothing: what a new process is. */
+void bench_stage_restart(bench_stage *stage);
+void bench_stage_close(bench_stage *stage);
+
+/* Answers a request on the project bench/{project}; anything but 2xx ends the program. `answer` is
+ * NULL or gets the body. */
+kedge_cost bench_ask(bench_stage *stage, const char *method, const char *project, const char *path,
+                     kedge_bytes body, kedge_buffer *answer);
+
+/* A client of its own user, with its mutations numbered from 1. */
+typedef struct bench_client {
+    char id[33];
+    char user[24];
+    int64_t next;
+} bench_client;
+
+void bench_client_make(bench_client *client, uint64_t number);
+
+/* One push of a native client: begin, mutations, end. */
+void bench_push_begin(kedge_buffer *body, const bench_client *client);
+void bench_push_mutation(kedge_buffer *body, bench_client *client, const char *name,
+                         const char *args);
+void bench_push_end(kedge_buffer *body, const bench_client *client);
+/* A whole push as the user of the client. */
+kedge_cost bench_push(bench_stage *stage, const char *project, const bench_client *client,
+                      kedge_bytes body);
+
+/* Args of kedge.put of item `number`, some 150 bytes of value, and of an edit of its text. */
+void bench_args_put(kedge_buffer *args, uint32_t number);
+void bench_args_edit(kedge_buffer *args, uint32_t number, uint64_t edit);
+
+#endif
