@@ -20,7 +20,7 @@
 #define CLIENTS      3
 #define TURN         20
 #define WARM_UP      64
-#define EDIT_PUSHES  2560
+#define EDIT_PUSHES  1280
 #define LARGE_PUSHES 640
 #define PULLS        50
 #define DELTA_PUSHES 8 /* between two pulls */

@@ -64,7 +64,7 @@ void kedge_dynamodb_write_key(kedge_json_writer *writer, const kedge_record_key 
     kedge_json_end_object(writer);
 }
 
-static void write_item(kedge_json_writer *writer, const kedge_record *record)
+void kedge_dynamodb_write_item(kedge_json_writer *writer, const kedge_record *record)
 {
     kedge_json_begin_object(writer);
     write_key_members(writer, &record->key);
@@ -102,7 +102,7 @@ void kedge_dynamodb_write_members(kedge_json_writer *writer, const char *table,
     kedge_json_chars(writer, table);
     kedge_json_key(writer, put ? "Item" : "Key");
     if (put)
-        write_item(writer, &write->record);
+        kedge_dynamodb_write_item(writer, &write->record);
     else
         kedge_dynamodb_write_key(writer, &write->record.key);
     write_condition(writer, write);

@@ -65,6 +65,7 @@ kedge_dynamodb_refusal kedge_dynamodb_refusal_of(const kedge_aws_answer *answer)
 
 void kedge_dynamodb_write_text(kedge_json_writer *writer, kedge_bytes text); /* {"S":…} */
 void kedge_dynamodb_write_key(kedge_json_writer *writer, const kedge_record_key *key);
+void kedge_dynamodb_write_item(kedge_json_writer *writer, const kedge_record *record);
 /* The members of one put, delete or check: TableName, Item or Key, and the condition's. */
 void kedge_dynamodb_write_members(kedge_json_writer *writer, const char *table,
                                   const kedge_record_write *write);
@@ -96,6 +97,8 @@ kedge_status kedge_dynamodb_query(void *self, const kedge_records_query *query,
                                   kedge_record_set *set, kedge_error *error);
 kedge_status kedge_dynamodb_batch_get(void *self, const kedge_record_key *keys, size_t count,
                                       bool consistent, kedge_record_set *set, kedge_error *error);
+kedge_status kedge_dynamodb_put_many(void *self, const kedge_record_write *writes, size_t count,
+                                     kedge_error *error);
 kedge_status kedge_dynamodb_transact(void *self, const kedge_record_write *writes, size_t count,
                                      kedge_error *error);
 

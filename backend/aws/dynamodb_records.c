@@ -115,6 +115,7 @@ static const kedge_records_vtable vtable = {.get = records_get,
                                             .query = kedge_dynamodb_query,
                                             .write = records_write,
                                             .transact = records_transact,
+                                            .put_many = kedge_dynamodb_put_many,
                                             .close = records_close};
 
 kedge_status kedge_dynamodb_records_open(kedge_aws_client *client, const char *table,

@@ -17,10 +17,8 @@
 
 #include <string.h>
 
-#define WRITES_PER_TRANSACTION 90
-#define BYTES_PER_TRANSACTION  3000000
-#define VERSIONS_PER_STEP      16
-#define ROW_ATTRIBUTES         7
+#define VERSIONS_PER_STEP 16
+#define ROW_ATTRIBUTES    7
 
 /* ---- the rows of a version ---- */
 
@@ -143,28 +141,23 @@ kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *ver
 
 /* ---- making them durable ---- */
 
-static kedge_status put_rows(kedge_backend *backend, const kedge_index_rows *rows,
-                             kedge_error *error)
+/* The versions are the newest first. With `in_order` their rows become durable in that order. */
+static kedge_status write_versions(kedge_backend *backend, kedge_bytes partition,
+                                   const kedge_version *const *versions, size_t count,
+                                   bool in_order, kedge_error *error)
 {
     const kedge_records *records = &backend->options.records;
-    size_t at = 0;
+    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_index_rows rows = {.arena = &arena};
     kedge_status status = KEDGE_OK;
-    while (at < rows->count && status == KEDGE_OK) {
-        size_t count = 0;
-        size_t bytes = 0;
-        while (at + count < rows->count && count < WRITES_PER_TRANSACTION) {
-            const kedge_record *record = &rows->writes[at + count].record;
-            size_t size = 0;
-            for (size_t i = 0; i < record->attribute_count; i++) {
-                size += record->attributes[i].bytes.size + 64;
-            }
-            if (count > 0 && bytes + size > BYTES_PER_TRANSACTION) break;
-            bytes += size;
-            count++;
-        }
-        status = records->vtable->transact(records->self, rows->writes + at, count, error);
-        at += count;
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
+        status = kedge_index_rows_of(partition, versions[i], &rows, error);
     }
+    if (status == KEDGE_OK) {
+        status = in_order ? kedge_records_put_in_order(records, rows.writes, rows.count, error)
+                          : kedge_records_put_all(records, rows.writes, rows.count, error);
+    }
+    kedge_arena_free(&arena);
     return status;
 }
 
@@ -172,15 +165,7 @@ kedge_status kedge_index_write(kedge_backend *backend, kedge_bytes partition,
                                const kedge_version *const *versions, size_t count,
                                kedge_error *error)
 {
-    kedge_arena arena = kedge_arena_make(backend->allocator);
-    kedge_index_rows rows = {.arena = &arena};
-    kedge_status status = KEDGE_OK;
-    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
-        status = kedge_index_rows_of(partition, versions[i], &rows, error);
-    }
-    if (status == KEDGE_OK) status = put_rows(backend, &rows, error);
-    kedge_arena_free(&arena);
-    return status;
+    return write_versions(backend, partition, versions, count, true, error);
 }
 
 /* A version that retention has removed: its rows were durable before. */
@@ -194,37 +179,61 @@ static kedge_status end_of_range(kedge_backend *backend, const kedge_project_ref
                       (long long)missing);
 }
 
-/* The rows of versions from .. through, the newest first and a few versions at a time. `head` may
- * be one of them, which then need not be read again. */
+static void release_versions(const kedge_version **versions, size_t count)
+{
+    while (count > 0)
+        kedge_version_release(versions[--count]);
+}
+
+/* The versions `at`, at - 1, … down to `from`, a few of them; fewer when one is missing. `head` may
+ * be the first of them, which then need not be read again. */
+static kedge_status load_step(kedge_backend *backend, const kedge_project_ref *ref, int64_t from,
+                              int64_t at, const kedge_version *head, const kedge_version **versions,
+                              size_t *count, bool *all, kedge_error *error)
+{
+    int64_t left = at - from + 1;
+    size_t wanted = left < VERSIONS_PER_STEP ? (size_t)left : VERSIONS_PER_STEP;
+    size_t own = at == head->number ? 1 : 0;
+    size_t listed = 0;
+    kedge_status status = KEDGE_OK;
+    if (wanted > own) {
+        status = kedge_version_list(backend, ref, at + 1 - (int64_t)own, (uint32_t)(wanted - own),
+                                    versions + own, &listed, error);
+    }
+    if (status != KEDGE_OK) return status;
+    if (own > 0) {
+        versions[0] = head;
+        kedge_version_retain(head);
+    }
+    size_t there = own;
+    while (there < own + listed && versions[there]->number == at - (int64_t)there)
+        there++;
+    release_versions(versions + there, own + listed - there);
+    *count = there;
+    *all = there == wanted;
+    return KEDGE_OK;
+}
+
+/* The rows of versions from .. `head`, the newest first and a few versions at a time. */
 static kedge_status write_range(kedge_backend *backend, const kedge_project_ref *ref, int64_t from,
-                                int64_t through, const kedge_version *head, kedge_error *error)
+                                const kedge_version *head, bool in_order, kedge_error *error)
 {
     kedge_key partition = kedge_key_partition(ref);
     kedge_status status = KEDGE_OK;
-    for (int64_t at = through; at >= from && status == KEDGE_OK;) {
+    for (int64_t at = head->number; at >= from && status == KEDGE_OK;) {
         const kedge_version *versions[VERSIONS_PER_STEP];
         size_t count = 0;
-        while (count < VERSIONS_PER_STEP && at >= from && status == KEDGE_OK) {
-            if (at == head->number) {
-                versions[count] = head;
-                kedge_version_retain(head);
-            } else {
-                status = kedge_version_load(backend, ref, at, &versions[count], error);
-            }
-            if (status == KEDGE_NOT_FOUND) {
-                status = end_of_range(backend, ref, at, error);
-                from = at + 1; /* what is below is gone as well */
-            } else if (status == KEDGE_OK) {
-                count++;
-            }
-            at--;
+        bool all = false;
+        status = load_step(backend, ref, from, at, head, versions, &count, &all, error);
+        if (status != KEDGE_OK) return status;
+        status =
+            write_versions(backend, kedge_key_bytes(&partition), versions, count, in_order, error);
+        release_versions(versions, count);
+        at -= (int64_t)count;
+        if (status == KEDGE_OK && !all) {
+            status = end_of_range(backend, ref, at, error);
+            from = at + 1; /* what is below is gone as well */
         }
-        if (status == KEDGE_OK) {
-            status =
-                kedge_index_write(backend, kedge_key_bytes(&partition), versions, count, error);
-        }
-        while (count > 0)
-            kedge_version_release(versions[--count]);
     }
     return status;
 }
@@ -292,7 +301,7 @@ kedge_status kedge_index_repair(kedge_backend *backend, const kedge_project_ref 
      * ones. */
     status = kedge_version_load(backend, ref, 0, &newest, error);
     if (status != KEDGE_OK) return status;
-    status = write_range(backend, ref, 1, newest->number, newest, error);
+    status = write_range(backend, ref, 1, newest, true, error);
     kedge_version_release(newest);
     *repaired = status == KEDGE_OK;
     return status;
@@ -305,7 +314,8 @@ kedge_status kedge_index_complete(kedge_backend *backend, const kedge_project_re
     bool repaired = false;
     kedge_status status = kedge_index_repair(backend, ref, head, false, &repaired, error);
     if (status != KEDGE_OK) return status;
-    status = write_range(backend, ref, head->indexed_through + 1, head->number, head, error);
+    /* Nobody looks at these rows before a commit tells that all of them are there. */
+    status = write_range(backend, ref, head->indexed_through + 1, head, false, error);
     if (status == KEDGE_OK) kedge_cache_set_indexed(&backend->cache, ref, head);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "backend/core/arena.h"
 #include "backend/ports/records.h"
 
-#define KEDGE_PACK_TEXT_BYTES 1024
+#define KEDGE_PACK_TEXT_BYTES 128
 /* No packed attribute or blob part is larger: 256 MiB. A version whose delta were would be
  * committed and never read again; the largest delta is that of one mutation which changes as many
  * items as it may, each with a body of KEDGE_BODY_INLINE_BYTES: some 130 MB. */

@@ -74,17 +74,18 @@ void kedge_cost_write(const kedge_cost *cost, kedge_json_writer *writer)
 
 /* ---- DynamoDB ---- */
 
-/* A byte for two digits and one more, and one for the sign; zeros at the end do not count. */
+/* A byte for each digit to the base of 100 and one more, and one for the sign; zeros at the end do
+ * not count. */
 static size_t number_bytes(int64_t number)
 {
     bool negative = number < 0;
     uint64_t rest = negative ? (uint64_t)0 - (uint64_t)number : (uint64_t)number;
     size_t digits = 0;
-    while (rest > 0 && rest % 10 == 0)
-        rest /= 10;
-    for (; rest > 0; rest /= 10)
+    while (rest > 0 && rest % 100 == 0)
+        rest /= 100;
+    for (; rest > 0; rest /= 100)
         digits++;
-    return (digits + 1) / 2 + 1 + (negative ? 1 : 0);
+    return digits + 1 + (negative ? 1 : 0);
 }
 
 size_t kedge_cost_item_bytes(const kedge_record *record)

@@ -164,11 +164,10 @@ static kedge_status check_count(const char *what, size_t count, size_t count_max
                       "%s has %zu records; at most %zu are allowed", what, count, count_max);
 }
 
-kedge_status kedge_records_transact_check(const kedge_record_write *writes, size_t count,
-                                          kedge_error *error)
+/* Each write, and that no key stands twice. */
+static kedge_status check_writes(const kedge_record_write *writes, size_t count, kedge_error *error)
 {
-    kedge_status status = check_count("the transaction", count, KEDGE_TRANSACT_WRITES_MAX, error);
-    size_t bytes = 0;
+    kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
         const kedge_record *record = &writes[i].record;
         status = check_write(&writes[i], error);
@@ -176,15 +175,42 @@ kedge_status kedge_records_transact_check(const kedge_record_write *writes, size
             if (same_key(&record->key, &writes[j].record.key))
                 status = fail_same_key(&record->key, error);
         }
-        if (status != KEDGE_OK) break;
-        bytes += writes[i].kind == KEDGE_WRITE_PUT
-                     ? kedge_record_bytes(record)
-                     : record->key.partition.size + record->key.sort.size;
     }
+    return status;
+}
+
+static size_t write_bytes(const kedge_record_write *write)
+{
+    const kedge_record_key *key = &write->record.key;
+    return write->kind == KEDGE_WRITE_PUT ? kedge_record_bytes(&write->record)
+                                          : key->partition.size + key->sort.size;
+}
+
+kedge_status kedge_records_transact_check(const kedge_record_write *writes, size_t count,
+                                          kedge_error *error)
+{
+    kedge_status status = check_count("the transaction", count, KEDGE_TRANSACT_WRITES_MAX, error);
+    size_t bytes = 0;
+    if (status == KEDGE_OK) status = check_writes(writes, count, error);
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++)
+        bytes += write_bytes(&writes[i]);
     if (status == KEDGE_OK && bytes > KEDGE_TRANSACT_BYTES_MAX)
         status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "transaction-too-large",
                             "the transaction has %zu bytes; at most %d are allowed", bytes,
                             KEDGE_TRANSACT_BYTES_MAX);
+    return status;
+}
+
+kedge_status kedge_records_put_many_check(const kedge_record_write *writes, size_t count,
+                                          kedge_error *error)
+{
+    kedge_status status = check_count("the batch", count, KEDGE_PUT_MANY_MAX, error);
+    if (status == KEDGE_OK) status = check_writes(writes, count, error);
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
+        if (writes[i].kind == KEDGE_WRITE_PUT && writes[i].condition == KEDGE_IF_ANY) continue;
+        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-write",
+                            "a batch has only puts without conditions");
+    }
     return status;
 }
 
@@ -247,4 +273,46 @@ void kedge_records_range_make(const kedge_records_query *query, kedge_records_ra
     } else if (has_after && kedge_bytes_compare(query->after, range->lower) >= 0) {
         range->lower = just_above(query->after, range->lower_storage);
     }
+}
+
+/* ---- many puts ---- */
+
+/* How many of the writes, from the first on, one transaction takes. */
+static size_t transaction_part(const kedge_record_write *writes, size_t count)
+{
+    size_t taken = 0;
+    size_t bytes = 0;
+    while (taken < count && taken < KEDGE_TRANSACT_WRITES_MAX) {
+        bytes += write_bytes(&writes[taken]);
+        if (taken > 0 && bytes > KEDGE_TRANSACT_BYTES_MAX) break;
+        taken++;
+    }
+    return taken;
+}
+
+kedge_status kedge_records_put_in_order(const kedge_records *records,
+                                        const kedge_record_write *writes, size_t count,
+                                        kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t at = 0; at < count && status == KEDGE_OK;) {
+        size_t part = transaction_part(writes + at, count - at);
+        status = records->vtable->transact(records->self, writes + at, part, error);
+        at += part;
+    }
+    return status;
+}
+
+kedge_status kedge_records_put_all(const kedge_records *records, const kedge_record_write *writes,
+                                   size_t count, kedge_error *error)
+{
+    if (records->vtable->put_many == NULL)
+        return kedge_records_put_in_order(records, writes, count, error);
+    kedge_status status = KEDGE_OK;
+    for (size_t at = 0; at < count && status == KEDGE_OK;) {
+        size_t part = count - at < KEDGE_PUT_MANY_MAX ? count - at : KEDGE_PUT_MANY_MAX;
+        status = records->vtable->put_many(records->self, writes + at, part, error);
+        at += part;
+    }
+    return status;
 }

@@ -23,6 +23,7 @@
 #define KEDGE_RECORD_BYTES_MAX      400000 /* names and values of one record, keys included */
 #define KEDGE_TRANSACT_WRITES_MAX   100
 #define KEDGE_TRANSACT_BYTES_MAX    4000000
+#define KEDGE_PUT_MANY_MAX          25
 #define KEDGE_RECORDS_PAGE_BYTES    1000000 /* a query stops behind the record that passes it */
 #define KEDGE_RECORDS_QUERY_MAX     1000    /* records a page */
 #define KEDGE_BATCH_GET_KEYS_MAX    100
@@ -124,6 +125,11 @@ typedef struct kedge_records_vtable {
     /* must. At most 100 writes on distinct keys and 4 MB, all or none. */
     kedge_status (*transact)(void *self, const kedge_record_write *writes, size_t count,
                              kedge_error *error);
+    /* may. At most 25 puts without conditions on distinct keys, each for itself, in any order: when
+     * it fails, some of them may have been written. NULL: a transaction does it, which is for a
+     * store that does not charge more for it. */
+    kedge_status (*put_many)(void *self, const kedge_record_write *writes, size_t count,
+                             kedge_error *error);
     /* must. */
     void (*close)(void *self);
 } kedge_records_vtable;
@@ -132,5 +138,15 @@ typedef struct kedge_records {
     const kedge_records_vtable *vtable;
     void *self;
 } kedge_records;
+
+/* Any number of puts without conditions on distinct keys, in the cheapest way. When it fails, any
+ * of them may have been written. */
+kedge_status kedge_records_put_all(const kedge_records *records, const kedge_record_write *writes,
+                                   size_t count, kedge_error *error);
+/* The same in transactions, one after the other: what is written at any moment is the front part.
+ */
+kedge_status kedge_records_put_in_order(const kedge_records *records,
+                                        const kedge_record_write *writes, size_t count,
+                                        kedge_error *error);
 
 #endif

@@ -12,6 +12,8 @@ kedge_status kedge_record_key_check(const kedge_record_key *key, kedge_error *er
 kedge_status kedge_record_write_check(const kedge_record_write *write, kedge_error *error);
 kedge_status kedge_records_transact_check(const kedge_record_write *writes, size_t count,
                                           kedge_error *error);
+kedge_status kedge_records_put_many_check(const kedge_record_write *writes, size_t count,
+                                          kedge_error *error);
 kedge_status kedge_records_batch_check(const kedge_record_key *keys, size_t count,
                                        kedge_error *error);
 kedge_status kedge_records_query_check(const kedge_records_query *query, kedge_error *error);

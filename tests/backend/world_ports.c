@@ -76,6 +76,16 @@ static kedge_status transact(void *self, const kedge_record_write *writes, size_
     PASS(self, true, (void)0, RECORDS.vtable->transact(RECORDS.self, writes, count, error));
 }
 
+/* One by one: a fault may fall between any two of them. */
+static kedge_status put_many(void *self, const kedge_record_write *writes, size_t count,
+                             kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++)
+        status = write(self, &writes[i], error);
+    return status;
+}
+
 static void close_nothing(void *self)
 {
     (void)self;
@@ -110,8 +120,8 @@ static kedge_status list_blobs(void *self, kedge_bytes prefix, kedge_bytes after
                BLOBS.vtable->list(BLOBS.self, prefix, after, limit, list, error));
 }
 
-static const kedge_records_vtable faulty_records = {get,   batch_get, query,
-                                                    write, transact,  close_nothing};
+static const kedge_records_vtable faulty_records = {get,      batch_get, query,        write,
+                                                    transact, put_many,  close_nothing};
 /* The backend sets no tags. */
 static const kedge_blobs_vtable faulty_blobs = {put_if_absent, get_blob,   NULL,         NULL,
                                                 remove_blob,   list_blobs, close_nothing};

@@ -70,6 +70,16 @@ static kedge_status transact(void *self, const kedge_record_write *writes, size_
     CALL((void)0, RECORDS->vtable->transact(RECORDS->self, writes, count, error));
 }
 
+/* One by one: between any two of them it may be stopped. */
+static kedge_status put_many(void *self, const kedge_record_write *writes, size_t count,
+                             kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++)
+        status = write(self, &writes[i], error);
+    return status;
+}
+
 static kedge_status put_if_absent(void *self, kedge_bytes key, kedge_bytes bytes,
                                   kedge_error *error)
 {
@@ -99,8 +109,8 @@ static void close_nothing(void *self)
     (void)self;
 }
 
-static const kedge_records_vtable gated_records = {get,   batch_get, query,
-                                                   write, transact,  close_nothing};
+static const kedge_records_vtable gated_records = {get,      batch_get, query,        write,
+                                                   transact, put_many,  close_nothing};
 /* The processor sets no tags. */
 static const kedge_blobs_vtable gated_blobs = {put_if_absent, get_blob,   NULL,         NULL,
                                                remove_blob,   list_blobs, close_nothing};

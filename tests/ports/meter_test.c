@@ -106,6 +106,7 @@ static void an_item_has_the_bytes_of_its_names_texts_and_digits(void **state)
     assert_int_equal(with_number(12), 2);
     assert_int_equal(with_number(123), 3);
     assert_int_equal(with_number(123000), 3);
+    assert_int_equal(with_number(1795274833000), 7); /* 1 79 52 74 83 30 */
     assert_int_equal(with_number(-12), 3);
     assert_int_equal(with_number(INT64_MIN), 12);
 }
@@ -156,6 +157,19 @@ static void a_transaction_costs_twice_unless_it_is_one_write(void **state)
     assert_int_equal(spent(self, KEDGE_COST_WRITE_UNITS), 2);
     assert_ok(records->vtable->transact(records->self, writes + 2, 1, NULL));
     assert_int_equal(spent(self, KEDGE_COST_WRITE_UNITS), 2);
+}
+
+static void many_puts_cost_as_much_as_single_ones(void **state)
+{
+    bench *self = *state;
+    const kedge_attribute attribute = {"b", KEDGE_ATTRIBUTE_BINARY, {filler, 1500}, 0};
+    const kedge_record_write writes[] = {
+        {.kind = KEDGE_WRITE_PUT, .record = {{KEDGE_BYTES("p"), KEDGE_BYTES("a")}, &attribute, 1}},
+        {.kind = KEDGE_WRITE_PUT, .record = {{KEDGE_BYTES("p"), KEDGE_BYTES("b")}, &attribute, 1}}};
+    assert_ok(kedge_records_put_all(&self->records, writes, 2, NULL));
+    assert_int_equal(spent(self, KEDGE_COST_WRITE_UNITS), 2 * 2);
+    assert_ok(kedge_records_put_in_order(&self->records, writes, 2, NULL));
+    assert_int_equal(spent(self, KEDGE_COST_WRITE_UNITS), 2 * 2 * 2);
 }
 
 static void a_record_of_the_inverted_index_is_paid_for_twice(void **state)
@@ -336,6 +350,7 @@ int main(void)
         METER(a_condition_that_fails_costs_as_much_as_the_write),
         METER(a_call_that_is_refused_costs_nothing),
         METER(a_transaction_costs_twice_unless_it_is_one_write),
+        METER(many_puts_cost_as_much_as_single_ones),
         METER(a_record_of_the_inverted_index_is_paid_for_twice),
         METER(a_get_costs_a_unit_for_each_4_kilobytes_and_half_of_it_eventually),
         METER(a_read_of_what_is_not_there_costs_the_least),

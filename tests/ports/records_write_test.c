@@ -252,6 +252,39 @@ static void test_a_transaction_has_at_most_four_million_bytes(void **state)
 
 /* ---- limits of a record ---- */
 
+/* ---- many puts ---- */
+
+#define MANY 260
+
+static void test_many_puts_are_all_there(void **state)
+{
+    fixture *f = *state;
+    static char names[MANY][16];
+    static kedge_attribute values[MANY];
+    static kedge_record_write writes[MANY];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            snprintf(names[i], sizeof names[i], "%03d", i);
+            values[i] = number_of("n", i + round);
+            writes[i] = put_of("many", names[i], &values[i], 1);
+        }
+        assert_ok(round == 0 ? kedge_records_put_all(&f->records, writes, MANY, &f->error)
+                             : kedge_records_put_in_order(&f->records, writes, MANY, &f->error));
+        for (int i = 0; i < MANY; i += 37)
+            assert_int_equal(number_at(f, "many", names[i]), i + round);
+        assert_int_equal(number_at(f, "many", names[MANY - 1]), MANY - 1 + round);
+    }
+    assert_ok(kedge_records_put_all(&f->records, writes, 0, &f->error));
+}
+
+static void test_many_puts_name_each_key_once(void **state)
+{
+    fixture *f = *state;
+    kedge_attribute one = number_of("n", 1);
+    kedge_record_write writes[] = {put_of("many", "a", &one, 1), put_of("many", "a", &one, 1)};
+    assert_status(kedge_records_put_all(&f->records, writes, 2, &f->error), KEDGE_INVALID_ARGUMENT);
+}
+
 static void test_a_record_has_at_most_400000_bytes(void **state)
 {
     fixture *f = *state;
@@ -413,6 +446,8 @@ int main(void)
         contract(test_a_transaction_names_each_key_once),
         contract(test_a_transaction_has_at_most_100_writes),
         contract(test_a_transaction_has_at_most_four_million_bytes),
+        contract(test_many_puts_are_all_there),
+        contract(test_many_puts_name_each_key_once),
         contract(test_a_record_has_at_most_400000_bytes),
         contract(test_keys_and_attributes_outside_the_contract_are_refused),
         contract(test_texts_hold_no_nul_and_names_are_utf8_and_not_those_of_the_keys),
