@@ -32,8 +32,8 @@ static const s3_step good = {S3_GOOD, 0, NULL, NULL};
 
 static kedge_status put_bytes(scripted_s3 *s3, const char *bytes, size_t size)
 {
-    return s3->blobs.vtable->put_if_absent(s3->blobs.self, KEDGE_BYTES("k"),
-                                           (kedge_bytes){bytes, size}, &s3->error);
+    return S3_CALL(s3, s3->blobs.vtable->put_if_absent(s3->blobs.self, KEDGE_BYTES("k"),
+                                                       (kedge_bytes){bytes, size}, &s3->error));
 }
 
 static kedge_status put(scripted_s3 *s3)
@@ -56,7 +56,8 @@ static kedge_status get(scripted_s3 *s3, const char *expected, size_t size)
 {
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer_append_text(&out, "before ");
-    kedge_status status = s3->blobs.vtable->get(s3->blobs.self, KEDGE_BYTES("k"), &out, &s3->error);
+    kedge_status status =
+        S3_CALL(s3, s3->blobs.vtable->get(s3->blobs.self, KEDGE_BYTES("k"), &out, &s3->error));
     assert_int_equal(out.size, 7 + (status == KEDGE_OK ? size : 0));
     if (status == KEDGE_OK) assert_memory_equal(out.data + 7, expected, size);
     kedge_buffer_free(&out);
@@ -122,8 +123,9 @@ static void test_a_page_of_somebody_else_is_no_success(void **state)
     S3_BEGIN(&s3, {S3_FOREIGN, 404, HTML, "Content-Type: text/html\r\n"});
     assert_ended(&s3, get(&s3, "", 0), KEDGE_UNAVAILABLE, "GET 404");
     S3_BEGIN(&s3, {S3_FOREIGN, 200, HTML, "Content-Type: text/html\r\n"});
-    assert_ended(&s3, s3.blobs.vtable->remove(s3.blobs.self, KEDGE_BYTES("k"), &s3.error),
-                 KEDGE_UNAVAILABLE, "DELETE 200");
+    kedge_status status =
+        S3_CALL(&s3, s3.blobs.vtable->remove(s3.blobs.self, KEDGE_BYTES("k"), &s3.error));
+    assert_ended(&s3, status, KEDGE_UNAVAILABLE, "DELETE 200");
 }
 
 static void test_an_answer_with_another_checksum_is_no_success(void **state)
@@ -382,7 +384,7 @@ static const char *const no_listings[] = {
 static kedge_status list(scripted_s3 *s3, kedge_blob_list *found)
 {
     kedge_bytes none = {0};
-    return s3->blobs.vtable->list(s3->blobs.self, none, none, 10, found, &s3->error);
+    return S3_CALL(s3, s3->blobs.vtable->list(s3->blobs.self, none, none, 10, found, &s3->error));
 }
 
 static void test_what_is_no_listing_is_not_an_empty_one(void **state)
@@ -414,6 +416,12 @@ static void test_a_listing_is_decoded_and_its_times_are_read(void **state)
     scripted_s3_end(&s3);
 }
 
+static kedge_status tag(scripted_s3 *s3, kedge_bytes value)
+{
+    return S3_CALL(s3, s3->blobs.vtable->tag(s3->blobs.self, KEDGE_BYTES("k"), KEDGE_BYTES("name"),
+                                             value, &s3->error));
+}
+
 static void test_what_is_no_set_of_tags_is_not_an_empty_one(void **state)
 {
     (void)state;
@@ -421,9 +429,7 @@ static void test_what_is_no_set_of_tags_is_not_an_empty_one(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         scripted_s3 s3;
         S3_BEGIN(&s3, {S3_ANSWER, 200, bodies[i], NULL});
-        kedge_status status = s3.blobs.vtable->tag(
-            s3.blobs.self, KEDGE_BYTES("k"), KEDGE_BYTES("name"), KEDGE_BYTES("value"), &s3.error);
-        assert_ended(&s3, status, KEDGE_UNAVAILABLE, "GET-TAGS 200");
+        assert_ended(&s3, tag(&s3, KEDGE_BYTES("value")), KEDGE_UNAVAILABLE, "GET-TAGS 200");
     }
 }
 
@@ -433,8 +439,7 @@ static void test_a_tag_that_s3_does_not_take_is_an_invalid_argument(void **state
     scripted_s3 s3;
     S3_BEGIN(&s3, {S3_ANSWER, 200, XML "<Tagging><TagSet/></Tagging>", NULL},
              {S3_ANSWER, 400, XML "<Error><Code>InvalidTag</Code></Error>", NULL});
-    kedge_status status = s3.blobs.vtable->tag(s3.blobs.self, KEDGE_BYTES("k"), KEDGE_BYTES("name"),
-                                               KEDGE_BYTES("\xc3\xa4"), &s3.error);
+    kedge_status status = tag(&s3, KEDGE_BYTES("\xc3\xa4"));
     assert_string_equal(s3.error.code, "invalid-tag");
     assert_ended(&s3, status, KEDGE_INVALID_ARGUMENT, "GET-TAGS 200, PUT-TAGS 400");
 }
@@ -446,21 +451,21 @@ static void assert_address(const char *bucket, bool path_style, const char *host
 {
     char expected[256], endpoint[64];
     scripted_s3 s3;
-    kedge_blobs blobs;
     S3_BEGIN(&s3, good);
     const char *port = strrchr(scripted_server_url(s3.server), ':');
     snprintf(endpoint, sizeof endpoint, "http://localhost%s", port);
+    s3.blobs.vtable->close(s3.blobs.self);
     client_world_open(&s3.world,
                       (kedge_aws_client_options){.endpoints = {[KEDGE_AWS_S3] = endpoint}});
-    const kedge_s3_options options = {
+    s3.options = (kedge_s3_options){
         .client = s3.world.client, .bucket = bucket, .prefix = "p/", .path_style = path_style};
-    assert_int_equal(kedge_s3_blobs_open(&options, &blobs, &s3.error), KEDGE_OK);
+    assert_int_equal(kedge_s3_blobs_open(&s3.options, &s3.blobs, &s3.error), KEDGE_OK);
     assert_int_equal(
-        blobs.vtable->put_if_absent(blobs.self, KEDGE_BYTES("a/../b"), KEDGE_BYTES("x"), &s3.error),
+        S3_CALL(&s3, s3.blobs.vtable->put_if_absent(s3.blobs.self, KEDGE_BYTES("a/../b"),
+                                                    KEDGE_BYTES("x"), &s3.error)),
         KEDGE_OK);
     snprintf(expected, sizeof expected, "PUT %s HTTP/1.1\r\nHost: %s%s\r\n", target, host, port);
     assert_int_equal(strncmp(s3.last_head, expected, strlen(expected)), 0);
-    blobs.vtable->close(blobs.self);
     scripted_s3_end(&s3);
 }
 
@@ -500,7 +505,7 @@ static void assert_check(const s3_step *step, kedge_status expected, const char 
 {
     scripted_s3 s3;
     scripted_s3_begin(&s3, step, 1);
-    kedge_status status = kedge_s3_check(&s3.options, &s3.error);
+    kedge_status status = S3_CALL(&s3, kedge_s3_check(&s3.options, &s3.error));
     if (status != expected) print_error("%s\n", s3.error.message);
     assert_int_equal(status, expected);
     assert_string_equal(s3.error.code, code);
@@ -534,8 +539,8 @@ static void test_making_a_bucket_that_is_ours_already_is_no_failure(void **state
     scripted_s3 s3;
     S3_BEGIN(&s3, {S3_ANSWER, 409, XML "<Error><Code>BucketAlreadyOwnedByYou</Code></Error>", NULL},
              {S3_ANSWER, 409, XML "<Error><Code>BucketAlreadyExists</Code></Error>", NULL});
-    assert_int_equal(kedge_s3_create(&s3.options, &s3.error), KEDGE_OK);
-    assert_int_equal(kedge_s3_create(&s3.options, &s3.error), KEDGE_FORBIDDEN);
+    assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_OK);
+    assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_FORBIDDEN);
     assert_string_equal(s3.error.code, "aws-bucket-taken");
     assert_ended(&s3, KEDGE_OK, KEDGE_OK, "PUT 409, PUT 409");
 }

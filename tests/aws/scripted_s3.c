@@ -364,6 +364,17 @@ static bool answer(void *context, const scripted_request *request)
 
 /* ---- the world ---- */
 
+void scripted_s3_serve(scripted_s3 *s3)
+{
+    pthread_mutex_unlock(&s3->mutex);
+}
+
+kedge_status scripted_s3_halt(scripted_s3 *s3, kedge_status status)
+{
+    pthread_mutex_lock(&s3->mutex);
+    return status;
+}
+
 void scripted_s3_begin(scripted_s3 *s3, const s3_step *steps, size_t step_count)
 {
     const scripted_reply nothing = {.status = 500};
@@ -372,6 +383,7 @@ void scripted_s3_begin(scripted_s3 *s3, const s3_step *steps, size_t step_count)
     memcpy(s3->steps, steps, step_count * sizeof *steps);
     s3->step_count = step_count;
     pthread_mutex_init(&s3->mutex, NULL);
+    pthread_mutex_lock(&s3->mutex);
     s3->server = scripted_server_start(answer, s3);
     client_world_begin(&s3->world, &nothing, 1);
     s3->world.no_pauses = true;
@@ -385,6 +397,7 @@ void scripted_s3_begin(scripted_s3 *s3, const s3_step *steps, size_t step_count)
 
 void scripted_s3_end(scripted_s3 *s3)
 {
+    scripted_s3_serve(s3);
     s3->blobs.vtable->close(s3->blobs.self);
     client_world_end(&s3->world);
     scripted_server_stop(s3->server);

@@ -58,6 +58,12 @@ typedef struct scripted_s3 {
     char trace[S3_TRACE_MAX]; /* "PUT 200", "CREATE 200", "PART2 200", …, joined by ", " */
 } scripted_s3;
 
+/* The server answers only within S3_CALL, so that the test may look at all of this and change it
+ * between two calls. */
+#define S3_CALL(s3, call) (scripted_s3_serve(s3), scripted_s3_halt(s3, call))
+void scripted_s3_serve(scripted_s3 *s3);
+kedge_status scripted_s3_halt(scripted_s3 *s3, kedge_status status); /* gives `status` */
+
 void scripted_s3_begin(scripted_s3 *s3, const s3_step *steps, size_t step_count);
 void scripted_s3_end(scripted_s3 *s3);
 /* Puts an object of another writer. */
