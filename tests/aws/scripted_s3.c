@@ -20,7 +20,7 @@ typedef struct reply {
     int status;
     char headers[512];
     kedge_bytes body;
-    char text[1024]; /* room for a body */
+    char text[1280]; /* room for a body, and what stands around it */
 } reply;
 
 /* ---- requests ---- */

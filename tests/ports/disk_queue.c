@@ -145,7 +145,7 @@ static void check_that_it_works(void)
 {
     kedge_queue_batch batch = {0};
     const kedge_queue_vtable *vtable = story.port.vtable;
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "fresh %d", ++story.fresh);
     kedge_bytes text = kedge_bytes_of(name), group = KEDGE_BYTES("even");
     assert_ok(vtable->send(story.port.self, group, text, text, NULL));
