@@ -237,8 +237,7 @@ static void write_body(const http_call *call, kedge_json_writer *writer)
 {
     const kedge_api_response *response = &call->response;
     kedge_bytes body = kedge_buffer_bytes(&response->body);
-    bool text = response->content_encoding == NULL && body.size <= TEXT_BYTES_MAX &&
-                kedge_bytes_are_utf8(body);
+    bool text = body.size <= TEXT_BYTES_MAX && kedge_bytes_are_utf8(body);
     kedge_json_key(writer, "isBase64Encoded");
     kedge_json_boolean(writer, !text);
     kedge_json_key(writer, "body");
