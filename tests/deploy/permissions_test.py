@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import secrets
 import subprocess
 import sys
@@ -265,7 +266,7 @@ class Permissions(unittest.TestCase):
                               MessageDeduplicationId=secrets.token_hex(8))
 
     def test_kedge_admin_may_do_what_it_does(self):
-        role = self.role("OperatorPolicy")
+        role, done = self.role("OperatorPolicy"), set()
         makers = Role(None, pathlib.Path(self.folder.name) / "made")
         self.addCleanup(makers.gate.stop)
         # In this cadence each version writes a checkpoint: retention finds some to delete.
@@ -274,24 +275,40 @@ class Permissions(unittest.TestCase):
         self.send_undecidable()
         while not self.letters():
             self.sqs.receive_message(QueueUrl=queue_url(QUEUE), VisibilityTimeout=0)
-        for command in (["create-project"], ["projects", "acme"], ["organizations", "tended"], ["versions"],
-                        ["version", "20"], ["items", "notes"], ["item", "notes", "large"], ["mutation", "a", "1"],
-                        ["latest-mutation", "a"], ["index"], ["fork", "twin"], ["verify"], ["dead-letters"]):
-            self.admin(role.environment(), "--org", "acme", "--project", "tended", *command)
-        self.admin(role.environment(), "--org", "acme", "--project", "replayed", "create-project")
-        self.admin(role.environment(), "--org", "acme", "--project", "replayed", "rebase", "tended", "job",
-                   "--from", "1")
-        self.admin(role.environment(), "--org", "acme", "--project", "tended", "retention", "--keep-versions", "2",
-                   "--remove")
+
+        def tend(project, command, *arguments, **variables):
+            done.add(command)
+            return self.admin({**role.environment(), **variables}, "--org", "acme", "--project", project, command,
+                              *arguments)
+        for line in ("create-project", "projects acme", "organizations tended", "versions", "version 20",
+                     "items notes", "item notes large", "mutation a 1", "latest-mutation a", "index", "checkpoint",
+                     "fork twin", "verify", "dead-letters"):
+            tend("tended", *line.split())
+        tend("replayed", "create-project")
+        tend("replayed", "rebase", "tended", "job", "--from", "1")
+        self.carry(tend)
+        tend("tended", "retention", "--keep-versions", "2", "--remove")
         for days in (3, 6):
-            later = {"LD_PRELOAD": FAKETIME[0], "FAKETIME": f"+{days}d"}
-            collected = self.admin({**role.environment(), **later}, "--org", "acme", "--project", "tended", "gc",
-                                   "--remove")
+            collected = tend("tended", "gc", "--remove", LD_PRELOAD=FAKETIME[0], FAKETIME=f"+{days}d")
         self.assertIn('"collected":"tended"', collected)
         self.assertNotIn('"removed":0', collected)
-        self.admin(role.environment(), "redrive-all")
+        (letter,) = re.findall(r'"id":"([0-9a-f]{64})"', tend("tended", "dead-letters"))
+        tend("tended", "redrive", letter)
+        tend("tended", "redrive-all")
         self.assertEqual(self.letters(), 0)
         self.check(role)
+        told = subprocess.run([ADMIN, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+        self.assertEqual(set(re.findall(r"^  ([a-z][a-z-]*) ", told, re.MULTILINE)), done)
+
+    def carry(self, tend):
+        """A project goes into a file and comes back, and once only half of it."""
+        whole, half = (pathlib.Path(self.folder.name) / name for name in ("whole", "half"))
+        tend("tended", "export", str(whole))
+        tend("moved", "import", str(whole))
+        half.write_bytes(whole.read_bytes()[:whole.stat().st_size // 2])
+        with self.assertRaises(AssertionError):
+            tend("broken", "import", str(half))
+        tend("broken", "discard-import")
 
     # ---- the borders ----
 
