@@ -41,6 +41,11 @@ def dynamodb_actions(handler, body):
     elif operation == "BatchGetItem":
         for table, asked in request["RequestItems"].items():
             yield action(operation, table, asked["Keys"])
+    elif operation == "BatchWriteItem":
+        for table, writes in request["RequestItems"].items():
+            written = [write["PutRequest"]["Item"] if "PutRequest" in write else write["DeleteRequest"]["Key"]
+                       for write in writes]
+            yield action(operation, table, written)
     elif operation == "TransactWriteItems":
         for write in request["TransactItems"]:
             ((verb, what),) = write.items()

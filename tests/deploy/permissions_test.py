@@ -241,9 +241,10 @@ class Permissions(unittest.TestCase):
         # Some requests decide at once in this mode, too.
         wanted_again = self.mark("replayed-at-once", self.text(30000))
         _, target = self.project(caller.function, "replayed-at-once")
-        replayed = target.ask("POST", "/rebase", {"from_project": "queued", "from_version": 1, "to_version": 1,
-                                                  "job": "j", "next": None})
-        self.assertEqual(replayed.status, 200, replayed.body)
+        for n in range(20):
+            replayed = target.ask("POST", "/rebase", {"from_project": "queued", "from_version": 1, "to_version": 1,
+                                                      "job": f"j{n}", "next": None})
+            self.assertEqual(replayed.status, 200, replayed.body)
         self.assertTrue(wanted_again())
         self.read(caller, everybody)
         self.send_undecidable()
@@ -286,6 +287,7 @@ class Permissions(unittest.TestCase):
             tend("tended", *line.split())
         tend("replayed", "create-project")
         tend("replayed", "rebase", "tended", "job", "--from", "1")
+        tend("replayed", "index")
         self.carry(tend)
         tend("tended", "retention", "--keep-versions", "2", "--remove")
         for days in (3, 6):
