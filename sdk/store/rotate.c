@@ -219,6 +219,12 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     kedge_status status =
         kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms, error);
     if (status == KEDGE_OK && !turn->answer) status = recall_tail(store, turn, error);
+    /* The backend may have been restored without our knowing: what is left of the tail is recalled
+     * when we do, but nobody could count then what was trimmed of this client's. */
+    if (status == KEDGE_OK && turn->answer) {
+        turn->restored_lmid = turn->answer->lmid;
+        status = count_unrecovered(store, turn, error);
+    }
     if (status != KEDGE_OK) return status;
     if (!KEDGE_PLANTED_BUG(KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE))
         kedge_random_hex(store->environment, 16, turn->outbox.client);

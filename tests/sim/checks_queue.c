@@ -2,6 +2,7 @@
  * rules drop it. What is dropped otherwise would be a mutation that was skipped silently. */
 #include "tests/sim/queue.h"
 
+#include "backend/core/push_body.h"
 #include "backend/queued/message.h"
 #include "common/gzip.h"
 
@@ -40,40 +41,42 @@ static int64_t *next_of(sim_instance *instance, const char *client)
     return &round->clients[round->count++].next;
 }
 
-static void check_mutation(sim_instance *instance, kedge_bytes mutation, blocked *all)
+static void check_mutation(sim_instance *instance, const kedge_push_mutation *mutation,
+                           blocked *all)
 {
-    char client[130] = "", uid[64] = "";
-    uint8_t bytes[SIM_UID_SIZE] = {0};
-    int64_t id = 0;
+    char client[64];
     const sim_version *head = instance->world->oracle.head;
-    (void)kedge_json_member_chars(mutation, "clientID", client, sizeof client);
-    (void)kedge_json_member_integer(mutation, "id", &id);
-    (void)kedge_json_member_chars(mutation, "uid", uid, sizeof uid);
-    (void)kedge_hex_decode(kedge_bytes_of(uid), bytes, sizeof bytes);
+    (void)snprintf(client, sizeof client, "%.*s", (int)mutation->client.size,
+                   mutation->client.data);
     int64_t *next = next_of(instance, client);
     instance->world->report->checks[SIM_I2]++;
     if (next == NULL || is_blocked(all, client) || sim_oracle_retired(head, client)) return;
-    const sim_decided *decided = sim_oracle_decided(head, client, id, NULL);
+    const sim_decided *decided = sim_oracle_decided(head, client, mutation->id, NULL);
     if (decided != NULL) {
-        if (memcmp(decided->uid, bytes, sizeof bytes) != 0) block(all, client);
-        if (id >= *next) *next = id + 1;
-    } else if (id > *next) {
+        /* It may have been decided since, out of another message. */
+        if (memcmp(decided->digest, mutation->digest, sizeof decided->digest) != 0)
+            block(all, client);
+        else if (mutation->id == *next)
+            ++*next;
+    } else if (mutation->id > *next) {
         block(all, client);
     } else {
         sim_violate(instance->world, SIM_I2,
                     "a message left the queue, and its (%.8s, %" PRId64 ") was skipped silently",
-                    client, id);
+                    client, mutation->id);
     }
 }
 
 static void check_push(sim_instance *instance, kedge_bytes push)
 {
-    kedge_bytes mutations, mutation;
+    static const kedge_identity nobody = {.user = "", .role = "", .organization = ""};
+    kedge_push_request request;
     blocked all = {.count = 0};
-    if (!kedge_json_member(push, "mutations", &mutations)) return;
-    kedge_json_iterator each = kedge_json_iterate(mutations);
-    while (kedge_json_next_element(&each, &mutation))
-        check_mutation(instance, mutation, &all);
+    if (kedge_push_body_read(&kedge_allocator_default, push, &nobody, &request, NULL) == KEDGE_OK) {
+        for (size_t i = 0; i < request.push.count; i++)
+            check_mutation(instance, &request.push.mutations[i], &all);
+    }
+    kedge_push_request_free(&kedge_allocator_default, &request);
 }
 
 void check_message_is_done(sim_instance *instance, kedge_bytes body)

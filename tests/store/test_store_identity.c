@@ -356,6 +356,27 @@ static void test_what_is_older_than_the_tail_is_counted(void **state)
     fixture_expect_canonical(f, "n", "2");
 }
 
+/* Its backend was restored, and it does not know yet when it leaves its id for another reason. */
+static void test_what_is_older_than_the_tail_is_counted_by_whichever_rotation(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+        fixture_sync(f);
+    }
+    f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1000;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    naive_server_restore(f->server, 1);
+    kedge_retire_answer answer = {.version = 1, .lmid = 1};
+    assert_int_equal(kedge_store_rotate(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(fixture_position(f).unrecovered, 2);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 2);
+    fixture_expect_canonical(f, "n", "2");
+    fixture_check(f);
+}
+
 static void test_a_server_that_hides_an_outcome_changes_nothing(void **state)
 {
     fixture *f = *state;
@@ -403,6 +424,7 @@ int main(void)
         TEST(test_a_lost_rotation_without_the_other_state_changes_nothing),
         TEST(test_what_a_twin_displaced_on_the_restored_backend_comes_back_too),
         TEST(test_what_is_older_than_the_tail_is_counted),
+        TEST(test_what_is_older_than_the_tail_is_counted_by_whichever_rotation),
         TEST(test_a_server_that_hides_an_outcome_changes_nothing),
         TEST(test_a_delta_from_another_version_is_stale),
     };
