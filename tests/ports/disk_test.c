@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define VFS_NAME     "kedge-ports-fault"
-#define POINTS       150
-#define POINTS_LARGE 24
+#define POINTS       100
+#define POINTS_LARGE 12
 
 kedge_status disk_note(disk *self, kedge_status status)
 {
