@@ -17,8 +17,8 @@
  *
  * Memory, whatever peers send: 4096 connections of 32 KiB each (128 MiB); the first 64 KiB of the
  * body or answer of each (256 MiB); 256 MiB for all that is larger; what the workers have in hand;
- * the backend's cache. Over it, requests are answered 503 `overloaded`. There is no bound by
- * address: behind a proxy all peers have the same one. */
+ * in queued mode 48 MiB for each consumer; the backend's cache. Over it, requests are answered 503
+ * `overloaded`. There is no bound by address: behind a proxy all peers have the same one. */
 #ifndef KEDGE_BACKEND_HTTP_SERVER_H
 #define KEDGE_BACKEND_HTTP_SERVER_H
 
