@@ -120,7 +120,7 @@ static void give_back(const sqs_batch *batch, sqs_record *record, int64_t again_
         (void)queue->vtable->extend(queue->self, record->receipt, again_ms, NULL);
 }
 
-/* Not without a queue: then the push stays in blobs, where the bucket's lifecycle ends it. */
+/* Not without a queue: then the push stays in blobs, until garbage collection removes it. */
 static void release(const sqs_batch *batch, sqs_record *record)
 {
     const kedge_queue *queue = &batch->lambda->queue;
