@@ -136,7 +136,7 @@ def rewrite(record, name, change):
     """Changes a packed attribute."""
     value = json.loads(plain(record, name))
     text = json.dumps(change(value) or value, ensure_ascii=False, separators=(",", ":"))
-    record[name] = {"S": text} if len(text.encode()) <= 1024 else {"B": gzip.compress(text.encode())}
+    record[name] = {"S": text} if len(text.encode()) <= 128 else {"B": gzip.compress(text.encode())}
 
 
 def a_version_is_missing(records, stores):

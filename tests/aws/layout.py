@@ -10,7 +10,7 @@ import botocore.config
 
 NAME, CLIENT = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", r"[A-Za-z0-9_-]{1,128}"
 RETIRED = "9" * 16
-ITEM_INLINE, PACKED_TEXT, CHUNK, ROOT = 8192, 1024, 262144, 65536
+ITEM_INLINE, PACKED_TEXT, CHUNK = 8192, 128, 262144
 OUTCOMES = {"applied": 0, "rejected": 1, "duplicate": 2}
 
 # Sort keys of a project's partition, by what they are.
