@@ -22,6 +22,7 @@
 #define KEDGE_S3_WRITER_TOKEN_SIZE 33 /* 32 hexadecimal digits and a NUL */
 #define KEDGE_S3_CHECKSUM_HEADER   "x-amz-checksum-sha256"
 #define KEDGE_S3_CHECKSUM_SIZE     45 /* base64 of a SHA-256, and a NUL */
+#define KEDGE_S3_MD5_SIZE          25 /* the same of an MD5 */
 
 typedef struct kedge_s3 {
     kedge_aws_client *client;
@@ -81,8 +82,17 @@ typedef enum kedge_s3_owner {
 kedge_status kedge_s3_find_owner(const kedge_s3 *self, kedge_bytes key, const char *token,
                                  kedge_s3_owner *owner, kedge_error *error);
 void kedge_s3_make_token(const kedge_s3 *self, char token[KEDGE_S3_WRITER_TOKEN_SIZE]);
-kedge_status kedge_s3_checksum(const kedge_s3 *self, kedge_bytes bytes,
-                               char checksum[KEDGE_S3_CHECKSUM_SIZE], kedge_error *error);
+
+/* What travels with a body, so that S3 refuses one that changed on the way. AWS keeps the SHA-256
+ * with the object. Other servers do not know that header; they know Content-MD5, and hold the body
+ * against the hash that was signed, but for one that lost all of its bytes (radosgw). */
+typedef struct kedge_s3_sums {
+    char sha256[KEDGE_S3_CHECKSUM_SIZE];
+    char md5[KEDGE_S3_MD5_SIZE];
+} kedge_s3_sums;
+
+kedge_status kedge_s3_sum(const kedge_s3 *self, kedge_bytes bytes, kedge_s3_sums *sums,
+                          kedge_error *error);
 /* An answer that repeats the checksum must repeat ours. */
 kedge_status kedge_s3_check_checksum(const kedge_s3_request *request,
                                      const kedge_aws_answer *answer, const char *checksum,

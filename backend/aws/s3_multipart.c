@@ -33,7 +33,7 @@ typedef struct upload {
     char token[KEDGE_S3_WRITER_TOKEN_SIZE];
     char id[ID_BYTES_MAX + 1];
     char etags[PARTS_MAX][ETAG_BYTES_MAX + 1];
-    char checksums[PARTS_MAX][KEDGE_S3_CHECKSUM_SIZE];
+    kedge_s3_sums sums[PARTS_MAX];
     size_t parts;
 } upload;
 
@@ -114,15 +114,14 @@ static kedge_status take_etag(upload *self, const kedge_s3_request *request,
         return kedge_s3_answer_invalid(request, "has no ETag", error);
     memcpy(self->etags[self->parts], etag.data, etag.size);
     self->etags[self->parts][etag.size] = '\0';
-    return kedge_s3_check_checksum(request, answer, self->checksums[self->parts], error);
+    return kedge_s3_check_checksum(request, answer, self->sums[self->parts].sha256, error);
 }
 
-/* The checksum travels with the part, and the signature covers the part's hash: S3 refuses bytes
- * that changed on the way. */
 static kedge_status put_part(upload *self, kedge_bytes bytes, kedge_error *error)
 {
-    char number[16], *checksum = self->checksums[self->parts];
-    kedge_status status = kedge_s3_checksum(self->s3, bytes, checksum, error);
+    char number[16];
+    kedge_s3_sums *sums = &self->sums[self->parts];
+    kedge_status status = kedge_s3_sum(self->s3, bytes, sums, error);
     if (status != KEDGE_OK) return status;
     snprintf(number, sizeof number, "%zu", self->parts + 1);
     const kedge_aws_parameter query[] = {
@@ -130,14 +129,15 @@ static kedge_status put_part(upload *self, kedge_bytes bytes, kedge_error *error
         {KEDGE_BYTES("uploadId"), kedge_bytes_of(self->id)},
     };
     const kedge_http_header headers[] = {{"Content-Type", KEDGE_S3_CONTENT_TYPE},
-                                         {KEDGE_S3_CHECKSUM_HEADER, checksum}};
+                                         {"Content-MD5", sums->md5},
+                                         {KEDGE_S3_CHECKSUM_HEADER, sums->sha256}};
     const kedge_s3_request request = {.action = "s3:PutObject",
                                       .method = "PUT",
                                       .key = self->key,
                                       .query = query,
                                       .query_count = 2,
                                       .headers = headers,
-                                      .header_count = 2,
+                                      .header_count = sizeof headers / sizeof headers[0],
                                       .body = bytes,
                                       .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
     kedge_aws_answer answer = {0};
@@ -171,7 +171,7 @@ static void write_completion(const upload *self, kedge_buffer *body)
         kedge_buffer_append_format(body, "<Part><PartNumber>%zu</PartNumber><ETag>", i + 1);
         kedge_s3_write_xml_text(kedge_bytes_of(self->etags[i]), body);
         kedge_buffer_append_format(body, "</ETag><ChecksumSHA256>%s</ChecksumSHA256></Part>",
-                                   self->checksums[i]);
+                                   self->sums[i].sha256);
     }
     kedge_buffer_append_text(body, "</CompleteMultipartUpload>");
 }

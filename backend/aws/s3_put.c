@@ -15,16 +15,29 @@ void kedge_s3_make_token(const kedge_s3 *self, char token[KEDGE_S3_WRITER_TOKEN_
                      (KEDGE_S3_WRITER_TOKEN_SIZE - 1) / 2, token);
 }
 
-kedge_status kedge_s3_checksum(const kedge_s3 *self, kedge_bytes bytes,
-                               char checksum[KEDGE_S3_CHECKSUM_SIZE], kedge_error *error)
+static kedge_status write_base64(const kedge_s3 *self, const uint8_t *hash, size_t hash_size,
+                                 char *out, size_t out_size, kedge_error *error)
 {
-    uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_buffer text = kedge_buffer_make(kedge_aws_client_environment(self->client)->allocator);
-    kedge_sha256(bytes, hash);
-    kedge_base64_encode((kedge_bytes){(const char *)hash, sizeof hash}, &text);
+    kedge_base64_encode((kedge_bytes){(const char *)hash, hash_size}, &text);
     kedge_status status = kedge_buffer_status(&text, error);
-    if (status == KEDGE_OK) memcpy(checksum, text.data, KEDGE_S3_CHECKSUM_SIZE);
+    if (status == KEDGE_OK) memcpy(out, text.data, out_size);
     kedge_buffer_free(&text);
+    return status;
+}
+
+kedge_status kedge_s3_sum(const kedge_s3 *self, kedge_bytes bytes, kedge_s3_sums *sums,
+                          kedge_error *error)
+{
+    uint8_t sha256[KEDGE_SHA256_SIZE], md5[(KEDGE_MD5_HEX - 1) / 2];
+    char hex[KEDGE_MD5_HEX];
+    kedge_sha256(bytes, sha256);
+    kedge_md5_hex(bytes, hex);
+    kedge_hex_decode(kedge_bytes_of(hex), md5, sizeof md5);
+    kedge_status status =
+        write_base64(self, sha256, sizeof sha256, sums->sha256, sizeof sums->sha256, error);
+    if (status == KEDGE_OK)
+        status = write_base64(self, md5, sizeof md5, sums->md5, sizeof sums->md5, error);
     return status;
 }
 
@@ -91,14 +104,16 @@ static kedge_status settle(const kedge_s3 *self, kedge_bytes key, const char *to
 kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes bytes,
                           kedge_error *error)
 {
-    char token[KEDGE_S3_WRITER_TOKEN_SIZE], checksum[KEDGE_S3_CHECKSUM_SIZE];
+    char token[KEDGE_S3_WRITER_TOKEN_SIZE];
+    kedge_s3_sums sums;
     kedge_s3_make_token(self, token);
-    kedge_status status = kedge_s3_checksum(self, bytes, checksum, error);
+    kedge_status status = kedge_s3_sum(self, bytes, &sums, error);
     if (status != KEDGE_OK) return status;
     const kedge_http_header headers[] = {
         {"Content-Type", KEDGE_S3_CONTENT_TYPE},
         {"If-None-Match", "*"},
-        {KEDGE_S3_CHECKSUM_HEADER, checksum},
+        {"Content-MD5", sums.md5},
+        {KEDGE_S3_CHECKSUM_HEADER, sums.sha256},
         {KEDGE_S3_WRITER_HEADER, token},
     };
     const kedge_s3_request request = {.action = "s3:PutObject",
@@ -111,7 +126,7 @@ kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes byt
     kedge_aws_answer answer = {0};
     status = kedge_s3_call(self, &request, &answer, error);
     if (status == KEDGE_OK)
-        status = kedge_s3_check_checksum(&request, &answer, checksum, error);
+        status = kedge_s3_check_checksum(&request, &answer, sums.sha256, error);
     else if (status == KEDGE_CONFLICT && answer.status == 412)
         status = answer.earlier_unknown ? settle(self, key, token, error)
                                         : kedge_blob_exists(key, error);

@@ -153,12 +153,13 @@ static void write_tags(const tag_set *set, kedge_bytes name, kedge_bytes value, 
 static kedge_status put_tags(const kedge_s3 *self, kedge_bytes key, kedge_bytes tags,
                              kedge_error *error)
 {
-    char checksum[KEDGE_S3_CHECKSUM_SIZE];
-    kedge_status status = kedge_s3_checksum(self, tags, checksum, error);
+    kedge_s3_sums sums;
+    kedge_status status = kedge_s3_sum(self, tags, &sums, error);
     if (status != KEDGE_OK) return status;
     const kedge_aws_parameter query[] = {{KEDGE_BYTES("tagging"), {"", 0}}};
     const kedge_http_header headers[] = {{"Content-Type", "application/xml"},
-                                         {KEDGE_S3_CHECKSUM_HEADER, checksum}};
+                                         {"Content-MD5", sums.md5},
+                                         {KEDGE_S3_CHECKSUM_HEADER, sums.sha256}};
     bool none = tags.size == 0;
     const kedge_s3_request request = {.action =
                                           none ? "s3:DeleteObjectTagging" : "s3:PutObjectTagging",
@@ -167,7 +168,7 @@ static kedge_status put_tags(const kedge_s3 *self, kedge_bytes key, kedge_bytes 
                                       .query = query,
                                       .query_count = 1,
                                       .headers = headers,
-                                      .header_count = none ? 0 : 2,
+                                      .header_count = none ? 0 : sizeof headers / sizeof headers[0],
                                       .body = tags,
                                       .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
     kedge_aws_answer answer = {0};
