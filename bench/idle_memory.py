@@ -3,9 +3,8 @@
 
 Usage: idle_memory.py SERVER [--json]. A server over a fresh folder gets one push of one small item to
 each of 1,000 projects, so that its threads, pools and page caches have grown, then to 10,000 more; each
-project is used once. The figure is the growth of the resident set over these 10,000, by project. The
-states of all of them fit into the server's cache (64 MiB), so that nothing was thrown away: it is what an
-idle project costs at most."""
+project is used once. The figure is the growth of the resident set over these 10,000, by project: what the
+server's cache, of its usual 64 MiB, has not forgotten meanwhile."""
 import http.client
 import json
 import pathlib

@@ -9,8 +9,11 @@
 
 #define INPUT_PART     ((size_t)1 << 30)
 #define OUTPUT_PART    ((size_t)64 * 1024)
-#define GZIP_WINDOW    (15 + 16) /* the largest window; 16 asks for the gzip format */
-#define MEMORY_LEVEL   8         /* zlib's default */
+#define GZIP_FORMAT    16 /* added to a window's bits it asks for the gzip format */
+#define WINDOW_MIN     9
+#define WINDOW_MAX     15
+#define LOOKAHEAD      262 /* of zlib: a window must be larger than the input by so much */
+#define MEMORY_MAX     8   /* zlib's default */
 #define UNKNOWN_SYSTEM 255
 
 static voidpf allocate_for_zlib(voidpf opaque, uInt items, uInt size)
@@ -47,17 +50,32 @@ static void feed(z_stream *stream, kedge_bytes *input)
     input->size -= part;
 }
 
+/* Small inputs are many, and a window of 32 KB costs 256 KB that are cleared each time. */
+static int window_for(size_t size)
+{
+    int bits = WINDOW_MIN;
+    while (bits < WINDOW_MAX && ((size_t)1 << bits) < size + LOOKAHEAD)
+        bits++;
+    return bits;
+}
+
+static int memory_for(int window)
+{
+    return window - 6 < MEMORY_MAX ? window - 6 : MEMORY_MAX;
+}
+
 static int deflate_all(z_stream *stream, kedge_bytes plain, kedge_buffer *out)
 {
     int result = Z_OK;
+    size_t part = plain.size < OUTPUT_PART / 2 ? plain.size + LOOKAHEAD : OUTPUT_PART;
     while (result == Z_OK) {
         feed(stream, &plain);
-        char *room = kedge_buffer_reserve(out, OUTPUT_PART);
+        char *room = kedge_buffer_reserve(out, part);
         if (room == NULL) return Z_MEM_ERROR;
         stream->next_out = (Bytef *)room;
-        stream->avail_out = (uInt)OUTPUT_PART;
+        stream->avail_out = (uInt)part;
         result = deflate(stream, plain.size == 0 ? Z_FINISH : Z_NO_FLUSH);
-        out->size += OUTPUT_PART - stream->avail_out;
+        out->size += part - stream->avail_out;
     }
     return result;
 }
@@ -70,8 +88,9 @@ kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error
     memset(&header, 0, sizeof header);
     header.os = UNKNOWN_SYSTEM; /* the same bytes on every system */
 
-    int result = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
-                              Z_DEFAULT_STRATEGY);
+    int window = window_for(plain.size);
+    int result = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window + GZIP_FORMAT,
+                              memory_for(window), Z_DEFAULT_STRATEGY);
     if (result != Z_OK) return kedge_fail_no_memory(error);
     deflateSetHeader(&stream, &header);
     result = deflate_all(&stream, plain, out);
@@ -118,7 +137,7 @@ kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer 
     size_t start = out->size;
     size_t compressed_size = compressed.size;
     z_stream stream = stream_for(out);
-    if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK) return kedge_fail_no_memory(error);
+    if (inflateInit2(&stream, WINDOW_MAX + GZIP_FORMAT) != Z_OK) return kedge_fail_no_memory(error);
     int result = inflate_all(&stream, &compressed, size_max, out);
     bool trailing = result == Z_STREAM_END && (stream.avail_in > 0 || compressed.size > 0);
     inflateEnd(&stream);

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #define BLOCK_BYTES ((size_t)4096)
+#define FIRST_BLOCK_BYTES                                                                          \
+    ((size_t)512) /* and twice as large each, since most arenas stay small                         \
+                   */
 
 struct kedge_arena_block {
     kedge_arena_block *next;
@@ -30,7 +33,9 @@ void kedge_arena_free(kedge_arena *arena)
 
 static kedge_arena_block *add_block(kedge_arena *arena, size_t size)
 {
-    size_t capacity = size > BLOCK_BYTES / 4 ? size : BLOCK_BYTES;
+    size_t usual = arena->bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : arena->bytes;
+    if (usual > BLOCK_BYTES) usual = BLOCK_BYTES;
+    size_t capacity = size > usual / 4 ? size : usual;
     if (capacity > SIZE_MAX - sizeof(kedge_arena_block)) return NULL;
     size_t total = sizeof(kedge_arena_block) + capacity;
     kedge_arena_block *block = kedge_allocate(arena->allocator, total);

@@ -270,7 +270,8 @@ static kedge_status open_slice(kedge_slice *slice, size_t count, kedge_error *er
     kedge_arena *arena = &slice->object->arena;
     kedge_version *version = &slice->object->version;
     version->mutations = kedge_arena_take_array(arena, count, sizeof *version->mutations);
-    version->runs = kedge_arena_take_array(arena, KEDGE_SLICE_RUNS_MAX, sizeof *version->runs);
+    size_t runs = count < KEDGE_SLICE_RUNS_MAX ? count : KEDGE_SLICE_RUNS_MAX;
+    version->runs = kedge_arena_take_array(arena, runs, sizeof *version->runs);
     slice->overlay = kedge_overlay_new(slice->backend->allocator);
     if (version->mutations == NULL || version->runs == NULL || slice->overlay == NULL) {
         return kedge_fail_no_memory(error);

@@ -215,9 +215,9 @@ static void a_read_of_what_is_not_there_costs_the_least(void **state)
 static void a_batch_rounds_each_item_and_a_query_their_sum(void **state)
 {
     bench *self = *state;
-    put(self, "a", 3000, KEDGE_IF_ANY);
-    put(self, "b", 3000, KEDGE_IF_ANY);
-    put(self, "c", 3000, KEDGE_IF_ANY);
+    put(self, "a", 2000, KEDGE_IF_ANY);
+    put(self, "b", 2000, KEDGE_IF_ANY);
+    put(self, "c", 2000, KEDGE_IF_ANY);
     spent(self, KEDGE_COST_WRITE_UNITS);
     const kedge_records *records = &self->records;
     const kedge_record_key keys[] = {{KEDGE_BYTES("p"), KEDGE_BYTES("a")},
@@ -229,10 +229,10 @@ static void a_batch_rounds_each_item_and_a_query_their_sum(void **state)
     kedge_record_set_free(&set);
     assert_int_equal(spent(self, KEDGE_COST_READ_HALVES), 4 * 2);
     kedge_records_query query = {
-        .partition = KEDGE_BYTES("p"), .limit = 10, .consistent = true}; /* 9000 bytes */
+        .partition = KEDGE_BYTES("p"), .limit = 10, .consistent = true}; /* 6000 bytes */
     assert_ok(records->vtable->query(records->self, &query, &set, NULL));
     kedge_record_set_free(&set);
-    assert_int_equal(spent(self, KEDGE_COST_READ_HALVES), 3 * 2);
+    assert_int_equal(spent(self, KEDGE_COST_READ_HALVES), 2 * 2);
     query.partition = KEDGE_BYTES("nobody");
     assert_ok(records->vtable->query(records->self, &query, &set, NULL));
     kedge_record_set_free(&set);
