@@ -3,10 +3,13 @@ import os
 import pathlib
 import shutil
 import stat
+import subprocess
 import zipfile
 
-# A mount of its own, which ends with the process; then the package's program, in an emulator when there is one.
-ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" $1 /var/task/bootstrap'
+# A mount of its own, which ends with the process.
+MOUNT = 'mount -t proc proc "$0/proc" && '
+# The package's program, in an emulator when there is one.
+ENTER = 'exec chroot "$0" $1 /var/task/bootstrap'
 
 
 class System:
@@ -20,13 +23,21 @@ class System:
             for entry in archive.infolist():
                 path = pathlib.Path(archive.extract(entry, self.root / "var/task"))
                 path.chmod(entry.external_attr >> 16 & 0o777)
+        # A container may refuse mounts, and below a plain chroot they cannot be private. There, a link stands for
+        # what the package needs of /proc: its own program, which it starts again for its plugin.
+        self.mounts = subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+        if not self.mounts:
+            (self.root / "proc/self").mkdir()
+            (self.root / "proc/self/exe").symlink_to("/var/task/bootstrap")
         self.emulator = ""
         if emulator:
             self.emulator = "/" + shutil.copy(emulator, self.root).rpartition("/")[2]
 
     @property
     def command(self):
-        return ["unshare", "--mount", "sh", "-c", ENTER, self.root, self.emulator]
+        if self.mounts:
+            return ["unshare", "--mount", "sh", "-c", MOUNT + ENTER, self.root, self.emulator]
+        return ["sh", "-c", ENTER, self.root, self.emulator]
 
     def remove(self):
         shutil.rmtree(self.root)
