@@ -347,7 +347,7 @@ static void test_a_crash_around_any_port_call_leaves_no_half_of_a_fork(void **st
         for (int fault = WORLD_FAULT_BEFORE; fault <= WORLD_FAULT_AFTER; fault++) {
             bool ended = false;
             uint64_t at = 1;
-            for (; !ended; at++)
+            for (; !ended; at += WORLD_STRIDE)
                 crash_at(setups[i], (world_fault)fault, at, &ended);
             assert_true(at > 6);
         }
@@ -378,7 +378,7 @@ static void test_another_fork_or_push_between_any_two_calls_changes_nothing(void
     void (*meddles[])(test_world *) = {fork_of_another, push_of_another};
     for (size_t i = 0; i < 2; i++) {
         bool ended = false;
-        for (uint64_t at = 1; !ended; at++) {
+        for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
             world_setup_memory(&made);
             test_world *world = made;

@@ -501,7 +501,7 @@ static void test_a_job_broken_off_at_any_port_call_goes_on(void **state)
         for (int fault = WORLD_FAULT_BEFORE; fault <= WORLD_FAULT_AFTER; fault++) {
             bool ended = false;
             uint64_t at = 1;
-            for (; !ended; at++) {
+            for (; !ended; at += WORLD_STRIDE) {
                 void *made = NULL;
                 setups[i % 2](&made);
                 make_projects(made);
@@ -553,7 +553,7 @@ static void test_somebody_else_between_any_two_calls_doubles_nothing(void **stat
     void (*meddles[])(test_world *) = {push_of_another, same_job_of_another, other_job_of_another};
     for (size_t i = 0; i < 3; i++) {
         bool ended = false;
-        for (uint64_t at = 1; !ended; at++) {
+        for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
             report told;
             world_setup_memory(&made);

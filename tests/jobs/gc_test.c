@@ -364,7 +364,7 @@ static void test_a_writer_that_dies_over_a_dead_collectors_mark_harms_nobody(voi
 {
     bool ended = false;
     (void)state;
-    for (uint64_t at = 1; !ended; at++) {
+    for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
         void *made = NULL;
         kedge_push_result result = {0};
         world_setup_memory(&made);
@@ -451,7 +451,7 @@ static void test_a_crash_around_any_port_call_removes_nothing_else(void **state)
         for (int fault = WORLD_FAULT_BEFORE; fault <= WORLD_FAULT_AFTER; fault++) {
             bool ended = false;
             uint64_t at = 1;
-            for (; !ended; at++)
+            for (; !ended; at += WORLD_STRIDE)
                 crash_at(hour, (world_fault)fault, at, &ended);
             assert_true(at > 8);
         }
@@ -515,7 +515,7 @@ static void test_somebody_else_between_any_two_calls_keeps_what_he_needs(void **
     for (int hour = 25; hour <= 50; hour += 25) {
         for (size_t i = 0; i < 3; i++) {
             bool ended = false;
-            for (uint64_t at = 1; !ended; at++) {
+            for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
                 void *made = NULL;
                 kedge_gc_result result;
                 test_world *world = open_with_garbage(&made, hour);
@@ -542,7 +542,7 @@ static void test_a_collector_between_any_two_calls_of_a_push_removes_nothing_it_
     (void)state;
     for (int hour = 25; hour <= 50; hour += 25) {
         bool ended = false;
-        for (uint64_t at = 1; !ended; at++) {
+        for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
             kedge_push_result result = {0};
             test_world *world = open_with_garbage(&made, hour);

@@ -424,7 +424,7 @@ static void test_a_crash_around_any_port_call_leaves_a_sound_project(void **stat
         for (int fault = WORLD_FAULT_BEFORE; fault <= WORLD_FAULT_AFTER; fault++) {
             bool ended = false;
             uint64_t at = 1;
-            for (; !ended; at++)
+            for (; !ended; at += WORLD_STRIDE)
                 crash_at(setups[i], (world_fault)fault, at, &ended);
             assert_true(at > 40);
         }
@@ -467,7 +467,7 @@ static void test_somebody_else_between_any_two_calls_loses_nothing(void **state)
     void (*meddles[])(test_world *) = {push_of_another, retention_of_another, index_of_another};
     for (size_t i = 0; i < 3; i++) {
         bool ended = false;
-        for (uint64_t at = 1; !ended; at++) {
+        for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
             kedge_retention_result result;
             kedge_error error = {0};

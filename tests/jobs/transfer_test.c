@@ -450,7 +450,7 @@ static void test_an_import_broken_off_at_any_port_call_goes_on(void **state)
         for (int fault = WORLD_FAULT_BEFORE; fault <= WORLD_FAULT_AFTER; fault++) {
             bool ended = false;
             uint64_t at = 1;
-            for (; !ended; at++)
+            for (; !ended; at += WORLD_STRIDE)
                 crash_at(setups[i % 2], i >= 2, (world_fault)fault, at, &ended);
             assert_true(at > 30);
         }
@@ -481,7 +481,7 @@ static void test_somebody_else_between_any_two_calls_makes_no_half_project(void 
     void (*meddles[])(test_world *) = {import_of_another, discard_of_another};
     for (size_t i = 0; i < 2; i++) {
         bool ended = false;
-        for (uint64_t at = 1; !ended; at++) {
+        for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
             kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
             kedge_import_result result;
@@ -536,7 +536,7 @@ static void test_an_export_is_whole_or_fails_whatever_happens_meanwhile(void **s
     void (*meddles[])(test_world *) = {push_of_another, retention_of_another};
     for (size_t i = 0; i < 2; i++) {
         bool ended = false;
-        for (uint64_t at = 1; !ended; at++) {
+        for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
             kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
             kedge_lines lines = {keep_line, &text};
