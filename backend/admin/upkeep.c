@@ -4,7 +4,7 @@
 #include "backend/jobs/gc.h"
 #include "backend/jobs/retention.h"
 #include "backend/jobs/verify.h"
-#include "backend/queued/message.h"
+#include "backend/queued/dead.h"
 #include "common/error.h"
 
 #include <stdio.h>
@@ -92,29 +92,21 @@ int kedge_admin_retention(const kedge_admin *admin)
 
 /* ---- garbage ---- */
 
-/* Dead letters may wait for longer than any other message: their pushes are kept. When there are
- * more than a queue shows, all pushes are. */
+static kedge_status keep(void *kept, kedge_bytes key, kedge_error *error)
+{
+    return kedge_key_set_add(kept, key, NULL, error);
+}
+
+/* Dead letters may wait for longer than any other message: their pushes are kept. Where it is not
+ * known which they are, all pushes are. */
 static kedge_status keep_dead_letters(const kedge_admin *admin, kedge_key_set *kept,
                                       kedge_gc_options *options, kedge_error *error)
 {
+    bool whole = false;
     kedge_queue queue = kedge_stores_queue(admin->stores);
-    kedge_queue_batch batch = {0};
-    if (queue.vtable == NULL) return KEDGE_OK;
-    kedge_status status =
-        queue.vtable->dead_letters(queue.self, KEDGE_QUEUE_DEAD_LETTERS_MAX, &batch, error);
-    for (size_t i = 0; i < batch.count && status == KEDGE_OK; i++) {
-        kedge_message message;
-        uint8_t hash[KEDGE_SHA256_SIZE];
-        if (kedge_message_read(batch.messages[i].body, &message, NULL) != KEDGE_OK ||
-            !kedge_hex_decode(kedge_bytes_of(message.claim), hash, sizeof hash)) {
-            continue;
-        }
-        kedge_project_ref ref = kedge_message_ref(&message);
-        kedge_key key = kedge_key_push(&ref, hash);
-        status = kedge_key_set_add(kept, kedge_key_bytes(&key), NULL, error);
-    }
-    if (batch.count == KEDGE_QUEUE_DEAD_LETTERS_MAX) options->pushes_ms = INT64_MAX;
-    kedge_queue_batch_free(&batch);
+    kedge_project_ref ref = kedge_admin_project(admin);
+    kedge_status status = kedge_dead_claims(&queue, &ref, keep, kept, &whole, error);
+    if (!whole) options->pushes_ms = INT64_MAX;
     return status;
 }
 

@@ -19,7 +19,7 @@
 #include "backend/jobs/lines.h"
 
 #define KEDGE_GC_GRACE_MS  INT64_C(86400000)   /* a day */
-#define KEDGE_GC_PUSHES_MS INT64_C(1296000000) /* 15 days: longer than a queue keeps a message */
+#define KEDGE_GC_PUSHES_MS INT64_C(5184000000) /* 60 days: longer than a queue keeps a message */
 
 typedef struct kedge_gc_options {
     int64_t grace_ms;          /* 0: KEDGE_GC_GRACE_MS */

@@ -15,6 +15,7 @@
 #define KEDGE_QUEUE_BODY_BYTES_MAX          1048576
 #define KEDGE_QUEUE_RECEIVE_MAX             10
 #define KEDGE_QUEUE_DEAD_LETTERS_MAX        100  /* that one call shows */
+#define KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP   10   /* that it shows of one group at least */
 #define KEDGE_QUEUE_DELIVERIES_MAX          1000 /* the most that may be configured */
 #define KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX 128
 #define KEDGE_QUEUE_DEDUPLICATION_MS        300000   /* 5 minutes */
@@ -62,7 +63,8 @@ typedef struct kedge_queue_vtable {
      * may say KEDGE_OK, since it does not remember who deleted it. */
     kedge_status (*done)(void *self, const char *receipt, kedge_error *error);
     /* must. Up to `count` (1 to 100) dead letters, oldest first, which stay; their receipts are for
-     * redrive. SQS shows the ten oldest of a group, and to one caller at a time. */
+     * redrive. SQS shows the KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP oldest of a group, and to one
+     * caller at a time. */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);
     /* must. Puts one dead letter back at the end of its group, as if it was never received.

@@ -144,6 +144,34 @@ kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_mes
     return KEDGE_OK;
 }
 
+kedge_status kedge_dead_claims(const kedge_queue *queue, const kedge_project_ref *ref,
+                               kedge_dead_visit visit, void *context, bool *whole,
+                               kedge_error *error)
+{
+    kedge_queue_batch batch = {0};
+    size_t of_project = 0;
+    *whole = false;
+    if (queue->vtable == NULL) return KEDGE_OK;
+    kedge_status status =
+        queue->vtable->dead_letters(queue->self, KEDGE_QUEUE_DEAD_LETTERS_MAX, &batch, error);
+    for (size_t i = 0; i < batch.count && status == KEDGE_OK; i++) {
+        kedge_message read;
+        uint8_t hash[KEDGE_SHA256_SIZE];
+        if (kedge_message_read(batch.messages[i].body, &read, NULL) != KEDGE_OK) continue;
+        if (!kedge_bytes_equal_text(ref->organization, read.organization) ||
+            !kedge_bytes_equal_text(ref->project, read.project))
+            continue;
+        of_project++;
+        if (!kedge_hex_decode(kedge_bytes_of(read.claim), hash, sizeof hash)) continue;
+        kedge_key key = kedge_key_push(ref, hash);
+        status = visit(context, kedge_key_bytes(&key), error);
+    }
+    *whole = batch.count < KEDGE_QUEUE_DEAD_LETTERS_MAX &&
+             of_project < KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP;
+    kedge_queue_batch_free(&batch);
+    return status;
+}
+
 kedge_status kedge_dead_letter_redrive(kedge_queued *queued, const kedge_queue_message *message,
                                        kedge_error *error)
 {

@@ -33,6 +33,13 @@ void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message)
  * is null. */
 kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_message *message,
                                      kedge_json_writer *writer, kedge_error *error);
+/* Tells `visit` the key of each blob that a dead letter of the project refers to: claim checks.
+ * `*whole`: no other can be referred to. Nobody can tell without a queue (its `vtable` NULL), nor
+ * when there are as many letters as a queue shows. */
+typedef kedge_status (*kedge_dead_visit)(void *context, kedge_bytes key, kedge_error *error);
+kedge_status kedge_dead_claims(const kedge_queue *queue, const kedge_project_ref *ref,
+                               kedge_dead_visit visit, void *context, bool *whole,
+                               kedge_error *error);
 /* Puts a dead letter back at the end of its group. */
 kedge_status kedge_dead_letter_redrive(kedge_queued *queued, const kedge_queue_message *message,
                                        kedge_error *error);

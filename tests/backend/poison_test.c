@@ -149,6 +149,71 @@ static void test_a_claim_check_whose_push_is_damaged_is_buried(void **state)
     assert_int_equal(world_lmid(world->base, "c1"), 1);
 }
 
+typedef struct claims {
+    size_t count;
+    kedge_key last;
+} claims;
+
+static kedge_status keep_claim(void *context, kedge_bytes key, kedge_error *error)
+{
+    claims *kept = context;
+    (void)error;
+    kept->count++;
+    assert_true(key.size < sizeof kept->last.text);
+    memcpy(kept->last.text, key.data, key.size);
+    kept->last.size = key.size;
+    return KEDGE_OK;
+}
+
+static size_t claims_of_the_dead(queue_world *world, const kedge_project_ref *ref, bool *whole,
+                                 kedge_key *last)
+{
+    claims kept = {0};
+    assert_int_equal(kedge_dead_claims(&world->queue, ref, keep_claim, &kept, whole, NULL),
+                     KEDGE_OK);
+    if (last != NULL) *last = kept.last;
+    return kept.count;
+}
+
+static void test_the_claim_checks_of_dead_letters_are_known_while_a_queue_shows_all(void **state)
+{
+    queue_world *world = *state;
+    const kedge_project_ref other = {KEDGE_BYTES("acme"), KEDGE_BYTES("other")};
+    const kedge_queue none = {NULL, NULL};
+    bool whole = false;
+    kedge_key key;
+    claims kept = {0};
+    assert_int_equal(claims_of_the_dead(world, &notes, &whole, NULL), 0);
+    assert_true(whole);
+    for (int64_t id = 1; id < KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP; id++) {
+        queue_put_large(world, "c1", 1, "a", 9000 + (size_t)id);
+        with_the_claim(world, "garbage");
+        queue_drain(world);
+        assert_int_equal(claims_of_the_dead(world, &notes, &whole, &key), id);
+        assert_true(whole);
+        bool present = false;
+        const kedge_blobs *blobs = &world->base->store_blobs;
+        kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+        present = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &body, NULL) == KEDGE_OK;
+        kedge_buffer_free(&body);
+        assert_true(present);
+        assert_int_equal(blobs->vtable->remove(blobs->self, kedge_key_bytes(&key), NULL), KEDGE_OK);
+    }
+    assert_int_equal(claims_of_the_dead(world, &other, &whole, NULL), 0);
+    assert_true(whole);
+    /* One more, and SQS may hide others behind it. */
+    queue_put_large(world, "c1", 1, "a", 9000);
+    with_the_claim(world, "garbage");
+    queue_drain(world);
+    (void)claims_of_the_dead(world, &notes, &whole, NULL);
+    assert_false(whole);
+    assert_int_equal(claims_of_the_dead(world, &other, &whole, NULL), 0);
+    assert_true(whole);
+    assert_int_equal(kedge_dead_claims(&none, &notes, keep_claim, &kept, &whole, NULL), KEDGE_OK);
+    assert_false(whole);
+    assert_int_equal(kept.count, 0);
+}
+
 /* ---- among others ---- */
 
 /* Makes version 1, which put broken/x, unreadable or readable again. */
@@ -315,6 +380,7 @@ int main(void)
         QUEUED(test_a_message_of_a_project_that_is_gone_is_buried),
         QUEUED(test_a_claim_check_whose_push_is_gone_is_buried),
         QUEUED(test_a_claim_check_whose_push_is_damaged_is_buried),
+        QUEUED(test_the_claim_checks_of_dead_letters_are_known_while_a_queue_shows_all),
         QUEUED(test_a_message_that_cannot_be_decided_is_parted_from_its_batch),
         QUEUED(test_a_dead_letter_that_was_decided_meanwhile_changes_nothing_when_it_is_put_back),
         cmocka_unit_test(test_a_message_that_kills_its_consumer_is_found_out_wherever_it_stands),

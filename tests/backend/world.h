@@ -72,10 +72,10 @@ int world_teardown(void **state);
 #test " (" STORES_NAME ", seed cadence)", test, world_setup_seed, world_teardown, NULL     \
     }
 #if defined(KEDGE_TEST_DYNAMODB) || defined(KEDGE_TEST_S3)
-#define WORLD_STRIDE 11 /* loops over all port calls take every so manyth on a real engine */
+#define WORLD_STRIDE    11 /* loops over all port calls take every so manyth on a real engine */
 #define OVER_BOTH(test) OVER_MEMORY(test)
 #else
-#define WORLD_STRIDE 1
+#define WORLD_STRIDE    1
 #define OVER_BOTH(test) OVER_MEMORY(test), OVER_SQLITE(test)
 #endif
 #define OVER_ALL(test) OVER_BOTH(test), OVER_SEED(test)

@@ -219,11 +219,11 @@ static void test_claim_checks_of_queued_pushes_go_by_their_age(void **state)
                                                   kedge_buffer_bytes(&compressed), NULL),
                      KEDGE_OK);
     kedge_buffer_free(&compressed);
-    for (int day = 1; day <= 15; day++) {
+    for (int day = 1; day <= 60; day++) {
         at_hour(world, 24 * day - 1);
         assert_int_equal(gc(world).marked, 0);
     }
-    at_hour(world, 24 * 16);
+    at_hour(world, 24 * 61);
     kedge_key_set kept = {.allocator = &kedge_allocator_default};
     assert_int_equal(kedge_key_set_add(&kept, kedge_key_bytes(&key), NULL, NULL), KEDGE_OK);
     kept_lines lines;
@@ -236,7 +236,7 @@ static void test_claim_checks_of_queued_pushes_go_by_their_age(void **state)
     kedge_key_set_free(&kept);
     assert_int_equal(result.marked, 0);
     assert_int_equal(gc(world).marked, 1);
-    at_hour(world, 24 * 18);
+    at_hour(world, 24 * 63);
     assert_int_equal(gc(world).removed, 1);
     assert_int_equal(count_blobs(world, "pushes/"), 0);
 }
