@@ -49,6 +49,13 @@ bool kedge_garbage_read(const kedge_record *record, kedge_garbage_mark *mark)
     return true;
 }
 
+bool kedge_garbage_is_claimed(const kedge_garbage_mark *mark, int64_t now_ms)
+{
+    int64_t age_ms = now_ms - mark->claimed_ms;
+    return mark->claimed_ms != 0 && age_ms > -KEDGE_GARBAGE_CLAIM_MS &&
+           age_ms < KEDGE_GARBAGE_CLAIM_MS;
+}
+
 /* ---- changing a mark ---- */
 
 static kedge_status write(kedge_backend *backend, const kedge_project_ref *ref,
@@ -132,8 +139,7 @@ static kedge_status load(kedge_backend *backend, const kedge_project_ref *ref, c
 static kedge_status take_from_collector(kedge_backend *backend, const kedge_project_ref *ref,
                                         const kedge_garbage_mark *mark, kedge_error *error)
 {
-    int64_t age_ms = now_of(backend) - mark->claimed_ms;
-    if (age_ms >= 0 && age_ms < KEDGE_GARBAGE_CLAIM_MS) {
+    if (kedge_garbage_is_claimed(mark, now_of(backend))) {
         return kedge_fail(error, KEDGE_UNAVAILABLE, "blob-being-removed",
                           "a blob that is needed again is being removed; try again");
     }

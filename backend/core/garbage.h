@@ -13,7 +13,8 @@
  *
  * A collector that died in between leaves its token, and perhaps the blob. Behind
  * KEDGE_GARBAGE_CLAIM_MS a writer takes the mark away: a collector that sleeps so long removes
- * nothing any more. */
+ * nothing any more. Two clocks may differ: a claim from so far in the future is as dead, and one
+ * from nearer is not. */
 #ifndef KEDGE_BACKEND_CORE_GARBAGE_H
 #define KEDGE_BACKEND_CORE_GARBAGE_H
 
@@ -42,6 +43,8 @@ typedef struct kedge_garbage_mark {
 } kedge_garbage_mark;
 
 bool kedge_garbage_read(const kedge_record *record, kedge_garbage_mark *mark);
+/* A collector has claimed the mark, and has not died over it. */
+bool kedge_garbage_is_claimed(const kedge_garbage_mark *mark, int64_t now_ms);
 
 /* Each fails with KEDGE_CONFLICT when the mark is no longer what it was. */
 

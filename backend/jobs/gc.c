@@ -104,13 +104,6 @@ static kedge_status unless_changed(kedge_status status)
     return status == KEDGE_CONFLICT ? KEDGE_OK : status;
 }
 
-/* Another collector has claimed the mark, and has not died over it. */
-static bool is_at_work(const collecting *work, const kedge_garbage_mark *mark)
-{
-    return strcmp(mark->state, KEDGE_GARBAGE_FOUND) != 0 &&
-           work->started_ms - mark->claimed_ms < KEDGE_GARBAGE_CLAIM_MS;
-}
-
 /* ---- one blob ---- */
 
 static kedge_status tell_removed(collecting *work, const kedge_blob_info *blob, kedge_error *error)
@@ -155,7 +148,8 @@ static kedge_status see_marked(collecting *work, const kedge_blob_info *blob, gc
 {
     kedge_garbage_mark *mark = &marked->mark;
     if (strcmp(mark->state, KEDGE_GARBAGE_FOUND) != 0) {
-        if (!work->options->remove || is_at_work(work, mark)) return KEDGE_OK;
+        if (!work->options->remove || kedge_garbage_is_claimed(mark, work->started_ms))
+            return KEDGE_OK;
         return unless_changed(kedge_garbage_put(work->backend, work->ref, &mark->key, mark, error));
     }
     if (work->started_ms - mark->since_ms < grace_ms) return KEDGE_OK;
@@ -192,7 +186,8 @@ static kedge_status see_blob(collecting *work, const kedge_blob_info *blob, kedg
     bool kept = kedge_key_set_has(&work->references, name) ||
                 (work->options->kept != NULL && kedge_key_set_has(work->options->kept, name));
     if (!kept) return see_unreferenced(work, blob, &key, marked, error);
-    if (marked == NULL || !work->options->remove || is_at_work(work, &marked->mark)) {
+    if (marked == NULL || !work->options->remove ||
+        kedge_garbage_is_claimed(&marked->mark, work->started_ms)) {
         return KEDGE_OK;
     }
     return unless_changed(kedge_garbage_delete(work->backend, work->ref, &marked->mark, error));
@@ -233,7 +228,9 @@ static kedge_status drop_marks(collecting *work, kedge_error *error)
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < work->mark_count && status == KEDGE_OK; i++) {
         const gc_mark *marked = &work->marks[i];
-        if (marked->met || !work->options->remove || is_at_work(work, &marked->mark)) continue;
+        if (marked->met || !work->options->remove ||
+            kedge_garbage_is_claimed(&marked->mark, work->started_ms))
+            continue;
         status =
             unless_changed(kedge_garbage_delete(work->backend, work->ref, &marked->mark, error));
     }

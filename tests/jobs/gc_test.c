@@ -329,6 +329,9 @@ static void test_a_writer_waits_for_a_collector_but_not_for_a_dead_one(void **st
 {
     test_world *world = *state;
     die_behind_claim(world, false);
+    jobs_set_ahead(world, 50 * HOUR_MS - 60000); /* the writer's clock is behind the collector's */
+    assert_int_equal(write_all_again(world, "w0"), 1);
+    at_hour(world, 50);
     assert_int_equal(write_all_again(world, "w1"), 1);
     jobs_set_ahead(world, 50 * HOUR_MS + KEDGE_GARBAGE_CLAIM_MS + 1000);
     assert_int_equal(write_all_again(world, "w2"), 0);
