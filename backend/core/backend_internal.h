@@ -47,6 +47,10 @@ kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project
 kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
                                        int64_t number, kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error);
+/* The lineage of version `number`, also when it is no longer kept. KEDGE_NOT_FOUND: no record. */
+kedge_status kedge_version_lineage(kedge_backend *backend, const kedge_project_ref *ref,
+                                   int64_t number, char lineage[KEDGE_LINEAGE_HEX],
+                                   kedge_error *error);
 /* Whether there is or was a version of this number and lineage: what a client says that it has. */
 kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_ref *ref,
                                     int64_t number, const char *lineage, bool *known,

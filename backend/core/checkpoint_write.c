@@ -231,21 +231,17 @@ static kedge_status put_root(writing *work, kedge_error *error)
 
 /* ---- the checkpoint ---- */
 
+/* Of a version that left no record any lineage will do: a checkpoint is then the truth. */
 static kedge_status find_lineage(const kedge_state *state,
                                  const kedge_version_collection *collection,
                                  char lineage[KEDGE_LINEAGE_HEX], kedge_error *error)
 {
     const kedge_version *version = state->version;
-    kedge_status status = KEDGE_OK;
-    if (collection->last == version->number) {
-        kedge_version_retain(version);
-    } else {
-        status = kedge_version_load(state->backend, &state->ref, collection->last, &version, error);
-    }
-    if (status != KEDGE_OK) return status;
     memcpy(lineage, version->lineage, KEDGE_LINEAGE_HEX);
-    kedge_version_release(version);
-    return KEDGE_OK;
+    if (collection->last == version->number) return KEDGE_OK;
+    kedge_status status =
+        kedge_version_lineage(state->backend, &state->ref, collection->last, lineage, error);
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
 }
 
 /* States that were derived while the checkpoint was written still count from the one before. */

@@ -209,6 +209,25 @@ kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_proje
     return KEDGE_OK;
 }
 
+kedge_status kedge_version_lineage(kedge_backend *backend, const kedge_project_ref *ref,
+                                   int64_t number, char lineage[KEDGE_LINEAGE_HEX],
+                                   kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_status status = get_record(backend, ref, number, &set, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
+    if (attribute == NULL || attribute->bytes.size != KEDGE_LINEAGE_HEX - 1) {
+        status = kedge_fail(error, KEDGE_CORRUPT, "record-damaged",
+                            "the record of version %lld is damaged", (long long)number);
+    } else {
+        memcpy(lineage, attribute->bytes.data, KEDGE_LINEAGE_HEX - 1);
+        lineage[KEDGE_LINEAGE_HEX - 1] = '\0';
+    }
+    kedge_record_set_free(&set);
+    return status;
+}
+
 kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_ref *ref,
                                     int64_t number, const char *lineage, bool *known,
                                     kedge_error *error)

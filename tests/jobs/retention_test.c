@@ -4,6 +4,7 @@
 
 #include "backend/core/layout.h"
 #include "backend/core/retained.h"
+#include "backend/jobs/checkpoint.h"
 #include "backend/jobs/retention.h"
 
 #include <stdio.h>
@@ -248,6 +249,29 @@ static void test_the_rows_of_removed_versions_are_made_sure_of(void **state)
     damage_number(world, "Mutation#c2#", "last", 5);
     retain(world, 1);
     push_story_again(world, 21, MUTATIONS);
+    jobs_check(world);
+}
+
+/* The last change of the collection "early" is in a version that is no longer kept. */
+static void test_checkpoints_can_be_written_behind_removed_versions(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    kedge_error error = {0};
+    kept_lines kept;
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 1, "kedge.put",
+                  "{\"collection\":\"early\",\"id\":\"e\",\"value\":1}");
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    for (int64_t id = 2; id <= 12; id++)
+        world_put(world, "c1", id, "a", (int)id);
+    assert_int_equal(retain(world, 3), 10);
+    world_restart(world);
+    lines_begin(&kept);
+    if (kedge_checkpoint_project(world->backend, &notes, &kept.lines, &error) != KEDGE_OK) {
+        fail_msg("checkpoint: %s: %s", error.code, error.message);
+    }
+    lines_end(&kept);
     jobs_check(world);
 }
 
@@ -507,6 +531,7 @@ int main(void)
         OVER_MEMORY(test_a_project_without_versions_keeps_none),
         cmocka_unit_test(test_rows_and_checkpoints_of_kept_versions_may_still_be_deleted),
         OVER_MEMORY(test_the_rows_of_removed_versions_are_made_sure_of),
+        OVER_ALL(test_checkpoints_can_be_written_behind_removed_versions),
         OVER_ALL(test_a_checkpoint_that_is_wrong_does_not_become_the_truth),
         OVER_MEMORY(test_a_lost_delta_stops_retention_before_it_removes_anything),
         OVER_ALL(test_an_old_head_in_memory_cannot_commit_behind_a_removed_version),
