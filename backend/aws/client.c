@@ -249,9 +249,10 @@ static bool go_on(kedge_aws_run *run)
         run->credentials_renewed = true;
         kedge_aws_credentials_forget(client->credentials);
         return true;
+    case KEDGE_AWS_UNKNOWN:
+        return !run->request->once && wait_for_retry(run);
     case KEDGE_AWS_THROTTLED:
     case KEDGE_AWS_NOT_SENT:
-    case KEDGE_AWS_UNKNOWN:
         return wait_for_retry(run);
     default:
         return false;

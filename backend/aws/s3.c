@@ -84,7 +84,8 @@ static kedge_aws_request addressed(const kedge_s3 *self, const kedge_s3_request 
                                .headers = request->headers,
                                .header_count = request->header_count,
                                .body = request->body,
-                               .answer_bytes_max = request->answer_bytes_max};
+                               .answer_bytes_max = request->answer_bytes_max,
+                               .once = request->once};
 }
 
 /* ---- answers ---- */

@@ -47,6 +47,7 @@ typedef struct kedge_s3_request {
     size_t header_count;
     kedge_bytes body;
     size_t answer_bytes_max;
+    bool once; /* as in kedge_aws_request */
 } kedge_s3_request;
 
 /* kedge_aws_call, and: a missing bucket is KEDGE_IO "aws-bucket-missing", since a blob that is not

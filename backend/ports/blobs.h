@@ -44,7 +44,8 @@ typedef struct kedge_blobs_vtable {
     /* must. Appends the tag's value; KEDGE_NOT_FOUND when the object or the tag is absent. */
     kedge_status (*get_tag)(void *self, kedge_bytes key, kedge_bytes name, kedge_buffer *value,
                             kedge_error *error);
-    /* must. The object and its tags. Deleting an absent key is KEDGE_OK. */
+    /* must. The object and its tags. Deleting an absent key is KEDGE_OK. Takes effect once at most,
+     * also when it ends with KEDGE_UNAVAILABLE: what is put under the key afterwards stays. */
     kedge_status (*remove)(void *self, kedge_bytes key, kedge_error *error);
     /* must. Up to `limit` (1 to 1000) keys that start with `prefix`, behind `after`, in byte order.
      */

@@ -63,6 +63,11 @@ static kedge_status get(scripted_s3 *s3, const char *expected, size_t size)
     return status;
 }
 
+static kedge_status remove_blob(scripted_s3 *s3)
+{
+    return S3_CALL(s3, s3->blobs.vtable->remove(s3->blobs.self, KEDGE_BYTES("k"), &s3->error));
+}
+
 /* ---- put ---- */
 
 static void test_a_put_that_is_told_to_slow_down_is_tried_again(void **state)
@@ -122,9 +127,7 @@ static void test_a_page_of_somebody_else_is_no_success(void **state)
     S3_BEGIN(&s3, {S3_FOREIGN, 404, HTML, "Content-Type: text/html\r\n"});
     assert_ended(&s3, get(&s3, "", 0), KEDGE_UNAVAILABLE, "GET 404");
     S3_BEGIN(&s3, {S3_FOREIGN, 200, HTML, "Content-Type: text/html\r\n"});
-    kedge_status status =
-        S3_CALL(&s3, s3.blobs.vtable->remove(s3.blobs.self, KEDGE_BYTES("k"), &s3.error));
-    assert_ended(&s3, status, KEDGE_UNAVAILABLE, "DELETE 200");
+    assert_ended(&s3, remove_blob(&s3), KEDGE_UNAVAILABLE, "DELETE 200");
 }
 
 /* The scripted S3 checks the SHA-256 of every body that comes. */
@@ -160,6 +163,33 @@ static void test_a_missing_bucket_is_not_a_missing_blob(void **state)
     assert_ended(&s3, status, KEDGE_IO, "GET 404");
     S3_BEGIN(&s3, GOOD);
     assert_ended(&s3, get(&s3, "", 0), KEDGE_NOT_FOUND, "GET 404");
+}
+
+/* ---- remove ---- */
+
+static void test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    S3_BEGIN(&s3, {S3_FOLLOWED, 0, NULL, NULL}, GOOD);
+    scripted_s3_put(&s3, "garbage", 7);
+    kedge_status status = remove_blob(&s3);
+    assert_non_null(s3.object.bytes);
+    assert_memory_equal(s3.object.bytes, "another's", 9);
+    assert_ended(&s3, status, KEDGE_UNAVAILABLE, "DELETE lost");
+    S3_BEGIN(&s3, {S3_ANSWER, 500, INTERNAL, NULL}, GOOD);
+    assert_ended(&s3, remove_blob(&s3), KEDGE_UNAVAILABLE, "DELETE 500");
+}
+
+static void test_a_removal_that_had_no_effect_is_tried_again(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    S3_BEGIN(&s3, {S3_ANSWER, 503, SLOW, NULL}, {S3_ANSWER, 409, RACE, NULL}, GOOD);
+    scripted_s3_put(&s3, "garbage", 7);
+    kedge_status status = remove_blob(&s3);
+    assert_null(s3.object.bytes);
+    assert_ended(&s3, status, KEDGE_OK, "DELETE 503, DELETE 409, DELETE 204");
 }
 
 /* ---- get ---- */
@@ -469,6 +499,8 @@ int main(void)
         cmocka_unit_test(test_a_body_travels_with_both_of_its_checksums),
         cmocka_unit_test(test_an_answer_with_another_checksum_is_no_success),
         cmocka_unit_test(test_a_missing_bucket_is_not_a_missing_blob),
+        cmocka_unit_test(test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since),
+        cmocka_unit_test(test_a_removal_that_had_no_effect_is_tried_again),
         cmocka_unit_test(test_a_body_that_was_cut_is_read_again),
         cmocka_unit_test(test_an_answer_that_contradicts_itself_is_not_taken),
         cmocka_unit_test(test_a_blob_without_bytes_has_no_range),

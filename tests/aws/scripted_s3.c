@@ -337,7 +337,8 @@ static bool answer_step(scripted_s3 *s3, const scripted_request *request, const 
     } else if (step->fault != S3_NEVER) {
         answer_well(s3, request, name, &out);
     }
-    bool lost = step->fault == S3_LOST || step->fault == S3_NEVER;
+    if (step->fault == S3_FOLLOWED) scripted_s3_put(s3, "another's", 9);
+    bool lost = step->fault == S3_LOST || step->fault == S3_NEVER || step->fault == S3_FOLLOWED;
     note(s3, name, lost ? 0 : out.status);
     if (lost) return false;
     if (step->fault != S3_FOREIGN) {

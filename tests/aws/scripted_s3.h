@@ -19,6 +19,7 @@ typedef enum s3_fault {
     S3_ANSWER,    /* no effect; the answer is the step's, with the headers of S3 */
     S3_FOREIGN,   /* no effect; the answer is the step's, without them */
     S3_OVERTAKEN, /* another's object is put first; then as S3 answers */
+    S3_FOLLOWED,  /* takes effect; another's object is put; the connection ends without an answer */
     S3_REPLACED   /* the object is replaced by another's of the same size; then as S3 answers */
 } s3_fault;
 
