@@ -28,13 +28,14 @@ kedge_project_ref kedge_admin_project(const kedge_admin *admin)
                                kedge_bytes_of(admin->line->project)};
 }
 
+/* A client is told that the backend failed; an operator, what of it. */
 static void complain_of_problem(const kedge_api_response *response)
 {
     kedge_error error = {.status = KEDGE_INTERNAL, .code = "internal", .message = "no answer"};
     kedge_bytes body = kedge_buffer_bytes(&response->body);
     kedge_json_member_chars(body, "code", error.code, sizeof error.code);
     kedge_json_member_chars(body, "detail", error.message, sizeof error.message);
-    kedge_admin_complain(&error);
+    kedge_admin_complain(response->cause.status == KEDGE_OK ? &error : &response->cause);
 }
 
 bool kedge_admin_request(const kedge_admin *admin, const char *method, const char *path,

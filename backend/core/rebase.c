@@ -64,25 +64,53 @@ static kedge_status check_request(rebasing *work, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* A fork that was made behind the beginning of the range has the first mutations in its base. */
+/* The project that `ref` was forked from, by its name; "": it was not forked. */
+static kedge_status find_parent(kedge_backend *backend, const kedge_project_ref *ref,
+                                char project[KEDGE_LIMIT_NAME_BYTES + 1], int64_t *version,
+                                kedge_error *error)
+{
+    const kedge_version *creation = NULL;
+    kedge_status status = kedge_version_load_creation(backend, ref, &creation, error);
+    if (status != KEDGE_OK) return status;
+    bool forked =
+        creation->forked.size > 0 &&
+        kedge_json_member_chars(creation->forked, "project", project, KEDGE_LIMIT_NAME_BYTES + 1) &&
+        kedge_json_member_integer(creation->forked, "version", version);
+    if (!forked) project[0] = '\0';
+    kedge_version_release(creation);
+    return KEDGE_OK;
+}
+
+/* A fork, or a fork of one, that was made behind the beginning of the range has the first mutations
+ * in its base. */
 static kedge_status check_base(const rebasing *work, kedge_error *error)
 {
     const kedge_rebase *rebase = work->rebase;
-    const kedge_version *creation = NULL;
     char project[KEDGE_LIMIT_NAME_BYTES + 1] = "";
-    int64_t version = 0;
-    kedge_status status = kedge_version_load_creation(work->backend, rebase->to, &creation, error);
-    if (status != KEDGE_OK) return status;
-    bool same = creation->forked.size > 0 &&
-                kedge_json_member_chars(creation->forked, "project", project, sizeof project) &&
-                kedge_json_member_integer(creation->forked, "version", &version) &&
-                kedge_bytes_equal_text(rebase->from->project, project);
-    kedge_version_release(creation);
-    if (!same || rebase->from_version > version) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_CONFLICT, "rebase-range-in-base",
-                      "the target is a fork of this project at version %lld and holds what came "
-                      "before; the range may start at version %lld",
-                      (long long)version, (long long)version + 1);
+    kedge_project_ref of = *rebase->to;
+    if (!kedge_bytes_equal(of.organization, rebase->from->organization)) return KEDGE_OK;
+    for (int generation = 0; generation < KEDGE_REBASE_GENERATIONS_MAX; generation++) {
+        int64_t version = 0;
+        char parent[KEDGE_LIMIT_NAME_BYTES + 1] = "";
+        kedge_status status = find_parent(work->backend, &of, parent, &version, error);
+        if (status == KEDGE_NOT_FOUND && generation > 0) return KEDGE_OK; /* it is gone */
+        if (status != KEDGE_OK) return status;
+        if (parent[0] == '\0') return KEDGE_OK;
+        if (kedge_bytes_equal_text(rebase->from->project, parent) &&
+            version >= rebase->from_version) {
+            return kedge_fail(error, KEDGE_CONFLICT, "rebase-range-in-base",
+                              "the target was forked from this project at version %lld and holds "
+                              "what came before; the range may start at version %lld",
+                              (long long)version, (long long)version + 1);
+        }
+        memcpy(project, parent, sizeof project);
+        of.project = kedge_bytes_of(project);
+    }
+    return kedge_fail(
+        error, KEDGE_CONFLICT, "rebase-range-in-base",
+        "the target is a fork in more than %d generations: nobody can tell whether it "
+        "holds the range",
+        KEDGE_REBASE_GENERATIONS_MAX);
 }
 
 /* Nothing is begun that cannot be ended. */

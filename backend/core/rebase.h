@@ -16,9 +16,10 @@
 #include "backend/core/processor.h"
 
 /* One call replays whole versions, up to the one that passes any of these. */
-#define KEDGE_REBASE_VERSIONS_MAX  64
-#define KEDGE_REBASE_MUTATIONS_MAX 256
-#define KEDGE_REBASE_ARGS_BYTES    4194304
+#define KEDGE_REBASE_VERSIONS_MAX    64
+#define KEDGE_REBASE_GENERATIONS_MAX 64 /* of forks that the target comes from */
+#define KEDGE_REBASE_MUTATIONS_MAX   256
+#define KEDGE_REBASE_ARGS_BYTES      4194304
 
 /* A place in the source: the next version, and the id of its first mutation in the job. */
 typedef struct kedge_rebase_place {

@@ -139,6 +139,7 @@ static int run(folder_world *folder, const char *line)
 
 #define PROJECT "--org|acme|--project|notes|"
 #define COPY    "--org|acme|--project|copy|"
+#define COPY2   "--org|acme|--project|copy2|"
 
 static void check_number(folder_world *folder, const char *path, int64_t value)
 {
@@ -242,6 +243,11 @@ static void test_versions_are_rebased_onto_a_fork(void **state)
     assert_non_null(strstr(folder->complaint, "--from V"));
     assert_int_equal(run(folder, COPY "rebase|notes|j2|--from|1"), 1);
     assert_non_null(strstr(folder->complaint, "rebase-range-in-base"));
+    /* A fork of a fork holds the same base. */
+    assert_int_equal(run(folder, COPY "fork|copy2|--version|1"), 0);
+    assert_int_equal(run(folder, COPY2 "rebase|notes|j3|--from|1"), 1);
+    assert_non_null(strstr(folder->complaint, "rebase-range-in-base"));
+    assert_int_equal(run(folder, COPY2 "rebase|notes|j3|--from|2"), 0);
 }
 
 static void test_a_rebase_runs_the_mutators_of_a_plugin(void **state)

@@ -99,6 +99,7 @@ class AdminBesideServer(unittest.TestCase):
 
     def test_upkeep_beside_pushes_harms_nothing(self):
         stop = threading.Event()
+        self.push("first", put("n0", {"n": 0}))
         threads = [self.pushing(client, stop) for client in ("a", "b", "c")]
         try:
             for round in range(4):
@@ -163,6 +164,7 @@ class AdminBesideServer(unittest.TestCase):
         findings = self.admin("verify", code=3)
         self.assertEqual(findings[0]["finding"], "item-body-damaged")
         self.assertEqual(findings[-1]["findings"], 1)
+        self.assertIn("item-body-damaged", self.admin("item", "notes", "n1", code=1))
 
 
 if __name__ == "__main__":
