@@ -27,6 +27,13 @@ static void stop(kedge_aws_xml_reader *reader, bool *reason)
     XML_StopParser(reader->parser, XML_FALSE);
 }
 
+/* expat still tells the end of an empty element, and the rest of a text, in whose middle it was
+ * stopped. */
+static bool is_stopped(const kedge_aws_xml_reader *reader)
+{
+    return reader->out_of_bounds || reader->no_memory;
+}
+
 static const char *without_namespace(const char *name)
 {
     const char *colon = strrchr(name, ':');
@@ -53,6 +60,7 @@ static void XMLCALL begin_element(void *context, const char *full_name, const ch
 static void XMLCALL end_element(void *context, const char *full_name)
 {
     kedge_aws_xml_reader *reader = context;
+    if (is_stopped(reader)) return;
     size_t start = reader->text_starts[reader->depth - 1];
     size_t size = reader->text.size - start;
     kedge_bytes text = {size == 0 ? "" : reader->text.data + start, size};
@@ -70,6 +78,7 @@ static void XMLCALL end_element(void *context, const char *full_name)
 static void XMLCALL add_text(void *context, const char *text, int size)
 {
     kedge_aws_xml_reader *reader = context;
+    if (is_stopped(reader)) return;
     if (reader->text.size + (size_t)size > KEDGE_AWS_XML_TEXT_BYTES_MAX) {
         stop(reader, &reader->out_of_bounds);
         return;

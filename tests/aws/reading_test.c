@@ -107,6 +107,38 @@ static void test_depth_and_text_are_bounded(void **state)
     kedge_buffer_free(&document);
 }
 
+/* An element without content ends where it begins, also one that was refused. */
+static void test_an_empty_element_out_of_bounds_is_not_told(void **state)
+{
+    kedge_buffer document = kedge_buffer_make(&kedge_allocator_default);
+    char out[TRACE_SIZE];
+    (void)state;
+    for (size_t size = KEDGE_AWS_XML_PATH_BYTES_MAX - 2; size <= KEDGE_AWS_XML_PATH_BYTES_MAX + 200;
+         size++) {
+        kedge_buffer_clear(&document);
+        kedge_buffer_append_byte(&document, '<');
+        for (size_t i = 0; i < size; i++) {
+            kedge_buffer_append_byte(&document, 'x');
+        }
+        kedge_buffer_append_text(&document, "/>");
+        bool fits = size <= KEDGE_AWS_XML_PATH_BYTES_MAX - 2;
+        assert_int_equal(read_xml(document.data, out, NULL), fits ? KEDGE_OK : KEDGE_PROTOCOL);
+        assert_int_equal(strlen(out), fits ? size + 2 : 0);
+    }
+    kedge_buffer_clear(&document);
+    for (int i = 0; i < KEDGE_AWS_XML_DEPTH_MAX; i++) {
+        kedge_buffer_append_text(&document, "<A>");
+    }
+    kedge_buffer_append_byte(&document, '<');
+    for (size_t i = 0; i < 400; i++) {
+        kedge_buffer_append_byte(&document, 'x');
+    }
+    kedge_buffer_append_text(&document, "/>");
+    assert_int_equal(read_xml(document.data, out, NULL), KEDGE_PROTOCOL);
+    assert_string_equal(out, "");
+    kedge_buffer_free(&document);
+}
+
 static bool read_with(const kedge_allocator *allocator, void *context)
 {
     char out[TRACE_SIZE] = "";
@@ -172,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_text_around_elements_stays_apart),
         cmocka_unit_test(test_what_is_no_whole_document_is_refused),
         cmocka_unit_test(test_depth_and_text_are_bounded),
+        cmocka_unit_test(test_an_empty_element_out_of_bounds_is_not_told),
         cmocka_unit_test(test_xml_survives_failing_memory),
         cmocka_unit_test(test_dates_are_read),
         cmocka_unit_test(test_what_is_no_date_is_refused),
