@@ -5,6 +5,7 @@
 #include "backend/ports/records_support.h"
 #include "tests/aws/damage.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct damaging {
     kedge_records records;
     scripted_server *server;
     uint64_t seed;
-    size_t answered;
+    atomic_size_t answered;
 } damaging;
 
 #define ITEM(sort)                                                                                 \
@@ -127,7 +128,8 @@ static void test_no_damaged_answer_does_more_than_fail(void **state)
         check_set(status, &set);
         assert_int_not_equal(calls->transact(self->records.self, writes, 2, NULL), KEDGE_OK);
     }
-    print_message("%zu answers, %zu of %d reads went well\n", self->answered, fine, ROUNDS);
+    print_message("%zu answers, %zu of %d reads went well\n", atomic_load(&self->answered), fine,
+                  ROUNDS);
     assert_true(fine > ROUNDS / 10 && fine < ROUNDS);
 }
 

@@ -4,6 +4,7 @@
 #include "backend/lambda/lambda.h"
 #include "tests/support/scripted_server.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ typedef struct script {
     char type[128];
 } script;
 
-static script says;
+static script says; /* behind the mutex: the server has threads of its own */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static kedge_environment environment;
 static scripted_server *server;
 static kedge_runtime *runtime;
@@ -30,12 +32,15 @@ static kedge_invocation invocation;
 static bool answer(void *context, const scripted_request *request)
 {
     script *self = context;
+    pthread_mutex_lock(&mutex);
     const char *type = strstr(request->headers, "Lambda-Runtime-Function-Error-Type: ");
     snprintf(self->target, sizeof self->target, "%s %s", request->method, request->target);
     snprintf(self->posted, sizeof self->posted, "%.*s", (int)request->body_size, request->body);
     snprintf(self->type, sizeof self->type, "%.*s", type ? (int)strcspn(type + 36, "\r") : 0,
              type ? type + 36 : "");
-    scripted_answer(request, self->status, self->headers, self->body);
+    script told = *self;
+    pthread_mutex_unlock(&mutex);
+    scripted_answer(request, told.status, told.headers, told.body);
     return true;
 }
 
@@ -58,9 +63,26 @@ static int teardown(void **state)
     return 0;
 }
 
+static void say(int status, const char *headers, const char *body)
+{
+    pthread_mutex_lock(&mutex);
+    says = (script){.status = status, .headers = headers, .body = body};
+    pthread_mutex_unlock(&mutex);
+}
+
+/* What the last request was. */
+static const script *heard(void)
+{
+    static script last;
+    pthread_mutex_lock(&mutex);
+    last = says;
+    pthread_mutex_unlock(&mutex);
+    return &last;
+}
+
 static kedge_status next(int status, const char *headers, const char *body)
 {
-    says = (script){.status = status, .headers = headers, .body = body};
+    say(status, headers, body);
     return kedge_runtime_next(runtime, &invocation, NULL);
 }
 
@@ -72,7 +94,7 @@ static void an_invocation_comes_with_its_id_and_deadline(void **state)
                           "Lambda-Runtime-Deadline-Ms: 1700000000000\r\n",
                           "{\"a\":1}"),
                      KEDGE_OK);
-    assert_string_equal(says.target, "GET /2018-06-01/runtime/invocation/next");
+    assert_string_equal(heard()->target, "GET /2018-06-01/runtime/invocation/next");
     assert_string_equal(invocation.id, "id-1");
     assert_int_equal(invocation.deadline_ms, 1700000000000);
     assert_string_equal(invocation.event.data, "{\"a\":1}");
@@ -111,29 +133,30 @@ static void answers_and_failures_are_posted(void **state)
 {
     (void)state;
     kedge_error failure = {.status = KEDGE_INTERNAL, .code = "some-code", .message = "a \"word\""};
-    says = (script){.status = 202, .headers = "", .body = "{}"};
+    say(202, "", "{}");
     assert_int_equal(kedge_runtime_answer(runtime, "id-1", KEDGE_BYTES("{\"b\":2}"), NULL),
                      KEDGE_OK);
-    assert_string_equal(says.target, "POST /2018-06-01/runtime/invocation/id-1/response");
-    assert_string_equal(says.posted, "{\"b\":2}");
+    assert_string_equal(heard()->target, "POST /2018-06-01/runtime/invocation/id-1/response");
+    assert_string_equal(heard()->posted, "{\"b\":2}");
     assert_int_equal(kedge_runtime_fail(runtime, "id-1", &failure, NULL), KEDGE_OK);
-    assert_string_equal(says.target, "POST /2018-06-01/runtime/invocation/id-1/error");
-    assert_string_equal(says.posted, "{\"errorType\":\"Function.some-code\",\"errorMessage\":\"a "
-                                     "\\\"word\\\"\",\"stackTrace\":[]}");
-    assert_string_equal(says.type, "Function.some-code");
+    assert_string_equal(heard()->target, "POST /2018-06-01/runtime/invocation/id-1/error");
+    assert_string_equal(heard()->posted,
+                        "{\"errorType\":\"Function.some-code\",\"errorMessage\":\"a "
+                        "\\\"word\\\"\",\"stackTrace\":[]}");
+    assert_string_equal(heard()->type, "Function.some-code");
     assert_int_equal(kedge_runtime_fail(runtime, NULL, &failure, NULL), KEDGE_OK);
-    assert_string_equal(says.target, "POST /2018-06-01/runtime/init/error");
-    assert_string_equal(says.type, "Init.some-code");
+    assert_string_equal(heard()->target, "POST /2018-06-01/runtime/init/error");
+    assert_string_equal(heard()->type, "Init.some-code");
 }
 
 static void a_refused_answer_is_told(void **state)
 {
     (void)state;
     kedge_error error = {0};
-    says = (script){.status = 413, .headers = "", .body = "{}"};
+    say(413, "", "{}");
     assert_int_equal(kedge_runtime_answer(runtime, "id", KEDGE_BYTES("{}"), &error),
                      KEDGE_LIMIT_EXCEEDED);
-    says.status = 500;
+    say(500, "", "{}");
     assert_int_equal(kedge_runtime_answer(runtime, "id", KEDGE_BYTES("{}"), &error),
                      KEDGE_PROTOCOL);
     assert_string_equal(error.code, "runtime-refused");
