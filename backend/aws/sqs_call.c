@@ -61,6 +61,13 @@ bool kedge_sqs_code_is(const kedge_sqs_call *call, const char *code)
     return strcmp(call->answer.code, code) == 0;
 }
 
+/* The second name is that of the older protocol, which some endpoints still give. */
+bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call)
+{
+    return kedge_sqs_code_is(call, "QueueDoesNotExist") ||
+           kedge_sqs_code_is(call, "AWS.SimpleQueueService.NonExistentQueue");
+}
+
 kedge_status kedge_sqs_answer_invalid(const kedge_sqs_action *action, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
@@ -84,7 +91,13 @@ kedge_status kedge_sqs_refused(const kedge_sqs_call *call, const kedge_sqs_actio
                                kedge_error *error)
 {
     const kedge_aws_answer *answer = &call->answer;
-    return kedge_fail(error, KEDGE_IO, "aws-refused", "SQS refused %s: %s: %s", action->action,
+    kedge_status status = answer->earlier_unknown ? KEDGE_UNAVAILABLE : KEDGE_IO;
+    if (kedge_sqs_queue_is_missing(call))
+        return kedge_fail(error, status, "aws-queue-missing",
+                          "%s: SQS in %s has no such queue any more, or these credentials may not "
+                          "see it",
+                          action->action, kedge_aws_client_region(call->client));
+    return kedge_fail(error, status, "aws-refused", "SQS refused %s: %s: %s", action->action,
                       answer->code, answer->message);
 }
 
@@ -106,12 +119,6 @@ kedge_status kedge_sqs_run(kedge_sqs_call *call, const kedge_sqs_action *action,
                                        .wait_ms = call->wait_ms};
     status = kedge_aws_call(call->client, &request, &call->answer, error);
     if (status == KEDGE_OK) return check_answer(call, action, error);
-    /* The second name is that of the older protocol, which some endpoints still give. */
-    if (status == KEDGE_CONFLICT &&
-        (kedge_sqs_code_is(call, "QueueDoesNotExist") ||
-         kedge_sqs_code_is(call, "AWS.SimpleQueueService.NonExistentQueue")))
-        return kedge_fail(error, KEDGE_NOT_FOUND, "aws-queue-missing",
-                          "SQS in %s has no such queue, or these credentials may not see it",
-                          kedge_aws_client_region(call->client));
-    return status;
+    /* The answer is too large, whatever the request has done. */
+    return status == KEDGE_LIMIT_EXCEEDED ? kedge_sqs_answer_invalid(action, error) : status;
 }

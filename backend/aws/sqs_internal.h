@@ -61,13 +61,17 @@ void kedge_sqs_text(kedge_sqs_call *call, const char *name, const char *value);
 void kedge_sqs_integer(kedge_sqs_call *call, const char *name, int64_t value);
 
 /* KEDGE_OK: `answer.body` is checked JSON, or empty. KEDGE_CONFLICT: SQS refused; kedge_sqs_refused
- * says what that means. KEDGE_NOT_FOUND "aws-queue-missing". Others as of kedge_aws_call. */
+ * says what that means. Others as of kedge_aws_call, but that an answer over the limit is
+ * KEDGE_UNAVAILABLE. */
 kedge_status kedge_sqs_run(kedge_sqs_call *call, const kedge_sqs_action *action,
                            kedge_error *error);
-/* The port's failure of a refusal that has no meaning of its own to the caller. */
+/* The port's failure of a refusal that has no meaning of its own to the caller: KEDGE_UNAVAILABLE
+ * when an earlier try may have taken effect, else KEDGE_IO. KEDGE_NOT_FOUND is not among the
+ * failures of the port: a queue that is gone is "aws-queue-missing" with one of these two. */
 kedge_status kedge_sqs_refused(const kedge_sqs_call *call, const kedge_sqs_action *action,
                                kedge_error *error);
 bool kedge_sqs_code_is(const kedge_sqs_call *call, const char *code);
+bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call);
 /* "aws-answer-invalid": a 2xx that is not SQS's, so that nobody knows what happened. */
 kedge_status kedge_sqs_answer_invalid(const kedge_sqs_action *action, kedge_error *error);
 

@@ -37,8 +37,11 @@ static bool ends_with_fifo(const char *name)
 
 /* ---- asking ---- */
 
-static kedge_status missing(const kedge_sqs_call *call, const char *queue, kedge_error *error)
+/* A refusal of what is asked about a queue. */
+static kedge_status refused(const kedge_sqs_call *call, const kedge_sqs_action *action,
+                            const char *queue, kedge_error *error)
 {
+    if (!kedge_sqs_queue_is_missing(call)) return kedge_sqs_refused(call, action, error);
     return kedge_fail(error, KEDGE_NOT_FOUND, "aws-queue-missing",
                       "SQS in %s has no queue %s, or these credentials may not see it; make it, or "
                       "name another",
@@ -60,8 +63,7 @@ static kedge_status find_url(kedge_aws_client *client, const char *queue, char *
     kedge_sqs_begin(&call, client, NULL);
     kedge_sqs_text(&call, "QueueName", queue);
     kedge_status status = kedge_sqs_run(&call, &kedge_sqs_get_url, error);
-    if (status == KEDGE_NOT_FOUND) status = missing(&call, queue, error);
-    if (status == KEDGE_CONFLICT) status = kedge_sqs_refused(&call, &kedge_sqs_get_url, error);
+    if (status == KEDGE_CONFLICT) status = refused(&call, &kedge_sqs_get_url, queue, error);
     if (status == KEDGE_OK) {
         bool read = kedge_json_member(kedge_buffer_bytes(&call.answer.body), "QueueUrl", &value) &&
                     kedge_json_to_text(value, &found) && found.size > 0;
@@ -88,8 +90,7 @@ static kedge_status get_attributes(kedge_sqs_call *call, kedge_aws_client *clien
     kedge_json_chars(&call->writer, "All");
     kedge_json_end_array(&call->writer);
     kedge_status status = kedge_sqs_run(call, &kedge_sqs_get_attributes, error);
-    if (status == KEDGE_NOT_FOUND) return missing(call, url, error);
-    if (status == KEDGE_CONFLICT) return kedge_sqs_refused(call, &kedge_sqs_get_attributes, error);
+    if (status == KEDGE_CONFLICT) return refused(call, &kedge_sqs_get_attributes, url, error);
     if (status != KEDGE_OK) return status;
     if (kedge_json_member(kedge_buffer_bytes(&call->answer.body), "Attributes", attributes))
         return KEDGE_OK;

@@ -110,7 +110,7 @@ static void test_refusals_of_a_send_keep_apart_what_the_caller_can_do(void **sta
         kedge_status status;
         const char *code;
     } cases[] = {
-        {NO_QUEUE, KEDGE_NOT_FOUND, "aws-queue-missing"},
+        {NO_QUEUE, KEDGE_IO, "aws-queue-missing"},
         {"{\"__type\":\"com.amazonaws.sqs#InvalidParameterValue\",\"message\":\"too long\"}",
          KEDGE_LIMIT_EXCEEDED, "message-too-large"},
         {"{\"__type\":\"com.amazonaws.sqs#UnsupportedOperation\"}", KEDGE_IO, "aws-refused"},
@@ -124,6 +124,34 @@ static void test_refusals_of_a_send_keep_apart_what_the_caller_can_do(void **sta
         assert_int_equal(requests(&world), 1);
         sqs_world_end(&world);
     }
+}
+
+static void test_a_refusal_behind_a_try_without_an_answer_is_unknown(void **state)
+{
+    (void)state;
+    static const char *const refusals[] = {
+        NO_QUEUE, "{\"__type\":\"com.amazonaws.sqs#InvalidParameterValue\"}",
+        "{\"__type\":\"com.amazonaws.sqs#UnsupportedOperation\"}",
+        "{\"__type\":\"com.amazonaws.sqs#AccessDeniedException\"}"};
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        sqs_world world;
+        BEGIN_SQS(&world, CLOSED, NO(refusals[i]));
+        assert_int_equal(sqs_world_send(&world, "body"), KEDGE_UNAVAILABLE);
+        assert_int_equal(world.error.status, KEDGE_UNAVAILABLE);
+        assert_int_equal(requests(&world), 2);
+        sqs_world_end(&world);
+    }
+}
+
+static void test_an_answer_that_is_too_large_tells_nothing_about_a_send(void **state)
+{
+    (void)state;
+    static char large[65600];
+    sqs_world world;
+    memset(large, ' ', sizeof large - 1);
+    BEGIN_SQS(&world, OK(large));
+    assert_failed(&world, sqs_world_send(&world, "body"), KEDGE_UNAVAILABLE, "aws-answer-invalid");
+    sqs_world_end(&world);
 }
 
 static void test_a_message_over_the_queues_own_limit_is_not_sent(void **state)
@@ -285,7 +313,7 @@ static void test_dead_letters_are_given_back_also_when_the_look_breaks_off(void 
     BEGIN_SQS(&world, OK(sqs_world_messages(message, NULL)), NO(NO_QUEUE), OK("{}"));
     assert_failed(&world,
                   world.queue.vtable->dead_letters(world.queue.self, 10, &batch, &world.error),
-                  KEDGE_NOT_FOUND, "aws-queue-missing");
+                  KEDGE_IO, "aws-queue-missing");
     assert_null(batch.messages);
     assert_string_equal(request_body(&world, 2),
                         "{\"QueueUrl\":\"" DEAD_URL "\",\"Entries\":[{\"Id\":\"0\","
@@ -328,8 +356,8 @@ static void test_a_redrive_that_is_half_done_says_so_and_gives_the_letter_back(v
     assert_failed(&world, vtable->redrive(world.queue.self, "sqs-dead-1", &world.error),
                   KEDGE_UNAVAILABLE, "aws-redrive-unfinished");
     assert_non_null(strstr(request_body(&world, 3), "handle-1"));
-    assert_failed(&world, vtable->redrive(world.queue.self, "sqs-dead-1", &world.error),
-                  KEDGE_NOT_FOUND, "aws-queue-missing");
+    assert_failed(&world, vtable->redrive(world.queue.self, "sqs-dead-1", &world.error), KEDGE_IO,
+                  "aws-queue-missing");
     assert_non_null(strstr(request_body(&world, 6), "handle-1"));
     assert_failed(&world, vtable->redrive(world.queue.self, "sqs-dead-1", &world.error),
                   KEDGE_CONFLICT, "stale-receipt");
@@ -346,6 +374,8 @@ int main(void)
         cmocka_unit_test(test_an_answer_that_is_not_sqss_tells_nothing_about_a_send),
         cmocka_unit_test(test_a_body_that_arrived_as_another_is_told),
         cmocka_unit_test(test_refusals_of_a_send_keep_apart_what_the_caller_can_do),
+        cmocka_unit_test(test_a_refusal_behind_a_try_without_an_answer_is_unknown),
+        cmocka_unit_test(test_an_answer_that_is_too_large_tells_nothing_about_a_send),
         cmocka_unit_test(test_a_message_over_the_queues_own_limit_is_not_sent),
         cmocka_unit_test(test_a_receive_is_tried_again_as_the_same_attempt),
         cmocka_unit_test(test_answers_that_are_no_messages_give_no_batch),
