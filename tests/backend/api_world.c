@@ -50,11 +50,30 @@ static kedge_status enqueue(void *context, kedge_bytes organization, kedge_bytes
     return KEDGE_OK;
 }
 
+static void open_backend(api_world *world)
+{
+    const char *cadence = getenv("KEDGE_TEST_CADENCE");
+    bool seed = cadence != NULL && strcmp(cadence, "seed") == 0;
+    kedge_backend_options options = {.environment = &world->environment,
+                                     .records = world->records,
+                                     .blobs = world->blobs,
+                                     .registry = world->registry,
+                                     .cadence = seed ? KEDGE_CADENCE_SEED : KEDGE_CADENCE_COMPACT,
+                                     .pause = no_pause,
+                                     .enqueue = world->queued ? enqueue : NULL,
+                                     .enqueue_context = world,
+                                     .create_projects = world->open};
+    kedge_error error = {0};
+    assert_int_equal(kedge_backend_new(&options, &world->backend, &error), KEDGE_OK);
+}
+
 static api_world *make_world(bool open, bool queued, const kedge_allocator *allocator,
                              void (*wrap)(api_world *world))
 {
     api_world *world = calloc(1, sizeof *world);
     assert_non_null(world);
+    world->open = open;
+    world->queued = queued;
     world->environment = kedge_environment_system(allocator);
     world->response.body = kedge_buffer_make(world->environment.allocator);
     world->last_enqueued = kedge_buffer_make(world->environment.allocator);
@@ -65,18 +84,7 @@ static api_world *make_world(bool open, bool queued, const kedge_allocator *allo
         kedge_registry_new(world->environment.allocator, NULL, 0, &world->registry, &error),
         KEDGE_OK);
     if (wrap != NULL) wrap(world);
-    const char *cadence = getenv("KEDGE_TEST_CADENCE");
-    bool seed = cadence != NULL && strcmp(cadence, "seed") == 0;
-    kedge_backend_options options = {.environment = &world->environment,
-                                     .records = world->records,
-                                     .blobs = world->blobs,
-                                     .registry = world->registry,
-                                     .cadence = seed ? KEDGE_CADENCE_SEED : KEDGE_CADENCE_COMPACT,
-                                     .pause = no_pause,
-                                     .enqueue = queued ? enqueue : NULL,
-                                     .enqueue_context = world,
-                                     .create_projects = open};
-    assert_int_equal(kedge_backend_new(&options, &world->backend, &error), KEDGE_OK);
+    open_backend(world);
     return world;
 }
 
@@ -105,6 +113,12 @@ api_world *api_world_new_queued(void)
 api_world *api_world_new_open(void)
 {
     return make_world(true, false, NULL, NULL);
+}
+
+void api_world_restart(api_world *world)
+{
+    kedge_backend_free(world->backend);
+    open_backend(world);
 }
 
 void api_world_free(api_world *world)

@@ -20,6 +20,8 @@ typedef struct api_world {
     kedge_blobs blobs;
     kedge_registry *registry;
     kedge_backend *backend;
+    bool open;                   /* creates projects by their first use */
+    bool queued;                 /* enqueues what is pushed */
     kedge_api_response response; /* to the last request */
     cJSON *json;                 /* its body, or NULL */
     /* Sent with the next requests. */
@@ -46,6 +48,8 @@ api_world *api_world_new_open(void); /* in open mode, without projects */
 api_world *api_world_new_with(const kedge_allocator *allocator, void (*wrap)(api_world *world));
 /* In queued mode, with the project acme/notes. Nothing is ever decided by itself. */
 api_world *api_world_new_queued(void);
+/* Another backend over the same ports, with nothing cached: as after a crash. */
+void api_world_restart(api_world *world);
 void api_world_free(api_world *world);
 
 /* Asks and gives the status. The answer stays in world->response until the next request. `path` may

@@ -4,6 +4,7 @@
 #include "backend/core/layout.h"
 #include "backend/ports/records_support.h"
 #include "common/error.h"
+#include "tests/backend/project_records.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -272,47 +273,9 @@ void world_check(test_world *world)
 
 /* ---- records beside the backend ---- */
 
-/* Visits every record of a project, in order. The visit may delete or change it. */
-typedef void (*record_visit)(test_world *world, const kedge_record *record, void *context);
-
-static void visit_records(test_world *world, const kedge_project_ref *ref, record_visit visit,
-                          void *context)
-{
-    kedge_key partition = kedge_key_partition(ref);
-    kedge_key after = {.size = 0};
-    bool more = true;
-    kedge_error error = {0};
-    while (more) {
-        kedge_records_query query = {.partition = kedge_key_bytes(&partition),
-                                     .after = kedge_key_bytes(&after),
-                                     .limit = 1000,
-                                     .consistent = true};
-        kedge_record_set set = {0};
-        const kedge_records *records = &world->store_records;
-        assert_int_equal(records->vtable->query(records->self, &query, &set, &error), KEDGE_OK);
-        for (size_t i = 0; i < set.count; i++) {
-            kedge_bytes sort = set.records[i].key.sort;
-            memcpy(after.text, sort.data, sort.size);
-            after.size = sort.size;
-            visit(world, &set.records[i], context);
-        }
-        more = set.more;
-        kedge_record_set_free(&set);
-    }
-}
-
-static void delete_if_derived(test_world *world, const kedge_record *record, void *context)
-{
-    (void)context;
-    if (kedge_bytes_start_with(record->key.sort, KEDGE_BYTES("ProjectVersion#"))) return;
-    kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = record->key}};
-    const kedge_records *records = &world->store_records;
-    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
-}
-
 void world_delete_derived_of(test_world *world, const kedge_project_ref *ref)
 {
-    visit_records(world, ref, delete_if_derived, NULL);
+    project_records_delete_derived(&world->store_records, ref);
 }
 
 void world_delete_derived(test_world *world)
@@ -320,28 +283,14 @@ void world_delete_derived(test_world *world)
     world_delete_derived_of(world, &notes);
 }
 
-typedef struct counting {
-    kedge_bytes prefix;
-    size_t count;
-} counting;
-
-static void count_record(test_world *world, const kedge_record *record, void *context)
-{
-    (void)world;
-    counting *found = context;
-    if (kedge_bytes_start_with(record->key.sort, found->prefix)) found->count++;
-}
-
 size_t world_count_records(test_world *world, const char *prefix)
 {
-    counting found = {kedge_bytes_of(prefix), 0};
-    visit_records(world, &notes, count_record, &found);
-    return found.count;
+    return project_records_count(&world->store_records, &notes, prefix);
 }
 
-static void measure_record(test_world *world, const kedge_record *record, void *context)
+static void measure_record(const kedge_records *records, const kedge_record *record, void *context)
 {
-    (void)world;
+    (void)records;
     size_t *largest = context;
     size_t bytes = kedge_record_bytes(record);
     if (bytes > *largest) *largest = bytes;
@@ -350,7 +299,7 @@ static void measure_record(test_world *world, const kedge_record *record, void *
 size_t world_largest_record(test_world *world, const kedge_project_ref *ref)
 {
     size_t largest = 0;
-    visit_records(world, ref, measure_record, &largest);
+    project_records_visit(&world->store_records, ref, measure_record, &largest);
     return largest;
 }
 
