@@ -1,0 +1,213 @@
+/* Imports under way: nobody sees half of one, whatever fails and whoever comes in between. */
+#include "tests/jobs/transfer_world.h"
+
+#include <string.h>
+
+static push_builder builder;
+
+/* ---- what is seen of an import under way ---- */
+
+static void check_hidden(test_world *world)
+{
+    const kedge_version *version = NULL;
+    kedge_push_result result = {0};
+    kedge_error error = {0};
+    assert_int_equal(kedge_version_load(world->backend, &copy, 0, &version, &error),
+                     KEDGE_NOT_FOUND);
+    assert_string_equal(error.code, "project-not-found");
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &result, NULL),
+                     KEDGE_NOT_FOUND);
+}
+
+static void break_off(test_world *world, const kedge_buffer *text, uint64_t at)
+{
+    kedge_import_result result;
+    world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
+    assert_int_not_equal(transfer_import(world, &copy, kedge_buffer_bytes(text), &result, NULL),
+                         KEDGE_OK);
+    world_disarm(world);
+    world_restart(world);
+}
+
+static void test_an_import_under_way_is_no_project(void **state)
+{
+    test_world *world = *state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer other = kedge_buffer_make(&kedge_allocator_default);
+    kedge_import_result result;
+    kedge_error error = {0};
+    bool created = false;
+    int64_t created_ms = 0;
+    transfer_tell(world, 30);
+    transfer_export(world, &notes, &text);
+    transfer_export(world, &notes, &other);
+    break_off(world, &text, 40);
+    check_hidden(world);
+    assert_int_equal(transfer_import(world, &copy, kedge_buffer_bytes(&other), &result, &error),
+                     KEDGE_CONFLICT);
+    assert_string_equal(error.code, "import-under-way");
+    /* As open mode does at the first use of a name. */
+    assert_int_equal(kedge_project_create(world->backend, &copy, &created, &created_ms, NULL),
+                     KEDGE_OK);
+    check_hidden(world);
+    transfer_must_import(world, &copy, &text);
+    transfer_check(world, &text);
+    kedge_buffer_free(&text);
+    kedge_buffer_free(&other);
+}
+
+static size_t count_blobs(test_world *world)
+{
+    const kedge_blobs *blobs = &world->store_blobs;
+    kedge_blob_list list = {0};
+    kedge_bytes none = {NULL, 0};
+    assert_int_equal(blobs->vtable->list(blobs->self, KEDGE_BYTES("acme/projects/copy/"), none,
+                                         1000, &list, NULL),
+                     KEDGE_OK);
+    size_t count = list.count;
+    kedge_blob_list_free(&list);
+    return count;
+}
+
+static void test_an_import_is_discarded_whole(void **state)
+{
+    test_world *world = *state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer other = kedge_buffer_make(&kedge_allocator_default);
+    kedge_error error = {0};
+    transfer_tell(world, 30);
+    transfer_export(world, &notes, &text);
+    transfer_export(world, &notes, &other);
+    assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_NOT_FOUND);
+    for (uint64_t at = 1; at <= 12; at++) {
+        break_off(world, &text, 36);
+        assert_true(count_blobs(world) > 0);
+        world_arm(world, WORLD_FAULT_AFTER, at, true, false);
+        kedge_import_discard(world->backend, &copy, NULL);
+        world_disarm(world);
+        kedge_import_discard(world->backend, &copy, NULL);
+        assert_int_equal(count_blobs(world), 0);
+        assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_NOT_FOUND);
+        assert_string_equal(error.code, "no-import");
+    }
+    transfer_must_import(world, &copy, &other);
+    transfer_check(world, &other);
+    assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_NOT_FOUND);
+    kedge_buffer_free(&text);
+    kedge_buffer_free(&other);
+}
+
+/* ---- crashes and races ---- */
+
+static void crash_at(int (*setup)(void **), bool retained, world_fault fault, uint64_t at,
+                     bool *ended)
+{
+    void *made = NULL;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_import_result result;
+    const kedge_version *version = NULL;
+    setup(&made);
+    test_world *world = made;
+    transfer_tell(world, 16);
+    if (retained) transfer_retain(world, 5);
+    transfer_export(world, &notes, &text);
+    world_arm(world, fault, at, true, false);
+    transfer_import(world, &copy, kedge_buffer_bytes(&text), &result, NULL);
+    *ended = world->faults == 0;
+    world_disarm(world);
+    world_restart(world);
+    kedge_status found = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+    if (found == KEDGE_OK) {
+        kedge_version_release(version);
+        transfer_check(world, &text);
+    } else {
+        assert_int_equal(found, KEDGE_NOT_FOUND);
+    }
+    transfer_must_import(world, &copy, &text);
+    transfer_check(world, &text);
+    kedge_buffer_free(&text);
+    world_teardown(&made);
+}
+
+static void test_an_import_broken_off_at_any_port_call_goes_on(void **state)
+{
+    (void)state;
+    int (*setups[])(void **) = {world_setup_memory, world_setup_seed};
+    for (size_t i = 0; i < 4; i++) {
+        for (int fault = WORLD_FAULT_BEFORE; fault <= WORLD_FAULT_AFTER; fault++) {
+            bool ended = false;
+            uint64_t at = 1;
+            for (; !ended; at += WORLD_STRIDE)
+                crash_at(setups[i % 2], i >= 2, (world_fault)fault, at, &ended);
+            assert_true(at > 30);
+        }
+    }
+}
+
+static const kedge_buffer *imported_text;
+
+static void import_of_another(test_world *world)
+{
+    kedge_backend *own = world->backend;
+    world->backend = world_new_backend(world);
+    transfer_must_import(world, &copy, imported_text);
+    kedge_backend_free(world->backend);
+    world->backend = own;
+}
+
+static void discard_of_another(test_world *world)
+{
+    kedge_backend *other = world_new_backend(world);
+    kedge_import_discard(other, &copy, NULL);
+    kedge_backend_free(other);
+}
+
+static void test_somebody_else_between_any_two_calls_makes_no_half_project(void **state)
+{
+    (void)state;
+    void (*meddles[])(test_world *) = {import_of_another, discard_of_another};
+    for (size_t i = 0; i < 2; i++) {
+        bool ended = false;
+        for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
+            void *made = NULL;
+            kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+            kedge_import_result result;
+            const kedge_version *version = NULL;
+            world_setup_memory(&made);
+            test_world *world = made;
+            transfer_tell(world, 12);
+            transfer_retain(world, 5);
+            transfer_export(world, &notes, &text);
+            imported_text = &text;
+            world_arm(world, WORLD_FAULT_NONE, 0, false, false);
+            world->meddle = meddles[i];
+            world->meddle_at = at;
+            kedge_status status =
+                transfer_import(world, &copy, kedge_buffer_bytes(&text), &result, NULL);
+            ended = world->meddle != NULL;
+            world_disarm(world);
+            world_restart(world);
+            kedge_status found = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+            kedge_version_release(found == KEDGE_OK ? version : NULL);
+            if (status == KEDGE_OK) assert_int_equal(found, KEDGE_OK);
+            if (found == KEDGE_OK) transfer_check(world, &text);
+            transfer_must_import(world, &copy, &text);
+            transfer_check(world, &text);
+            kedge_buffer_free(&text);
+            world_teardown(&made);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OVER_BOTH(test_an_import_under_way_is_no_project),
+        OVER_MEMORY(test_an_import_is_discarded_whole),
+        cmocka_unit_test(test_an_import_broken_off_at_any_port_call_goes_on),
+        cmocka_unit_test(test_somebody_else_between_any_two_calls_makes_no_half_project),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
