@@ -389,6 +389,8 @@ static kedge_status run(exporting *work, kedge_error *error)
 {
     kedge_status status = kedge_retained_oldest(work->backend, work->ref, &work->oldest, error);
     if (status != KEDGE_OK) return status;
+    /* The newest version was read in front of it, and may have been removed in between. */
+    if (work->oldest > 1 && work->oldest > work->newest->number) return removed_meanwhile(error);
     work->result->oldest = work->oldest;
     work->result->newest = work->newest->number;
     status = tell_project(work, error);

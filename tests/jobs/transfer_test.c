@@ -6,6 +6,7 @@
 #include <string.h>
 
 static push_builder builder;
+static int pushes_before_retention;
 
 /* ---- the same again ---- */
 
@@ -207,10 +208,14 @@ static void push_of_another(test_world *world)
     kedge_backend_free(other);
 }
 
+/* With pushes in front, so that the newest version which an export began with may be older than the
+ * oldest that is kept. */
 static void retention_of_another(test_world *world)
 {
     kedge_backend *own = world->backend;
     world->backend = world_new_backend(world);
+    for (int i = 1; i <= pushes_before_retention; i++)
+        world_put(world, "later", i, "x", i);
     transfer_retain(world, 2);
     kedge_backend_free(world->backend);
     world->backend = own;
@@ -219,8 +224,15 @@ static void retention_of_another(test_world *world)
 static void test_an_export_is_whole_or_fails_whatever_happens_meanwhile(void **state)
 {
     (void)state;
-    void (*meddles[])(test_world *) = {push_of_another, retention_of_another};
-    for (size_t i = 0; i < 2; i++) {
+    static const struct {
+        void (*meddle)(test_world *);
+        int pushes;
+        bool empty; /* the project at first */
+    } cases[] = {{push_of_another, 0, false},
+                 {retention_of_another, 0, false},
+                 {retention_of_another, 4, false},
+                 {retention_of_another, 4, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bool ended = false;
         for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
@@ -228,10 +240,11 @@ static void test_an_export_is_whole_or_fails_whatever_happens_meanwhile(void **s
             kedge_error error = {0};
             world_setup_memory(&made);
             test_world *world = made;
-            transfer_tell(world, 12);
+            if (!cases[i].empty) transfer_tell(world, 12);
+            pushes_before_retention = cases[i].pushes;
             world_restart(world);
             world_arm(world, WORLD_FAULT_NONE, 0, false, false);
-            world->meddle = meddles[i];
+            world->meddle = cases[i].meddle;
             world->meddle_at = at;
             kedge_status status = transfer_try_export(world, &notes, &text, &error);
             ended = world->meddle != NULL;
