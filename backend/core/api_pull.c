@@ -287,6 +287,14 @@ static void restart_patch(pull_answer *answer, size_t start)
     answer->writer.comma = false;
 }
 
+static size_t native_delta_bytes_max(const kedge_backend_options *options)
+{
+    size_t most = options->answer_bytes_max;
+    if (most > 0)
+        most -= most > 2 * KEDGE_API_PULL_AROUND_BYTES ? KEDGE_API_PULL_AROUND_BYTES : most / 2;
+    return kedge_api_at_most(KEDGE_API_DELTA_BYTES_MAX, most);
+}
+
 static kedge_status fill_patch(pull_answer *answer)
 {
     const kedge_backend_options *options = &answer->call->backend->options;
@@ -297,9 +305,8 @@ static kedge_status fill_patch(pull_answer *answer)
     }
     kedge_status status = KEDGE_NOT_FOUND;
     if (!answer->lost && !answer->request->first) {
-        status = write_delta(
-            answer, native ? kedge_api_at_most(KEDGE_API_DELTA_BYTES_MAX, options->answer_bytes_max)
-                           : KEDGE_API_ANSWER_BYTES_MAX);
+        status = write_delta(answer,
+                             native ? native_delta_bytes_max(options) : KEDGE_API_ANSWER_BYTES_MAX);
     }
     if (status == KEDGE_NOT_FOUND || (native && status == KEDGE_LIMIT_EXCEEDED)) {
         restart_patch(answer, start);

@@ -75,7 +75,6 @@ typedef struct kedge_index_rows {
     kedge_record_write *writes;
     size_t count;
     size_t capacity;
-    size_t bytes;
 } kedge_index_rows;
 
 kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *version,

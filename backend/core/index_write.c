@@ -43,10 +43,6 @@ static kedge_status add_write(kedge_index_rows *rows, kedge_bytes partition, con
     *write = (kedge_record_write){.kind = KEDGE_WRITE_PUT,
                                   .record = {{partition, sort}, kept, count},
                                   .condition = KEDGE_IF_ANY};
-    rows->bytes += partition.size + sort.size;
-    for (size_t i = 0; i < count; i++) {
-        rows->bytes += strlen(kept[i].name) + kept[i].bytes.size + 21;
-    }
     return KEDGE_OK;
 }
 

@@ -1,4 +1,4 @@
-/* JSON as an attribute of a record: text up to 1 KB, else gzip when that is smaller. */
+/* JSON as an attribute of a record: text while it is short, else gzip when that is smaller. */
 #ifndef KEDGE_BACKEND_CORE_PACKED_H
 #define KEDGE_BACKEND_CORE_PACKED_H
 

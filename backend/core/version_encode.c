@@ -10,17 +10,20 @@
  *   retired          text     the client that this version retires; absent: none
  *   forked           text     {"lineage","project","version"}: the fork's origin; absent: none
  *   collections      packed   [[name, number, last, previous, items], …] by name
- *   runs             packed   [[client, group, user, version, first, last, retired], …], this
- * version's recent           packed   the same, of versions indexed_through+1 up to the one before
- * this mutations        packed   [{client, id, name, timestamp, user, uid?, digest, origin?,
- * outcome, code?, message?}, …] in the order in which they were applied args             packed
- * [args, …] in the same order delta            packed   {collection: {id: entry or null}}; entries
- * as in entry_codec.h args_parts       text     instead of args: hashes of the blobs that hold its
- * text, joined by ',' delta_parts      text     instead of delta, the same
+ *   runs             packed   [[client, group, user, version, first, last, retired], …] of this
+ *                             version
+ *   recent           packed   the same, of versions indexed_through+1 up to the one before this
+ *   mutations        packed   [{client, id, name, timestamp, user, uid?, digest, origin?, outcome,
+ *                             code?, message?}, …] in the order in which they were applied
+ *   args             packed   [args, …] in the same order
+ *   delta            packed   {collection: {id: entry or null}}; entries as in entry_codec.h
+ *   args_parts       text     instead of args: hashes of the blobs that hold its text, joined by
+ *                             ','
+ *   delta_parts      text     instead of delta, the same
  *
- * "packed" is JSON, as text up to 1 KB and as binary gzip above when that is smaller. When the
- * record would exceed KEDGE_VERSION_BYTES_MAX the larger of args and delta moves to blobs, then the
- * other. */
+ * "packed" is JSON, as text up to KEDGE_PACK_TEXT_BYTES and as binary gzip above when that is
+ * smaller. When the record would exceed KEDGE_VERSION_BYTES_MAX the larger of args and delta moves
+ * to blobs, then the other. */
 #include "backend/core/version_codec.h"
 
 #include "backend/core/entry_codec.h"
