@@ -116,11 +116,17 @@ kedge_status kedge_queued_enqueue(void *context, kedge_bytes organization, kedge
     kedge_buffer text = kedge_buffer_make(queued->allocator);
     kedge_message_write(queued->environment, &message, &text);
     status = kedge_buffer_status(&text, error);
-    bool fits = text.size <= queued->options.claim_bytes;
-    if (status == KEDGE_OK && (!fits || !kedge_message_is_plain(kedge_buffer_bytes(&text)))) {
-        status = check_in(queued, &message, &text, error);
+    bool fits = text.size <= queued->options.claim_bytes &&
+                kedge_message_is_plain(kedge_buffer_bytes(&text));
+    if (status == KEDGE_OK && fits) {
+        status = send(queued, &message, kedge_buffer_bytes(&text), error);
+        fits = status != KEDGE_LIMIT_EXCEEDED; /* the queue may have a smaller limit of its own */
+        if (!fits) status = KEDGE_OK;
     }
-    if (status == KEDGE_OK) status = send(queued, &message, kedge_buffer_bytes(&text), error);
+    if (status == KEDGE_OK && !fits) {
+        status = check_in(queued, &message, &text, error);
+        if (status == KEDGE_OK) status = send(queued, &message, kedge_buffer_bytes(&text), error);
+    }
     kedge_buffer_free(&text);
     return status;
 }

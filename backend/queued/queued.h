@@ -2,8 +2,8 @@
  *
  * Enqueue. kedge_queued_enqueue is the backend's option `enqueue`: it makes a message of a push
  * that the API has examined, and sends it into the group of its project. A message over
- * `claim_bytes`, or with bytes that a queue of text cannot hold, stands in blobs, and the queue
- * holds its hash (a claim check).
+ * `claim_bytes`, or over the queue's own limit, or with bytes that a queue of text cannot hold,
+ * stands in blobs, and the queue holds its hash (a claim check).
  *
  * Consume. kedge_consume decides up to ten messages, wherever they come from. Those of one project
  * become one push, and so one version where it holds them: each mutation keeps the sender of its

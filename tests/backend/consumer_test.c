@@ -255,6 +255,21 @@ static void test_a_large_push_goes_through_blobs_and_leaves_nothing(void **state
     check_empty(world);
 }
 
+/* Whoever set up the queue may have given it less room than --claim-bytes counts on. */
+static void test_a_push_that_the_queue_itself_finds_too_large_goes_through_blobs(void **state)
+{
+    queue_world *world = *state;
+    world->queue_bytes_max = 1000;
+    queue_put_large(world, "c1", 1, "a", 2000);
+    queue_put_large(world, "c1", 2, "b", 50);
+    queue_put_large(world, "c1", 3, "c", 50000);
+    assert_int_equal(queue_claims(world), 2);
+    assert_int_equal(queue_round(world).left, 0);
+    assert_int_equal(world_lmid(world->base, "c1"), 3);
+    assert_int_equal(queue_claims(world), 0);
+    check_empty(world);
+}
+
 static void test_the_same_large_push_twice_has_two_claim_checks(void **state)
 {
     queue_world *world = *state;
@@ -328,6 +343,7 @@ int main(void)
         QUEUED(test_another_mutation_under_a_decided_id_is_dropped),
         QUEUED(test_a_message_under_the_id_of_anothers_client_is_dropped),
         QUEUED(test_a_large_push_goes_through_blobs_and_leaves_nothing),
+        QUEUED(test_a_push_that_the_queue_itself_finds_too_large_goes_through_blobs),
         QUEUED(test_the_same_large_push_twice_has_two_claim_checks),
         QUEUED(test_bytes_that_no_queue_of_text_holds_go_through_blobs),
         QUEUED(test_messages_that_were_received_by_somebody_else_are_decided_without_a_queue),

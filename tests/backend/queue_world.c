@@ -48,6 +48,10 @@ static kedge_status refuse(kedge_error *error)
 static kedge_status faulty_send(void *self, kedge_bytes group, kedge_bytes deduplication,
                                 kedge_bytes body, kedge_error *error)
 {
+    size_t bytes_max = ((queue_world *)self)->queue_bytes_max;
+    if (bytes_max != 0 && body.size > bytes_max) {
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "message-too-large", "the queue is small");
+    }
     PASS(true, (void)0, store->vtable->send(store->self, group, deduplication, body, error));
 }
 

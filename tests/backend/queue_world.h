@@ -16,7 +16,8 @@ typedef struct queue_world {
     kedge_queue queue; /* with the faults of the base's ports in front */
     kedge_queued *queued;
     kedge_consumer *consumer;
-    size_t failures; /* told to the option `failed` */
+    size_t queue_bytes_max; /* of a body: what the queue itself takes; 0: all */
+    size_t failures;        /* told to the option `failed` */
     char failure[64];
 } queue_world;
 
