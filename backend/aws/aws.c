@@ -46,7 +46,7 @@ static kedge_status check_credentials(kedge_aws *aws, kedge_error *error)
 static kedge_status open_client(const kedge_aws_options *options, kedge_aws *aws,
                                 kedge_error *error)
 {
-    char region[64];
+    char region[KEDGE_AWS_REGION_SIZE];
     const kedge_aws_credentials_options who = {.environment = options->environment,
                                                .profile = options->profile};
     const kedge_aws_client_options client = {
@@ -59,12 +59,14 @@ static kedge_status open_client(const kedge_aws_options *options, kedge_aws *aws
         .observe = options->observe,
         .observe_context = options->observe_context,
     };
-    if (options->region == NULL && !kedge_aws_region_find(&who, region)) {
+    kedge_status status =
+        options->region == NULL ? kedge_aws_region_find(&who, region, error) : KEDGE_OK;
+    if (status == KEDGE_NOT_FOUND) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "aws-region-missing",
                           "no AWS region is named: give --region, set AWS_REGION, or write it into "
                           "the profile");
     }
-    return kedge_aws_client_new(&client, &aws->client, error);
+    return status == KEDGE_OK ? kedge_aws_client_new(&client, &aws->client, error) : status;
 }
 
 /* ---- the stores ---- */

@@ -56,8 +56,13 @@ kedge_status kedge_aws_credentials_get(kedge_aws_credentials_provider *provider,
  * last fetch, since other requests may still come back that were signed before it. */
 void kedge_aws_credentials_forget(kedge_aws_credentials_provider *provider);
 
+#define KEDGE_AWS_REGION_SIZE 64 /* of a region's name, with its NUL */
+
 /* The region of the environment or the profile (AWS_REGION, AWS_DEFAULT_REGION, the profile's
- * `region`); false when none says. `region` holds 64 bytes. */
-bool kedge_aws_region_find(const kedge_aws_credentials_options *options, char region[64]);
+ * `region`). KEDGE_NOT_FOUND, without an error: none says. KEDGE_INVALID_ARGUMENT
+ * "aws-region-invalid": it is too long for one. Others: what is wrong with the profile, as of
+ * kedge_aws_credentials_get. */
+kedge_status kedge_aws_region_find(const kedge_aws_credentials_options *options,
+                                   char region[KEDGE_AWS_REGION_SIZE], kedge_error *error);
 
 #endif

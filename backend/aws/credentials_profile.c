@@ -91,26 +91,47 @@ kedge_status kedge_aws_from_profile(kedge_aws_lookup *lookup, kedge_aws_credenti
     return status;
 }
 
-static bool copy_region(kedge_bytes found, char region[64])
+/* ---- the region ---- */
+
+static kedge_status copy_region(kedge_bytes found, const char *where,
+                                char region[KEDGE_AWS_REGION_SIZE], kedge_error *error)
 {
-    if (found.size == 0 || found.size >= 64) return false;
+    if (found.size >= KEDGE_AWS_REGION_SIZE) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "aws-region-invalid",
+                          "%.160s: the region \"%.40s...\" has %zu bytes; it must be a name like "
+                          "eu-west-1",
+                          where, found.data, found.size);
+    }
     memcpy(region, found.data, found.size);
     region[found.size] = '\0';
-    return true;
+    return KEDGE_OK;
 }
 
-bool kedge_aws_region_find(const kedge_aws_credentials_options *options, char region[64])
+static kedge_status read_region(const kedge_aws_profile *profile,
+                                char region[KEDGE_AWS_REGION_SIZE], kedge_error *error)
 {
-    kedge_bytes found = kedge_bytes_of(kedge_aws_variable(options, "AWS_REGION"));
-    if (found.size == 0) found = kedge_bytes_of(kedge_aws_variable(options, "AWS_DEFAULT_REGION"));
-    if (found.size > 0) return copy_region(found, region);
+    const kedge_aws_profile_value *value = &profile->values[KEDGE_AWS_SETTING_REGION];
+    char where[WHERE_BYTES];
+    if (!profile->found && profile->named) return missing_profile(profile, error);
+    if (value->text.size == 0) return KEDGE_NOT_FOUND;
+    snprintf(where, sizeof where, "%.140s, line %u", value->path, value->line);
+    return copy_region(value->text, where, region, error);
+}
 
+kedge_status kedge_aws_region_find(const kedge_aws_credentials_options *options,
+                                   char region[KEDGE_AWS_REGION_SIZE], kedge_error *error)
+{
+    static const char *const variables[] = {"AWS_REGION", "AWS_DEFAULT_REGION"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        kedge_bytes found = kedge_bytes_of(kedge_aws_variable(options, variables[i]));
+        if (found.size > 0) return copy_region(found, variables[i], region, error);
+    }
     kedge_wiping wiping;
     kedge_aws_profile profile;
     kedge_wiping_init(&wiping, options->environment->allocator);
-    if (kedge_aws_profile_load(options, &wiping.allocator, &profile, NULL) != KEDGE_OK)
-        return false;
-    bool copied = copy_region(profile.values[KEDGE_AWS_SETTING_REGION].text, region);
+    kedge_status status = kedge_aws_profile_load(options, &wiping.allocator, &profile, error);
+    if (status != KEDGE_OK) return status;
+    status = read_region(&profile, region, error);
     kedge_aws_profile_free(&profile);
-    return copied;
+    return status;
 }

@@ -287,6 +287,8 @@ static void test_a_region_that_is_none_or_missing_is_named(void **state)
     unsetenv("AWS_DEFAULT_REGION");
     setenv("AWS_CONFIG_FILE", "/dev/null", 1);
     assert_refused(&with, KEDGE_INVALID_ARGUMENT, "aws-region-missing", "--region");
+    with.profile = "typo";
+    assert_refused(&with, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "no profile typo");
 }
 
 /* ---- who asks ---- */

@@ -310,28 +310,63 @@ static void test_the_region_is_the_environments_or_the_profiles(void **state)
     world_make_provider(w, NULL);
     kedge_aws_credentials_options options = {
         .environment = &w->environment, .variable = world_variable_of, .variable_context = w};
-    assert_false(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_NOT_FOUND);
     assert_string_equal(region, "untouched");
     world_write(w, "config", "[default]\nregion = eu-west-1\n[profile p]\nregion=us-west-2 ; x\n");
-    assert_true(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_OK);
     assert_string_equal(region, "eu-west-1");
     options.profile = "p";
-    assert_true(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_OK);
     assert_string_equal(region, "us-west-2");
     world_set(w, "AWS_DEFAULT_REGION", "ap-south-1");
-    assert_true(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_OK);
     assert_string_equal(region, "ap-south-1");
     world_set(w, "AWS_REGION", "sa-east-1");
-    assert_true(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_OK);
     assert_string_equal(region, "sa-east-1");
     memset(longest, 'r', 64);
     longest[64] = '\0';
     world_set(w, "AWS_REGION", longest);
-    assert_false(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_INVALID_ARGUMENT);
     longest[63] = '\0';
     world_set(w, "AWS_REGION", longest);
-    assert_true(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_OK);
     assert_string_equal(region, longest);
+}
+
+static void assert_no_region(const kedge_aws_credentials_options *options, const char *code,
+                             const char *words)
+{
+    char region[KEDGE_AWS_REGION_SIZE] = "untouched";
+    kedge_error error = {0};
+    assert_int_not_equal(kedge_aws_region_find(options, region, &error), KEDGE_OK);
+    assert_string_equal(error.code, code);
+    if (strstr(error.message, words) == NULL) fail_msg("%s", error.message);
+    assert_string_equal(region, "untouched");
+}
+
+static void test_what_keeps_the_region_from_being_found_is_named(void **state)
+{
+    world *w = *state;
+    char config[256], longest[65];
+    memset(longest, 'r', 64);
+    longest[64] = '\0';
+    world_make_provider(w, NULL);
+    kedge_aws_credentials_options options = {
+        .environment = &w->environment, .variable = world_variable_of, .variable_context = w};
+    world_write(w, "config", "[default]\nregion = eu-west-1\n");
+    options.profile = "typo";
+    assert_no_region(&options, "aws-credentials-invalid", "no profile typo in ");
+    options.profile = NULL;
+    world_write(w, "config", "[default]\nregion eu-west-1\n");
+    assert_no_region(&options, "aws-credentials-invalid", "line 2: neither a section");
+    snprintf(config, sizeof config, "[default]\nregion = %s\n", longest);
+    world_write(w, "config", config);
+    assert_no_region(&options, "aws-region-invalid", "line 2: the region");
+    world_set(w, "AWS_CONFIG_FILE", "/");
+    assert_no_region(&options, "aws-credentials-invalid", "the profile file / cannot be read");
+    world_set(w, "AWS_REGION", longest);
+    assert_no_region(&options, "aws-region-invalid", "AWS_REGION: the region");
 }
 
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_begin, world_end)
@@ -354,6 +389,7 @@ int main(void)
         IN_WORLD(test_other_ways_to_credentials_are_refused_by_name),
         IN_WORLD(test_any_file_is_read_or_refused),
         IN_WORLD(test_the_region_is_the_environments_or_the_profiles),
+        IN_WORLD(test_what_keeps_the_region_from_being_found_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void test_a_profile_leaves_no_secret_behind(void **state)
     environment.allocator = &watched.allocator;
     kedge_aws_credentials_options options = {
         .environment = &environment, .variable = world_variable_of, .variable_context = w};
-    assert_false(kedge_aws_region_find(&options, region));
+    assert_int_equal(kedge_aws_region_find(&options, region, NULL), KEDGE_NOT_FOUND);
     assert_int_equal(watched.leaks, 0);
 }
 

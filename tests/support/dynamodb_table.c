@@ -12,7 +12,7 @@ static kedge_status make_client(dynamodb_table *table, kedge_error *error)
     kedge_status status =
         kedge_aws_credentials_provider_new(&credentials, &table->credentials, error);
     if (status != KEDGE_OK) return status;
-    kedge_aws_region_find(&credentials, region);
+    (void)kedge_aws_region_find(&credentials, region, NULL);
     const kedge_aws_client_options options = {
         .environment = &table->environment,
         .credentials = table->credentials,

@@ -17,7 +17,7 @@ static kedge_status make_client(sqs_queues *queues, kedge_error *error)
     kedge_status status =
         kedge_aws_credentials_provider_new(&credentials, &queues->credentials, error);
     if (status != KEDGE_OK) return status;
-    kedge_aws_region_find(&credentials, region);
+    (void)kedge_aws_region_find(&credentials, region, NULL);
     const kedge_aws_client_options options = {
         .environment = &queues->environment,
         .credentials = queues->credentials,
