@@ -59,8 +59,8 @@ static kedge_status write_answer(kedge_api_call *call, const fork_request *reque
 /* Of the failures of a fork, those that the caller can do something about. */
 static void refuse_fork(kedge_api_call *call, const fork_request *request, kedge_status status)
 {
-    static const char *const told[] = {"project-exists", "fork-too-large", "item-body-missing",
-                                       "item-body-damaged"};
+    static const char *const told[] = {"project-exists", "import-under-way", "fork-too-large",
+                                       "item-body-missing", "item-body-damaged"};
     if (status == KEDGE_NOT_FOUND) {
         const kedge_version *version = NULL;
         if (kedge_api_open_version(call, request->version, 404, "version-not-found", &version)) {

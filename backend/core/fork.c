@@ -3,6 +3,7 @@
 
 #include "backend/core/blob.h"
 #include "backend/core/checkpoint.h"
+#include "backend/core/name_claim.h"
 #include "backend/core/version_codec.h"
 #include "common/error.h"
 #include "common/json.h"
@@ -78,6 +79,17 @@ static kedge_status find_target(const forking *work, bool *there, kedge_error *e
     *there = kedge_bytes_equal(creation->forked, work->forked);
     kedge_version_release(creation);
     return *there ? KEDGE_OK : refuse_target(work, error);
+}
+
+/* An import may have put bodies under the name, which it may still lose. */
+static kedge_status check_claim(const forking *work, kedge_error *error)
+{
+    kedge_name_claim claim;
+    kedge_status status = kedge_name_claim_read(work->backend, work->to, &claim, error);
+    if (status != KEDGE_OK || !claim.importing) return status;
+    return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
+                      "a project is being imported under the name \"%.*s\"",
+                      (int)work->to->project.size, work->to->project.data);
 }
 
 /* ---- the first version ---- */
@@ -249,6 +261,7 @@ static kedge_status put_parts(const forking *work, const kedge_version_record *r
     return status;
 }
 
+/* Under the condition that the name is free: of a project, and of an import. */
 static kedge_status put_both(const forking *work, const kedge_version *version,
                              const kedge_version_record *record, kedge_error *error)
 {
@@ -263,6 +276,7 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
     kedge_key project = kedge_key_project(work->to->project);
     kedge_key partition = kedge_key_partition(work->to);
     kedge_key first = kedge_key_version(1);
+    kedge_key import = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&organization), kedge_key_bytes(&project)}, attributes, 4},
@@ -271,9 +285,12 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
          .record = {{kedge_key_bytes(&partition), kedge_key_bytes(&first)},
                     record->attributes,
                     record->attribute_count},
+         .condition = KEDGE_IF_ABSENT},
+        {.kind = KEDGE_WRITE_CHECK,
+         .record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&import)}},
          .condition = KEDGE_IF_ABSENT}};
     const kedge_records *records = &work->backend->options.records;
-    return records->vtable->transact(records->self, writes, 2, error);
+    return records->vtable->transact(records->self, writes, 3, error);
 }
 
 static kedge_status commit(const forking *work, kedge_error *error)
@@ -309,7 +326,8 @@ static void write_checkpoints(const forking *work)
 
 static kedge_status make_project(forking *work, kedge_error *error)
 {
-    kedge_status status = gather(work, error);
+    kedge_status status = check_claim(work, error);
+    if (status == KEDGE_OK) status = gather(work, error);
     if (status == KEDGE_OK) status = find_copied(work, error);
     if (status == KEDGE_OK) status = copy_bodies(work, error);
     if (status != KEDGE_OK || work->result->left > 0) return status;
@@ -318,6 +336,7 @@ static kedge_status make_project(forking *work, kedge_error *error)
         /* Somebody made a project of this name meanwhile: this fork, perhaps. */
         bool there = false;
         status = find_target(work, &there, error);
+        if (status == KEDGE_OK && !there) status = check_claim(work, error);
         if (status == KEDGE_OK && !there) status = refuse_target(work, error);
     } else if (status == KEDGE_OK) {
         work->result->created = true;

@@ -21,16 +21,6 @@ static void check_hidden(test_world *world)
                      KEDGE_NOT_FOUND);
 }
 
-static void break_off(test_world *world, const kedge_buffer *text, uint64_t at)
-{
-    kedge_import_result result;
-    world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
-    assert_int_not_equal(transfer_import(world, &copy, kedge_buffer_bytes(text), &result, NULL),
-                         KEDGE_OK);
-    world_disarm(world);
-    world_restart(world);
-}
-
 static void test_an_import_under_way_is_no_project(void **state)
 {
     test_world *world = *state;
@@ -43,7 +33,7 @@ static void test_an_import_under_way_is_no_project(void **state)
     transfer_tell(world, 30);
     transfer_export(world, &notes, &text);
     transfer_export(world, &notes, &other);
-    break_off(world, &text, 40);
+    transfer_break_off(world, &text, 40);
     check_hidden(world);
     assert_int_equal(transfer_import(world, &copy, kedge_buffer_bytes(&other), &result, &error),
                      KEDGE_CONFLICT);
@@ -82,7 +72,7 @@ static void test_an_import_is_discarded_whole(void **state)
     transfer_export(world, &notes, &other);
     assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_NOT_FOUND);
     for (uint64_t at = 1; at <= 12; at++) {
-        break_off(world, &text, 36);
+        transfer_break_off(world, &text, 36);
         assert_true(count_blobs(world) > 0);
         world_arm(world, WORLD_FAULT_AFTER, at, true, false);
         kedge_import_discard(world->backend, &copy, NULL);

@@ -72,6 +72,16 @@ void transfer_must_import(test_world *world, const kedge_project_ref *ref, const
     }
 }
 
+void transfer_break_off(test_world *world, const kedge_buffer *text, uint64_t at)
+{
+    kedge_import_result result;
+    world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
+    assert_int_not_equal(transfer_import(world, &copy, kedge_buffer_bytes(text), &result, NULL),
+                         KEDGE_OK);
+    world_disarm(world);
+    world_restart(world);
+}
+
 /* ---- stories ---- */
 
 void transfer_retain(test_world *world, int64_t versions)

@@ -17,6 +17,8 @@ kedge_status transfer_import(test_world *world, const kedge_project_ref *ref, ke
                              kedge_import_result *result, kedge_error *error);
 void transfer_must_import(test_world *world, const kedge_project_ref *ref,
                           const kedge_buffer *text);
+/* Imports the copy until port call `at`, which fails, and all behind it. */
+void transfer_break_off(test_world *world, const kedge_buffer *text, uint64_t at);
 
 /* Pushes everything that a project can have. */
 void transfer_tell(test_world *world, int mutations);

@@ -1,0 +1,35 @@
+/* Names that are taken, read. */
+#include "backend/core/name_claim.h"
+
+#include "backend/core/backend_internal.h"
+
+#include <string.h>
+
+static void copy_text(const kedge_record *record, const char *name, char *out, size_t size)
+{
+    const kedge_attribute *found = kedge_record_attribute(record, name);
+    if (found == NULL || found->bytes.size >= size) return;
+    memcpy(out, found->bytes.data, found->bytes.size);
+    out[found->bytes.size] = '\0';
+}
+
+kedge_status kedge_name_claim_read(kedge_backend *backend, const kedge_project_ref *ref,
+                                   kedge_name_claim *claim, kedge_error *error)
+{
+    const kedge_records *records = &backend->options.records;
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    kedge_record_set set = {0};
+    kedge_name_claim read = {.importing = false};
+    kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
+    if (status == KEDGE_OK) {
+        read.importing = true;
+        copy_text(&set.records[0], "importing", read.id, sizeof read.id);
+        kedge_record_set_free(&set);
+    } else if (status != KEDGE_NOT_FOUND) {
+        return status;
+    }
+    *claim = read;
+    return KEDGE_OK;
+}

@@ -1,0 +1,23 @@
+/* What stands under a project's name while somebody makes a project there piece by piece.
+ *
+ *   ProjectVersion#pv_999999999998   importing (text): the id of the export that is being imported
+ *
+ * It is put under the condition that there is no such project, and whoever makes a project under
+ * the name in one piece does so under the condition that it is not there. */
+#ifndef KEDGE_BACKEND_CORE_NAME_CLAIM_H
+#define KEDGE_BACKEND_CORE_NAME_CLAIM_H
+
+#include "backend/core/layout.h"
+
+#define KEDGE_IMPORT_ID_SIZE 65 /* an export's id, with its end */
+
+typedef struct kedge_name_claim {
+    bool importing;
+    char id[KEDGE_IMPORT_ID_SIZE];
+} kedge_name_claim;
+
+/* By a consistent read. */
+kedge_status kedge_name_claim_read(kedge_backend *backend, const kedge_project_ref *ref,
+                                   kedge_name_claim *claim, kedge_error *error);
+
+#endif
