@@ -35,12 +35,22 @@ void kedge_answer_cors(const kedge_origins *origins, const char *origin, const c
     add(context, "Access-Control-Max-Age", "86400");
 }
 
+void kedge_answer_cost(const kedge_api_response *response, const kedge_allocator *allocator,
+                       kedge_header_function add, void *context)
+{
+    kedge_buffer text = kedge_buffer_make(allocator);
+    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_cost_write(&response->cost, &writer);
+    if (!text.no_memory) add(context, "Kedge-Cost", text.data);
+    kedge_buffer_free(&text);
+}
+
 void kedge_answer_log(kedge_log *log, const kedge_answered *answered)
 {
     const kedge_api_response *response = answered->response;
     kedge_log_level level = response->status == 503   ? KEDGE_LOG_WARNING
                             : response->status >= 500 ? KEDGE_LOG_ERROR
-                                                      : KEDGE_LOG_DEBUG;
+                                                      : answered->level;
     kedge_log_line line;
     if (!kedge_log_begin(&line, log, level, "answered")) return;
     kedge_json_key(&line.json, "method");

@@ -16,8 +16,13 @@ void kedge_answer_headers(const kedge_api_response *response, kedge_header_funct
 void kedge_answer_cors(const kedge_origins *origins, const char *origin, const char *method,
                        kedge_header_function add, void *context);
 
-/* One line a request: at the level debug unless it failed. */
+/* Kedge-Cost: what the answer would cost on AWS, as in the log. */
+void kedge_answer_cost(const kedge_api_response *response, const kedge_allocator *allocator,
+                       kedge_header_function add, void *context);
+
+/* One line a request. */
 typedef struct kedge_answered {
+    kedge_log_level level; /* unless the request failed */
     const char *method;
     kedge_bytes path; /* without the query, which may hold a ticket */
     const kedge_api_response *response;

@@ -102,7 +102,8 @@ static void finish(kedge_exchange *exchange)
     if (exchange->stream) exchange->response.status = 200;
     kedge_metrics_answered(&exchange->context->metrics, exchange->response.status, took_us);
     kedge_answer_log(exchange->context->log,
-                     &(kedge_answered){.method = exchange->method,
+                     &(kedge_answered){.level = KEDGE_LOG_DEBUG,
+                                       .method = exchange->method,
                                        .path = {exchange->target, strcspn(exchange->target, "?")},
                                        .response = &exchange->response,
                                        .took_us = took_us,
@@ -189,20 +190,13 @@ static void add_cors(kedge_exchange *exchange, struct MHD_Response *message)
     kedge_answer_cors(exchange->context->origins, origin, exchange->method, add_header, message);
 }
 
-static void add_cost(kedge_exchange *exchange, struct MHD_Response *message)
-{
-    kedge_buffer text = kedge_buffer_make(exchange->context->environment->allocator);
-    kedge_json_writer writer = kedge_json_write(&text);
-    kedge_cost_write(&exchange->response.cost, &writer);
-    kedge_buffer_append_byte(&text, '\0');
-    if (!text.no_memory) add_header(message, "Kedge-Cost", text.data);
-    kedge_buffer_free(&text);
-}
-
 static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
 {
     kedge_answer_headers(&exchange->response, add_header, message);
-    if (exchange->context->cost_header) add_cost(exchange, message);
+    if (exchange->context->cost_header) {
+        kedge_answer_cost(&exchange->response, exchange->context->environment->allocator,
+                          add_header, message);
+    }
     if (atomic_load(&exchange->context->stopping)) add_header(message, "Connection", "close");
 }
 

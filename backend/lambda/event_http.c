@@ -259,6 +259,10 @@ static kedge_status write_response(const http_call *call, kedge_buffer *out, ked
     kedge_json_key(&writer, "headers");
     kedge_json_begin_object(&writer);
     kedge_answer_headers(&call->response, write_header, &writer);
+    if (call->lambda->cost_header) {
+        kedge_answer_cost(&call->response, call->lambda->environment->allocator, write_header,
+                          &writer);
+    }
     kedge_answer_cors(call->lambda->origins, or_null(call->origin), call->method, write_header,
                       &writer);
     kedge_json_end_object(&writer);
@@ -271,7 +275,10 @@ static void log_answer(const http_call *call)
 {
     const kedge_environment *environment = call->lambda->environment;
     int64_t took_ms = environment->monotonic_ms(environment->context) - call->started_ms;
-    kedge_answered answered = {.method = call->method,
+    /* Nobody asks a function for its totals, so each line of what costs anything is one of them. */
+    bool costs = kedge_cost_dollars(&call->response.cost) > 0;
+    kedge_answered answered = {.level = costs ? KEDGE_LOG_INFO : KEDGE_LOG_DEBUG,
+                               .method = call->method,
                                .path = kedge_buffer_bytes(&call->path),
                                .response = &call->response,
                                .took_us = took_ms * 1000,

@@ -1,6 +1,7 @@
 /* See event_sqs.h. */
 #include "backend/lambda/event_sqs.h"
 
+#include "backend/ports/meter.h"
 #include "backend/queued/message.h"
 #include "common/error.h"
 
@@ -204,18 +205,23 @@ static kedge_status write_failures(const sqs_batch *batch, kedge_buffer *out, ke
     return kedge_buffer_status(out, error);
 }
 
-static void log_batch(const sqs_batch *batch)
+/* At the level info, since this line alone tells what the decided pushes cost. */
+static void log_batch(const sqs_batch *batch, const kedge_cost *before)
 {
     int64_t failed = 0;
     for (size_t i = 0; i < batch->count; i++)
         failed += batch->records[i].failed;
     kedge_log_line line;
-    kedge_log_level level = failed > 0 ? KEDGE_LOG_WARNING : KEDGE_LOG_DEBUG;
+    kedge_log_level level = failed > 0 ? KEDGE_LOG_WARNING : KEDGE_LOG_INFO;
+    kedge_cost after = kedge_meter_of_thread();
+    kedge_cost cost = kedge_cost_minus(&after, before);
     if (!kedge_log_begin(&line, batch->lambda->log, level, "consumed")) return;
     kedge_json_key(&line.json, "messages");
     kedge_json_integer(&line.json, (int64_t)batch->count);
     kedge_json_key(&line.json, "failed");
     kedge_json_integer(&line.json, failed);
+    kedge_json_key(&line.json, "cost");
+    kedge_cost_write(&cost, &line.json);
     kedge_log_end(&line);
 }
 
@@ -223,12 +229,13 @@ kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int6
                              kedge_buffer *out, kedge_error *error)
 {
     sqs_batch batch = {.lambda = lambda, .deadline_ms = deadline_ms};
+    kedge_cost before = kedge_meter_of_thread();
     kedge_status status = read_batch(event, &batch, error);
     for (size_t i = 0; status == KEDGE_OK && i < batch.count; i++) {
         if (!batch.records[i].seen) status = consume_group(&batch, i, error);
     }
     if (status == KEDGE_OK) status = write_failures(&batch, out, error);
-    if (status == KEDGE_OK) log_batch(&batch);
+    if (status == KEDGE_OK) log_batch(&batch, &before);
     for (size_t i = 0; i < batch.count; i++) {
         kedge_buffer_free(&batch.records[i].group);
         kedge_buffer_free(&batch.records[i].body);

@@ -35,6 +35,7 @@ typedef struct kedge_lambda {
     kedge_backend *backend;
     kedge_auth *auth; /* NULL: the function has no key set, and answers no requests */
     const kedge_origins *origins;
+    bool cost_header; /* answers tell what they cost */
     kedge_queued *queued;
     kedge_queue queue; /* vtable NULL: none */
 } kedge_lambda;

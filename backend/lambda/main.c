@@ -151,6 +151,7 @@ static kedge_status handle(kedge_function *self, const kedge_invocation *invocat
         .backend = self->backend,
         .auth = self->auth,
         .origins = &self->settings.origins,
+        .cost_header = self->settings.cost_header,
         .queued = self->queued,
         .queue = kedge_stores_queue(self->stores),
     };

@@ -139,6 +139,8 @@ kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_setting
     if (status == KEDGE_OK) status = read_claim_bytes(&read, error);
     if (status == KEDGE_OK) status = read_choice("KEDGE_CADENCE", "compact", "seed", &seed, error);
     if (status == KEDGE_OK) status = read_log_level(&read, error);
+    if (status == KEDGE_OK)
+        status = read_choice("KEDGE_COST_HEADER", "no", "yes", &read.cost_header, error);
     if (status == KEDGE_OK) status = read_origins(allocator, &read, error);
     if (status == KEDGE_OK) status = read_key_set(allocator, &read, error);
     if (status == KEDGE_OK && mutators != NULL) {

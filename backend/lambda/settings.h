@@ -13,6 +13,7 @@
  *   KEDGE_ORIGINS                web origins that may read answers, with commas between
  *   KEDGE_MUTATORS               the app's plugin library in the package
  *   KEDGE_LOG_LEVEL              error, warning, info (default) or debug
+ *   KEDGE_COST_HEADER            no (default) or yes: answers tell what they cost
  *
  * A function that only consumes the queue has no KEDGE_JWKS, KEDGE_ISSUER and KEDGE_AUDIENCE. */
 #ifndef KEDGE_BACKEND_LAMBDA_SETTINGS_H
@@ -37,6 +38,7 @@ typedef struct kedge_settings {
     char *origin_text;
     kedge_origins origins; /* borrow from origin_text */
     kedge_log_level log_level;
+    bool cost_header;
 } kedge_settings;
 
 kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_settings *settings,

@@ -20,6 +20,12 @@ from runtime_api import RIE, WHICH, Function
 PROGRAM, PLUGIN = sys.argv[1:3]
 
 
+def lines_of(function, event):
+    """The lines of that kind in a function's log."""
+    lines = [json.loads(line) for line in function.logged().splitlines() if line.startswith("{")]
+    return [line for line in lines if line["event"] == event]
+
+
 class LambdaCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -178,6 +184,20 @@ class Requests(LambdaCase):
         stranger = caller.ask("OPTIONS", "/pull", headers={"Origin": "https://evil.example.com"})
         self.assertNotIn("access-control-allow-origin", stranger.headers)
 
+    def test_what_an_answer_cost_stands_in_the_log_and_on_demand_in_a_header(self):
+        function = self.start()
+        ann = self.project(function)
+        self.assertNotIn("kedge-cost", ann.ask("POST", "/push", push_body("a", [put("n1", 1)])).headers)
+        ann.ask("GET", "/v1/health")
+        lines = lines_of(function, "answered")
+        self.assertEqual([line["path"].rpartition("/")[2] for line in lines], ["p", "push"])
+        push = lines[1]
+        self.assertEqual((push["level"], push["cost"]["write_units"]), ("info", 1))
+        self.assertGreater(push["cost"]["dollars"], 0)
+        told = self.start(KEDGE_COST_HEADER="yes", KEDGE_DATA=self.folder.name + "/other")
+        pushed = self.project(told).ask("POST", "/push", push_body("a", [put("n1", 1)]))
+        self.assertEqual(json.loads(pushed.headers["kedge-cost"]), lines_of(told, "answered")[1]["cost"])
+
     def test_the_head_of_an_answer_has_no_body(self):
         ann = self.project(self.start())
         self.assertEqual(ann.ask("HEAD", "/v1/limits").body, b"")
@@ -313,6 +333,18 @@ class Batches(LambdaCase):
         for project in (one, other):
             self.assertIn({"op": "put", "key": "notes/n1", "value": 2},
                           project.ask("POST", "/pull", pull_body("b")).json["patch"])
+
+    def test_what_a_batch_cost_stands_in_the_log(self):
+        function = self.start(KEDGE_MODE="queued")
+        self.project(function)
+        self.assertEqual(self.failures(function, self.message(1, self.push(1, [put("n1", 1)]))), [])
+        self.assertEqual(self.failures(function, self.message(2, self.push(2, [put("n1", "x" * 5000)])),
+                                       self.message(3, "poison")), ["m3"])
+        first, second = lines_of(function, "consumed")
+        self.assertEqual((first["level"], first["messages"], first["failed"]), ("info", 1, 0))
+        self.assertEqual((second["level"], second["messages"], second["failed"]), ("warning", 2, 1))
+        self.assertEqual(first["cost"]["write_units"], 1)
+        self.assertGreater(second["cost"]["write_units"], 1)
 
     def test_more_messages_than_a_batch_has_are_refused(self):
         failed, error = self.start(KEDGE_MODE="queued").invoke({"Records": [self.message(i, "x") for i in range(11)]})
