@@ -339,7 +339,9 @@ static void assert_no_region(const kedge_aws_credentials_options *options, const
 {
     char region[KEDGE_AWS_REGION_SIZE] = "untouched";
     kedge_error error = {0};
-    assert_int_not_equal(kedge_aws_region_find(options, region, &error), KEDGE_OK);
+    kedge_status status = kedge_aws_region_find(options, region, &error);
+    assert_int_not_equal(status, KEDGE_OK);
+    assert_int_equal(status, error.status);
     assert_string_equal(error.code, code);
     if (strstr(error.message, words) == NULL) fail_msg("%s", error.message);
     assert_string_equal(region, "untouched");
