@@ -11,6 +11,12 @@
 #define SUFFIX    ".json.gz"
 #define TRIES_MAX 4
 
+#define FOUND       "found" /* and '-' and a token, but in marks of older versions */
+#define TOKEN_BYTES 16
+
+_Static_assert(sizeof FOUND + 1 + 2 * TOKEN_BYTES <= KEDGE_GARBAGE_STATE_SIZE,
+               "a state has room for its token");
+
 bool kedge_garbage_key(const kedge_project_ref *ref, kedge_bytes blob, kedge_key *mark)
 {
     kedge_key prefix = kedge_key_blobs(ref);
@@ -56,6 +62,11 @@ bool kedge_garbage_is_claimed(const kedge_garbage_mark *mark, int64_t now_ms)
            age_ms < KEDGE_GARBAGE_CLAIM_MS;
 }
 
+bool kedge_garbage_is_found(const kedge_garbage_mark *mark)
+{
+    return strncmp(mark->state, FOUND, sizeof FOUND - 1) == 0;
+}
+
 /* ---- changing a mark ---- */
 
 static kedge_status write(kedge_backend *backend, const kedge_project_ref *ref,
@@ -95,7 +106,8 @@ kedge_status kedge_garbage_put(kedge_backend *backend, const kedge_project_ref *
                                const kedge_key *key, const kedge_garbage_mark *before,
                                kedge_error *error)
 {
-    kedge_garbage_mark found = {.since_ms = now_of(backend), .state = KEDGE_GARBAGE_FOUND};
+    kedge_garbage_mark found = {.since_ms = now_of(backend), .state = FOUND "-"};
+    kedge_random_hex(backend->environment, TOKEN_BYTES, found.state + sizeof FOUND);
     return write(backend, ref, key, before, &found, error);
 }
 
@@ -104,7 +116,7 @@ kedge_status kedge_garbage_claim(kedge_backend *backend, const kedge_project_ref
 {
     kedge_garbage_mark claimed = *mark;
     claimed.claimed_ms = now_of(backend);
-    kedge_random_hex(backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, claimed.state);
+    kedge_random_hex(backend->environment, TOKEN_BYTES, claimed.state);
     kedge_status status = write(backend, ref, &mark->key, mark, &claimed, error);
     if (status == KEDGE_OK) *mark = claimed;
     return status;
@@ -157,7 +169,7 @@ kedge_status kedge_garbage_keep(kedge_backend *backend, const kedge_project_ref 
         kedge_status status = load(backend, ref, &key, &mark, error);
         if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
         if (status != KEDGE_OK) return status;
-        bool found = strcmp(mark.state, KEDGE_GARBAGE_FOUND) == 0;
+        bool found = kedge_garbage_is_found(&mark);
         status = found ? kedge_garbage_delete(backend, ref, &mark, error)
                        : take_from_collector(backend, ref, &mark, error);
         if (status == KEDGE_OK) *kept = found;

@@ -147,7 +147,7 @@ static kedge_status see_marked(collecting *work, const kedge_blob_info *blob, gc
                                int64_t grace_ms, kedge_error *error)
 {
     kedge_garbage_mark *mark = &marked->mark;
-    if (strcmp(mark->state, KEDGE_GARBAGE_FOUND) != 0) {
+    if (!kedge_garbage_is_found(mark)) {
         if (!work->options->remove || kedge_garbage_is_claimed(mark, work->started_ms))
             return KEDGE_OK;
         return unless_changed(kedge_garbage_put(work->backend, work->ref, &mark->key, mark, error));

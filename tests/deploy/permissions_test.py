@@ -194,7 +194,7 @@ class Permissions(unittest.TestCase):
         key = {"TableName": NAME, "Key": {"pk": {"S": f"Project#acme/{project}"},
                                           "sk": {"S": f"Garbage#notes/{digest}"}}}
         dynamodb = boto3.client("dynamodb")
-        dynamodb.put_item(TableName=NAME, Item={**key["Key"], "since": {"N": "1"}, "state": {"S": "found"}})
+        dynamodb.put_item(TableName=NAME, Item={**key["Key"], "since": {"N": "1"}, "state": {"S": "found-0"}})
         return lambda: "Item" not in dynamodb.get_item(**key)
 
     def read(self, caller, everybody):
