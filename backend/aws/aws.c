@@ -12,7 +12,6 @@
 
 /* How often a message is received before it goes to the dead letters, in a queue that is made here.
  */
-#define RECEIVE_MAX 10
 
 struct kedge_aws {
     const kedge_allocator *allocator;
@@ -96,7 +95,8 @@ static kedge_status open_queue(const kedge_aws_options *options, kedge_aws *aws,
 {
     const kedge_sqs_options sqs = {.client = aws->client, .queue = options->queue};
     if (options->queue == NULL) return KEDGE_OK;
-    kedge_status status = options->create ? kedge_sqs_create(&sqs, RECEIVE_MAX, error) : KEDGE_OK;
+    kedge_status status =
+        options->create ? kedge_sqs_create(&sqs, KEDGE_QUEUE_DELIVERIES, error) : KEDGE_OK;
     if (status == KEDGE_OK) status = kedge_sqs_queue_open(&sqs, &aws->queue, error);
     return status;
 }

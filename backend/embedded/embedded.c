@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define QUEUE_RECEIVE_MAX 10
-
 struct kedge_embedded {
     const kedge_allocator *allocator;
     int lock; /* -1: not held */
@@ -137,7 +135,7 @@ static kedge_status open_ports(const kedge_environment *environment, const char 
     }
     if (status == KEDGE_OK) status = join(folder, "queue.db", &path, error);
     if (status == KEDGE_OK) {
-        status = kedge_sqlite_queue_open(environment, path.text, QUEUE_RECEIVE_MAX,
+        status = kedge_sqlite_queue_open(environment, path.text, KEDGE_QUEUE_DELIVERIES,
                                          &embedded->queue, error);
     }
     if (status == KEDGE_OK) status = join(folder, "blobs", &path, error);

@@ -18,6 +18,7 @@ typedef struct consuming {
     kedge_consume_outcome *outcomes;
     kedge_message read[KEDGE_QUEUE_RECEIVE_MAX];
     bool settled[KEDGE_QUEUE_RECEIVE_MAX];
+    uint32_t ended[KEDGE_QUEUE_RECEIVE_MAX]; /* tries in a row that ended their consumers */
 } consuming;
 
 /* The messages of one project, in their order. */
@@ -57,13 +58,13 @@ static void settle(consuming *work, size_t index, kedge_consumed what, const ked
         atomic_fetch_add(&counters->again, 1);
         /* Its mark is over: it did not end the consumer. */
         if (message->receive_count >= KEDGE_QUEUED_ALONE_COUNT)
-            kedge_dead_note(work->queued, message, error);
+            kedge_dead_note(work->queued, message, error, 0);
         break;
     case KEDGE_CONSUMED_FAILED:
         outcome->again_ms = doubled(KEDGE_QUEUED_UNDECIDED_MS, KEDGE_QUEUED_UNDECIDED_MAX_MS,
                                     message->receive_count);
         atomic_fetch_add(&counters->failed, 1);
-        kedge_dead_note(work->queued, message, error);
+        kedge_dead_note(work->queued, message, error, work->ended[index]);
         break;
     }
     work->settled[index] = true;
@@ -126,9 +127,12 @@ static kedge_status fill(consuming *work, project_messages *project, kedge_unit 
 /* A message that comes for the fourth time may be what kills its consumers. */
 static kedge_status mark(consuming *work, const kedge_unit *unit, kedge_error *error)
 {
-    const kedge_queue_message *message = &work->messages[unit->parts[0].message];
+    size_t index = unit->parts[0].message;
+    const kedge_queue_message *message = &work->messages[index];
     if (unit->count > 1 || message->receive_count < KEDGE_QUEUED_ALONE_COUNT) return KEDGE_OK;
-    return kedge_dead_mark(work->queued, message, error);
+    kedge_status status = kedge_dead_mark(work->queued, message, work->ended[index], error);
+    work->ended[index] = 0; /* it is tried, and this consumer tells how that ends */
+    return status;
 }
 
 static void settle_unit(consuming *work, const kedge_unit *unit)
@@ -170,21 +174,24 @@ static bool step(consuming *work, project_messages *project, kedge_unit *unit)
 
 /* ---- a project ---- */
 
-/* What killed a consumer is not tried again beside others: they would be delivered as often. */
+/* What killed a consumer is not tried again beside others, which would be delivered as often, nor
+ * alone for ever: each time it holds up its group until its visibility ends. */
 static kedge_status leave_marked(consuming *work, const project_messages *project,
                                  kedge_error *error)
 {
-    for (size_t i = 0; i < project->count && work->count > 1; i++) {
-        bool marked = false;
-        const kedge_queue_message *message = &work->messages[project->index[i]];
+    for (size_t i = 0; i < project->count; i++) {
+        size_t index = project->index[i];
+        const kedge_queue_message *message = &work->messages[index];
         if (message->receive_count <= KEDGE_QUEUED_ALONE_COUNT) continue;
-        kedge_status status = kedge_dead_is_marked(work->queued, message, &marked, error);
+        kedge_status status =
+            kedge_dead_read_mark(work->queued, message, &work->ended[index], error);
         if (status != KEDGE_OK) return status;
-        if (!marked) continue;
+        bool again = work->count == 1 && work->ended[index] < KEDGE_QUEUED_ENDED_MAX;
+        if (work->ended[index] == 0 || again) continue;
         kedge_error reason;
         kedge_fail(&reason, KEDGE_INTERNAL, "consumer-ended",
                    "a consumer ended while it tried this message alone");
-        settle(work, project->index[i], KEDGE_CONSUMED_FAILED, &reason);
+        settle(work, index, KEDGE_CONSUMED_FAILED, &reason);
     }
     return KEDGE_OK;
 }

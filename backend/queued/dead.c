@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MARK "consumer-ended"
-
 /* ---- the record ---- */
 
 typedef struct dead_row {
@@ -33,7 +31,7 @@ static kedge_record_key key_of(const dead_row *row)
 }
 
 static kedge_status put(kedge_queued *queued, const kedge_queue_message *message, const char *code,
-                        const char *detail, kedge_error *error)
+                        const char *detail, uint32_t ended, kedge_error *error)
 {
     dead_row row = row_of(message);
     const kedge_environment *environment = queued->environment;
@@ -42,8 +40,10 @@ static kedge_status put(kedge_queued *queued, const kedge_queue_message *message
         {"code", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(code), 0},
         {"detail", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(detail), 0},
         {"at", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, now_ms},
-        {"deliveries", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, message->receive_count}};
-    kedge_record_write write = {.kind = KEDGE_WRITE_PUT, .record = {key_of(&row), attributes, 4}};
+        {"deliveries", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, message->receive_count},
+        {"ended", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, ended}};
+    kedge_record_write write = {.kind = KEDGE_WRITE_PUT,
+                                .record = {key_of(&row), attributes, ended > 0 ? 5 : 4}};
     const kedge_records *records = &queued->options.records;
     return records->vtable->write(records->self, &write, error);
 }
@@ -51,9 +51,9 @@ static kedge_status put(kedge_queued *queued, const kedge_queue_message *message
 /* ---- notes and marks ---- */
 
 void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
-                     const kedge_error *reason)
+                     const kedge_error *reason, uint32_t ended)
 {
-    (void)put(queued, message, reason->code, reason->message, NULL);
+    (void)put(queued, message, reason->code, reason->message, ended, NULL);
     if (queued->options.failed == NULL) return;
     kedge_message read = {.organization = ""};
     char id[KEDGE_SHA256_HEX];
@@ -68,24 +68,26 @@ void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
 }
 
 kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
-                             kedge_error *error)
+                             uint32_t ended, kedge_error *error)
 {
-    return put(queued, message, MARK, "a consumer ended while it tried this message alone", error);
+    return put(queued, message, "consumer-ended",
+               "a consumer ended while it tried this message alone", ended + 1, error);
 }
 
-kedge_status kedge_dead_is_marked(kedge_queued *queued, const kedge_queue_message *message,
-                                  bool *marked, kedge_error *error)
+kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                  uint32_t *ended, kedge_error *error)
 {
     dead_row row = row_of(message);
     kedge_record_key key = key_of(&row);
     kedge_record_set set = {0};
     const kedge_records *records = &queued->options.records;
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
-    *marked = false;
+    *ended = 0;
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    const kedge_attribute *code = kedge_record_attribute(&set.records[0], "code");
-    *marked = code != NULL && kedge_bytes_equal_text(code->bytes, MARK);
+    const kedge_attribute *count = kedge_record_attribute(&set.records[0], "ended");
+    if (count != NULL && count->number > 0 && count->number <= KEDGE_QUEUE_DELIVERIES_MAX)
+        *ended = (uint32_t)count->number;
     kedge_record_set_free(&set);
     return KEDGE_OK;
 }

@@ -3,28 +3,31 @@
  * The queue keeps dead letters, but not why they died. So the reason stands in records, put at each
  * failed try, under the message's id (the SHA-256 of its body):
  *
- *   DeadLetters#{organization}   {id}   code, detail, at (ms since 1970), deliveries
+ *   DeadLetters#{organization}   {id}   code, detail, at (ms since 1970), deliveries, ended
  *
  * The organization is empty for a message that does not tell it. A message whose own try may have
  * killed its consumer cannot be noted afterwards: it is marked in front of it, with the code
- * "consumer-ended". The row goes when the message is decided, or put back into the queue by hand.
- */
+ * "consumer-ended" and in `ended` how many tries in a row were marked. The row goes when the
+ * message is decided, or put back into the queue by hand. */
 #ifndef KEDGE_BACKEND_QUEUED_DEAD_H
 #define KEDGE_BACKEND_QUEUED_DEAD_H
 
 #include "backend/queued/queued.h"
 #include "common/json.h"
 
-/* Notes the reason, and tells the option `failed`. A note that cannot be put is not missed: the
- * message comes again. */
+/* Notes the reason, and tells the option `failed`. `ended`: of kedge_dead_read_mark, for a message
+ * that is left because of it; else 0, which takes the mark away. A note that cannot be put is not
+ * missed: the message comes again. */
 void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
-                     const kedge_error *reason);
-/* Notes that the message is about to be tried alone. KEDGE_OK, or it must not be tried. */
+                     const kedge_error *reason, uint32_t ended);
+/* Notes that the message is about to be tried alone, the `ended` + 1st time in a row. KEDGE_OK, or
+ * it must not be tried. */
 kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
-                             kedge_error *error);
-/* A try of the message began, and nobody has told how it ended. */
-kedge_status kedge_dead_is_marked(kedge_queued *queued, const kedge_queue_message *message,
-                                  bool *marked, kedge_error *error);
+                             uint32_t ended, kedge_error *error);
+/* `*ended`: how many tries of the message in a row began, of which nobody has told how they ended.
+ */
+kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                  uint32_t *ended, kedge_error *error);
 void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message);
 
 /* ---- for operators ---- */

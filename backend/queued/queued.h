@@ -14,8 +14,9 @@
  * A message that comes again (because a consumer died, or the store failed) is merged with ever
  * fewer others: 10, 5, 2, then alone. One that cannot be decided fails by itself, and goes to the
  * dead letters when it was delivered as often as the queue allows; its reason stands in records
- * (dead.h). The queue should allow six deliveries at least. docs/explanation/backend.md has the
- * whole story. */
+ * (dead.h). So does one that waits for a store for as many deliveries: a queue that allows
+ * KEDGE_QUEUE_DELIVERIES outlasts KEDGE_QUEUED_OUTAGE_MS. Six are the fewest that part a message
+ * that ends its consumers from those beside it. docs/explanation/backend.md has the whole story. */
 #ifndef KEDGE_BACKEND_QUEUED_QUEUED_H
 #define KEDGE_BACKEND_QUEUED_QUEUED_H
 
@@ -24,10 +25,14 @@
 
 #define KEDGE_QUEUED_CLAIM_BYTES   256000 /* a larger message goes to blobs */
 #define KEDGE_QUEUED_VISIBILITY_MS 60000
-#define KEDGE_QUEUED_ALONE_COUNT   4 /* from this delivery on a message is tried alone */
+#define KEDGE_QUEUED_ALONE_COUNT   4  /* from this delivery on a message is tried alone */
+#define KEDGE_QUEUED_ENDED_MAX     10 /* such tries in a row that may end their consumers */
 /* When a message is to come again: doubles with each delivery. */
-#define KEDGE_QUEUED_AGAIN_MS         1000 /* after a fault that passes */
-#define KEDGE_QUEUED_AGAIN_MAX_MS     120000
+#define KEDGE_QUEUED_AGAIN_MS     1000 /* after a fault that passes */
+#define KEDGE_QUEUED_AGAIN_MAX_MS 120000
+/* 1 + 2 + 4 + … + 64 s, then 42 times 120 s: when the last of KEDGE_QUEUE_DELIVERIES comes, of a
+ * message whose tries take no time. */
+#define KEDGE_QUEUED_OUTAGE_MS        5167000
 #define KEDGE_QUEUED_UNDECIDED_MS     250 /* after a failure of its own: it holds up its group */
 #define KEDGE_QUEUED_UNDECIDED_MAX_MS 1000
 

@@ -289,6 +289,31 @@ static void test_messages_wait_in_their_order_while_the_store_is_away(void **sta
     queue_world_free(world);
 }
 
+/* Tries that take no time: in truth each one waits for the store, and the outage may be longer. */
+static void test_nothing_is_buried_in_an_outage_of_more_than_an_hour(void **state)
+{
+    const int64_t step_ms = 1000;
+    (void)state;
+    queue_world *world = queue_world_new();
+    size_t tries = 0;
+    enqueue_story(world);
+    assert_true(KEDGE_QUEUED_OUTAGE_MS > 3600000);
+    world->base->stores_away = true;
+    for (int64_t passed_ms = 0; passed_ms < KEDGE_QUEUED_OUTAGE_MS; passed_ms += step_ms) {
+        round_result round = queue_round(world);
+        assert_int_equal(round.left, round.received);
+        tries += round.received > 0;
+        queue_world_pass(step_ms);
+    }
+    assert_int_equal(tries, QUEUE_DELIVERIES - 1);
+    assert_int_equal(queue_dead_count(world), 0);
+    world->base->stores_away = false;
+    drain_somehow(world);
+    check_story(world);
+    assert_int_equal(queue_reasons(world), 0);
+    queue_world_free(world);
+}
+
 static void test_a_fault_that_passes_gives_messages_back_later_each_time(void **state)
 {
     (void)state;
@@ -325,7 +350,7 @@ static void test_what_the_store_has_failed_often_is_decided_when_the_store_is_ba
     (void)state;
     queue_world *world = queue_world_new();
     queue_put(world, &ann, "g1", "c1", 1, 1, "a");
-    queue_call(world, "c1", 2, "test.scatter", "{\"count\":900}"); /* parts in blobs */
+    queue_call(world, "c1", 2, "test.large", "{}");
     queue_put(world, &ann, "g1", "c2", 1, 1, "b");
     world->base->blobs_away = true;
     for (int deliveries = 1; deliveries < QUEUE_DELIVERIES; deliveries++) {
@@ -354,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_a_direct_push_may_come_between_any_two_calls),
         cmocka_unit_test(test_what_is_kept_is_delivered_to_nobody_else),
         cmocka_unit_test(test_messages_wait_in_their_order_while_the_store_is_away),
+        cmocka_unit_test(test_nothing_is_buried_in_an_outage_of_more_than_an_hour),
         cmocka_unit_test(test_a_fault_that_passes_gives_messages_back_later_each_time),
         cmocka_unit_test(test_what_the_store_has_failed_often_is_decided_when_the_store_is_back),
     };

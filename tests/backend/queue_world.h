@@ -8,7 +8,7 @@
 #include "backend/queued/dead.h"
 #include "backend/queued/message.h"
 
-#define QUEUE_DELIVERIES 10 /* before a message is dead */
+#define QUEUE_DELIVERIES KEDGE_QUEUE_DELIVERIES /* before a message is dead */
 
 typedef struct queue_world {
     test_world *base;

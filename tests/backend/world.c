@@ -63,6 +63,19 @@ static kedge_status scatter(kedge_tx *tx, const char *args, size_t args_size, vo
     return status;
 }
 
+/* Puts an item whose body is too large for the record: it goes to blobs. */
+static kedge_status put_large(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                              kedge_error *error)
+{
+    char value[20000];
+    (void)args;
+    (void)args_size;
+    (void)userdata;
+    memset(value, 'x', sizeof value);
+    value[0] = value[sizeof value - 1] = '"';
+    return kedge_tx_put(tx, "items", "large", 5, value, sizeof value, error);
+}
+
 /* Ends the backend, as a mutator does that brings its process down: from here on no port call takes
  * effect. */
 static test_world *running;
@@ -81,7 +94,11 @@ static kedge_status die(kedge_tx *tx, const char *args, size_t args_size, void *
 }
 
 static const kedge_mutator mutators[] = {
-    {"test.fill", 1, fill, NULL}, {"test.scatter", 1, scatter, NULL}, {"test.die", 1, die, NULL}};
+    {"test.fill", 1, fill, NULL},
+    {"test.scatter", 1, scatter, NULL},
+    {"test.large", 1, put_large, NULL},
+    {"test.die", 1, die, NULL},
+};
 
 /* ---- making ---- */
 
@@ -120,9 +137,10 @@ static int finish_setup(test_world *world, void **state)
     int64_t created_ms = 0;
     running = world;
     world_wrap_ports(world);
-    assert_int_equal(
-        kedge_registry_new(world->environment.allocator, mutators, 3, &world->registry, &error),
-        KEDGE_OK);
+    assert_int_equal(kedge_registry_new(world->environment.allocator, mutators,
+                                        sizeof mutators / sizeof *mutators, &world->registry,
+                                        &error),
+                     KEDGE_OK);
     world->backend = world_new_backend(world);
     assert_int_equal(kedge_project_create(world->backend, &notes, &created, &created_ms, &error),
                      KEDGE_OK);

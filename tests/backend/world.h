@@ -46,8 +46,9 @@ typedef struct test_world {
     world_fault fault;
     uint64_t faults;
     uint64_t pauses;
-    uint64_t deaths; /* by the mutator test.die */
-    bool blobs_away; /* every call of the blobs fails */
+    uint64_t deaths;  /* by the mutator test.die */
+    bool blobs_away;  /* every call of the blobs fails */
+    bool stores_away; /* … and of the records */
     /* Run in front of call number `meddle_at`, which is then taken back. */
     uint64_t meddle_at;
     void (*meddle)(struct test_world *world);

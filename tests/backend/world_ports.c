@@ -32,6 +32,7 @@ static kedge_status refuse_call(kedge_error *error)
 /* Around a call that reads into a set, or changes something. */
 #define PASS(self, is_write, forget, call)                                                         \
     test_world *world_of_call = (self);                                                            \
+    if (world_of_call->stores_away) return refuse_call(error);                                     \
     world_fault fault = world_next_call(world_of_call, is_write);                                  \
     if (fault == WORLD_FAULT_BEFORE) return refuse_call(error);                                    \
     kedge_status status = (call);                                                                  \

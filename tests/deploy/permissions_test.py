@@ -329,6 +329,12 @@ class Permissions(unittest.TestCase):
         self.assertEqual(resources["Queue"]["Properties"]["VisibilityTimeout"],
                          6 * resources["WorkerFunction"]["Properties"]["Timeout"])
 
+    def test_the_queue_allows_as_many_deliveries_as_one_that_kedge_makes(self):
+        header = (pathlib.Path(__file__).parents[2] / "backend/ports/queue.h").read_text()
+        (deliveries,) = re.findall(r"define KEDGE_QUEUE_DELIVERIES +([0-9]+)", header)
+        queue = template(self.keys).tree["Resources"]["Queue"]["Properties"]
+        self.assertEqual(queue["RedrivePolicy"]["maxReceiveCount"], int(deliveries))
+
     def test_direct_mode_has_nothing_to_do_with_the_queue(self):
         direct = template(self.keys).policy("ApiRole").allowed()
         self.assertEqual(self.queued("ApiRole").allowed() - direct,

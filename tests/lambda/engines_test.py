@@ -153,6 +153,11 @@ class OnEngines(unittest.TestCase):
     def caller(self, function):
         return Caller(function, self.token, f"/v1/orgs/demo/projects/{self.project}")
 
+    def deliver_at_most(self, times):
+        (arn,) = self.dead.on("GetQueueAttributes", AttributeNames=["QueueArn"])["Attributes"].values()
+        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": times})
+        self.queue.on("SetQueueAttributes", Attributes={"RedrivePolicy": policy})
+
     def poll(self, function, **options):
         return self.keep(Poller(self.queue, function, **options))
 
@@ -259,6 +264,8 @@ class OnEngines(unittest.TestCase):
         self.assertEqual(ann.ask("POST", "/push", push_body("a", [put("n", 1)])).status, 200)
         received = self.queue.on("ReceiveMessage", AttributeNames=["All"], VisibilityTimeout=0)["Messages"][0]
         group = received["Attributes"]["MessageGroupId"]
+        self.deliver_at_most(10)  # fifty times take a minute
+        self.addCleanup(self.deliver_at_most, 50)
         self.queue.send(group, "poison")
         self.assertEqual(ann.ask("POST", "/push", push_body("a", [put("n", 2)], 2)).status, 200)
         poller = self.poll(self.start(requests=False), visibility_s=30)
