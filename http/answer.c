@@ -22,9 +22,9 @@ static kedge_bytes trim(kedge_bytes text)
     return text;
 }
 
-bool kedge_http_header_value(const kedge_http_answer *answer, const char *name, kedge_bytes *value)
+bool kedge_http_header_value(kedge_bytes headers, const char *name, kedge_bytes *value)
 {
-    kedge_bytes rest = answer->headers;
+    kedge_bytes rest = headers;
     size_t name_size = strlen(name);
     bool found = false;
     while (rest.size > 0) {
@@ -74,8 +74,8 @@ void kedge_http_call_answer(const kedge_http_call *call, kedge_http_answer *answ
     answer->sent = sent_bytes > 0;
     answer->headers = kedge_buffer_bytes(&call->answer_headers);
     answer->body = kedge_buffer_bytes(&call->answer_body);
-    kedge_http_header_value(answer, "Content-Type", &answer->content_type);
-    if (kedge_http_header_value(answer, "Retry-After", &retry_after)) {
+    kedge_http_header_value(answer->headers, "Content-Type", &answer->content_type);
+    if (kedge_http_header_value(answer->headers, "Retry-After", &retry_after)) {
         answer->retry_after_ms =
             kedge_http_retry_after(retry_after, environment->now_ms(environment->context));
     }

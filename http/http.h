@@ -91,7 +91,8 @@ kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, 
 /* Ends a running kedge_http_poll, or the next one, early. Any thread. */
 void kedge_http_wake(kedge_http *http);
 
-/* The value of an answer's header (the last one of that name, white space trimmed). */
-bool kedge_http_header_value(const kedge_http_answer *answer, const char *name, kedge_bytes *value);
+/* The value of a header among an answer's lines (the last one of that name, white space trimmed);
+ * false when there is none. */
+bool kedge_http_header_value(kedge_bytes headers, const char *name, kedge_bytes *value);
 
 #endif

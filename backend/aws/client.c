@@ -1,14 +1,13 @@
 /* The client: its endpoints, and a call with its tries. */
 #include "backend/aws/internal.h"
 
+#include "backend/aws/backoff.h"
 #include "backend/aws/date.h"
 #include "common/error.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- making ---- */
 
@@ -196,39 +195,18 @@ static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* Up to a bound that doubles with each try, spread evenly from 0 on: callers that failed together
- * do not come back together. */
-static int64_t backoff_ms(const kedge_aws_run *run)
-{
-    int64_t bound_ms = KEDGE_AWS_BACKOFF_FIRST_MS;
-    for (uint32_t i = 1; i < run->ending.tries && bound_ms < KEDGE_AWS_BACKOFF_MAX_MS; i++) {
-        bound_ms *= 2;
-    }
-    if (bound_ms > KEDGE_AWS_BACKOFF_MAX_MS) bound_ms = KEDGE_AWS_BACKOFF_MAX_MS;
-    uint64_t random = kedge_random_u64(run->client->environment);
-    int64_t wait_ms = (int64_t)(random % (uint64_t)(bound_ms + 1));
-    return wait_ms > run->retry_after_ms ? wait_ms : run->retry_after_ms;
-}
-
-static void wait_ms(int64_t duration_ms)
-{
-    struct timespec left = {.tv_sec = (time_t)(duration_ms / 1000),
-                            .tv_nsec = (long)(duration_ms % 1000) * 1000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
-    }
-}
-
 /* Waits for the time of the next try; false when there is to be none. */
 static bool wait_for_retry(kedge_aws_run *run)
 {
     bool throttled = run->ending.verdict == KEDGE_AWS_THROTTLED;
-    int64_t pause_ms = backoff_ms(run);
+    int64_t pause_ms = kedge_aws_backoff_ms(run->client->environment, run->ending.tries);
+    if (pause_ms < run->retry_after_ms) pause_ms = run->retry_after_ms;
     if (monotonic_ms(run->client) + pause_ms >= run->deadline_ms) return false;
     if (!kedge_aws_budget_take(&run->client->budget, throttled ? KEDGE_AWS_THROTTLED_RETRY_TOKENS
                                                                : KEDGE_AWS_RETRY_TOKENS)) {
         return false;
     }
-    wait_ms(pause_ms);
+    kedge_aws_wait(pause_ms);
     return true;
 }
 

@@ -112,7 +112,7 @@ typedef struct kedge_aws_answer {
 } kedge_aws_answer;
 
 void kedge_aws_answer_free(kedge_aws_answer *answer);
-/* The value of a header, white space trimmed; false when there is none. */
+/* As kedge_http_header_value. */
 bool kedge_aws_answer_header(const kedge_aws_answer *answer, const char *name, kedge_bytes *value);
 
 /* KEDGE_OK: the service answered 2xx.

@@ -85,10 +85,24 @@ static bool read_offset(kedge_bytes text, int64_t *offset_ms)
     return true;
 }
 
+/* The digits of a fraction of a second, in milliseconds; `rest` goes on behind them. */
+static bool read_fraction(kedge_bytes *rest, int64_t *fraction_ms)
+{
+    size_t digits = 1; /* and the point */
+    *fraction_ms = 0;
+    for (; digits < rest->size && rest->data[digits] >= '0' && rest->data[digits] <= '9';
+         digits++) {
+        static const int64_t weights_ms[] = {100, 10, 1};
+        if (digits <= 3) *fraction_ms += (rest->data[digits] - '0') * weights_ms[digits - 1];
+    }
+    *rest = (kedge_bytes){rest->data + digits, rest->size - digits};
+    return digits > 1;
+}
+
 bool kedge_aws_timestamp_read(kedge_bytes text, int64_t *time_ms)
 {
     static const size_t starts[] = {0, 5, 8, 11, 14, 17};
-    int64_t part[6], local_ms, offset_ms;
+    int64_t part[6], local_ms, offset_ms, fraction_ms = 0;
     const char *at = text.data;
     if (text.size <= TIMESTAMP_BYTES || at[4] != '-' || at[7] != '-' || at[10] != 'T' ||
         at[13] != ':' || at[16] != ':') {
@@ -98,15 +112,8 @@ bool kedge_aws_timestamp_read(kedge_bytes text, int64_t *time_ms)
         if (!read_digits(at + starts[i], i == 0 ? 4 : 2, &part[i])) return false;
     }
     kedge_bytes rest = {at + TIMESTAMP_BYTES, text.size - TIMESTAMP_BYTES};
-    if (rest.data[0] == '.') {
-        size_t digits = 1;
-        while (digits < rest.size && rest.data[digits] >= '0' && rest.data[digits] <= '9') {
-            digits++;
-        }
-        if (digits == 1) return false;
-        rest = (kedge_bytes){rest.data + digits, rest.size - digits};
-    }
+    if (rest.data[0] == '.' && !read_fraction(&rest, &fraction_ms)) return false;
     if (!read_offset(rest, &offset_ms) || !combine(part, &local_ms)) return false;
-    *time_ms = local_ms - offset_ms;
+    *time_ms = local_ms - offset_ms + fraction_ms;
     return true;
 }

@@ -1,5 +1,6 @@
 /* Batches on DynamoDB, which answers at most 16 MB at once and may leave out more: what it names as
  * unprocessed is asked for again, at once when something came, else after a pause. */
+#include "backend/aws/backoff.h"
 #include "backend/aws/dynamodb_internal.h"
 #include "common/error.h"
 
@@ -106,7 +107,7 @@ static kedge_status ask_until_all(batch *work, kedge_error *error)
         if (work->page.count > before)
             tries = 0;
         else
-            kedge_dynamodb_pause(work->self->client, ++tries);
+            kedge_aws_pause(kedge_aws_client_environment(work->self->client), ++tries);
     }
     return kedge_fail(error, KEDGE_BUSY, "aws-throttled",
                       "DynamoDB left keys of a batch on the table %s unprocessed %d times",

@@ -47,8 +47,6 @@ size_t kedge_dynamodb_answer_max(size_t bytes, size_t count);
 kedge_status kedge_dynamodb_send(kedge_aws_client *client, const char *table,
                                  const kedge_dynamodb_request *request, kedge_aws_answer *answer,
                                  kedge_error *error);
-/* Waits before try number `tries` + 1: exponential, full jitter. */
-void kedge_dynamodb_pause(kedge_aws_client *client, uint32_t tries);
 
 /* ---- refusals (dynamodb_refusal.c) ---- */
 

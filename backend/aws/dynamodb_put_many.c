@@ -1,5 +1,6 @@
 /* Puts without conditions on DynamoDB, 25 at a time, at the price of single ones. What it names as
  * unprocessed is sent again after a pause. */
+#include "backend/aws/backoff.h"
 #include "backend/aws/dynamodb_internal.h"
 #include "common/error.h"
 
@@ -70,7 +71,7 @@ kedge_status kedge_dynamodb_put_many(void *context, const kedge_record_write *wr
     write_puts(writes, count, &puts);
     status = kedge_buffer_status(&puts, error);
     for (uint32_t tries = 0; status == KEDGE_OK && puts.size > 0; tries++) {
-        if (tries > 0) kedge_dynamodb_pause(self->client, tries);
+        if (tries > 0) kedge_aws_pause(kedge_aws_client_environment(self->client), tries);
         status = tries == KEDGE_DYNAMODB_TRIES_MAX
                      ? kedge_fail(error, KEDGE_BUSY, "aws-throttled",
                                   "DynamoDB left puts of a batch on the table %s unprocessed %d "

@@ -2,12 +2,12 @@
  *
  * kedge_aws_call tries again when there is no answer or the service throttles. What it hands back
  * as refused can still be for now only: transactions that met others on a record. */
+#include "backend/aws/backoff.h"
 #include "backend/aws/dynamodb_internal.h"
 #include "common/error.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define TARGET_PREFIX "DynamoDB_20120810."
 /* "\u0001" for one byte is the most that JSON makes of text; base64 is less. */
@@ -18,17 +18,6 @@
 size_t kedge_dynamodb_answer_max(size_t bytes, size_t count)
 {
     return ESCAPE_BYTES * bytes + RECORD_FRAME_BYTES * count + ANSWER_FRAME_BYTES;
-}
-
-void kedge_dynamodb_pause(kedge_aws_client *client, uint32_t tries)
-{
-    uint64_t most = KEDGE_AWS_BACKOFF_FIRST_MS;
-    for (uint32_t i = 1; i < tries && most < KEDGE_AWS_BACKOFF_MAX_MS; i++)
-        most *= 2;
-    if (most > KEDGE_AWS_BACKOFF_MAX_MS) most = KEDGE_AWS_BACKOFF_MAX_MS;
-    uint64_t ms = kedge_random_u64(kedge_aws_client_environment(client)) % (most + 1);
-    struct timespec wait = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000L};
-    nanosleep(&wait, NULL);
 }
 
 static kedge_status check_answer(const kedge_aws_answer *answer, kedge_error *error)
@@ -103,7 +92,7 @@ static kedge_status send_until_answered(kedge_aws_client *client, const char *ta
             status = fail_refused(request, table, &refusal, answer, error);
             return conclude(request, status, unknown, error);
         }
-        kedge_dynamodb_pause(client, tries);
+        kedge_aws_pause(environment, tries);
     }
 }
 

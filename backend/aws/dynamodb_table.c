@@ -1,4 +1,5 @@
 /* The table: asking whether it is there and as it must be, and making it. */
+#include "backend/aws/backoff.h"
 #include "backend/aws/dynamodb_internal.h"
 #include "common/error.h"
 
@@ -224,7 +225,7 @@ kedge_status kedge_dynamodb_create(kedge_aws_client *client, const char *table, 
         /* A table that was just made may not be found for a moment. */
         bool wait = status == KEDGE_UNAVAILABLE || status == KEDGE_NOT_FOUND;
         if (!wait || environment->monotonic_ms(environment->context) > end_ms) break;
-        kedge_dynamodb_pause(client, tries);
+        kedge_aws_pause(environment, tries);
     }
     if (status != KEDGE_OK && error != NULL) *error = cause;
     return status;

@@ -2,13 +2,13 @@
  *
  * Keys come percent-encoded (encoding-type=url), since XML cannot hold all that a key may. A '+' in
  * them stands for a space, as AWS writes it; the plus sign itself comes as %2B. */
+#include "backend/aws/date.h"
 #include "backend/aws/s3_internal.h"
 #include "backend/ports/blobs_support.h"
 #include "common/error.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct page {
     const kedge_s3 *s3;
@@ -47,36 +47,6 @@ static bool decode(kedge_bytes text, kedge_buffer *out)
         kedge_buffer_append_byte(out, (char)(high * 16 + low));
         i += 2;
     }
-    return true;
-}
-
-static bool read_digits(const char *text, size_t count, int *number)
-{
-    *number = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (text[i] < '0' || text[i] > '9') return false;
-        *number = *number * 10 + (text[i] - '0');
-    }
-    return true;
-}
-
-/* "2026-11-21T16:34:12.345Z"; the fraction may be missing. */
-static bool read_time(kedge_bytes text, int64_t *ms)
-{
-    struct tm time = {0};
-    const char *at = text.data;
-    int fraction = 0;
-    if (text.size < 20 || at[4] != '-' || at[7] != '-' || at[10] != 'T' || at[13] != ':' ||
-        at[16] != ':' || at[text.size - 1] != 'Z')
-        return false;
-    if (!read_digits(at, 4, &time.tm_year) || !read_digits(at + 5, 2, &time.tm_mon) ||
-        !read_digits(at + 8, 2, &time.tm_mday) || !read_digits(at + 11, 2, &time.tm_hour) ||
-        !read_digits(at + 14, 2, &time.tm_min) || !read_digits(at + 17, 2, &time.tm_sec))
-        return false;
-    if (text.size >= 24 && (at[19] != '.' || !read_digits(at + 20, 3, &fraction))) return false;
-    time.tm_year -= 1900;
-    time.tm_mon -= 1;
-    *ms = (int64_t)timegm(&time) * 1000 + fraction;
     return true;
 }
 
@@ -151,7 +121,7 @@ static bool take_element(void *context, const char *path, kedge_bytes text)
     } else if (strcmp(path, "Contents/Size") == 0) {
         good = read_size(text, &self->size_bytes);
     } else if (strcmp(path, "Contents/LastModified") == 0) {
-        good = read_time(text, &self->modified_ms);
+        good = kedge_aws_timestamp_read(text, &self->modified_ms);
     } else if (strcmp(path, "Contents") == 0) {
         good = self->size_bytes >= 0 && self->modified_ms >= 0;
         if (good && !take_blob(self)) return false;

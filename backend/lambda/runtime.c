@@ -65,7 +65,7 @@ static void read_deadline(const kedge_http_answer *answer, int64_t *deadline_ms)
 {
     kedge_bytes value;
     *deadline_ms = INT64_MAX;
-    if (!kedge_http_header_value(answer, "Lambda-Runtime-Deadline-Ms", &value)) return;
+    if (!kedge_http_header_value(answer->headers, "Lambda-Runtime-Deadline-Ms", &value)) return;
     (void)kedge_json_to_integer(value, deadline_ms);
 }
 
@@ -73,8 +73,8 @@ static kedge_status read_invocation(const kedge_http_answer *answer, kedge_invoc
                                     kedge_error *error)
 {
     kedge_bytes id;
-    if (!kedge_http_header_value(answer, "Lambda-Runtime-Aws-Request-Id", &id) || id.size == 0 ||
-        id.size >= sizeof invocation->id) {
+    if (!kedge_http_header_value(answer->headers, "Lambda-Runtime-Aws-Request-Id", &id) ||
+        id.size == 0 || id.size >= sizeof invocation->id) {
         return kedge_fail(error, KEDGE_PROTOCOL, "runtime-answer-invalid",
                           "the Runtime API gave an invocation without a usable request id");
     }
