@@ -26,6 +26,7 @@ kedge_status kedge_name_claim_read(kedge_backend *backend, const kedge_project_r
     if (status == KEDGE_OK) {
         read.importing = true;
         copy_text(&set.records[0], "importing", read.id, sizeof read.id);
+        copy_text(&set.records[0], "token", read.token, sizeof read.token);
         kedge_record_set_free(&set);
     } else if (status != KEDGE_NOT_FOUND) {
         return status;

@@ -27,7 +27,8 @@ typedef struct kedge_import_result {
     int64_t bodies;
 } kedge_import_result;
 
-/* KEDGE_CONFLICT, "project-exists" or "import-under-way" (of another export): the name is not free.
+/* KEDGE_CONFLICT, "project-exists" or "import-under-way" (of another export): the name is not free;
+ * "version-exists": versions of something else stand there.
  * KEDGE_INVALID_ARGUMENT, "export-damaged": a line is not what an export has there, a hash is
  * wrong, the end is missing. What was put until then stays, and is no project. */
 kedge_status kedge_import_project(kedge_backend *backend, const kedge_project_ref *ref,

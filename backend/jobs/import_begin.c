@@ -1,6 +1,7 @@
 /* Import: taking the name, giving it free, and discarding. */
 #include "backend/jobs/import_internal.h"
 
+#include "backend/core/retained.h"
 #include "backend/core/version_codec.h"
 #include "common/error.h"
 
@@ -15,6 +16,14 @@ static kedge_status import_raced(kedge_error *error)
                       "the import was ended or discarded by somebody else; look, or run it again");
 }
 
+static kedge_status versions_there(const importing *work, int64_t number, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_CONFLICT, "version-exists",
+                      "under the name \"%.*s\" stands a version %lld which is not of this export, "
+                      "although there is no such project; import under another name",
+                      (int)work->ref->project.size, work->ref->project.data, (long long)number);
+}
+
 /* ---- the record above all versions ---- */
 
 static kedge_status get(importing *work, const kedge_record_key *key, kedge_record_set *set,
@@ -24,27 +33,9 @@ static kedge_status get(importing *work, const kedge_record_key *key, kedge_reco
     return records->vtable->get(records->self, key, true, set, error);
 }
 
-static kedge_attribute id_of(const importing *work)
+static kedge_attribute token_of(const importing *work)
 {
-    return (kedge_attribute){"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0};
-}
-
-/* What the record says, when there is one: `id` holds IMPORT_ID_SIZE. */
-static kedge_status read_guard(importing *work, char *id, kedge_error *error)
-{
-    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
-    kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
-    kedge_record_set set = {0};
-    kedge_status status = get(work, &key, &set, error);
-    id[0] = '\0';
-    if (status != KEDGE_OK) return status;
-    const kedge_attribute *found = kedge_record_attribute(&set.records[0], "importing");
-    if (found != NULL && found->bytes.size < IMPORT_ID_SIZE) {
-        memcpy(id, found->bytes.data, found->bytes.size);
-        id[found->bytes.size] = '\0';
-    }
-    kedge_record_set_free(&set);
-    return KEDGE_OK;
+    return (kedge_attribute){"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->token), 0};
 }
 
 /* A project of this name that was imported from the same export, or another. */
@@ -81,50 +72,90 @@ static kedge_status find_newest(importing *work, kedge_error *error)
     kedge_record_set set = {0};
     kedge_status status = records->vtable->query(records->self, &query, &set, error);
     if (status != KEDGE_OK) return status;
-    if (set.count > 0) kedge_key_read_version(set.records[0].key.sort, &work->there);
+    if (set.count > 0) {
+        const kedge_attribute *lineage = kedge_record_attribute(&set.records[0], "lineage");
+        kedge_key_read_version(set.records[0].key.sort, &work->there);
+        if (lineage != NULL && lineage->bytes.size < sizeof work->there_lineage) {
+            memcpy(work->there_lineage, lineage->bytes.data, lineage->bytes.size);
+        }
+    }
     kedge_record_set_free(&set);
     return KEDGE_OK;
 }
 
-/* Under the condition that there is no such project, nor another import. */
+kedge_status import_check_there(const importing *work, kedge_bytes lineage, kedge_error *error)
+{
+    bool same = kedge_bytes_equal_text(lineage, work->there_lineage);
+    return same ? KEDGE_OK : versions_there(work, work->there, error);
+}
+
+/* Under the condition that there is no such project, nor another import. The token is new: a
+ * process of an import that was discarded since does not take this one for its own. */
 static kedge_status put_guard(importing *work, kedge_error *error)
 {
+    kedge_random_hex(work->backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, work->token);
     kedge_key organization = kedge_key_organization(work->ref->organization);
     kedge_key project = kedge_key_project(work->ref->project);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
-    kedge_attribute attributes[] = {id_of(work)};
+    kedge_attribute attributes[] = {
+        {"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0}, token_of(work)};
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_CHECK,
          .record = {.key = {kedge_key_bytes(&organization), kedge_key_bytes(&project)}},
          .condition = KEDGE_IF_ABSENT},
         {.kind = KEDGE_WRITE_PUT,
-         .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 1},
+         .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 2},
          .condition = KEDGE_IF_ABSENT}};
     const kedge_records *records = &work->backend->options.records;
     return records->vtable->transact(records->self, writes, 2, error);
 }
 
+/* Nobody makes versions under the name: there is neither a project nor an import. */
+static kedge_status begin_anew(importing *work, bool *done, kedge_error *error)
+{
+    kedge_status status = read_project(work, done, error);
+    if (status != KEDGE_OK || *done) return status;
+    status = find_newest(work, error);
+    if (status != KEDGE_OK) return status;
+    if (work->there > 0) return versions_there(work, work->there, error);
+    status = put_guard(work, error);
+    if (status != KEDGE_CONFLICT) return status;
+    return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
+                      "the project \"%.*s\" was made at this moment", (int)work->ref->project.size,
+                      work->ref->project.data);
+}
+
 kedge_status import_begin(importing *work, bool *done, kedge_error *error)
 {
-    char id[IMPORT_ID_SIZE];
+    kedge_name_claim claim;
     *done = false;
-    kedge_status status = read_guard(work, id, error);
-    if (status == KEDGE_NOT_FOUND) {
-        status = read_project(work, done, error);
-        if (status != KEDGE_OK || *done) return status;
-        status = put_guard(work, error);
-        if (status == KEDGE_CONFLICT) {
-            return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
-                              "the project \"%.*s\" was made at this moment",
-                              (int)work->ref->project.size, work->ref->project.data);
-        }
-        return status;
-    }
+    kedge_status status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
     if (status != KEDGE_OK) return status;
-    if (strcmp(id, work->id) == 0) return find_newest(work, error);
-    return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
-                      "another export is being imported under this name; go on with that one or "
-                      "discard it");
+    if (!claim.importing) return begin_anew(work, done, error);
+    if (strcmp(claim.id, work->id) != 0) {
+        return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
+                          "another export is being imported under this name; go on with that one "
+                          "or discard it");
+    }
+    memcpy(work->token, claim.token, sizeof work->token);
+    return find_newest(work, error);
+}
+
+/* Of a try that seemed to fail, or of another process that imports the same lines. */
+static kedge_status is_put(importing *work, const kedge_record *record, kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_status status = get(work, &record->key, &set, error);
+    if (status == KEDGE_NOT_FOUND) return import_raced(error);
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *found = kedge_record_attribute(&set.records[0], "lineage");
+    const kedge_attribute *wanted = kedge_record_attribute(record, "lineage");
+    bool same = found != NULL && wanted != NULL && kedge_bytes_equal(found->bytes, wanted->bytes) &&
+                kedge_retained_is_gone(&set.records[0]) == kedge_retained_is_gone(record);
+    int64_t number = 0;
+    kedge_key_read_version(record->key.sort, &number);
+    kedge_record_set_free(&set);
+    return same ? KEDGE_OK : versions_there(work, number, error);
 }
 
 /* So that a process which has slept while its import was discarded, or ended by another one, makes
@@ -132,21 +163,20 @@ kedge_status import_begin(importing *work, bool *done, kedge_error *error)
 kedge_status import_put_version(importing *work, const kedge_record *record, kedge_error *error)
 {
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
-    char id[IMPORT_ID_SIZE];
+    kedge_name_claim claim;
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_PUT, .record = *record, .condition = KEDGE_IF_ABSENT},
         {.kind = KEDGE_WRITE_CHECK,
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
          .condition = KEDGE_IF_EQUAL,
-         .expected = id_of(work)}};
+         .expected = token_of(work)}};
     const kedge_records *records = &work->backend->options.records;
     kedge_status status = records->vtable->transact(records->self, writes, 2, error);
     if (status != KEDGE_CONFLICT) return status;
-    status = read_guard(work, id, error);
-    /* The version is there: of a try that seemed to fail. */
-    if (status == KEDGE_OK && strcmp(id, work->id) == 0) return KEDGE_OK;
-    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
-    return import_raced(error);
+    status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
+    if (status != KEDGE_OK) return status;
+    bool ours = claim.importing && strcmp(claim.token, work->token) == 0;
+    return ours ? is_put(work, record, error) : import_raced(error);
 }
 
 /* ---- the commit ---- */
@@ -189,7 +219,7 @@ kedge_status import_commit(importing *work, kedge_error *error)
         {.kind = KEDGE_WRITE_DELETE,
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
          .condition = KEDGE_IF_EQUAL,
-         .expected = id_of(work)}};
+         .expected = token_of(work)}};
     const kedge_records *records = &work->backend->options.records;
     status = records->vtable->transact(records->self, writes, 2, error);
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
@@ -255,15 +285,17 @@ kedge_status kedge_import_discard(kedge_backend *backend, const kedge_project_re
         .kind = KEDGE_WRITE_DELETE,
         .record = {.key = {kedge_key_bytes(&work.partition), kedge_key_bytes(&sort)}},
         .condition = KEDGE_IF_EQUAL};
+    kedge_name_claim claim = {.importing = false};
     kedge_status status = kedge_project_ref_check(ref, error);
-    if (status == KEDGE_OK) status = read_guard(&work, work.id, error);
-    if (status == KEDGE_NOT_FOUND) {
+    if (status == KEDGE_OK) status = kedge_name_claim_read(backend, ref, &claim, error);
+    if (status == KEDGE_OK && !claim.importing) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "no-import",
                           "no import is under way under the name \"%.*s\"", (int)ref->project.size,
                           ref->project.data);
     }
     if (status == KEDGE_OK) status = delete_records(&work, error);
     if (status == KEDGE_OK) status = delete_blobs(&work, error);
-    write.expected = id_of(&work);
+    memcpy(work.token, claim.token, sizeof work.token);
+    write.expected = token_of(&work);
     return status == KEDGE_OK ? records->vtable->write(records->self, &write, error) : status;
 }

@@ -4,14 +4,12 @@
 
 #include "backend/core/backend_internal.h"
 #include "backend/core/checkpoint_chunks.h"
-#include "backend/core/layout.h"
+#include "backend/core/name_claim.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/import.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "common/json.h"
-
-#define IMPORT_ID_SIZE 65
 
 typedef struct importing {
     kedge_backend *backend;
@@ -20,16 +18,18 @@ typedef struct importing {
     kedge_import_result *result;
     kedge_chain chain;
     /* Of the first line. */
-    char id[IMPORT_ID_SIZE];
+    char id[KEDGE_IMPORT_ID_SIZE];
     char lineage[KEDGE_LINEAGE_HEX];
     int64_t created_ms;
     kedge_buffer forked;
     int64_t oldest;
     int64_t newest;
+    char token[KEDGE_LINEAGE_HEX]; /* of the record that takes the name */
     /* How far the lines are, and how far an earlier try was. */
     int64_t version; /* the last one read */
     int64_t there;   /* versions up to this one are there */
-    int64_t gone;    /* the last of those that retention had removed */
+    char there_lineage[KEDGE_LINEAGE_HEX];
+    int64_t gone; /* the last of those that retention had removed */
     bool ended;
     char oldest_lineage[KEDGE_LINEAGE_HEX];
     kedge_key_set bodies; /* that lines have brought */
@@ -46,6 +46,8 @@ kedge_status import_line(importing *work, kedge_bytes line, kedge_error *error);
 /* Takes the name, or finds that it was taken for this import (import_begin.c). `*done`: this export
  * is there already. */
 kedge_status import_begin(importing *work, bool *done, kedge_error *error);
+/* A version that an earlier try has put last: it is the one of the lines. */
+kedge_status import_check_there(const importing *work, kedge_bytes lineage, kedge_error *error);
 /* The record of a version, if it is absent and the name is still taken for this import. */
 kedge_status import_put_version(importing *work, const kedge_record *record, kedge_error *error);
 /* Makes the project visible. */

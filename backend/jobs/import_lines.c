@@ -172,6 +172,9 @@ static kedge_status take_version(importing *work, kedge_bytes line, kedge_error 
     }
     status = check_version(work, version, error);
     if (status == KEDGE_OK && number > work->there) status = put_version(work, version, error);
+    if (status == KEDGE_OK && number == work->there) {
+        status = import_check_there(work, kedge_bytes_of(version->lineage), error);
+    }
     kedge_version_release(version);
     work->version = number;
     return status;
@@ -211,7 +214,9 @@ static kedge_status take_gone(importing *work, kedge_error *error)
                     kedge_json_to_integer(field, &created_ms);
         if (!fine) return import_damaged("a version that is gone", error);
         work->gone = number;
-        if (number > work->there) {
+        if (number == work->there) {
+            status = import_check_there(work, kedge_bytes_of(lineage), error);
+        } else if (number > work->there) {
             status = put_gone(work, number, kedge_bytes_of(lineage), created_ms, error);
         }
     }

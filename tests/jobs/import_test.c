@@ -1,7 +1,11 @@
 /* Imports under way: nobody sees half of one, whatever fails and whoever comes in between. */
 #include "tests/jobs/transfer_world.h"
 
+#include "backend/core/layout.h"
+
 #include <string.h>
+
+#define TAKEN 4 /* the port call of an import that takes the name */
 
 static push_builder builder;
 
@@ -89,6 +93,70 @@ static void test_an_import_is_discarded_whole(void **state)
     kedge_buffer_free(&other);
 }
 
+/* ---- versions that are not the import's own ---- */
+
+/* Version 1 of "notes" under the name of the copy, with another lineage. */
+static void put_first_version(test_world *world)
+{
+    const kedge_records *records = &world->store_records;
+    kedge_key from = kedge_key_partition(&notes);
+    kedge_key to = kedge_key_partition(&copy);
+    kedge_key sort = kedge_key_version(1);
+    kedge_record_key key = {kedge_key_bytes(&from), kedge_key_bytes(&sort)};
+    kedge_record_set set = {0};
+    kedge_attribute attributes[KEDGE_RECORD_ATTRIBUTES_MAX];
+    assert_int_equal(records->vtable->get(records->self, &key, true, &set, NULL), KEDGE_OK);
+    kedge_record record = set.records[0];
+    record.key.partition = kedge_key_bytes(&to);
+    for (size_t i = 0; i < record.attribute_count; i++) {
+        attributes[i] = record.attributes[i];
+        if (strcmp(attributes[i].name, "lineage") != 0) continue;
+        attributes[i].bytes = KEDGE_BYTES("00000000000000000000000000000000");
+    }
+    record.attributes = attributes;
+    kedge_record_write write = {.kind = KEDGE_WRITE_PUT, .record = record};
+    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+    kedge_record_set_free(&set);
+}
+
+static void must_refuse_version(test_world *world, const kedge_buffer *text)
+{
+    kedge_import_result result;
+    kedge_error error = {0};
+    assert_int_equal(transfer_import(world, &copy, kedge_buffer_bytes(text), &result, &error),
+                     KEDGE_CONFLICT);
+    assert_string_equal(error.code, "version-exists");
+}
+
+static void test_a_version_of_another_history_is_not_taken_for_the_own_one(void **state)
+{
+    test_world *world = *state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    transfer_tell(world, 20);
+    transfer_export(world, &notes, &text);
+    transfer_break_off(world, &text, TAKEN + 1);
+    put_first_version(world);
+    must_refuse_version(world, &text);
+    must_refuse_version(world, &text);
+    check_hidden(world);
+    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_OK);
+    transfer_must_import(world, &copy, &text);
+    transfer_check(world, &text);
+    kedge_buffer_free(&text);
+}
+
+static void test_versions_without_a_project_stop_an_import_before_it_begins(void **state)
+{
+    test_world *world = *state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    transfer_tell(world, 20);
+    transfer_export(world, &notes, &text);
+    put_first_version(world);
+    must_refuse_version(world, &text);
+    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_NOT_FOUND);
+    kedge_buffer_free(&text);
+}
+
 /* ---- crashes and races ---- */
 
 static void crash_at(int (*setup)(void **), bool retained, world_fault fault, uint64_t at,
@@ -154,11 +222,32 @@ static void discard_of_another(test_world *world)
     kedge_backend_free(other);
 }
 
+/* The same lines, but not to their end. */
+static void half_import_of_another(test_world *world)
+{
+    kedge_import_result result;
+    kedge_backend *own = world->backend;
+    world->backend = world_new_backend(world);
+    const char *half = strstr(imported_text->data, "\n{\"version\":8,");
+    assert_non_null(half);
+    kedge_bytes lines = {imported_text->data, (size_t)(half - imported_text->data) + 1};
+    transfer_import(world, &copy, lines, &result, NULL);
+    kedge_backend_free(world->backend);
+    world->backend = own;
+}
+
+static void discard_and_half_import_of_another(test_world *world)
+{
+    discard_of_another(world);
+    half_import_of_another(world);
+}
+
 static void test_somebody_else_between_any_two_calls_makes_no_half_project(void **state)
 {
     (void)state;
-    void (*meddles[])(test_world *) = {import_of_another, discard_of_another};
-    for (size_t i = 0; i < 2; i++) {
+    void (*meddles[])(test_world *) = {import_of_another, half_import_of_another,
+                                       discard_of_another, discard_and_half_import_of_another};
+    for (size_t i = 0; i < 4; i++) {
         bool ended = false;
         for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
             void *made = NULL;
@@ -182,6 +271,8 @@ static void test_somebody_else_between_any_two_calls_makes_no_half_project(void 
             kedge_status found = kedge_version_load(world->backend, &copy, 0, &version, NULL);
             kedge_version_release(found == KEDGE_OK ? version : NULL);
             if (status == KEDGE_OK) assert_int_equal(found, KEDGE_OK);
+            /* Two that put the same versions do not hinder each other. */
+            if (i == 1 && at > TAKEN) assert_int_equal(status, KEDGE_OK);
             if (found == KEDGE_OK) transfer_check(world, &text);
             transfer_must_import(world, &copy, &text);
             transfer_check(world, &text);
@@ -196,6 +287,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OVER_BOTH(test_an_import_under_way_is_no_project),
         OVER_MEMORY(test_an_import_is_discarded_whole),
+        OVER_MEMORY(test_a_version_of_another_history_is_not_taken_for_the_own_one),
+        OVER_MEMORY(test_versions_without_a_project_stop_an_import_before_it_begins),
         cmocka_unit_test(test_an_import_broken_off_at_any_port_call_goes_on),
         cmocka_unit_test(test_somebody_else_between_any_two_calls_makes_no_half_project),
     };

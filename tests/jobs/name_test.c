@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define GUARDED 5 /* a port call of an import behind the one that takes the name */
+#define TAKEN 4 /* the port call of an import that takes the name */
 
 static const kedge_buffer *exported; /* that is imported as the copy */
 
@@ -46,7 +46,7 @@ static void test_a_name_that_is_imported_under_is_not_free_for_a_fork(void **sta
     bool created = false;
     transfer_tell(world, 20);
     transfer_export(world, &notes, &text);
-    for (uint64_t at = GUARDED; at < GUARDED + 12; at += 3) {
+    for (uint64_t at = TAKEN + 1; at < TAKEN + 13; at += 3) {
         transfer_break_off(world, &text, at);
         assert_int_equal(fork_copy(world, &created, &error), KEDGE_CONFLICT);
         assert_string_equal(error.code, "import-under-way");
