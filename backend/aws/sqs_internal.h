@@ -20,6 +20,7 @@
 #define KEDGE_SQS_MESSAGE_EXTRA_BYTES 8192
 #define KEDGE_SQS_ESCAPED_MAX         6 /* bytes that JSON may take for one */
 #define KEDGE_SQS_BATCH_MAX           10
+#define KEDGE_SQS_CREATE_MS           60000 /* until a new queue is there */
 
 #define KEDGE_SQS_LIVE "sqs-"      /* before the handle in the receipt of a delivery */
 #define KEDGE_SQS_DEAD "sqs-dead-" /* before the message's id in the receipt of a dead letter */

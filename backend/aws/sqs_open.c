@@ -1,4 +1,5 @@
 /* Finding, checking and making the two queues. */
+#include "backend/aws/backoff.h"
 #include "backend/aws/sqs_internal.h"
 
 #include <stdio.h>
@@ -246,6 +247,41 @@ static kedge_status make(const kedge_sqs_options *options, const char *name, con
     return status;
 }
 
+/* The queue's URL, once SQS finds it under its name and knows its attributes. */
+static kedge_status look_for(const kedge_sqs_options *options, const char *name, char **url,
+                             kedge_error *error)
+{
+    const kedge_allocator *allocator = kedge_aws_client_environment(options->client)->allocator;
+    kedge_sqs_call call;
+    kedge_bytes attributes;
+    kedge_status status = find_url(options->client, name, url, error);
+    if (status != KEDGE_OK) return status;
+    status = get_attributes(&call, options->client, *url, &attributes, error);
+    kedge_sqs_call_free(&call);
+    if (status == KEDGE_OK) return KEDGE_OK;
+    kedge_release(allocator, *url);
+    *url = NULL;
+    return status;
+}
+
+/* A queue that was just made may not be found for a second or more. */
+static kedge_status wait_for(const kedge_sqs_options *options, const char *name, char **url,
+                             kedge_error *error)
+{
+    const kedge_environment *environment = kedge_aws_client_environment(options->client);
+    int64_t end_ms = environment->monotonic_ms(environment->context) + KEDGE_SQS_CREATE_MS;
+    kedge_error cause = {0};
+    kedge_status status = KEDGE_OK;
+    for (uint32_t tries = 1;; tries++) {
+        status = look_for(options, name, url, &cause);
+        if (status != KEDGE_NOT_FOUND || environment->monotonic_ms(environment->context) > end_ms)
+            break;
+        kedge_aws_pause(environment, tries);
+    }
+    if (status != KEDGE_OK && error != NULL) *error = cause;
+    return status;
+}
+
 /* The queue's URL, made when it is not there. `url` is for the caller to release. */
 static kedge_status ensure(const kedge_sqs_options *options, const char *name, const char *policy,
                            char **url, kedge_error *error)
@@ -255,7 +291,7 @@ static kedge_status ensure(const kedge_sqs_options *options, const char *name, c
     if (status != KEDGE_NOT_FOUND) return status;
     status = make(options, name, policy, true, &refused, error);
     if (refused) status = make(options, name, policy, false, &refused, error);
-    return status == KEDGE_OK ? find_url(options->client, name, url, error) : status;
+    return status == KEDGE_OK ? wait_for(options, name, url, error) : status;
 }
 
 static kedge_status policy_for(const kedge_sqs_options *options, const char *dead_letters,

@@ -129,9 +129,9 @@ static void test_queues_are_made_without_attributes_that_are_refused(void **stat
     (void)state;
     sqs_world world = {.error = {.code = ""}};
     BEGIN(&world.around, NO(NO_QUEUE), NO(REFUSED_ATTRIBUTE), OK(DEAD_FOUND), OK(DEAD_FOUND),
-          OK(ARN), NO(NO_QUEUE), NO(EXISTS), OK(FOUND));
+          OK(ARN), OK(ARN), NO(NO_QUEUE), NO(EXISTS), OK(FOUND), OK(ATTRIBUTES));
     assert_int_equal(create(&world, "q.fifo", NULL), KEDGE_OK);
-    assert_int_equal(scripted_server_requests(world.around.server), 8);
+    assert_int_equal(scripted_server_requests(world.around.server), 10);
     assert_string_equal(
         world.around.bodies[1],
         "{\"QueueName\":\"q-dead-letters.fifo\",\"Attributes\":{\"FifoQueue\":\"true\","
@@ -142,10 +142,23 @@ static void test_queues_are_made_without_attributes_that_are_refused(void **stat
         world.around.bodies[2],
         "{\"QueueName\":\"q-dead-letters.fifo\",\"Attributes\":{\"FifoQueue\":\"true\","
         "\"ContentBasedDeduplication\":\"false\"}}");
-    assert_non_null(strstr(world.around.bodies[6],
+    assert_non_null(strstr(world.around.bodies[7],
                            "\"RedrivePolicy\":\"{\\\"deadLetterTargetArn\\\":"
                            "\\\"arn:aws:sqs:eu-west-1:1:q-dead-letters.fifo\\\","
                            "\\\"maxReceiveCount\\\":4}\""));
+    sqs_world_end(&world);
+}
+
+static void test_a_new_queue_is_waited_for(void **state)
+{
+    (void)state;
+    sqs_world world = {.error = {.code = ""}};
+    BEGIN(&world.around, OK(DEAD_FOUND), OK(ARN), NO(NO_QUEUE), OK(FOUND), NO(NO_QUEUE),
+          NO(NO_QUEUE), OK(FOUND), NO(NO_QUEUE), OK(FOUND), OK(ATTRIBUTES));
+    world.around.no_pauses = true;
+    assert_int_equal(create(&world, "q.fifo", NULL), KEDGE_OK);
+    assert_int_equal(scripted_server_requests(world.around.server), 10);
+    assert_non_null(strstr(world.around.requests[3], "AmazonSQS.CreateQueue"));
     sqs_world_end(&world);
 }
 
@@ -193,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_the_policys_count_may_be_a_text),
         cmocka_unit_test(test_answers_that_are_not_sqss_open_nothing),
         cmocka_unit_test(test_queues_are_made_without_attributes_that_are_refused),
+        cmocka_unit_test(test_a_new_queue_is_waited_for),
         cmocka_unit_test(test_names_that_cannot_be_made_are_refused_before_any_request),
         cmocka_unit_test(test_a_failure_to_make_is_the_failure),
     };
