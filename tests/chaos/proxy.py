@@ -3,7 +3,7 @@ when it took effect. Requests are passed on as they came, Host header included, 
 
   every service  reset (before it was passed on), lost (done, and no answer), cut (half an answer), late
   dynamodb       throttled, failed (500, not done), failed after (500, but done), cancelled (a transaction, by
-                 another one), short page
+                 another one or by a throttle), short page
   s3             slow down (503), conflict (409 to a conditional put)
   sqs            throttled, twice (a message is sent again under another deduplication id)"""
 import asyncio
@@ -20,6 +20,8 @@ KINDS = {
     "s3": [*COMMON, "slow down", "conflict"],
     "sqs": [*COMMON, "throttled", "twice"],
 }
+# Reasons for which a transaction is cancelled that say nothing about what is stored.
+PASSING = ["TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"]
 JSON_ERROR = "com.amazonaws.dynamodb.v20120810#"
 
 
@@ -191,7 +193,8 @@ class Proxy:
                              json.dumps({"__type": JSON_ERROR + "InternalServerError", "message": "a fault"}))
         if kind == "cancelled":
             count = len(json.loads(request.body)["TransactItems"])
-            reasons = [{"Code": "TransactionConflict", "Message": "a fault"}] + [{"Code": "None"}] * (count - 1)
+            code = self.random.choice(PASSING)
+            reasons = [{"Code": code, "Message": "a fault"}] + [{"Code": "None"}] * (count - 1)
             return answer_of(400, "application/x-amz-json-1.0",
                              json.dumps({"__type": JSON_ERROR + "TransactionCanceledException",
                                          "message": "a fault", "CancellationReasons": reasons}))
