@@ -4,7 +4,8 @@ and in lib/ every shared library that these need, found by what each one names, 
 
 Usage: bundle.py BOOTSTRAP PACKAGE.zip --libraries FOLDER… [--certificates FILE] [--strip PROGRAM] [--add FILE]…
 
-The same input gives the same bytes: files are sorted, and have one time and one mode."""
+All of them must be for the machine that the program is for. The same input gives the same bytes: files are sorted, and
+have one time and one mode."""
 import argparse
 import pathlib
 import re
@@ -14,6 +15,27 @@ import tempfile
 import zipfile
 
 WHEN = (1980, 1, 1, 0, 0, 0)
+MACHINES = {(2, 1, 62): "x86_64", (2, 1, 183): "arm64"}  # by class, byte order and e_machine
+
+
+def machine(file):
+    """What the header of a program or library says that it is for; None of any other file."""
+    with file.open("rb") as opened:
+        header = opened.read(20)
+    if len(header) < 20 or not header.startswith(b"\x7fELF"):
+        return None
+    order = "big" if header[5] == 2 else "little"
+    kind = (header[4], header[5], int.from_bytes(header[18:20], order))
+    return MACHINES.get(kind, "machine {2} of class {0}, byte order {1}".format(*kind))
+
+
+def check_machine(file, wanted, program):
+    found = machine(file)
+    if found is None:
+        sys.exit(f"{file} is no library: it does not begin as ELF files do")
+    if found != wanted:
+        sys.exit(f"{file} is for {found}, but {program} is for {wanted}: build it for {wanted}, or make a package "
+                 f"for {found}")
 
 
 def names(file):
@@ -70,8 +92,12 @@ def main():
     parser.add_argument("--strip")
     parser.add_argument("--add", type=pathlib.Path, action="append", default=[])
     given = parser.parse_args()
-    plugins = [file for file in given.add if file.suffix == ".so"]
+    plugins = [file for file in given.add if file.suffix == ".so" or machine(file)]
+    for file in (given.program, *plugins):
+        check_machine(file, machine(given.program), given.program)
     libraries = closure([given.program, *plugins], given.libraries)
+    for file in libraries.values():
+        check_machine(file, machine(given.program), given.program)
     files = [("bootstrap", stripped(given.program, given.strip), True)]
     files += [("lib/" + name, file.read_bytes(), True) for name, file in libraries.items()]
     if given.certificates:

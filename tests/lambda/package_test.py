@@ -126,6 +126,47 @@ class Package(unittest.TestCase):
         self.assertGreater(server.shaken, 0, self.functions[-1].logged())
 
 
+MACHINE = 18  # where the header of a program or library says what machine it is for
+ANOTHER = 183 if pathlib.Path(BOOTSTRAP).read_bytes()[MACHINE] == 62 else 62  # arm64, x86_64
+
+
+class Machines(unittest.TestCase):
+    """A package holds nothing for another machine than its program's."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+
+    def foreign(self, file, name):
+        content = bytearray(pathlib.Path(file).read_bytes())
+        content[MACHINE:MACHINE + 2] = ANOTHER.to_bytes(2, "little")
+        (self.root / name).write_bytes(content)
+        return self.root / name
+
+    def refused(self, *added, libraries=()):
+        package = self.root / "kedge.zip"
+        done = subprocess.run([sys.executable, BUNDLE, BOOTSTRAP, package, "--libraries", *libraries, *LIBRARIES,
+                               *(word for file in added for word in ("--add", file))], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertFalse(package.exists())
+        return done.stderr
+
+    def test_a_plugin_for_another_machine_is_refused_whatever_its_name_is(self):
+        for name in ("libnotes.so", "mutators"):
+            told = self.refused(self.foreign(PLUGIN, name))
+            self.assertRegex(told, rf"{name} is for (arm64|x86_64), but .*bootstrap is for (arm64|x86_64): build it for")
+
+    def test_a_plugin_that_is_no_library_is_refused(self):
+        (self.root / "libtext.so").write_text("INPUT(libnotes.so.1)")
+        self.assertIn("libtext.so is no library", self.refused(self.root / "libtext.so"))
+
+    def test_a_library_for_another_machine_is_refused(self):
+        libc = next(file for folder in LIBRARIES if (file := pathlib.Path(folder, "libc.so.6")).exists())
+        self.foreign(libc, "libc.so.6")
+        self.assertIn("libc.so.6 is for", self.refused(libraries=[self.root]))
+
+
 if __name__ == "__main__":
     if os.geteuid() != 0:
         print("skipped: only root can mount and change its root")
