@@ -136,7 +136,6 @@ static bool read_s3(const char *method, const kedge_allocator *allocator, kedge_
 bool kedge_aws_answer_read(kedge_aws_service service, const char *method,
                            const kedge_allocator *allocator, kedge_aws_answer *answer)
 {
-    answer->code[0] = answer->message[0] = answer->region[0] = '\0';
     if (service == KEDGE_AWS_S3) return read_s3(method, allocator, answer);
     if (answer->status >= 200 && answer->status < 300) {
         return looks_like_json(kedge_buffer_bytes(&answer->body));

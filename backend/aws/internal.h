@@ -52,8 +52,8 @@ typedef enum kedge_aws_verdict {
     KEDGE_AWS_NO_MEMORY
 } kedge_aws_verdict;
 
-/* Fills code, message and region of an answer from its headers and body. False: it does not look
- * like an answer of the service. */
+/* Fills code, message and region of an answer, which are empty, from its headers and body. False:
+ * it does not look like an answer of the service. */
 bool kedge_aws_answer_read(kedge_aws_service service, const char *method,
                            const kedge_allocator *allocator, kedge_aws_answer *answer);
 

@@ -113,6 +113,7 @@ static void run(kedge_aws_client *client, const kedge_aws_request *request,
     };
     kedge_aws_transport_run(client->transport, &sent, &answer->headers, &answer->body, reply);
     answer->status = reply->status;
+    answer->code[0] = answer->message[0] = answer->region[0] = '\0';
 }
 
 kedge_status kedge_aws_try(kedge_aws_client *client, const kedge_aws_request *request,

@@ -113,6 +113,29 @@ static void test_throttled_after_an_unknown_try_is_unknown(void **state)
     client_world_end(&world);
 }
 
+static void test_a_try_without_an_answer_leaves_no_words_of_the_one_before(void **state)
+{
+    client_world world;
+    kedge_aws_answer answer = {0};
+    kedge_aws_request request = request_for(KEDGE_AWS_S3, "s3:PutObject");
+    (void)state;
+    BEGIN(&world,
+          {.status = 503,
+           .headers = "x-amz-request-id: 1\r\nx-amz-bucket-region: eu-west-3\r\n",
+           .body = "<Error><Code>SlowDown</Code><Message>Reduce</Message></Error>"},
+          {.action = REPLY_CLOSE});
+    world.no_pauses = true;
+    assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_UNAVAILABLE);
+    assert_int_equal(world.observed_tries, KEDGE_AWS_TRIES_MAX);
+    assert_int_equal(answer.status, 0);
+    assert_string_equal(answer.code, "");
+    assert_string_equal(answer.message, "");
+    assert_string_equal(answer.region, "");
+    assert_string_equal(world.observed_code, "");
+    kedge_aws_answer_free(&answer);
+    client_world_end(&world);
+}
+
 static void test_refused_after_an_unknown_try_is_unknown(void **state)
 {
     client_world world;
@@ -365,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_what_is_throttled_to_the_end_had_no_effect),
         cmocka_unit_test(test_an_answer_after_an_unknown_try_says_so),
         cmocka_unit_test(test_throttled_after_an_unknown_try_is_unknown),
+        cmocka_unit_test(test_a_try_without_an_answer_leaves_no_words_of_the_one_before),
         cmocka_unit_test(test_refused_after_an_unknown_try_is_unknown),
         cmocka_unit_test(test_what_no_whole_answer_came_for_is_unknown_and_tried_again),
         cmocka_unit_test(test_a_checksum_that_fits_is_good),
