@@ -78,21 +78,23 @@ static kedge_status send_until_answered(kedge_aws_client *client, const char *ta
 {
     const kedge_environment *environment = kedge_aws_client_environment(client);
     int64_t end_ms = environment->monotonic_ms(environment->context) + KEDGE_AWS_DEADLINE_MS;
+    int64_t left_ms = 0; /* the client's own deadline to begin with */
     bool unknown = false;
     for (uint32_t tries = 1;; tries++) {
-        int64_t left_ms = end_ms - environment->monotonic_ms(environment->context);
-        /* The client's own deadline to begin with. */
-        kedge_status status = send_once(client, request, tries == 1 ? 0 : left_ms, answer, error);
+        kedge_status status = send_once(client, request, left_ms, answer, error);
         if (status == KEDGE_OK) return conclude(request, check_answer(answer, error), true, error);
         unknown = unknown || answer->earlier_unknown || status == KEDGE_LIMIT_EXCEEDED;
         if (status != KEDGE_CONFLICT) return conclude(request, status, unknown, error);
         kedge_dynamodb_refusal refusal = kedge_dynamodb_refusal_of(answer);
+        left_ms = end_ms - environment->monotonic_ms(environment->context);
         if (!refusal.again || tries == KEDGE_DYNAMODB_TRIES_MAX ||
             left_ms < 2 * KEDGE_AWS_BACKOFF_MAX_MS) {
             status = fail_refused(request, table, &refusal, answer, error);
             return conclude(request, status, unknown, error);
         }
         kedge_aws_pause(environment, tries);
+        left_ms = end_ms - environment->monotonic_ms(environment->context);
+        if (left_ms < 1) left_ms = 1; /* the pause took longer than it may, and 0 means no bound */
     }
 }
 

@@ -60,6 +60,27 @@ static void test_a_put_without_condition_is_sent_until_it_is_answered(void **sta
 #define MET_ANOTHER  REASON("TransactionConflict")
 #define INVALID      REASON("ValidationError")
 
+/* Each answer takes a minute. */
+static int64_t slow_monotonic_ms(void *context)
+{
+    client_world *world = context;
+    pthread_mutex_lock(&world->mutex);
+    int64_t slowness_ms = (int64_t)world->answered * 60000;
+    pthread_mutex_unlock(&world->mutex);
+    return kedge_environment_system(NULL).monotonic_ms(NULL) + slowness_ms;
+}
+
+static void test_a_refusal_that_comes_too_late_is_the_last(void **state)
+{
+    static dynamodb_world world;
+    (void)state;
+    DYNAMODB_BEGIN(&world, CANCELLED(MET_ANOTHER "," NONE));
+    world.around.environment.monotonic_ms = slow_monotonic_ms;
+    assert_int_equal(transact(&world), KEDGE_BUSY);
+    assert_int_equal(requests(&world), 1);
+    dynamodb_world_end(&world);
+}
+
 static void test_each_reason_of_a_cancelled_transaction_has_its_meaning(void **state)
 {
     static const struct {
@@ -250,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_a_condition_that_does_not_hold_is_a_conflict),
         cmocka_unit_test(test_a_failed_condition_behind_a_try_without_answer_is_unknown),
         cmocka_unit_test(test_a_put_without_condition_is_sent_until_it_is_answered),
+        cmocka_unit_test(test_a_refusal_that_comes_too_late_is_the_last),
         cmocka_unit_test(test_each_reason_of_a_cancelled_transaction_has_its_meaning),
         cmocka_unit_test(test_what_cancels_for_now_is_sent_again_under_the_same_token),
         cmocka_unit_test(test_a_transaction_goes_by_the_names_of_its_writes),
