@@ -40,6 +40,21 @@ static kedge_status explain_unknown(const kedge_aws_request *request,
                       request->action, ending->tries, answer->status, answer->code);
 }
 
+static kedge_status explain_not_sent(const kedge_aws_client *client,
+                                     const kedge_aws_request *request,
+                                     const kedge_aws_ending *ending, kedge_error *error)
+{
+    const char *cause = ending->last.message;
+    if (strcmp(ending->last.code, KEDGE_AWS_CONNECTIONS_TAKEN) == 0) {
+        return kedge_fail(error, KEDGE_BUSY, KEDGE_AWS_CONNECTIONS_TAKEN,
+                          "%s was not sent: %.80s; try again later", request->action, cause);
+    }
+    return kedge_fail(error, KEDGE_BUSY, "aws-unreachable",
+                      "cannot reach %s at %.80s: %.80s; check the network, the region, and %s",
+                      names[request->service], client->endpoints[request->service], cause,
+                      variables[request->service]);
+}
+
 static kedge_status explain(const kedge_aws_client *client, const kedge_aws_request *request,
                             const kedge_aws_answer *answer, const kedge_aws_ending *ending,
                             kedge_error *error)
@@ -57,9 +72,7 @@ static kedge_status explain(const kedge_aws_client *client, const kedge_aws_requ
                           "%s throttles %s (%s), also at the last of %u tries", name,
                           request->action, answer->code, ending->tries);
     case KEDGE_AWS_NOT_SENT:
-        return kedge_fail(error, KEDGE_BUSY, "aws-unreachable",
-                          "cannot reach %s at %.80s: %.80s; check the network, the region, and %s",
-                          name, endpoint, ending->last.message, variables[request->service]);
+        return explain_not_sent(client, request, ending, error);
     case KEDGE_AWS_UNKNOWN:
         return explain_unknown(request, answer, ending, error);
     case KEDGE_AWS_SKEWED:

@@ -88,7 +88,9 @@ static kedge_status wait_for_turn(kedge_aws_transport *transport, int64_t deadli
     }
     pthread_mutex_unlock(&transport->mutex);
     if (taken) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_TIMEOUT, "request-timeout", "no connection became free in time");
+    return kedge_fail(error, KEDGE_TIMEOUT, KEDGE_AWS_CONNECTIONS_TAKEN,
+                      "all %u connections to AWS stayed taken by other requests",
+                      transport->requests_max);
 }
 
 /* `http` NULL: it is gone. */

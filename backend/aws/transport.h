@@ -11,6 +11,9 @@
 
 typedef struct kedge_aws_transport kedge_aws_transport;
 
+/* The error of a request that no client became free for. */
+#define KEDGE_AWS_CONNECTIONS_TAKEN "aws-connections-taken"
+
 /* `hosts`: how many a client keeps a connection to. */
 kedge_status kedge_aws_transport_new(const kedge_environment *environment, uint32_t requests_max,
                                      uint32_t hosts, kedge_aws_transport **transport,

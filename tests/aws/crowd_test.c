@@ -112,7 +112,8 @@ static void test_a_call_that_no_connection_became_free_for_had_no_effect(void **
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:PutItem");
     request.deadline_ms = 100;
     assert_int_equal(kedge_aws_call(world.client, &request, &answer, &error), KEDGE_BUSY);
-    assert_string_equal(error.code, "aws-unreachable");
+    assert_string_equal(error.code, "aws-connections-taken");
+    assert_non_null(strstr(error.message, "dynamodb:PutItem"));
     assert_false(answer.earlier_unknown);
     pthread_join(first.thread, NULL);
     assert_int_equal(scripted_server_requests(world.server), 1);
