@@ -25,7 +25,7 @@
 #define PULLS        50
 #define DELTA_PUSHES 8 /* between two pulls */
 #define LAMBDA_MS    25.0
-#define LAMBDA_GB    0.5
+#define LAMBDA_GB    1.0 /* the default of deploy/template.yaml */
 #define TARGET_ONE   1.50
 #define TARGET_TEN   0.50
 #define TARGET_TENTH 0.1
@@ -336,7 +336,7 @@ int main(int argc, char **argv)
     }
     if (!json) {
         printf("Prices of %s, on demand, us-east-1. Units and requests for one; dollars for a "
-               "million.\nLambda: %.0f ms of %.2f GB, x86, a call are assumed, not measured.\n\n"
+               "million.\nLambda: %.0f ms of %.2f GB, arm64, a call are assumed, not measured.\n\n"
                "%-46s %-9s %8s %8s %8s %8s %8s %9s %9s %9s\n",
                KEDGE_PRICE_DATE, LAMBDA_MS, LAMBDA_GB, "", "for one", "writes", "reads", "S3 puts",
                "S3 gets", "SQS", "DynamoDB", "S3", "dollars");

@@ -15,7 +15,7 @@
 #define KEDGE_PRICE_QUEUE_REQUESTS  0.50 /* FIFO */
 #define KEDGE_PRICE_LAMBDA_REQUESTS 0.20
 
-/* Dollars for a second of a function with 1 GB, x86. */
-#define KEDGE_PRICE_LAMBDA_GB_SECOND 0.0000166667
+/* Dollars for a second of a function with 1 GB, arm64. */
+#define KEDGE_PRICE_LAMBDA_GB_SECOND 0.0000133334
 
 #endif
