@@ -15,6 +15,7 @@
 #include "backend/core/projects.h"
 #include "mutate/overlay.h"
 #include "tests/backend/stores.h"
+#include "tests/support/sampling.h"
 
 #include <stdatomic.h>
 
@@ -76,7 +77,7 @@ int world_teardown(void **state);
 #define WORLD_STRIDE    11 /* loops over all port calls take every so manyth on a real engine */
 #define OVER_BOTH(test) OVER_MEMORY(test)
 #else
-#define WORLD_STRIDE    1
+#define WORLD_STRIDE    SAMPLING_FEWER
 #define OVER_BOTH(test) OVER_MEMORY(test), OVER_SQLITE(test)
 #endif
 #define OVER_ALL(test) OVER_BOTH(test), OVER_SEED(test)

@@ -4,12 +4,13 @@
  *
  * Above POINTS calls the points are spread evenly. */
 #include "tests/ports/disk_subject.h"
+#include "tests/support/sampling.h"
 
 #include <sqlite3.h>
 #include <string.h>
 
 #define VFS_NAME     "kedge-ports-fault"
-#define POINTS       100
+#define POINTS       (100 / SAMPLING_FEWER)
 #define POINTS_LARGE 12
 
 kedge_status disk_note(disk *self, kedge_status status)

@@ -7,6 +7,7 @@
 #include "tests/store/fixture.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/fault_vfs.h"
+#include "tests/support/sampling.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -17,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define POINTS 200
+#define POINTS (200 / SAMPLING_FEWER)
 #define EDITS  9
 
 typedef struct script {
