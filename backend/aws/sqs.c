@@ -33,8 +33,8 @@ static kedge_status queue_send(void *context, kedge_bytes group, kedge_bytes ded
 
 /* ---- receive ---- */
 
-/* A message that cannot be read is left out, and so is what stands behind it in its group: they
- * come again together, in order, until the redrive policy takes the bad one away. */
+/* A message that was damaged on its way is left out, and so is what stands behind it in its group:
+ * they come again together, in order, until it is whole or the redrive policy takes it away. */
 typedef struct skipped {
     kedge_bytes groups[KEDGE_SQS_BATCH_MAX];
     size_t count;
@@ -60,6 +60,16 @@ static kedge_status add_delivery(const kedge_sqs *self, const kedge_sqs_message 
     return kedge_queue_batch_add(batch, self->environment->allocator, capacity, decoded, error);
 }
 
+/* One that is whole, but that this port cannot have sent, will not become better: it goes on as it
+ * is, so that its consumer fails it alone, and not those behind it. */
+static bool decode(const kedge_sqs_message *message, kedge_buffer *memory,
+                   kedge_queue_message *decoded)
+{
+    if (kedge_sqs_message_decode(message, false, memory, decoded)) return true;
+    return !memory->no_memory && kedge_sqs_message_is_whole(message, memory) &&
+           kedge_sqs_message_decode(message, true, memory, decoded);
+}
+
 static kedge_status add_deliveries(const kedge_sqs *self, const kedge_sqs_received *received,
                                    kedge_queue_batch *batch, kedge_error *error)
 {
@@ -70,7 +80,7 @@ static kedge_status add_deliveries(const kedge_sqs *self, const kedge_sqs_receiv
     for (size_t i = 0; i < received->count && status == KEDGE_OK; i++) {
         const kedge_sqs_message *message = &received->messages[i];
         if (is_skipped(&bad, message->group_id)) continue;
-        if (kedge_sqs_message_decode(message, false, &memory, &decoded))
+        if (decode(message, &memory, &decoded))
             status = add_delivery(self, message, received->count, &decoded, batch, error);
         else
             bad.groups[bad.count++] = message->group_id;
@@ -78,10 +88,10 @@ static kedge_status add_deliveries(const kedge_sqs *self, const kedge_sqs_receiv
     }
     kedge_buffer_free(&memory);
     if (status != KEDGE_OK || batch->count > 0 || bad.count == 0) return status;
-    return kedge_fail(error, KEDGE_CORRUPT, "aws-message-damaged",
-                      "the message %.*s is damaged, or nobody of Kedge sent it; it will be a dead "
-                      "letter",
-                      (int)received->messages[0].id.size, received->messages[0].id.data);
+    return kedge_fail(
+        error, KEDGE_CORRUPT, "aws-message-damaged",
+        "the message %.*s came damaged; when it keeps doing so it will be a dead letter",
+        (int)received->messages[0].id.size, received->messages[0].id.data);
 }
 
 static kedge_status queue_receive(void *context, uint32_t count, int64_t visibility_ms,

@@ -97,10 +97,13 @@ typedef struct kedge_sqs_message {
 bool kedge_sqs_message_read(kedge_bytes value, kedge_sqs_message *message);
 
 /* Fills group, body, time and count; the bytes are those of `memory`. False when what SQS gave is
- * not what was sent (its MD5), or nothing that this port can have sent; `raw` takes the body as it
- * is then. A lack of memory is told by `memory`. */
+ * not what was sent (its MD5), or nothing that this port can have sent; `raw` takes group and body
+ * as they are then. A lack of memory is told by `memory`. */
 bool kedge_sqs_message_decode(const kedge_sqs_message *message, bool raw, kedge_buffer *memory,
                               kedge_queue_message *decoded);
+
+/* What SQS gave is what was sent to it, by whomever. Uses `memory`. */
+bool kedge_sqs_message_is_whole(const kedge_sqs_message *message, kedge_buffer *memory);
 
 /* Writes the parameters of a SendMessage. `stored_size` gets what SQS counts for the message,
  * `md5` the body's. */

@@ -78,7 +78,7 @@ static kedge_status show(const kedge_sqs *self, const kedge_sqs_message *letter,
     kedge_queue_message decoded;
     bool valid = kedge_json_to_chars(letter->id, receipt + used, sizeof receipt - used) &&
                  (kedge_sqs_message_decode(letter, false, memory, &decoded) ||
-                  kedge_sqs_message_decode(letter, true, memory, &decoded));
+                  (!memory->no_memory && kedge_sqs_message_decode(letter, true, memory, &decoded)));
     kedge_status status = kedge_buffer_status(memory, error);
     if (status != KEDGE_OK) return status;
     if (!valid) return KEDGE_OK; /* nobody of Kedge sent it, nor can it be told what it is */

@@ -213,35 +213,49 @@ static bool undo_base64(kedge_buffer *memory, size_t start)
     return size > 0;
 }
 
-/* `end` gets where the group's bytes end; the body's follow. */
-static bool decode_group(const kedge_sqs_message *message, kedge_buffer *memory, size_t *end)
+/* The group's bytes to begin with; a raw one that cannot be read is what SQS calls it. */
+static bool decode_group(const kedge_sqs_message *message, bool raw, kedge_buffer *memory)
 {
-    bool hashed = message->group.size > 0;
-    if (!kedge_json_to_text(hashed ? message->group : message->group_id, memory)) return false;
-    if (hashed && !undo_base64(memory, 0)) return false;
-    *end = memory->size;
-    return *end <= KEDGE_QUEUE_GROUP_BYTES_MAX;
+    if (message->group.size > 0) {
+        if (kedge_json_to_text(message->group, memory) && undo_base64(memory, 0)) return true;
+        if (!raw) return false;
+        kedge_buffer_truncate(memory, 0); /* and not forget a lack of memory */
+    }
+    return kedge_json_to_text(message->group_id, memory);
+}
+
+static bool has_md5(const kedge_sqs_message *message, kedge_bytes body)
+{
+    char md5[KEDGE_MD5_HEX];
+    kedge_md5_hex(body, md5);
+    return kedge_json_text_equals(message->body_md5, md5);
 }
 
 static bool decode_body(const kedge_sqs_message *message, bool raw, kedge_buffer *memory)
 {
     size_t start = memory->size;
-    char md5[KEDGE_MD5_HEX];
     if (!kedge_json_to_text(message->body, memory)) return false;
     if (raw) return true;
-    kedge_md5_hex((kedge_bytes){memory->data + start, memory->size - start}, md5);
-    if (!kedge_json_text_equals(message->body_md5, md5)) return false;
+    if (!has_md5(message, (kedge_bytes){memory->data + start, memory->size - start})) return false;
     if (message->encoding.size == 0) return true;
     return kedge_json_text_equals(message->encoding, BASE64) && undo_base64(memory, start);
+}
+
+bool kedge_sqs_message_is_whole(const kedge_sqs_message *message, kedge_buffer *memory)
+{
+    kedge_buffer_clear(memory);
+    return kedge_json_to_text(message->body, memory) &&
+           has_md5(message, kedge_buffer_bytes(memory));
 }
 
 bool kedge_sqs_message_decode(const kedge_sqs_message *message, bool raw, kedge_buffer *memory,
                               kedge_queue_message *decoded)
 {
-    size_t group_size = 0;
     kedge_buffer_clear(memory);
-    if (!decode_group(message, memory, &group_size)) return false;
-    if (!decode_body(message, raw, memory)) return false;
+    if (!decode_group(message, raw, memory)) return false;
+    size_t group_size = memory->size;
+    if (group_size > KEDGE_QUEUE_GROUP_BYTES_MAX || !decode_body(message, raw, memory))
+        return false;
     *decoded = (kedge_queue_message){.group = {memory->data, group_size},
                                      .body = {memory->data + group_size, memory->size - group_size},
                                      .sent_ms = message->sent_ms,

@@ -1,5 +1,6 @@
 /* The queue port when SQS throttles, breaks off, refuses, or is not SQS. */
 #include "tests/aws/sqs_world.h"
+#include "tests/support/failing_allocator.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -261,6 +262,70 @@ static void test_a_damaged_message_holds_back_its_group_and_no_other(void **stat
     sqs_world_end(&world);
 }
 
+/* With the right MD5, and an attribute that this port does not write. */
+#define FOREIGN(attribute, value)                                                                  \
+    "{\"MessageId\":\"1\",\"ReceiptHandle\":\"handle-1\",\"Body\":\"b!dy\","                       \
+    "\"MD5OfBody\":\"5579506e56b4e2b24400520c5c142ecd\",\"MessageAttributes\":{\"" attribute       \
+    "\":{" value "}},\"Attributes\":{\"MessageGroupId\":\"g\","                                    \
+    "\"SentTimestamp\":\"1700000000000\",\"ApproximateReceiveCount\":\"1\"}}"
+
+static void test_a_whole_message_that_nobody_of_kedge_sent_holds_back_nobody(void **state)
+{
+    (void)state;
+    static const char *const foreign[] = {
+        FOREIGN("kedge.encoding", "\"DataType\":\"String\",\"StringValue\":\"zip\""),
+        FOREIGN("kedge.encoding", "\"DataType\":\"String\",\"StringValue\":\"base64\""),
+        FOREIGN("kedge.group", "\"DataType\":\"Binary\",\"BinaryValue\":\"?\"")};
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        sqs_world world;
+        kedge_queue_batch batch = {0};
+        BEGIN_SQS(&world, OK(sqs_world_messages(
+                              foreign[i], sqs_world_message("2", "g", "behind", NULL), NULL)));
+        assert_int_equal(sqs_world_receive(&world, &batch), KEDGE_OK);
+        assert_int_equal(batch.count, 2);
+        assert_true(kedge_bytes_equal_text(batch.messages[0].body, "b!dy"));
+        assert_true(kedge_bytes_equal_text(batch.messages[0].group, "g"));
+        assert_string_equal(batch.messages[0].receipt, "sqs-handle-1");
+        assert_true(kedge_bytes_equal_text(batch.messages[1].body, "behind"));
+        kedge_queue_batch_free(&batch);
+        sqs_world_end(&world);
+    }
+}
+
+/* "AAEC" is the bytes 0, 1, 2. */
+#define ENCODED                                                                                    \
+    "{\"MessageId\":\"1\",\"ReceiptHandle\":\"handle-1\",\"Body\":\"AAEC\","                       \
+    "\"MD5OfBody\":\"4799a3a832d3ca68864f7b49f61a5fdf\",\"MessageAttributes\":{\"kedge."           \
+    "encoding\":{"                                                                                 \
+    "\"DataType\":\"String\",\"StringValue\":\"base64\"}},\"Attributes\":{"                        \
+    "\"MessageGroupId\":\"g\",\"SentTimestamp\":\"1700000000000\","                                \
+    "\"ApproximateReceiveCount\":\"1\"}}"
+
+static bool receive_with(const kedge_allocator *allocator, void *context)
+{
+    sqs_world *world = context;
+    kedge_queue_batch batch = {0};
+    world->around.environment.allocator = allocator;
+    kedge_status status = sqs_world_receive(world, &batch);
+    if (status == KEDGE_OK) {
+        assert_int_equal(batch.count, 1);
+        assert_int_equal(batch.messages[0].body.size, 3);
+        assert_memory_equal(batch.messages[0].body.data, "\0\1\2", 3);
+    }
+    kedge_queue_batch_free(&batch);
+    world->around.environment.allocator = &kedge_allocator_default;
+    return status == KEDGE_OK;
+}
+
+static void test_without_memory_a_message_is_not_taken_as_it_is(void **state)
+{
+    (void)state;
+    sqs_world world;
+    BEGIN_SQS(&world, OK(sqs_world_messages(ENCODED, NULL)));
+    assert_true(failing_allocator_try_every_call(receive_with, &world, 100) > 0);
+    sqs_world_end(&world);
+}
+
 /* ---- one delivery ---- */
 
 static void
@@ -381,6 +446,8 @@ int main(void)
         cmocka_unit_test(test_answers_that_are_no_messages_give_no_batch),
         cmocka_unit_test(test_more_messages_than_were_asked_for_are_no_answer),
         cmocka_unit_test(test_a_damaged_message_holds_back_its_group_and_no_other),
+        cmocka_unit_test(test_a_whole_message_that_nobody_of_kedge_sent_holds_back_nobody),
+        cmocka_unit_test(test_without_memory_a_message_is_not_taken_as_it_is),
         cmocka_unit_test(
             test_a_refused_receipt_is_a_conflict_unless_an_earlier_try_may_be_the_reason),
         cmocka_unit_test(
