@@ -181,36 +181,27 @@ kedge_status import_put_version(importing *work, const kedge_record *record, ked
 
 /* ---- the commit ---- */
 
-static kedge_status put_retention(importing *work, kedge_error *error)
-{
-    if (work->oldest == 1) return KEDGE_OK;
-    kedge_key sort = kedge_key_retention();
-    kedge_attribute attributes[] = {
-        {"oldest", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest},
-        {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->oldest_lineage), 0},
-        {"gone_through", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest - 1}};
-    kedge_record_write write = {
-        .kind = KEDGE_WRITE_PUT,
-        .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 3}};
-    const kedge_records *records = &work->backend->options.records;
-    return records->vtable->write(records->self, &write, error);
-}
-
-/* A project's record may have been made meanwhile, by the first use of its name: it has no
+/* Which versions are kept, the project's record, and the name given back, at once: a process that
+ * has slept since another one ended the import changes nothing of a project that has gone on.
+ *
+ * A project's record may have been made meanwhile, by the first use of its name: it has no
  * versions, and nobody was shown it. */
 kedge_status import_commit(importing *work, kedge_error *error)
 {
-    kedge_status status = put_retention(work, error);
-    if (status != KEDGE_OK) return status;
     kedge_attribute attributes[5] = {
         {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->created_ms},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->lineage), 0},
         {"imported", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0},
         {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, work->ref->project, 0},
         {"forked", KEDGE_ATTRIBUTE_TEXT, kedge_buffer_bytes(&work->forked), 0}};
+    kedge_attribute retained[] = {
+        {"oldest", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest},
+        {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->oldest_lineage), 0},
+        {"gone_through", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest - 1}};
     kedge_key organization = kedge_key_organization(work->ref->organization);
     kedge_key project = kedge_key_project(work->ref->project);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_key retention = kedge_key_retention();
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&organization), kedge_key_bytes(&project)},
@@ -219,9 +210,17 @@ kedge_status import_commit(importing *work, kedge_error *error)
         {.kind = KEDGE_WRITE_DELETE,
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
          .condition = KEDGE_IF_EQUAL,
-         .expected = token_of(work)}};
+         .expected = token_of(work)},
+        {.kind = KEDGE_WRITE_DELETE,
+         .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&retention)}}}};
+    /* Without old versions that are gone, no record either: one that stands there is nobody's. */
+    if (work->oldest > 1) {
+        writes[2].kind = KEDGE_WRITE_PUT;
+        writes[2].record.attributes = retained;
+        writes[2].record.attribute_count = 3;
+    }
     const kedge_records *records = &work->backend->options.records;
-    status = records->vtable->transact(records->self, writes, 2, error);
+    kedge_status status = records->vtable->transact(records->self, writes, 3, error);
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
 }
 

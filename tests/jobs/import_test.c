@@ -2,6 +2,8 @@
 #include "tests/jobs/transfer_world.h"
 
 #include "backend/core/layout.h"
+#include "backend/core/retained.h"
+#include "tests/backend/project_records.h"
 
 #include <string.h>
 
@@ -274,11 +276,71 @@ static void test_somebody_else_between_any_two_calls_makes_no_half_project(void 
             /* Two that put the same versions do not hinder each other. */
             if (i == 1 && at > TAKEN) assert_int_equal(status, KEDGE_OK);
             if (found == KEDGE_OK) transfer_check(world, &text);
+            if (i == 2 && found != KEDGE_OK) {
+                const kedge_records *records = &world->store_records;
+                assert_int_equal(project_records_count(records, &copy, "ProjectVersion#"), 0);
+                assert_int_equal(project_records_count(records, &copy, "Retention"), 0);
+            }
             transfer_must_import(world, &copy, &text);
             transfer_check(world, &text);
             kedge_buffer_free(&text);
             world_teardown(&made);
         }
+    }
+}
+
+/* The import of another ends, and the project goes on: what is kept of it is older no more. */
+static void import_and_retention_of_another(test_world *world)
+{
+    kedge_push_result result = {0};
+    kedge_backend *own = world->backend;
+    import_of_another(world);
+    world->backend = world_new_backend(world);
+    for (int i = 1; i <= 6; i++) {
+        push_begin(&builder);
+        push_add_large(&builder, "later", i, "x", i, 9000);
+        assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &result, NULL),
+                         KEDGE_OK);
+        assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    }
+    transfer_retain_project(world, &copy, 3);
+    kedge_backend_free(world->backend);
+    world->backend = own;
+}
+
+static void test_an_import_that_slept_while_its_project_went_on_changes_nothing_of_it(void **state)
+{
+    (void)state;
+    bool ended = false;
+    for (uint64_t at = TAKEN + 1; !ended; at += WORLD_STRIDE) {
+        void *made = NULL;
+        kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+        kedge_import_result result;
+        int64_t oldest = 0;
+        world_setup_memory(&made);
+        test_world *world = made;
+        transfer_tell(world, 12);
+        transfer_retain(world, 5);
+        transfer_export(world, &notes, &text);
+        imported_text = &text;
+        world_arm(world, WORLD_FAULT_NONE, 0, false, false);
+        world->meddle = import_and_retention_of_another;
+        world->meddle_at = at;
+        kedge_status status =
+            transfer_import(world, &copy, kedge_buffer_bytes(&text), &result, NULL);
+        ended = world->meddle != NULL;
+        world_disarm(world);
+        world_restart(world);
+        if (!ended) {
+            assert_int_equal(kedge_retained_oldest(world->backend, &copy, &oldest, NULL), KEDGE_OK);
+            assert_true(oldest > result.newest - 3);
+            if (status != KEDGE_OK) assert_int_equal(status, KEDGE_UNAVAILABLE);
+            assert_string_equal(jobs_findings(world, &copy), "");
+            transfer_retain_project(world, &copy, 1);
+            assert_string_equal(jobs_findings(world, &copy), "");
+        }
+        kedge_buffer_free(&text);
+        world_teardown(&made);
     }
 }
 
@@ -291,6 +353,7 @@ int main(void)
         OVER_MEMORY(test_versions_without_a_project_stop_an_import_before_it_begins),
         cmocka_unit_test(test_an_import_broken_off_at_any_port_call_goes_on),
         cmocka_unit_test(test_somebody_else_between_any_two_calls_makes_no_half_project),
+        cmocka_unit_test(test_an_import_that_slept_while_its_project_went_on_changes_nothing_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,16 +84,21 @@ void transfer_break_off(test_world *world, const kedge_buffer *text, uint64_t at
 
 /* ---- stories ---- */
 
-void transfer_retain(test_world *world, int64_t versions)
+void transfer_retain_project(test_world *world, const kedge_project_ref *ref, int64_t versions)
 {
     kept_lines kept;
     kedge_retention_rule rule = {.versions = versions};
     kedge_retention_result result;
     lines_begin(&kept);
     assert_int_equal(
-        kedge_retention_run(world->backend, &notes, &rule, true, &kept.lines, &result, NULL),
+        kedge_retention_run(world->backend, ref, &rule, true, &kept.lines, &result, NULL),
         KEDGE_OK);
     lines_end(&kept);
+}
+
+void transfer_retain(test_world *world, int64_t versions)
+{
+    transfer_retain_project(world, &notes, versions);
 }
 
 /* Everything that a project can have. */

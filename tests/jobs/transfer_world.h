@@ -24,6 +24,7 @@ void transfer_break_off(test_world *world, const kedge_buffer *text, uint64_t at
 void transfer_tell(test_world *world, int mutations);
 /* Keeps the newest versions of "notes". */
 void transfer_retain(test_world *world, int64_t versions);
+void transfer_retain_project(test_world *world, const kedge_project_ref *ref, int64_t versions);
 /* The copy is what the export says, and verification finds nothing. */
 void transfer_check(test_world *world, const kedge_buffer *text);
 
