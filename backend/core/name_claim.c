@@ -25,6 +25,7 @@ kedge_status kedge_name_claim_read(kedge_backend *backend, const kedge_project_r
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
     if (status == KEDGE_OK) {
         read.importing = true;
+        read.discarding = kedge_record_attribute(&set.records[0], "discarding") != NULL;
         copy_text(&set.records[0], "importing", read.id, sizeof read.id);
         copy_text(&set.records[0], "token", read.token, sizeof read.token);
         kedge_record_set_free(&set);

@@ -1,7 +1,8 @@
 /* What stands under a project's name while somebody makes a project there piece by piece.
  *
  *   ProjectVersion#pv_999999999998   importing (text): the id of the export that is being imported;
- *                                    token (text): random, of this import under this name
+ *                                    token (text): random, of this import under this name, or of
+ *                                    who discards it; discarding (number): 1 from then on
  *
  * It is put under the condition that there is no such project, and whoever makes a project under
  * the name in one piece does so under the condition that it is not there. */
@@ -14,6 +15,7 @@
 
 typedef struct kedge_name_claim {
     bool importing;
+    bool discarding; /* and what it has put is being removed */
     char id[KEDGE_IMPORT_ID_SIZE];
     char token[KEDGE_LINEAGE_HEX];
 } kedge_name_claim;

@@ -27,15 +27,17 @@ typedef struct kedge_import_result {
     int64_t bodies;
 } kedge_import_result;
 
-/* KEDGE_CONFLICT, "project-exists" or "import-under-way" (of another export): the name is not free;
- * "version-exists": versions of something else stand there.
+/* KEDGE_CONFLICT, "project-exists" or "import-under-way" (of another export, or being discarded):
+ * the name is not free; "version-exists": versions of something else stand there.
  * KEDGE_INVALID_ARGUMENT, "export-damaged": a line is not what an export has there, a hash is
  * wrong, the end is missing. What was put until then stays, and is no project. */
 kedge_status kedge_import_project(kedge_backend *backend, const kedge_project_ref *ref,
                                   const kedge_line_source *lines, kedge_import_result *result,
                                   kedge_error *error);
 
-/* Removes what an import has left that is not gone on with. KEDGE_NOT_FOUND: none is under way. */
+/* Ends an import, also one that is still at work, and removes what it has put. Broken off, it goes
+ * on when it is run again. KEDGE_NOT_FOUND: none is under way. KEDGE_UNAVAILABLE: also when the
+ * import has ended, or somebody else discards it, meanwhile. */
 kedge_status kedge_import_discard(kedge_backend *backend, const kedge_project_ref *ref,
                                   kedge_error *error);
 

@@ -1,4 +1,4 @@
-/* Import: taking the name, giving it free, and discarding. */
+/* Import: taking the name, versions under it, and the commit. */
 #include "backend/jobs/import_internal.h"
 
 #include "backend/core/retained.h"
@@ -7,10 +7,7 @@
 
 #include <string.h>
 
-#define WRITES_PER_TRANSACTION 90
-#define BLOBS_PER_PAGE         1000
-
-static kedge_status import_raced(kedge_error *error)
+kedge_status import_raced(kedge_error *error)
 {
     return kedge_fail(error, KEDGE_UNAVAILABLE, "import-raced",
                       "the import was ended or discarded by somebody else; look, or run it again");
@@ -33,7 +30,7 @@ static kedge_status get(importing *work, const kedge_record_key *key, kedge_reco
     return records->vtable->get(records->self, key, true, set, error);
 }
 
-static kedge_attribute token_of(const importing *work)
+kedge_attribute import_token(const importing *work)
 {
     return (kedge_attribute){"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->token), 0};
 }
@@ -98,7 +95,7 @@ static kedge_status put_guard(importing *work, kedge_error *error)
     kedge_key project = kedge_key_project(work->ref->project);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_attribute attributes[] = {
-        {"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0}, token_of(work)};
+        {"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0}, import_token(work)};
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_CHECK,
          .record = {.key = {kedge_key_bytes(&organization), kedge_key_bytes(&project)}},
@@ -132,6 +129,10 @@ kedge_status import_begin(importing *work, bool *done, kedge_error *error)
     kedge_status status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
     if (status != KEDGE_OK) return status;
     if (!claim.importing) return begin_anew(work, done, error);
+    if (claim.discarding) {
+        return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
+                          "an import under this name is being discarded; go on with that first");
+    }
     if (strcmp(claim.id, work->id) != 0) {
         return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
                           "another export is being imported under this name; go on with that one "
@@ -169,7 +170,7 @@ kedge_status import_put_version(importing *work, const kedge_record *record, ked
         {.kind = KEDGE_WRITE_CHECK,
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
          .condition = KEDGE_IF_EQUAL,
-         .expected = token_of(work)}};
+         .expected = import_token(work)}};
     const kedge_records *records = &work->backend->options.records;
     kedge_status status = records->vtable->transact(records->self, writes, 2, error);
     if (status != KEDGE_CONFLICT) return status;
@@ -210,7 +211,7 @@ kedge_status import_commit(importing *work, kedge_error *error)
         {.kind = KEDGE_WRITE_DELETE,
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
          .condition = KEDGE_IF_EQUAL,
-         .expected = token_of(work)},
+         .expected = import_token(work)},
         {.kind = KEDGE_WRITE_DELETE,
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&retention)}}}};
     /* Without old versions that are gone, no record either: one that stands there is nobody's. */
@@ -222,79 +223,4 @@ kedge_status import_commit(importing *work, kedge_error *error)
     const kedge_records *records = &work->backend->options.records;
     kedge_status status = records->vtable->transact(records->self, writes, 3, error);
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
-}
-
-/* ---- discarding ---- */
-
-static kedge_status delete_records(importing *work, kedge_error *error)
-{
-    const kedge_records *records = &work->backend->options.records;
-    kedge_key guard = kedge_key_version(KEDGE_VERSION_IMPORTING);
-    kedge_status status = KEDGE_OK;
-    bool more = true;
-    while (more && status == KEDGE_OK) {
-        kedge_record_write writes[WRITES_PER_TRANSACTION];
-        size_t count = 0;
-        kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
-                                     .limit = WRITES_PER_TRANSACTION,
-                                     .consistent = true};
-        kedge_record_set set = {0};
-        status = records->vtable->query(records->self, &query, &set, error);
-        if (status != KEDGE_OK) return status;
-        for (size_t i = 0; i < set.count; i++) {
-            kedge_record_key key = set.records[i].key;
-            if (kedge_bytes_equal(key.sort, kedge_key_bytes(&guard))) continue;
-            writes[count++] =
-                (kedge_record_write){.kind = KEDGE_WRITE_DELETE, .record = {.key = key}};
-        }
-        more = count > 0;
-        if (more) status = records->vtable->transact(records->self, writes, count, error);
-        kedge_record_set_free(&set);
-    }
-    return status;
-}
-
-static kedge_status delete_blobs(importing *work, kedge_error *error)
-{
-    const kedge_blobs *blobs = &work->backend->options.blobs;
-    kedge_key prefix = kedge_key_blobs(work->ref);
-    kedge_status status = KEDGE_OK;
-    bool more = true;
-    while (more && status == KEDGE_OK) {
-        kedge_blob_list list = {0};
-        status = blobs->vtable->list(blobs->self, kedge_key_bytes(&prefix), (kedge_bytes){NULL, 0},
-                                     BLOBS_PER_PAGE, &list, error);
-        if (status != KEDGE_OK) return status;
-        more = list.count > 0;
-        for (size_t i = 0; i < list.count && status == KEDGE_OK; i++) {
-            status = blobs->vtable->remove(blobs->self, kedge_bytes_of(list.blobs[i].key), error);
-        }
-        kedge_blob_list_free(&list);
-    }
-    return status;
-}
-
-kedge_status kedge_import_discard(kedge_backend *backend, const kedge_project_ref *ref,
-                                  kedge_error *error)
-{
-    const kedge_records *records = &backend->options.records;
-    importing work = {.backend = backend, .ref = ref, .partition = kedge_key_partition(ref)};
-    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
-    kedge_record_write write = {
-        .kind = KEDGE_WRITE_DELETE,
-        .record = {.key = {kedge_key_bytes(&work.partition), kedge_key_bytes(&sort)}},
-        .condition = KEDGE_IF_EQUAL};
-    kedge_name_claim claim = {.importing = false};
-    kedge_status status = kedge_project_ref_check(ref, error);
-    if (status == KEDGE_OK) status = kedge_name_claim_read(backend, ref, &claim, error);
-    if (status == KEDGE_OK && !claim.importing) {
-        return kedge_fail(error, KEDGE_NOT_FOUND, "no-import",
-                          "no import is under way under the name \"%.*s\"", (int)ref->project.size,
-                          ref->project.data);
-    }
-    if (status == KEDGE_OK) status = delete_records(&work, error);
-    if (status == KEDGE_OK) status = delete_blobs(&work, error);
-    memcpy(work.token, claim.token, sizeof work.token);
-    write.expected = token_of(&work);
-    return status == KEDGE_OK ? records->vtable->write(records->self, &write, error) : status;
 }

@@ -39,6 +39,9 @@ typedef struct importing {
 } importing;
 
 kedge_status import_damaged(const char *what, kedge_error *error);
+kedge_status import_raced(kedge_error *error);
+/* The attribute that the record which takes the name has while it is this process's. */
+kedge_attribute import_token(const importing *work);
 
 /* The lines, by their first member (import_lines.c). */
 kedge_status import_line(importing *work, kedge_bytes line, kedge_error *error);

@@ -55,12 +55,18 @@ void transfer_export(test_world *world, const kedge_project_ref *ref, kedge_buff
     }
 }
 
-kedge_status transfer_import(test_world *world, const kedge_project_ref *ref, kedge_bytes text,
-                             kedge_import_result *result, kedge_error *error)
+kedge_status transfer_import_by(kedge_backend *backend, const kedge_project_ref *ref,
+                                kedge_bytes text, kedge_import_result *result, kedge_error *error)
 {
     reading from = {text};
     kedge_line_source source = {next_line, &from};
-    return kedge_import_project(world->backend, ref, &source, result, error);
+    return kedge_import_project(backend, ref, &source, result, error);
+}
+
+kedge_status transfer_import(test_world *world, const kedge_project_ref *ref, kedge_bytes text,
+                             kedge_import_result *result, kedge_error *error)
+{
+    return transfer_import_by(world->backend, ref, text, result, error);
 }
 
 void transfer_must_import(test_world *world, const kedge_project_ref *ref, const kedge_buffer *text)

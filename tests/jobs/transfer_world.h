@@ -15,6 +15,9 @@ kedge_status transfer_try_export(test_world *world, const kedge_project_ref *ref
 void transfer_export(test_world *world, const kedge_project_ref *ref, kedge_buffer *text);
 kedge_status transfer_import(test_world *world, const kedge_project_ref *ref, kedge_bytes text,
                              kedge_import_result *result, kedge_error *error);
+/* By any backend. */
+kedge_status transfer_import_by(kedge_backend *backend, const kedge_project_ref *ref,
+                                kedge_bytes text, kedge_import_result *result, kedge_error *error);
 void transfer_must_import(test_world *world, const kedge_project_ref *ref,
                           const kedge_buffer *text);
 /* Imports the copy until port call `at`, which fails, and all behind it. */

@@ -1,0 +1,229 @@
+/* Discards beside the import that they discard, and beside each other: each is stopped in front of
+ * any of its port calls while others go on. */
+#include "tests/jobs/transfer_world.h"
+
+#include "tests/backend/project_records.h"
+#include "tests/crashpoints/gate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BODIES    4
+#define MUTATIONS 14
+#define TAKEN     4 /* the port call of an import that takes the name */
+
+/* ---- processes ---- */
+
+typedef struct process {
+    gate ports;
+    kedge_backend *backend;
+    const kedge_buffer *lines; /* of an import; NULL: a discard */
+    kedge_status status;
+    pthread_t thread;
+} process;
+
+static void *work(void *context)
+{
+    process *own = context;
+    kedge_import_result result;
+    if (own->lines == NULL) {
+        own->status = kedge_import_discard(own->backend, &copy, NULL);
+    } else {
+        own->status =
+            transfer_import_by(own->backend, &copy, kedge_buffer_bytes(own->lines), &result, NULL);
+    }
+    gate_end(&own->ports);
+    return NULL;
+}
+
+/* Until it stands in front of port call `at`, from 1; false: it is over. */
+static bool start(process *made, test_world *world, const kedge_buffer *lines, int64_t at)
+{
+    memset(made, 0, sizeof *made);
+    gate_make(&made->ports, &world->store_records, &world->store_blobs);
+    kedge_records records = world->records;
+    kedge_blobs blobs = world->blobs;
+    world->records = made->ports.records;
+    world->blobs = made->ports.blobs;
+    made->backend = world_new_backend(world);
+    world->records = records;
+    world->blobs = blobs;
+    made->lines = lines;
+    made->ports.stop_at = 2 * (at - 1);
+    assert_int_equal(pthread_create(&made->thread, NULL, work, made), 0);
+    return gate_wait(&made->ports);
+}
+
+static void end(process *running)
+{
+    gate_release(&running->ports, false);
+    pthread_join(running->thread, NULL);
+    kedge_backend_free(running->backend);
+    gate_free(&running->ports);
+}
+
+/* ---- what is left ---- */
+
+static bool is_there(test_world *world)
+{
+    const kedge_version *version = NULL;
+    kedge_status status = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+    if (status == KEDGE_OK) kedge_version_release(version);
+    if (status != KEDGE_OK) assert_int_equal(status, KEDGE_NOT_FOUND);
+    return status == KEDGE_OK;
+}
+
+static size_t count(test_world *world, const char *prefix)
+{
+    return project_records_count(&world->store_records, &copy, prefix);
+}
+
+typedef struct scene {
+    void *made;
+    kedge_buffer text;
+    kedge_buffer other; /* another export of the same */
+} scene;
+
+static void push_bodies(test_world *world)
+{
+    static push_builder builder;
+    kedge_push_result result = {0};
+    for (int i = 0; i < BODIES; i++) {
+        char item[16];
+        snprintf(item, sizeof item, "body%d", i);
+        push_begin(&builder);
+        push_add_large(&builder, "bodies", i + 1, item, i, 9000);
+        assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    }
+}
+
+/* With `begun`, an import is under way and has put some versions. */
+static test_world *set_scene(scene *set, bool begun)
+{
+    set->text = kedge_buffer_make(&kedge_allocator_default);
+    set->other = kedge_buffer_make(&kedge_allocator_default);
+    world_setup_memory(&set->made);
+    test_world *world = set->made;
+    push_bodies(world);
+    transfer_tell(world, MUTATIONS);
+    transfer_retain(world, 5);
+    transfer_export(world, &notes, &set->text);
+    transfer_export(world, &notes, &set->other);
+    world_restart(world);
+    if (begun) transfer_break_off(world, &set->text, 22);
+    return world;
+}
+
+static void strike(scene *set)
+{
+    kedge_buffer_free(&set->text);
+    kedge_buffer_free(&set->other);
+    world_teardown(&set->made);
+}
+
+/* ---- an import and its discard ---- */
+
+/* The import is stopped in front of call `k`, then the discard in front of call `j`; then the
+ * import goes to its end, and the discard to its. */
+static void meet(bool begun, int64_t k, int64_t j, bool *import_ended, bool *discard_ended)
+{
+    scene set;
+    process import;
+    process discard;
+    test_world *world = set_scene(&set, begun);
+    *import_ended = !start(&import, world, &set.text, k);
+    *discard_ended = !start(&discard, world, NULL, j);
+    end(&import);
+    bool seen = is_there(world);
+    assert_int_equal(seen, import.status == KEDGE_OK);
+    end(&discard);
+    assert_int_equal(seen, is_there(world));
+    if (seen) {
+        transfer_check(world, &set.text);
+    } else {
+        kedge_import_discard(world->backend, &copy, NULL);
+        assert_int_equal(count(world, "ProjectVersion#"), 0);
+        assert_int_equal(count(world, "Retention"), 0);
+        transfer_must_import(world, &copy, &set.other);
+        transfer_check(world, &set.other);
+    }
+    strike(&set);
+}
+
+static void test_an_import_that_goes_on_in_a_discard_makes_no_half_project(void **state)
+{
+    (void)state;
+    for (int begun = 0; begun < 2; begun++) {
+        bool import_ended = false;
+        int64_t most = 0;
+        int64_t k = begun ? 1 : TAKEN + 1;
+        for (; !import_ended; k++) {
+            bool discard_ended = false;
+            int64_t j = 1;
+            for (; !discard_ended; j++)
+                meet(begun, k, j, &import_ended, &discard_ended);
+            most = j > most ? j : most;
+        }
+        assert_true(k > 20 && most > 10);
+    }
+}
+
+/* ---- two discards ---- */
+
+static size_t count_blobs(test_world *world)
+{
+    const kedge_blobs *blobs = &world->store_blobs;
+    kedge_blob_list list = {0};
+    kedge_bytes none = {NULL, 0};
+    assert_int_equal(blobs->vtable->list(blobs->self, KEDGE_BYTES("acme/projects/copy/"), none,
+                                         1000, &list, NULL),
+                     KEDGE_OK);
+    size_t found = list.count;
+    kedge_blob_list_free(&list);
+    return found;
+}
+
+/* One is stopped in front of call `j`, another one ends, and the name is imported under anew. The
+ * first removes nothing of that, but for one blob when it stood in front of its removal. */
+static bool sleep_and_wake(int64_t j, size_t *lost)
+{
+    scene set;
+    process sleeper;
+    test_world *world = set_scene(&set, true);
+    bool ended = !start(&sleeper, world, NULL, j);
+    if (ended) {
+        assert_int_equal(sleeper.status, KEDGE_OK);
+    } else {
+        kedge_import_discard(world->backend, &copy, NULL);
+    }
+    transfer_must_import(world, &copy, &set.other);
+    size_t before = count_blobs(world);
+    end(&sleeper);
+    size_t gone = before - count_blobs(world);
+    assert_true(gone <= 1);
+    if (gone == 0) transfer_check(world, &set.other);
+    *lost += gone;
+    strike(&set);
+    return ended;
+}
+
+static void test_a_discard_that_slept_removes_nothing_of_the_next_import(void **state)
+{
+    (void)state;
+    size_t lost = 0;
+    int64_t j = 1;
+    while (!sleep_and_wake(j, &lost))
+        j++;
+    assert_true(j > 12);
+    /* Each removal has a look at the name in front of it. */
+    assert_true(2 * (int64_t)lost < j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_import_that_goes_on_in_a_discard_makes_no_half_project),
+        cmocka_unit_test(test_a_discard_that_slept_removes_nothing_of_the_next_import),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
