@@ -335,7 +335,7 @@ static void test_dead_letters_of_many_groups_are_seen_together(void **state)
 }
 
 /* A message of somebody else's in the queue: base64 is promised, and not there. */
-static void test_a_message_that_nobody_of_kedge_sent_dies_and_is_shown_as_it_is(void **state)
+static void test_a_message_that_nobody_of_kedge_sent_dies_alone_and_is_shown_as_it_is(void **state)
 {
     fixture *f = *state;
     kedge_aws_answer answer = {0};
@@ -350,21 +350,22 @@ static void test_a_message_that_nobody_of_kedge_sent_dies_and_is_shown_as_it_is(
     kedge_aws_answer_free(&answer);
     send_text(f, "g", "behind");
     send_text(f, "h", "other");
-    for (int i = 0; i < RECEIVE_MAX; i++) {
-        receive(f, 10, 0, &batch);
-        assert_int_equal(batch.count, 1);
-        assert_true(kedge_bytes_equal_text(batch.messages[0].body, "other"));
-        if (i == 0) kedge_queue_batch_free(&batch);
+    receive(f, 10, LONG_MS, &batch);
+    assert_int_equal(batch.count, 3);
+    for (size_t i = 0; i < batch.count; i++) {
+        const kedge_queue_message *message = &batch.messages[i];
+        bool foreign = kedge_bytes_equal_text(message->body, "!?");
+        kedge_status status =
+            foreign ? f->queue.vtable->extend(f->queue.self, message->receipt, 0, &f->error)
+                    : f->queue.vtable->done(f->queue.self, message->receipt, &f->error);
+        assert_int_equal(status, KEDGE_OK);
     }
-    assert_int_equal(f->queue.vtable->done(f->queue.self, batch.messages[0].receipt, &f->error),
-                     KEDGE_OK);
     kedge_queue_batch_free(&batch);
     kill_all(f);
     assert_int_equal(f->queue.vtable->dead_letters(f->queue.self, 100, &batch, &f->error),
                      KEDGE_OK);
-    assert_int_equal(batch.count, 2);
+    assert_int_equal(batch.count, 1);
     assert_true(kedge_bytes_equal_text(batch.messages[0].body, "!?"));
-    assert_true(kedge_bytes_equal_text(batch.messages[1].body, "behind"));
     kedge_queue_batch_free(&batch);
 }
 
@@ -407,7 +408,7 @@ int main(void)
         on_fresh_queues(test_a_receive_may_wait_for_longer_than_a_call_may_take),
         on_fresh_queues(test_a_group_of_dead_letters_is_seen_by_tens_and_redriven_in_order),
         on_fresh_queues(test_dead_letters_of_many_groups_are_seen_together),
-        on_fresh_queues(test_a_message_that_nobody_of_kedge_sent_dies_and_is_shown_as_it_is),
+        on_fresh_queues(test_a_message_that_nobody_of_kedge_sent_dies_alone_and_is_shown_as_it_is),
         on_fresh_queues(test_making_queues_again_leaves_them_as_they_are),
         on_fresh_queues(test_a_queue_without_a_redrive_policy_is_refused),
     };
