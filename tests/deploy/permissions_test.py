@@ -335,6 +335,16 @@ class Permissions(unittest.TestCase):
         queue = template(self.keys).tree["Resources"]["Queue"]["Properties"]
         self.assertEqual(queue["RedrivePolicy"]["maxReceiveCount"], int(deliveries))
 
+    def test_the_how_to_allows_a_server_what_both_functions_may_do_together(self):
+        """It is asked for its queue by name, and the functions by URL. Lambda writes their logs."""
+        page = (pathlib.Path(__file__).parents[2] / "docs/how-to/run-the-server.md").read_text()
+        rows = re.findall(r"^\| (.+) \| (`[a-z0-9]+:.+) \|$", page, re.MULTILINE)
+        told = {on: set(re.findall(r"`([a-z0-9]+:[A-Za-z]+)`", actions)) for on, actions in rows}
+        making = told.pop("with `--create`, also")
+        self.assertEqual(making, MAKING | {"sqs:GetQueueAttributes"})
+        allowed = {action for resource in ("ApiRole", "WorkerRole") for _, action in self.queued(resource).allowed()}
+        self.assertEqual(set().union(*told.values()), allowed - {action for _, action in PLATFORM})
+
     def test_direct_mode_has_nothing_to_do_with_the_queue(self):
         direct = template(self.keys).policy("ApiRole").allowed()
         self.assertEqual(self.queued("ApiRole").allowed() - direct,
