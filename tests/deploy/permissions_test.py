@@ -55,28 +55,20 @@ except ImportError:
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "lambda")]
 from events import AUDIENCE, ISSUER, Caller, Keys, pull_body, push_body, put  # noqa: E402
 from gate import ACCOUNT, REGION, Gate, bucket_arn, queue_arn, table_arn  # noqa: E402
-from policies import Template  # noqa: E402
+from policies import MAKING, ROLES, described  # noqa: E402
 from poller import Poller, Queue  # noqa: E402
 from runtime_api import Function  # noqa: E402
 
 TEMPLATE, LAMBDA, ADMIN = sys.argv[1:4]
 NAME = "kedge-deploy-test-" + secrets.token_hex(6)
 QUEUE, DEAD_LETTERS = NAME + ".fifo", NAME + "-dead-letters.fifo"
-# What --create uses besides. No deployed program makes its stores: the template does.
-MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "sqs:CreateQueue"}
-ROLES = ["ApiRole", "WorkerRole", "OperatorPolicy"]
 # What Lambda itself does with a function's role.
 PLATFORM = {("Logs", "logs:CreateLogStream"), ("Logs", "logs:PutLogEvents")}
 
 
 def template(keys, **parameters):
-    names = {"Table": NAME, "Bucket": NAME, "Queue": queue_url(QUEUE),
-             "AWS::StackName": NAME, "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
-    attributes = {"Bucket.Arn": bucket_arn(NAME), "Queue.Arn": queue_arn(QUEUE),
-                  "DeadLetters.Arn": queue_arn(DEAD_LETTERS),
-                  "ApiLogs.Arn": "arn:aws:logs:api", "WorkerLogs.Arn": "arn:aws:logs:worker"}
-    return Template(pathlib.Path(TEMPLATE), names, attributes, Issuer=ISSUER, Audience=AUDIENCE, Jwks=keys.jwks,
-                    **parameters)
+    return described(pathlib.Path(TEMPLATE), NAME, queue_url(QUEUE), Issuer=ISSUER, Audience=AUDIENCE, Jwks=keys.jwks,
+                     **parameters)
 
 
 class Role:
@@ -246,6 +238,8 @@ class Permissions(unittest.TestCase):
                                                       "job": f"j{n}", "next": None})
             self.assertEqual(replayed.status, 200, replayed.body)
         self.assertTrue(wanted_again())
+        forked = everybody.ask("POST", "/fork", {"version": 1, "to": "forked-at-once"})
+        self.assertEqual(forked.status, 201, forked.body)
         self.read(caller, everybody)
         self.send_undecidable()
         self.wait(poller, lambda: "message-undecidable" in consumer.logged())

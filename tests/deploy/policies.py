@@ -5,6 +5,12 @@ import re
 
 import yaml
 
+from gate import ACCOUNT, REGION, bucket_arn, queue_arn
+
+ROLES = ["ApiRole", "WorkerRole", "OperatorPolicy"]
+# What --create uses besides. No deployed program makes its stores: the template does.
+MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "sqs:CreateQueue"}
+
 
 class Tagged:
     """!Name value."""
@@ -89,6 +95,16 @@ class Template:
         shared = self.tree["Globals"]["Function"]["Environment"]["Variables"]
         own = self.tree["Resources"][function]["Properties"]["Environment"]["Variables"]
         return self.value({**shared, **own})
+
+
+def described(path, name, queue_url, **parameters):
+    """The template of a stack `name`, whose stores have that name as well."""
+    names = {"Table": name, "Bucket": name, "Queue": queue_url, "AWS::StackName": name, "AWS::Partition": "aws",
+             "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
+    attributes = {"Bucket.Arn": bucket_arn(name), "Queue.Arn": queue_arn(name + ".fifo"),
+                  "DeadLetters.Arn": queue_arn(name + "-dead-letters.fifo"),
+                  "ApiLogs.Arn": "arn:aws:logs:api", "WorkerLogs.Arn": "arn:aws:logs:worker"}
+    return Template(path, names, attributes, **parameters)
 
 
 def listed(value):

@@ -209,7 +209,7 @@ class Function:
     def __init__(self, command, variables, timeout_s=30):
         self.log_file = tempfile.NamedTemporaryFile()
         inherited = {name: value for name, value in os.environ.items()
-                     if not name.startswith("KEDGE_") and name != "SSL_CERT_FILE"}
+                     if (not name.startswith("KEDGE_") or name == "KEDGE_AWS_ACTIONS") and name != "SSL_CERT_FILE"}
         kind = Emulator if RIE else StandIn
         self.host = kind([str(word) for word in command], {**inherited, **variables},
                          timeout_s * SLOWER, self.log_file)

@@ -38,6 +38,9 @@ class OnAws(unittest.TestCase):
     def tearDown(self):
         for server in self.servers:
             self.assertEqual(server.stop(), 0, server.logged())
+        if os.environ.get("KEDGE_AWS_ACTIONS") and self.actions.exists():  # what all tests together used
+            with open(os.environ["KEDGE_AWS_ACTIONS"], "a") as record:
+                record.write(self.actions.read_text())
         self.folder.cleanup()
 
     def start(self, *arguments, stores=STORES):
