@@ -2,8 +2,10 @@
 #include "backend/aws/s3.h"
 #include "tests/support/engines.h"
 #include "tests/support/s3_bucket.h"
+#include "tests/support/scripted_server.h"
 
 #include <curl/curl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -403,6 +405,73 @@ static void test_a_url_uploads_and_reads_one_blob_and_nothing_else(void **state)
     }
 }
 
+/* ---- answers that are lost ---- */
+
+/* Passes a request without a body on to the engine, as it came, since its signature speaks of it;
+ * true when it was answered 204. */
+static bool pass_on(const scripted_request *request)
+{
+    const char *engine = getenv("AWS_ENDPOINT_URL_S3");
+    CURL *line = curl_easy_init();
+    size_t size = (size_t)(request->body - request->headers), moved = 0;
+    char answer[4096] = "";
+    curl_socket_t descriptor = CURL_SOCKET_BAD;
+    curl_easy_setopt(line, CURLOPT_URL, engine);
+    curl_easy_setopt(line, CURLOPT_CONNECT_ONLY, 1L);
+    bool passed = curl_easy_perform(line) == CURLE_OK &&
+                  curl_easy_getinfo(line, CURLINFO_ACTIVESOCKET, &descriptor) == CURLE_OK &&
+                  curl_easy_send(line, request->headers, size, &moved) == CURLE_OK && moved == size;
+    struct pollfd readable = {.fd = descriptor, .events = POLLIN};
+    passed = passed && poll(&readable, 1, 10000) == 1 &&
+             curl_easy_recv(line, answer, sizeof answer - 1, &moved) == CURLE_OK;
+    curl_easy_cleanup(line);
+    return passed && strncmp(answer, "HTTP/1.1 204 ", 13) == 0;
+}
+
+typedef struct losing {
+    fixture *fixture;
+    int removals;
+    bool removed;
+} losing;
+
+/* A removal takes effect, another writer finds the key free, and the answer is lost. */
+static bool lose_removal(void *context, const scripted_request *request)
+{
+    losing *self = context;
+    fixture *f = self->fixture;
+    bool first = self->removals++ == 0;
+    self->removed = pass_on(request);
+    if (first) put(f, &f->blobs, KEDGE_BYTES("k"), KEDGE_BYTES("wanted"));
+    return false;
+}
+
+static void test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since(void **state)
+{
+    fixture *f = *state;
+    losing lossy = {.fixture = f};
+    kedge_aws_client *client = NULL;
+    kedge_blobs blobs;
+    scripted_server *proxy = scripted_server_start(lose_removal, &lossy);
+    const kedge_aws_client_options through = {
+        .environment = &f->bucket.environment,
+        .credentials = f->bucket.credentials,
+        .region = kedge_aws_client_region(f->bucket.client),
+        .endpoints = {[KEDGE_AWS_S3] = scripted_server_url(proxy)}};
+    assert_status(f, kedge_aws_client_new(&through, &client, &f->error), KEDGE_OK);
+    kedge_s3_options options = f->bucket.options;
+    options.client = client;
+    assert_status(f, kedge_s3_blobs_open(&options, &blobs, &f->error), KEDGE_OK);
+    assert_status(f, put(f, &f->blobs, KEDGE_BYTES("k"), KEDGE_BYTES("garbage")), KEDGE_OK);
+    kedge_status status = blobs.vtable->remove(blobs.self, KEDGE_BYTES("k"), &f->error);
+    blobs.vtable->close(blobs.self);
+    kedge_aws_client_free(client);
+    scripted_server_stop(proxy);
+    assert_true(lossy.removed);
+    assert_blob(f, &f->blobs, KEDGE_BYTES("k"), KEDGE_BYTES("wanted"));
+    assert_status(f, status, KEDGE_UNAVAILABLE);
+    assert_int_equal(lossy.removals, 1);
+}
+
 /* ---- the bucket ---- */
 
 static void test_a_bucket_is_checked_and_made_once(void **state)
@@ -435,6 +504,7 @@ int main(void)
         on_a_bucket(test_ports_under_two_prefixes_do_not_meet),
         on_a_bucket(test_a_tag_keeps_what_xml_would_change),
         on_a_bucket(test_a_url_uploads_and_reads_one_blob_and_nothing_else),
+        on_a_bucket(test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since),
         on_a_bucket(test_a_bucket_is_checked_and_made_once),
     };
     int missing = engines_missing("AWS_ENDPOINT_URL_S3");
