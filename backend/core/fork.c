@@ -34,6 +34,7 @@ typedef struct forking {
     size_t change_count;
     needed_body *needed;
     size_t needed_count;
+    kedge_name_claim claim; /* before bodies were looked for */
     kedge_fork *result;
 } forking;
 
@@ -82,11 +83,10 @@ static kedge_status find_target(const forking *work, bool *there, kedge_error *e
 }
 
 /* An import may have put bodies under the name, which it may still lose. */
-static kedge_status check_claim(const forking *work, kedge_error *error)
+static kedge_status read_claim(const forking *work, kedge_name_claim *claim, kedge_error *error)
 {
-    kedge_name_claim claim;
-    kedge_status status = kedge_name_claim_read(work->backend, work->to, &claim, error);
-    if (status != KEDGE_OK || !claim.importing) return status;
+    kedge_status status = kedge_name_claim_read(work->backend, work->to, claim, error);
+    if (status != KEDGE_OK || !claim->importing) return status;
     return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
                       "a project is being imported under the name \"%.*s\"",
                       (int)work->to->project.size, work->to->project.data);
@@ -261,7 +261,8 @@ static kedge_status put_parts(const forking *work, const kedge_version_record *r
     return status;
 }
 
-/* Under the condition that the name is free: of a project, and of an import. */
+/* Under the condition that the name is free, of a project and of an import, and that no import was
+ * discarded since bodies were looked for. */
 static kedge_status put_both(const forking *work, const kedge_version *version,
                              const kedge_version_record *record, kedge_error *error)
 {
@@ -277,6 +278,8 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
     kedge_key partition = kedge_key_partition(work->to);
     kedge_key first = kedge_key_version(1);
     kedge_key import = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_key discarded = kedge_key_discarded();
+    bool never = work->claim.discarded[0] == '\0';
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&organization), kedge_key_bytes(&project)}, attributes, 4},
@@ -288,9 +291,13 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
          .condition = KEDGE_IF_ABSENT},
         {.kind = KEDGE_WRITE_CHECK,
          .record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&import)}},
-         .condition = KEDGE_IF_ABSENT}};
+         .condition = KEDGE_IF_ABSENT},
+        {.kind = KEDGE_WRITE_CHECK,
+         .record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&discarded)}},
+         .condition = never ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL,
+         .expected = {"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->claim.discarded), 0}}};
     const kedge_records *records = &work->backend->options.records;
-    return records->vtable->transact(records->self, writes, 3, error);
+    return records->vtable->transact(records->self, writes, 4, error);
 }
 
 static kedge_status commit(const forking *work, kedge_error *error)
@@ -324,23 +331,31 @@ static void write_checkpoints(const forking *work)
     kedge_state_close(state);
 }
 
+/* Somebody has made a project of this name meanwhile: this fork, perhaps. Or he has begun to. */
+static kedge_status see_conflict(const forking *work, kedge_error *error)
+{
+    bool there = false;
+    kedge_name_claim claim;
+    kedge_status status = find_target(work, &there, error);
+    if (status != KEDGE_OK || there) return status;
+    status = read_claim(work, &claim, error);
+    if (status != KEDGE_OK) return status;
+    if (strcmp(claim.discarded, work->claim.discarded) == 0) return refuse_target(work, error);
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "fork-raced",
+                      "an import under the name \"%.*s\" was discarded meanwhile; begin again",
+                      (int)work->to->project.size, work->to->project.data);
+}
+
 static kedge_status make_project(forking *work, kedge_error *error)
 {
-    kedge_status status = check_claim(work, error);
+    kedge_status status = read_claim(work, &work->claim, error);
     if (status == KEDGE_OK) status = gather(work, error);
     if (status == KEDGE_OK) status = find_copied(work, error);
     if (status == KEDGE_OK) status = copy_bodies(work, error);
     if (status != KEDGE_OK || work->result->left > 0) return status;
     status = commit(work, error);
-    if (status == KEDGE_CONFLICT) {
-        /* Somebody made a project of this name meanwhile: this fork, perhaps. */
-        bool there = false;
-        status = find_target(work, &there, error);
-        if (status == KEDGE_OK && !there) status = check_claim(work, error);
-        if (status == KEDGE_OK && !there) status = refuse_target(work, error);
-    } else if (status == KEDGE_OK) {
-        work->result->created = true;
-    }
+    if (status == KEDGE_CONFLICT) return see_conflict(work, error);
+    work->result->created = status == KEDGE_OK;
     return status;
 }
 

@@ -24,8 +24,9 @@ typedef struct kedge_fork {
 
 /* `number` is a version of `from`, which is of the same organization as `to`. KEDGE_NOT_FOUND: no
  * such project or version. KEDGE_CONFLICT, "project-exists": `to` is another project already;
- * "import-under-way": one is being imported there. KEDGE_LIMIT_EXCEEDED, "fork-too-large": the
- * state does not fit one version. KEDGE_CORRUPT: a body is gone. */
+ * "import-under-way": one is being imported there. KEDGE_UNAVAILABLE: also when an import there
+ * was discarded meanwhile. KEDGE_LIMIT_EXCEEDED, "fork-too-large": the state does not fit one
+ * version. KEDGE_CORRUPT: a body is gone. */
 kedge_status kedge_fork_project(kedge_backend *backend, const kedge_project_ref *from,
                                 int64_t number, const kedge_project_ref *to, kedge_fork *fork,
                                 kedge_error *error);

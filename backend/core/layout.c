@@ -83,6 +83,11 @@ kedge_key kedge_key_retention(void)
     return format_key("Retention");
 }
 
+kedge_key kedge_key_discarded(void)
+{
+    return format_key("Discarded");
+}
+
 kedge_key kedge_key_blobs(const kedge_project_ref *ref)
 {
     return format_key("%.*s/projects/%.*s/", SHOW(ref->organization), SHOW(ref->project));

@@ -49,6 +49,7 @@ kedge_key kedge_key_origin(kedge_bytes client, int64_t id, const uint8_t digest[
 kedge_key kedge_key_group(kedge_bytes group, kedge_bytes client);
 kedge_key kedge_key_fork(int64_t number);
 kedge_key kedge_key_retention(void);
+kedge_key kedge_key_discarded(void);
 
 /* What all blobs of a project start with. */
 kedge_key kedge_key_blobs(const kedge_project_ref *ref);

@@ -3,9 +3,12 @@
  *   ProjectVersion#pv_999999999998   importing (text): the id of the export that is being imported;
  *                                    token (text): random, of this import under this name, or of
  *                                    who discards it; discarding (number): 1 from then on
+ *   Discarded                        token (text): random, of the last import that was discarded
  *
- * It is put under the condition that there is no such project, and whoever makes a project under
- * the name in one piece does so under the condition that it is not there. */
+ * The first is put under the condition that there is no such project, and whoever makes a project
+ * under the name in one piece does so under the condition that it is not there. The second lasts:
+ * who relies on blobs that are there makes his project under the condition that none was removed
+ * since he found them. */
 #ifndef KEDGE_BACKEND_CORE_NAME_CLAIM_H
 #define KEDGE_BACKEND_CORE_NAME_CLAIM_H
 
@@ -18,6 +21,7 @@ typedef struct kedge_name_claim {
     bool discarding; /* and what it has put is being removed */
     char id[KEDGE_IMPORT_ID_SIZE];
     char token[KEDGE_LINEAGE_HEX];
+    char discarded[KEDGE_LINEAGE_HEX]; /* "": none ever was */
 } kedge_name_claim;
 
 /* By a consistent read. */

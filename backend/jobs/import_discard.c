@@ -134,12 +134,19 @@ static kedge_status delete_blobs(importing *work, kedge_error *error)
 
 /* ---- the job ---- */
 
+/* And tells whoever has relied on a blob in between. */
 static kedge_status give_back(importing *work, kedge_error *error)
 {
     const kedge_records *records = &work->backend->options.records;
-    kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
-    kedge_record_write write = write_of_claim(work, &sort, KEDGE_WRITE_DELETE);
-    kedge_status status = records->vtable->write(records->self, &write, error);
+    kedge_key claim = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_key discarded = kedge_key_discarded();
+    kedge_attribute attributes[] = {import_token(work)};
+    kedge_record_write writes[] = {
+        write_of_claim(work, &claim, KEDGE_WRITE_DELETE),
+        {.kind = KEDGE_WRITE_PUT,
+         .record = {
+             {kedge_key_bytes(&work->partition), kedge_key_bytes(&discarded)}, attributes, 1}}};
+    kedge_status status = records->vtable->transact(records->self, writes, 2, error);
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
 }
 

@@ -221,6 +221,52 @@ static void test_an_import_between_any_two_calls_of_a_fork_takes_no_half_of_it(v
     }
 }
 
+/* How many port calls of the fork lie between an import and its discard. */
+static uint64_t calls_between;
+
+static void discard_of_another(test_world *world)
+{
+    kedge_backend *own = enter(world);
+    meanwhile.status = kedge_import_discard(world->backend, &copy, NULL);
+    leave(world, own);
+}
+
+static void import_of_another_and_then_discard(test_world *world)
+{
+    half_import_of_another(world);
+    world->meddle = discard_of_another;
+    world->meddle_at = atomic_load(&world->calls) + calls_between;
+}
+
+/* The bodies that the import brings may be met by the fork, and go with the discard. */
+static void test_a_fork_does_not_rely_on_what_is_discarded_while_it_is_made(void **state)
+{
+    (void)state;
+    bool ended = false;
+    int64_t discarded = 0;
+    for (uint64_t at = 1; !ended; at += WORLD_STRIDE) {
+        bool both = true;
+        for (calls_between = 1; both && !ended; calls_between += WORLD_STRIDE) {
+            race run = {0};
+            bool created = false;
+            kedge_error error = {0};
+            test_world *world = begin_race(&run, import_of_another_and_then_discard, at);
+            kedge_status status = fork_copy(world, &created, &error);
+            ended = world->meddle == import_of_another_and_then_discard;
+            both = !ended && world->meddle == NULL;
+            world_disarm(world);
+            if (both && status != KEDGE_OK) discarded++;
+            if (status != KEDGE_OK) {
+                kedge_import_discard(world->backend, &copy, NULL);
+                assert_int_equal(fork_copy(world, &created, &error), KEDGE_OK);
+            }
+            check_fork(world);
+            end_race(&run);
+        }
+    }
+    assert_true(discarded > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +275,7 @@ int main(void)
         cmocka_unit_test(
             test_a_fork_between_any_two_calls_of_an_import_is_not_taken_for_its_versions),
         cmocka_unit_test(test_an_import_between_any_two_calls_of_a_fork_takes_no_half_of_it),
+        cmocka_unit_test(test_a_fork_does_not_rely_on_what_is_discarded_while_it_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
