@@ -1,10 +1,10 @@
 /* The commit of the seed cadence: version, mutation runs and whole collection maps in one
  * transaction.
  *
- * It is seed 000 to the letter: each version of a collection is a record of its own with the map
- * from item id to hash, spilled over as many records as items of 400 KB need; bodies are always in
- * blobs. A reader finds a checkpoint at every version. What does not fit one transaction is
- * refused. */
+ * It is the layout of the article that docs/explanation/backend.md names: each version of a
+ * collection is a record of its own with the map from item id to hash, spilled over as many records
+ * as items of 400 KB need; bodies are always in blobs. A reader finds a checkpoint at every
+ * version. What does not fit one transaction is refused. */
 #include "backend/core/commit.h"
 
 #include "backend/core/checkpoint_chunks.h"

@@ -4,7 +4,7 @@
  * its own, write large bodies, put version head+1 if absent, then index rows. From a cached head
  * only a commit may follow; every other answer is given after a consistent read. Lost race,
  * timeout, unknown outcome: reload, dedupe, replay, with jittered retry. Correct without any lock
- * or queue. (Seed 000's ten steps, for a batch.) */
+ * or queue: the steps of the article that docs/explanation/backend.md names, for a batch. */
 #ifndef KEDGE_BACKEND_CORE_PROCESSOR_H
 #define KEDGE_BACKEND_CORE_PROCESSOR_H
 

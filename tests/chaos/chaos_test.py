@@ -105,7 +105,7 @@ class Chaos:
         self.killed["server"] += 1
 
     def kill_engine(self):
-        """All processes of one engine at once, and up again. What SQS held is gone with it: clients push again."""
+        """All processes of one engine at once, and up again with what they have on disk."""
         if not self.stack:
             return
         services = ["dynamodb", "s3"] if self.mode == "direct" else list(SERVICES)
