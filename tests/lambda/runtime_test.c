@@ -8,7 +8,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -118,15 +117,12 @@ static void an_answer_that_is_no_invocation_is_an_error(void **state)
 static void an_event_over_the_limit_is_an_error(void **state)
 {
     (void)state;
-    char *event = malloc(KEDGE_LAMBDA_EVENT_BYTES + 2);
-    assert_non_null(event);
+    /* The server may still send it when the runtime has turned away. */
+    static char event[KEDGE_LAMBDA_EVENT_BYTES + 2];
     memset(event, ' ', KEDGE_LAMBDA_EVENT_BYTES + 1);
-    event[KEDGE_LAMBDA_EVENT_BYTES + 1] = '\0';
     assert_int_equal(next(200, "Lambda-Runtime-Aws-Request-Id: id\r\n", event),
                      KEDGE_LIMIT_EXCEEDED);
-    event[KEDGE_LAMBDA_EVENT_BYTES] = '\0';
-    assert_int_equal(next(200, "Lambda-Runtime-Aws-Request-Id: id\r\n", event), KEDGE_OK);
-    free(event);
+    assert_int_equal(next(200, "Lambda-Runtime-Aws-Request-Id: id\r\n", event + 1), KEDGE_OK);
 }
 
 static void answers_and_failures_are_posted(void **state)

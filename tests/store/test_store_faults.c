@@ -233,13 +233,13 @@ static void go_on(script *s)
 static void test_an_io_error_at_any_call_loses_nothing(void **state)
 {
     (void)state;
-    assert_true(fail_each(FAULT_IO, false, false, go_on) > 100);
+    assert_true(fail_each(FAULT_IO, false, false, go_on) > POINTS / 2);
 }
 
 static void test_an_io_error_at_any_call_of_a_paged_pull_loses_nothing(void **state)
 {
     (void)state;
-    assert_true(fail_each(FAULT_IO, false, true, go_on) > 100);
+    assert_true(fail_each(FAULT_IO, false, true, go_on) > POINTS / 2);
 }
 
 static void test_a_disk_that_is_full_at_any_write_loses_nothing(void **state)
@@ -272,8 +272,8 @@ static void die(script *s)
 static void test_a_process_that_dies_at_any_call_loses_nothing(void **state)
 {
     (void)state;
-    assert_true(fail_each(FAULT_IO, true, false, die) > 100);
-    assert_true(fail_each(FAULT_IO, true, true, die) > 100);
+    assert_true(fail_each(FAULT_IO, true, false, die) > POINTS / 2);
+    assert_true(fail_each(FAULT_IO, true, true, die) > POINTS / 2);
 }
 
 static uint64_t dropped;
@@ -291,10 +291,10 @@ static void test_a_power_cut_at_any_call_loses_nothing(void **state)
 {
     (void)state;
     dropped = 0;
-    assert_true(fail_each(FAULT_IO, true, false, lose_power) > 100);
-    assert_true(fail_each(FAULT_IO, true, true, lose_power) > 100);
+    assert_true(fail_each(FAULT_IO, true, false, lose_power) > POINTS / 2);
+    assert_true(fail_each(FAULT_IO, true, true, lose_power) > POINTS / 2);
     print_message("%llu sectors dropped\n", (unsigned long long)dropped);
-    assert_true(dropped > 100);
+    assert_true(dropped > POINTS / 2);
 }
 
 static void crash_between_commits(void *context, const char *phase)
@@ -387,7 +387,7 @@ static void test_a_failed_allocation_at_any_point_loses_nothing(void **state)
     begin(&s, 1);
     uint64_t runs = failing_allocator_try_every_call(body, &s, POINTS);
     print_message("%llu runs\n", (unsigned long long)runs);
-    assert_true(runs > 100);
+    assert_true(runs > POINTS / 2);
     end(&s);
 }
 
