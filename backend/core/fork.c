@@ -34,7 +34,7 @@ typedef struct forking {
     size_t change_count;
     needed_body *needed;
     size_t needed_count;
-    kedge_name_claim claim; /* before bodies were looked for */
+    char discarded[KEDGE_LINEAGE_HEX]; /* before bodies were looked for */
     kedge_fork *result;
 } forking;
 
@@ -82,11 +82,17 @@ static kedge_status find_target(const forking *work, bool *there, kedge_error *e
     return *there ? KEDGE_OK : refuse_target(work, error);
 }
 
-/* An import may have put bodies under the name, which it may still lose. */
-static kedge_status read_claim(const forking *work, kedge_name_claim *claim, kedge_error *error)
+/* An import may have put bodies under the name, which it may still lose, or has lost: the token of
+ * the last one that did. */
+static kedge_status check_claim(const forking *work, char discarded[KEDGE_LINEAGE_HEX],
+                                kedge_error *error)
 {
-    kedge_status status = kedge_name_claim_read(work->backend, work->to, claim, error);
-    if (status != KEDGE_OK || !claim->importing) return status;
+    kedge_name_claim claim;
+    kedge_status status = kedge_name_claim_read(work->backend, work->to, &claim, error);
+    if (status == KEDGE_OK && !claim.importing) {
+        return kedge_name_discarded_read(work->backend, work->to, discarded, error);
+    }
+    if (status != KEDGE_OK) return status;
     return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
                       "a project is being imported under the name \"%.*s\"",
                       (int)work->to->project.size, work->to->project.data);
@@ -279,7 +285,7 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
     kedge_key first = kedge_key_version(1);
     kedge_key import = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_key discarded = kedge_key_discarded();
-    bool never = work->claim.discarded[0] == '\0';
+    bool never = work->discarded[0] == '\0';
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&organization), kedge_key_bytes(&project)}, attributes, 4},
@@ -295,7 +301,7 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
         {.kind = KEDGE_WRITE_CHECK,
          .record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&discarded)}},
          .condition = never ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL,
-         .expected = {"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->claim.discarded), 0}}};
+         .expected = {"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->discarded), 0}}};
     const kedge_records *records = &work->backend->options.records;
     return records->vtable->transact(records->self, writes, 4, error);
 }
@@ -335,12 +341,12 @@ static void write_checkpoints(const forking *work)
 static kedge_status see_conflict(const forking *work, kedge_error *error)
 {
     bool there = false;
-    kedge_name_claim claim;
+    char discarded[KEDGE_LINEAGE_HEX];
     kedge_status status = find_target(work, &there, error);
     if (status != KEDGE_OK || there) return status;
-    status = read_claim(work, &claim, error);
+    status = check_claim(work, discarded, error);
     if (status != KEDGE_OK) return status;
-    if (strcmp(claim.discarded, work->claim.discarded) == 0) return refuse_target(work, error);
+    if (strcmp(discarded, work->discarded) == 0) return refuse_target(work, error);
     return kedge_fail(error, KEDGE_UNAVAILABLE, "fork-raced",
                       "an import under the name \"%.*s\" was discarded meanwhile; begin again",
                       (int)work->to->project.size, work->to->project.data);
@@ -348,7 +354,7 @@ static kedge_status see_conflict(const forking *work, kedge_error *error)
 
 static kedge_status make_project(forking *work, kedge_error *error)
 {
-    kedge_status status = read_claim(work, &work->claim, error);
+    kedge_status status = check_claim(work, work->discarded, error);
     if (status == KEDGE_OK) status = gather(work, error);
     if (status == KEDGE_OK) status = find_copied(work, error);
     if (status == KEDGE_OK) status = copy_bodies(work, error);

@@ -21,11 +21,13 @@ typedef struct kedge_name_claim {
     bool discarding; /* and what it has put is being removed */
     char id[KEDGE_IMPORT_ID_SIZE];
     char token[KEDGE_LINEAGE_HEX];
-    char discarded[KEDGE_LINEAGE_HEX]; /* "": none ever was */
 } kedge_name_claim;
 
 /* By a consistent read. */
 kedge_status kedge_name_claim_read(kedge_backend *backend, const kedge_project_ref *ref,
                                    kedge_name_claim *claim, kedge_error *error);
+/* The token of the last import that was discarded; "": none ever was. */
+kedge_status kedge_name_discarded_read(kedge_backend *backend, const kedge_project_ref *ref,
+                                       char token[KEDGE_LINEAGE_HEX], kedge_error *error);
 
 #endif
