@@ -1,4 +1,5 @@
-/* Retention: the commit, and what goes behind it. */
+/* Retention: the commit, and what goes behind it: record by record, since none of it needs to go at
+ * once, and a store that charges for the size of what goes has a limit on it in each second. */
 #include "backend/jobs/retention_internal.h"
 
 #include "backend/core/retained.h"
@@ -6,8 +7,7 @@
 
 #include <string.h>
 
-#define WRITES_PER_TRANSACTION 90
-#define GONE_ATTRIBUTES        3
+#define RECORDS_PER_PAGE 90
 
 /* ---- the record ---- */
 
@@ -39,40 +39,23 @@ kedge_status retention_commit(retaining *work, kedge_error *error)
 
 /* ---- versions ---- */
 
-/* What stands for one version from now on. The record is in memory while the writes are. */
-static void replace_with_lineage(retaining *work, const kedge_record *record,
-                                 kedge_attribute attributes[GONE_ATTRIBUTES],
-                                 kedge_record_write *write)
-{
-    const kedge_attribute *lineage = kedge_record_attribute(record, "lineage");
-    const kedge_attribute *created = kedge_record_attribute(record, "created");
-    attributes[0] = (kedge_attribute){"gone", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 1};
-    attributes[1] = *lineage;
-    attributes[2] = (kedge_attribute){
-        "created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, created == NULL ? 0 : created->number};
-    *write = (kedge_record_write){.kind = KEDGE_WRITE_PUT,
-                                  .record = {{kedge_key_bytes(&work->partition), record->key.sort},
-                                             attributes,
-                                             GONE_ATTRIBUTES},
-                                  .condition = KEDGE_IF_EQUAL,
-                                  .expected = *lineage};
-}
-
-static kedge_status replace_page(retaining *work, const kedge_record_set *set, kedge_error *error)
+/* What stands for one version from now on. */
+static kedge_status replace_version(retaining *work, const kedge_record *record, kedge_error *error)
 {
     const kedge_records *records = &work->backend->options.records;
-    kedge_attribute attributes[WRITES_PER_TRANSACTION][GONE_ATTRIBUTES];
-    kedge_record_write writes[WRITES_PER_TRANSACTION];
-    size_t count = 0;
-    for (size_t i = 0; i < set->count && count < WRITES_PER_TRANSACTION; i++) {
-        const kedge_record *record = &set->records[i];
-        bool whole = kedge_record_attribute(record, "lineage") != NULL;
-        if (!whole || kedge_retained_is_gone(record)) continue;
-        replace_with_lineage(work, record, attributes[count], &writes[count]);
-        count++;
-    }
-    if (count == 0) return KEDGE_OK;
-    return records->vtable->transact(records->self, writes, count, error);
+    const kedge_attribute *lineage = kedge_record_attribute(record, "lineage");
+    const kedge_attribute *created = kedge_record_attribute(record, "created");
+    if (lineage == NULL || kedge_retained_is_gone(record)) return KEDGE_OK;
+    kedge_attribute attributes[] = {
+        {"gone", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 1},
+        *lineage,
+        {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, created == NULL ? 0 : created->number}};
+    kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{kedge_key_bytes(&work->partition), record->key.sort}, attributes, 3},
+        .condition = KEDGE_IF_EQUAL,
+        .expected = *lineage};
+    return records->vtable->write(records->self, &write, error);
 }
 
 /* The oldest first: what is left is one run of versions up to the newest. */
@@ -87,12 +70,13 @@ static kedge_status replace_versions(retaining *work, kedge_error *error)
         kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
                                      .sort_from = kedge_key_bytes(&from),
                                      .sort_to = kedge_key_bytes(&to),
-                                     .limit = WRITES_PER_TRANSACTION,
+                                     .limit = RECORDS_PER_PAGE,
                                      .consistent = true};
         kedge_record_set set = {0};
         status = records->vtable->query(records->self, &query, &set, error);
         if (status != KEDGE_OK || set.count == 0) break;
-        status = replace_page(work, &set, error);
+        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++)
+            status = replace_version(work, &set.records[i], error);
         kedge_key_read_version(set.records[set.count - 1].key.sort, &next);
         next++;
         kedge_record_set_free(&set);
@@ -102,15 +86,13 @@ static kedge_status replace_versions(retaining *work, kedge_error *error)
 
 /* ---- checkpoints ---- */
 
-static kedge_status delete_page(retaining *work, const kedge_record_set *set, kedge_error *error)
+static kedge_status delete_record(retaining *work, const kedge_record *record, kedge_error *error)
 {
     const kedge_records *records = &work->backend->options.records;
-    kedge_record_write writes[WRITES_PER_TRANSACTION];
-    for (size_t i = 0; i < set->count; i++) {
-        writes[i] = (kedge_record_write){.kind = KEDGE_WRITE_DELETE,
-                                         .record = {.key = set->records[i].key}};
-    }
-    return records->vtable->transact(records->self, writes, set->count, error);
+    kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = record->key}};
+    kedge_status status = records->vtable->write(records->self, &write, error);
+    if (status == KEDGE_OK) work->result->checkpoints++;
+    return status;
 }
 
 /* Those below the number that the collection had in front of the oldest version. */
@@ -126,14 +108,15 @@ static kedge_status delete_checkpoints(retaining *work, const kedge_version_coll
         kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
                                      .sort_from = kedge_key_bytes(&from),
                                      .sort_to = kedge_key_bytes(&to),
-                                     .limit = WRITES_PER_TRANSACTION,
+                                     .limit = RECORDS_PER_PAGE,
                                      .consistent = true};
         kedge_record_set set = {0};
         status = records->vtable->query(records->self, &query, &set, error);
         if (status != KEDGE_OK) return status;
         more = set.count > 0;
-        if (more) status = delete_page(work, &set, error);
-        work->result->checkpoints += (int64_t)set.count;
+        /* A root in front of its parts. */
+        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++)
+            status = delete_record(work, &set.records[i], error);
         kedge_record_set_free(&set);
     }
     return status;

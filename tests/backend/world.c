@@ -214,6 +214,7 @@ void world_arm(test_world *world, world_fault fault, uint64_t at, bool goes_on, 
 {
     atomic_store(&world->calls, 0);
     atomic_store(&world->writes, 0);
+    atomic_store(&world->transactions, 0);
     world->fault = fault;
     world->fault_at = at;
     world->fault_goes_on = goes_on;

@@ -41,6 +41,9 @@ typedef struct test_world {
     char folder[64]; /* "": stores of tests/backend/stores.h */
     atomic_ullong calls;
     atomic_ullong writes; /* puts, deletes and transactions among them */
+    atomic_ullong transactions;
+    bool weighs;             /* looks up what transactions delete */
+    size_t weight_bytes_max; /* the most that one has deleted besides its largest record */
     uint64_t fault_at;
     bool fault_goes_on; /* every call from fault_at on, as after a crash */
     bool fault_writes_only;

@@ -1,5 +1,7 @@
 /* Faults in front of the ports, counted over records and blobs together. */
 #include "tests/backend/world_ports.h"
+
+#include "backend/ports/records_support.h"
 #include "common/error.h"
 #include "tests/backend/world.h"
 
@@ -71,9 +73,32 @@ static kedge_status write(void *self, const kedge_record_write *wanted, kedge_er
     PASS(self, true, (void)0, RECORDS.vtable->write(RECORDS.self, wanted, error));
 }
 
+/* What a store charges for deleting it. */
+static void weigh(test_world *world, const kedge_record_write *writes, size_t count)
+{
+    const kedge_records *records = &world->store_records;
+    size_t sum = 0;
+    size_t largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        kedge_record_set set = {0};
+        if (writes[i].kind != KEDGE_WRITE_DELETE) continue;
+        if (records->vtable->get(records->self, &writes[i].record.key, true, &set, NULL) !=
+            KEDGE_OK) {
+            continue;
+        }
+        size_t bytes = kedge_record_bytes(&set.records[0]);
+        sum += bytes;
+        if (bytes > largest) largest = bytes;
+        kedge_record_set_free(&set);
+    }
+    if (sum - largest > world->weight_bytes_max) world->weight_bytes_max = sum - largest;
+}
+
 static kedge_status transact(void *self, const kedge_record_write *writes, size_t count,
                              kedge_error *error)
 {
+    atomic_fetch_add(&((test_world *)self)->transactions, 1);
+    if (((test_world *)self)->weighs) weigh(self, writes, count);
     PASS(self, true, (void)0, RECORDS.vtable->transact(RECORDS.self, writes, count, error));
 }
 

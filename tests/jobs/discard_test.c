@@ -219,11 +219,54 @@ static void test_a_discard_that_slept_removes_nothing_of_the_next_import(void **
     assert_true(2 * (int64_t)lost < j);
 }
 
+/* ---- what a discard costs ---- */
+
+#define LARGE       6 /* versions */
+#define LARGE_ITEMS 150
+#define LARGE_BYTES 100000
+#define BYTES_MAX   131072
+
+static void push_large_versions(test_world *world)
+{
+    static push_builder builder;
+    for (int i = 1; i <= LARGE; i++) {
+        char args[32];
+        kedge_push_result result = {0};
+        snprintf(args, sizeof args, "{\"count\":%d}", LARGE_ITEMS + i);
+        push_begin(&builder);
+        push_add_call(&builder, "large", i, "test.scatter", args);
+        assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    }
+}
+
+static void test_large_records_are_not_deleted_in_one_transaction(void **state)
+{
+    (void)state;
+    void *made = NULL;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_import_result result;
+    world_setup_memory(&made);
+    test_world *world = made;
+    push_large_versions(world);
+    transfer_export(world, &notes, &text);
+    kedge_bytes half = {text.data, (size_t)(strstr(text.data, "{\"end\"") - text.data)};
+    assert_int_not_equal(transfer_import(world, &copy, half, &result, NULL), KEDGE_OK);
+    assert_true(world_largest_record(world, &copy) > LARGE_BYTES);
+    world->weighs = true;
+    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_OK);
+    world->weighs = false;
+    assert_int_equal(count(world, "ProjectVersion#"), 0);
+    assert_true(world->weight_bytes_max < BYTES_MAX);
+    kedge_buffer_free(&text);
+    world_teardown(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_import_that_goes_on_in_a_discard_makes_no_half_project),
         cmocka_unit_test(test_a_discard_that_slept_removes_nothing_of_the_next_import),
+        cmocka_unit_test(test_large_records_are_not_deleted_in_one_transaction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

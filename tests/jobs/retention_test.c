@@ -321,6 +321,21 @@ static void test_a_lost_delta_stops_retention_before_it_removes_anything(void **
     assert_int_equal(world_count_records(world, "Retention"), 0);
 }
 
+/* A store that charges for the size of what is replaced has a limit on it in each second. */
+static void test_large_records_are_not_replaced_in_one_transaction(void **state)
+{
+    test_world *world = *state;
+    jobs_story story;
+    story_begin(&story, 24);
+    story_tell(&story, world, MUTATIONS);
+    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    world_arm(world, WORLD_FAULT_NONE, 0, false, false);
+    retain(world, 3);
+    assert_int_equal(atomic_load(&world->transactions), 0);
+    world_disarm(world);
+    jobs_check(world);
+}
+
 /* ---- others at work ---- */
 
 static void test_an_old_head_in_memory_cannot_commit_behind_a_removed_version(void **state)
@@ -534,6 +549,7 @@ int main(void)
         OVER_ALL(test_checkpoints_can_be_written_behind_removed_versions),
         OVER_ALL(test_a_checkpoint_that_is_wrong_does_not_become_the_truth),
         OVER_MEMORY(test_a_lost_delta_stops_retention_before_it_removes_anything),
+        OVER_MEMORY(test_large_records_are_not_replaced_in_one_transaction),
         OVER_ALL(test_an_old_head_in_memory_cannot_commit_behind_a_removed_version),
         OVER_ALL(test_a_reader_that_started_from_a_removed_version_goes_on),
         OVER_MEMORY(test_reading_a_version_while_it_is_removed_is_no_damage),
