@@ -10,6 +10,7 @@
 #include "backend/jobs/chain.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
+#include "backend/jobs/walk.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -327,8 +328,9 @@ static kedge_status write_attribute(exporting *work, kedge_json_writer *writer,
     return status;
 }
 
-static kedge_status tell_row(exporting *work, const kedge_record *record, kedge_error *error)
+static kedge_status tell_row(void *context, const kedge_record *record, kedge_error *error)
 {
+    exporting *work = context;
     const kedge_attribute *version = kedge_record_attribute(record, "version");
     if (version == NULL || version->number >= work->oldest) return KEDGE_OK;
     kedge_status status = KEDGE_OK;
@@ -340,45 +342,14 @@ static kedge_status tell_row(exporting *work, const kedge_record *record, kedge_
     return status == KEDGE_OK ? end(work, &writer, error) : status;
 }
 
-static kedge_status tell_rows(exporting *work, const char *from, const char *to, kedge_error *error)
-{
-    const kedge_records *records = &work->backend->options.records;
-    kedge_key after = {.size = 0};
-    bool more = true;
-    kedge_status status = KEDGE_OK;
-    while (more && status == KEDGE_OK) {
-        kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
-                                     .sort_from = kedge_bytes_of(from),
-                                     .sort_to = kedge_bytes_of(to),
-                                     .after = kedge_key_bytes(&after),
-                                     .limit = 1000,
-                                     .consistent = true};
-        kedge_record_set set = {0};
-        status = records->vtable->query(records->self, &query, &set, error);
-        if (status != KEDGE_OK) return status;
-        more = set.more && set.count > 0;
-        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
-            kedge_bytes sort = set.records[i].key.sort;
-            after.size = sort.size < sizeof after.text ? sort.size : sizeof after.text;
-            memcpy(after.text, sort.data, after.size);
-            status = tell_row(work, &set.records[i], error);
-        }
-        kedge_record_set_free(&set);
-    }
-    return status;
-}
-
 static kedge_status tell_old(exporting *work, kedge_error *error)
 {
-    static const char *const ranges[][2] = {{"Fork#", "Fork#~"},
-                                            {"Group#", "Group#~"},
-                                            {"Mutation#", "Mutation#~"},
-                                            {"Origin#", "Origin#~"}};
+    static const char *const rows[] = {"Fork#", "Group#", "Mutation#", "Origin#"};
     if (work->oldest == 1) return KEDGE_OK;
     kedge_status status = tell_gone(work, error);
     if (status == KEDGE_OK) status = tell_bases(work, error);
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && status == KEDGE_OK; i++) {
-        status = tell_rows(work, ranges[i][0], ranges[i][1], error);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == KEDGE_OK; i++) {
+        status = kedge_walk_records(work->backend, work->ref, rows[i], tell_row, work, error);
     }
     return status;
 }

@@ -4,13 +4,13 @@
 #include "backend/core/backend_internal.h"
 #include "backend/core/garbage.h"
 #include "backend/jobs/gc_references.h"
+#include "backend/jobs/walk.h"
 #include "common/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOBS_PER_PAGE 1000
-#define MARKS_PER_PAGE 1000
 
 /* A mark that there was when the run began. */
 typedef struct gc_mark {
@@ -39,8 +39,10 @@ static int64_t or_else(int64_t value, int64_t otherwise)
 
 /* ---- marks ---- */
 
-static kedge_status keep_mark(collecting *work, const kedge_record *record, kedge_error *error)
+/* They come in the order of their keys. */
+static kedge_status keep_mark(void *context, const kedge_record *record, kedge_error *error)
 {
+    collecting *work = context;
     const kedge_allocator *allocator = work->backend->allocator;
     if (work->mark_count == work->mark_capacity) {
         size_t capacity = work->mark_capacity == 0 ? 64 : work->mark_capacity * 2;
@@ -54,36 +56,6 @@ static kedge_status keep_mark(collecting *work, const kedge_record *record, kedg
     memset(added, 0, sizeof *added);
     if (kedge_garbage_read(record, &added->mark)) work->mark_count++;
     return KEDGE_OK;
-}
-
-/* A query gives them in the order of their keys. */
-static kedge_status read_marks(collecting *work, kedge_error *error)
-{
-    const kedge_records *records = &work->backend->options.records;
-    kedge_key partition = kedge_key_partition(work->ref);
-    kedge_key after = {.size = 0};
-    bool more = true;
-    kedge_status status = KEDGE_OK;
-    while (more && status == KEDGE_OK) {
-        kedge_records_query query = {.partition = kedge_key_bytes(&partition),
-                                     .sort_from = KEDGE_BYTES("Garbage#"),
-                                     .sort_to = KEDGE_BYTES("Garbage#~"),
-                                     .after = kedge_key_bytes(&after),
-                                     .limit = MARKS_PER_PAGE,
-                                     .consistent = true};
-        kedge_record_set set = {0};
-        status = records->vtable->query(records->self, &query, &set, error);
-        if (status != KEDGE_OK) return status;
-        more = set.more && set.count > 0;
-        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
-            kedge_bytes sort = set.records[i].key.sort;
-            after.size = sort.size < sizeof after.text ? sort.size : sizeof after.text;
-            memcpy(after.text, sort.data, after.size);
-            status = keep_mark(work, &set.records[i], error);
-        }
-        kedge_record_set_free(&set);
-    }
-    return status;
 }
 
 static int compare_key(const void *key, const void *mark)
@@ -275,7 +247,9 @@ static kedge_status run(collecting *work, kedge_error *error)
     work->started_ms = backend->environment->now_ms(backend->environment->context);
     kedge_status status = kedge_version_load_creation(backend, work->ref, &creation, error);
     kedge_version_release(creation);
-    if (status == KEDGE_OK) status = read_marks(work, error);
+    if (status == KEDGE_OK) {
+        status = kedge_walk_records(backend, work->ref, "Garbage#", keep_mark, work, error);
+    }
     if (status == KEDGE_OK) {
         status = kedge_gc_references(backend, work->ref, &work->references, error);
     }

@@ -7,6 +7,7 @@
 #include "backend/core/retained.h"
 #include "backend/core/version_codec.h"
 #include "backend/jobs/replay.h"
+#include "backend/jobs/walk.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -143,35 +144,16 @@ static kedge_status add_chunk(void *context, const uint8_t hash[KEDGE_SHA256_SIZ
     return add(work, &key, error);
 }
 
+static kedge_status add_checkpoint(void *context, const kedge_record *record, kedge_error *error)
+{
+    gathering *work = context;
+    return kedge_checkpoint_visit_chunks(work->backend->allocator, record, add_chunk, work, error);
+}
+
 /* Whatever their lineage, and whoever reads them. */
 static kedge_status add_checkpoints(gathering *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
-    kedge_bytes to = KEDGE_BYTES("Collection#~");
-    kedge_key after = {.size = 0};
-    bool more = true;
-    kedge_status status = KEDGE_OK;
-    while (more && status == KEDGE_OK) {
-        kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
-                                     .sort_from = KEDGE_BYTES("Collection#"),
-                                     .sort_to = to,
-                                     .after = kedge_key_bytes(&after),
-                                     .limit = RECORDS_PER_PAGE,
-                                     .consistent = true};
-        kedge_record_set set = {0};
-        status = records->vtable->query(records->self, &query, &set, error);
-        if (status != KEDGE_OK) return status;
-        more = set.more && set.count > 0;
-        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
-            kedge_bytes sort = set.records[i].key.sort;
-            after.size = sort.size < sizeof after.text ? sort.size : sizeof after.text;
-            memcpy(after.text, sort.data, after.size);
-            status = kedge_checkpoint_visit_chunks(work->backend->allocator, &set.records[i],
-                                                   add_chunk, work, error);
-        }
-        kedge_record_set_free(&set);
-    }
-    return status;
+    return kedge_walk_records(work->backend, work->ref, "Collection#", add_checkpoint, work, error);
 }
 
 kedge_status kedge_gc_references(kedge_backend *backend, const kedge_project_ref *ref,

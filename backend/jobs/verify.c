@@ -58,40 +58,6 @@ kedge_status verify_failure(verifying *work, kedge_status status, const char *fi
     }
 }
 
-/* ---- records ---- */
-
-kedge_status verify_records(verifying *work, kedge_bytes prefix, verify_visit visit,
-                            kedge_error *error)
-{
-    const kedge_records *records = &work->backend->options.records;
-    kedge_key after = {.size = 0};
-    char last[KEDGE_KEY_BYTES_MAX];
-    /* '~' is behind everything that stands in a key. */
-    int size = snprintf(last, sizeof last, "%.*s~", (int)prefix.size, prefix.data);
-    bool more = true;
-    kedge_status status = KEDGE_OK;
-    while (more && status == KEDGE_OK) {
-        kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
-                                     .sort_from = prefix,
-                                     .sort_to = {last, (size_t)size},
-                                     .after = kedge_key_bytes(&after),
-                                     .limit = 1000,
-                                     .consistent = true};
-        kedge_record_set set = {0};
-        status = records->vtable->query(records->self, &query, &set, error);
-        if (status != KEDGE_OK) return status;
-        more = set.more && set.count > 0;
-        for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
-            kedge_bytes sort = set.records[i].key.sort;
-            after.size = sort.size < sizeof after.text ? sort.size : sizeof after.text;
-            memcpy(after.text, sort.data, after.size);
-            status = visit(work, &set.records[i], error);
-        }
-        kedge_record_set_free(&set);
-    }
-    return status;
-}
-
 kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
                           kedge_error *error)
 {

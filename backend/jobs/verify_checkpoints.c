@@ -12,8 +12,9 @@
 
 /* ---- the list ---- */
 
-static kedge_status note_root(verifying *work, const kedge_record *record, kedge_error *error)
+static kedge_status note_root(void *context, const kedge_record *record, kedge_error *error)
 {
+    verifying *work = context;
     kedge_bytes collection;
     int64_t number = 0;
     uint32_t part = 0;
@@ -53,7 +54,8 @@ static int compare_roots(const void *a, const void *b)
 
 kedge_status verify_list_roots(verifying *work, kedge_error *error)
 {
-    kedge_status status = verify_records(work, KEDGE_BYTES("Collection#"), note_root, error);
+    kedge_status status =
+        kedge_walk_records(work->backend, work->ref, "Collection#", note_root, work, error);
     if (status == KEDGE_OK && work->root_count > 1) {
         qsort(work->roots, work->root_count, sizeof *work->roots, compare_roots);
     }

@@ -28,8 +28,9 @@ kedge_status verify_rows_of(verifying *work, const kedge_version *version, kedge
 
 /* ---- all rows ---- */
 
-static kedge_status check_row(verifying *work, const kedge_record *record, kedge_error *error)
+static kedge_status check_row(void *context, const kedge_record *record, kedge_error *error)
 {
+    verifying *work = context;
     const kedge_attribute *version = kedge_record_attribute(record, "version");
     const kedge_attribute *lineage = kedge_record_attribute(record, "lineage");
     int64_t number = version == NULL ? 0 : version->number;
@@ -55,15 +56,16 @@ kedge_status verify_all_rows(verifying *work, kedge_error *error)
     static const char *const prefixes[] = {"Fork#", "Group#", "Mutation#", "Origin#"};
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0] && status == KEDGE_OK; i++) {
-        status = verify_records(work, kedge_bytes_of(prefixes[i]), check_row, error);
+        status = kedge_walk_records(work->backend, work->ref, prefixes[i], check_row, work, error);
     }
     return status;
 }
 
 /* ---- what stands for versions that are no longer kept ---- */
 
-static kedge_status check_gone(verifying *work, const kedge_record *record, kedge_error *error)
+static kedge_status check_gone(void *context, const kedge_record *record, kedge_error *error)
 {
+    verifying *work = context;
     int64_t number = 0;
     const kedge_attribute *lineage = kedge_record_attribute(record, "lineage");
     if (!kedge_key_read_version(record->key.sort, &number) || number >= work->oldest) {
@@ -80,7 +82,8 @@ static kedge_status check_gone(verifying *work, const kedge_record *record, kedg
 kedge_status verify_gone(verifying *work, kedge_error *error)
 {
     if (work->oldest == 1) return KEDGE_OK;
-    kedge_status status = verify_records(work, KEDGE_BYTES("ProjectVersion#"), check_gone, error);
+    kedge_status status =
+        kedge_walk_records(work->backend, work->ref, "ProjectVersion#", check_gone, work, error);
     if (status == KEDGE_DONE) status = KEDGE_OK;
     if (status != KEDGE_OK || work->gone == work->oldest - 1) return status;
     kedge_key key = kedge_key_version(work->oldest - 1);

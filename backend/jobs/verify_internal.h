@@ -10,6 +10,7 @@
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/verify.h"
+#include "backend/jobs/walk.h"
 
 /* Where a checkpoint's root stands. */
 typedef struct verify_root {
@@ -77,12 +78,6 @@ kedge_status verify_failure(verifying *work, kedge_status status, const char *fi
  * longer kept, or one that was made since. */
 kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
                           kedge_error *error);
-
-/* Every record of the project whose sort key starts with `prefix`, in order. */
-typedef kedge_status (*verify_visit)(verifying *work, const kedge_record *record,
-                                     kedge_error *error);
-kedge_status verify_records(verifying *work, kedge_bytes prefix, verify_visit visit,
-                            kedge_error *error);
 
 /* ---- parts ---- */
 

@@ -476,7 +476,7 @@ static void bury(folder_world *folder, const char *name, const char *body)
     assert_int_equal(queue.vtable->send(queue.self, KEDGE_BYTES("g"), kedge_bytes_of(name),
                                         kedge_bytes_of(body), NULL),
                      KEDGE_OK);
-    for (int deliveries = 0; deliveries < 11; deliveries++) {
+    for (int deliveries = 0; deliveries <= KEDGE_QUEUE_DELIVERIES; deliveries++) {
         assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, &batch, NULL), KEDGE_OK);
         kedge_queue_batch_free(&batch);
     }
