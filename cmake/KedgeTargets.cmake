@@ -37,8 +37,8 @@ function(kedge_program name)
 endfunction()
 
 # kedge_test(NAME SOURCES t.c OBJECTS kedge_common … LABELS unit TIMEOUT 60 ARGUMENTS …)
-# A cmocka program, run by ctest under its labels (default: unit). One with the label engines may
-# answer 77: its engine is not there (tests/support/engines.h).
+# A cmocka program, run by ctest under its labels (default: unit). One with the label engines or slow
+# may answer 77: its engine is not there (tests/support/engines.h).
 function(kedge_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;OBJECTS;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
   if(NOT KEDGE_TESTS)
@@ -59,7 +59,7 @@ function(kedge_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
-  if("engines" IN_LIST ARG_LABELS)
+  if("engines" IN_LIST ARG_LABELS OR "slow" IN_LIST ARG_LABELS)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endfunction()
