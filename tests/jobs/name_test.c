@@ -264,7 +264,8 @@ static void test_a_fork_does_not_rely_on_what_is_discarded_while_it_is_made(void
             end_race(&run);
         }
     }
-    assert_true(discarded > 10);
+    /* An engine meets every so manyth of the points. */
+    assert_true(discarded > 10 / WORLD_STRIDE);
 }
 
 int main(void)
