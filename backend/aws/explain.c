@@ -50,7 +50,7 @@ static kedge_status explain_not_sent(const kedge_aws_client *client,
                           "%s was not sent: %.80s; try again later", request->action, cause);
     }
     return kedge_fail(error, KEDGE_BUSY, "aws-unreachable",
-                      "cannot reach %s at %.80s: %.80s; check the network, the region, and %s",
+                      "cannot reach %s at %.60s: %.110s; check the network, the region, and %s",
                       names[request->service], client->endpoints[request->service], cause,
                       variables[request->service]);
 }

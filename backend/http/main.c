@@ -46,6 +46,20 @@ typedef struct kedge_arguments {
     kedge_origins origins;
 } kedge_arguments;
 
+/* What the arguments mean. */
+typedef struct kedge_settings {
+    char address[64];
+    uint16_t port;
+    kedge_cadence cadence;
+    bool queued;
+    uint32_t workers;
+    uint32_t ping_s;
+    uint32_t request_timeout_s;
+    uint32_t consumers; /* these three in queued mode */
+    uint32_t claim_bytes;
+    uint32_t visibility_s;
+} kedge_settings;
+
 /* What runs, to be taken down in reverse. */
 typedef struct kedge_service {
     kedge_environment environment;
@@ -195,6 +209,79 @@ static kedge_status parse_listen(const char *listen, char *address, size_t addre
     return KEDGE_OK;
 }
 
+/* An option that is a whole number from 1 on; absent, `number` stays. */
+static kedge_status parse_count(const char *option, const char *text, uint32_t most,
+                                uint32_t *number, kedge_error *error)
+{
+    if (!text) return KEDGE_OK;
+    char *end = NULL;
+    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    if (value < 1 || value > most || *end) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "%s takes a number from 1 to %u, not \"%s\"", option, most, text);
+    }
+    *number = (uint32_t)value;
+    return KEDGE_OK;
+}
+
+static kedge_status parse_cadence(const char *text, kedge_cadence *cadence, kedge_error *error)
+{
+    *cadence = KEDGE_CADENCE_COMPACT;
+    if (!text || strcmp(text, "compact") == 0) return KEDGE_OK;
+    *cadence = KEDGE_CADENCE_SEED;
+    if (strcmp(text, "seed") == 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                      "--cadence takes compact or seed, not \"%s\"", text);
+}
+
+static kedge_status parse_mode(const kedge_arguments *arguments, bool *queued, kedge_error *error)
+{
+    const char *mode = arguments->mode ? arguments->mode : "direct";
+    bool tuned = arguments->consumers || arguments->claim_bytes || arguments->visibility;
+    *queued = strcmp(mode, "queued") == 0;
+    if (*queued || (strcmp(mode, "direct") == 0 && !tuned)) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                      "--mode takes direct or queued, not \"%s\"; --consumers, --claim-bytes and "
+                      "--visibility are for queued mode",
+                      mode);
+}
+
+/* Nothing is opened or made for arguments that are wrong. */
+static kedge_status read_settings(const kedge_arguments *arguments, kedge_settings *settings,
+                                  kedge_error *error)
+{
+    *settings = (kedge_settings){.workers = DEFAULT_WORKERS,
+                                 .ping_s = KEDGE_SERVER_PING_S,
+                                 .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
+                                 .consumers = DEFAULT_CONSUMERS,
+                                 .claim_bytes = KEDGE_QUEUED_CLAIM_BYTES,
+                                 .visibility_s = KEDGE_CONSUMERS_VISIBILITY_S};
+    const struct {
+        const char *option;
+        const char *text;
+        uint32_t most;
+        uint32_t *number;
+    } counts[] = {
+        {"--workers", arguments->workers, KEDGE_WORKERS_MAX, &settings->workers},
+        {"--request-timeout", arguments->request_timeout, 3600, &settings->request_timeout_s},
+        {"--ping", arguments->ping, KEDGE_SERVER_PING_S, &settings->ping_s},
+        {"--consumers", arguments->consumers, KEDGE_CONSUMERS_MAX, &settings->consumers},
+        {"--claim-bytes", arguments->claim_bytes, KEDGE_QUEUE_BODY_BYTES_MAX,
+         &settings->claim_bytes},
+        {"--visibility", arguments->visibility, KEDGE_QUEUE_VISIBILITY_MS_MAX / 1000,
+         &settings->visibility_s},
+    };
+    kedge_status status = parse_listen(arguments->listen, settings->address,
+                                       sizeof settings->address, &settings->port, error);
+    if (status == KEDGE_OK) status = parse_cadence(arguments->cadence, &settings->cadence, error);
+    if (status == KEDGE_OK) status = parse_mode(arguments, &settings->queued, error);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == KEDGE_OK; i++) {
+        status =
+            parse_count(counts[i].option, counts[i].text, counts[i].most, counts[i].number, error);
+    }
+    return status;
+}
+
 static kedge_status open_auth(kedge_service *service, const kedge_arguments *arguments,
                               const char *address, kedge_error *error)
 {
@@ -237,21 +324,6 @@ static kedge_status open_registry(kedge_service *service, const kedge_arguments 
                               error);
 }
 
-/* An option that is a whole number from 1 on; absent, `number` stays. */
-static kedge_status parse_count(const char *option, const char *text, uint32_t most,
-                                uint32_t *number, kedge_error *error)
-{
-    if (!text) return KEDGE_OK;
-    char *end = NULL;
-    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-    if (value < 1 || value > most || *end) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
-                          "%s takes a number from 1 to %u, not \"%s\"", option, most, text);
-    }
-    *number = (uint32_t)value;
-    return KEDGE_OK;
-}
-
 static void write_metrics(void *context, kedge_buffer *out)
 {
     kedge_service *service = context;
@@ -260,7 +332,7 @@ static void write_metrics(void *context, kedge_buffer *out)
 }
 
 static kedge_status open_server(kedge_service *service, kedge_arguments *arguments,
-                                const char *address, uint16_t port, kedge_error *error)
+                                const kedge_settings *settings, kedge_error *error)
 {
     const kedge_allocator *allocator = service->environment.allocator;
     kedge_status status = KEDGE_OK;
@@ -269,29 +341,16 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
         if (status == KEDGE_OK)
             status = kedge_file_read(allocator, arguments->key, &service->key, error);
     }
-    uint32_t workers = DEFAULT_WORKERS;
-    uint32_t ping_s = KEDGE_SERVER_PING_S;
-    uint32_t timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S;
-    if (status == KEDGE_OK) {
-        status = parse_count("--workers", arguments->workers, KEDGE_WORKERS_MAX, &workers, error);
-    }
-    if (status == KEDGE_OK) {
-        status =
-            parse_count("--request-timeout", arguments->request_timeout, 3600, &timeout_s, error);
-    }
-    if (status == KEDGE_OK) {
-        status = parse_count("--ping", arguments->ping, KEDGE_SERVER_PING_S, &ping_s, error);
-    }
     if (status != KEDGE_OK) return status;
     kedge_server_options options = {
         .environment = &service->environment,
-        .address = address,
-        .port = port,
+        .address = settings->address,
+        .port = settings->port,
         .tls_certificate = service->certificate,
         .tls_key = service->key,
-        .worker_count = workers,
-        .request_timeout_s = timeout_s,
-        .ping_s = ping_s,
+        .worker_count = settings->workers,
+        .request_timeout_s = settings->request_timeout_s,
+        .ping_s = settings->ping_s,
         .auth = service->auth,
         .origins = &arguments->origins,
         .log = &service->log,
@@ -303,67 +362,34 @@ static kedge_status open_server(kedge_service *service, kedge_arguments *argumen
 }
 
 /* NULL consumers in direct mode. */
-static kedge_status open_queue(kedge_service *service, const kedge_arguments *arguments,
+static kedge_status open_queue(kedge_service *service, const kedge_settings *settings,
                                kedge_error *error)
 {
-    uint32_t claim_bytes = KEDGE_QUEUED_CLAIM_BYTES;
-    uint32_t visibility_s = KEDGE_CONSUMERS_VISIBILITY_S;
-    const char *mode = arguments->mode ? arguments->mode : "direct";
-    bool tuned = arguments->consumers || arguments->claim_bytes || arguments->visibility;
-    if (strcmp(mode, "direct") == 0 && !tuned) return KEDGE_OK;
-    if (strcmp(mode, "queued") != 0) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
-                          "--mode takes direct or queued, not \"%s\"; --consumers, --claim-bytes "
-                          "and --visibility are for queued mode",
-                          mode);
-    }
+    if (!settings->queued) return KEDGE_OK;
     if (!kedge_stores_queue(service->stores).vtable) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
                           "--mode queued needs a queue: give --queue QUEUE");
     }
-    kedge_status status = parse_count("--claim-bytes", arguments->claim_bytes,
-                                      KEDGE_QUEUE_BODY_BYTES_MAX, &claim_bytes, error);
-    if (status == KEDGE_OK) {
-        status = parse_count("--visibility", arguments->visibility,
-                             KEDGE_QUEUE_VISIBILITY_MS_MAX / 1000, &visibility_s, error);
-    }
-    if (status != KEDGE_OK) return status;
     kedge_queued_options options = {
         .environment = &service->environment,
         .records = kedge_stores_records(service->stores),
         .blobs = kedge_stores_blobs(service->stores),
         .queue = kedge_stores_queue(service->stores),
-        .claim_bytes = claim_bytes,
-        .visibility_ms = (int64_t)visibility_s * 1000,
+        .claim_bytes = settings->claim_bytes,
+        .visibility_ms = (int64_t)settings->visibility_s * 1000,
     };
     return kedge_consumers_new(&options, &service->log, &service->consumers, error);
 }
 
-static kedge_status start_consumers(kedge_service *service, const kedge_arguments *arguments,
-                                    kedge_error *error)
-{
-    uint32_t count = DEFAULT_CONSUMERS;
-    if (!service->consumers) return KEDGE_OK;
-    kedge_status status =
-        parse_count("--consumers", arguments->consumers, KEDGE_CONSUMERS_MAX, &count, error);
-    if (status != KEDGE_OK) return status;
-    return kedge_consumers_start(service->consumers, service->backend, count, error);
-}
-
 static kedge_status open_backend(kedge_service *service, const kedge_arguments *arguments,
-                                 kedge_error *error)
+                                 const kedge_settings *settings, kedge_error *error)
 {
-    const char *cadence = arguments->cadence ? arguments->cadence : "compact";
-    if (strcmp(cadence, "compact") != 0 && strcmp(cadence, "seed") != 0) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
-                          "--cadence takes compact or seed, not \"%s\"", cadence);
-    }
     kedge_backend_options options = {
         .environment = &service->environment,
         .records = kedge_stores_records(service->stores),
         .blobs = kedge_stores_blobs(service->stores),
         .registry = service->registry,
-        .cadence = strcmp(cadence, "seed") == 0 ? KEDGE_CADENCE_SEED : KEDGE_CADENCE_COMPACT,
+        .cadence = settings->cadence,
         .create_projects = arguments->open,
         .committed = kedge_server_committed,
         .committed_context = service->server,
@@ -373,25 +399,28 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         .enqueue_context = service->consumers,
     };
     kedge_status status = kedge_backend_new(&options, &service->backend, error);
-    if (status == KEDGE_OK) status = start_consumers(service, arguments, error);
+    if (status == KEDGE_OK && service->consumers) {
+        status =
+            kedge_consumers_start(service->consumers, service->backend, settings->consumers, error);
+    }
     if (status == KEDGE_OK) kedge_server_serve(service->server, service->backend);
     return status;
 }
 
 static kedge_status start(kedge_service *service, kedge_arguments *arguments, kedge_error *error)
 {
-    char address[64];
-    uint16_t port = 0;
-    kedge_status status = parse_listen(arguments->listen, address, sizeof address, &port, error);
+    kedge_settings settings;
+    const char *address = settings.address;
+    kedge_status status = read_settings(arguments, &settings, error);
     if (status == KEDGE_OK) status = open_auth(service, arguments, address, error);
     if (status == KEDGE_OK) status = open_registry(service, arguments, error);
     if (status == KEDGE_OK) {
         status = kedge_stores_open(&service->environment, &arguments->stores, KEDGE_STORES_SERVE,
                                    &service->stores, error);
     }
-    if (status == KEDGE_OK) status = open_queue(service, arguments, error);
-    if (status == KEDGE_OK) status = open_server(service, arguments, address, port, error);
-    if (status == KEDGE_OK) status = open_backend(service, arguments, error);
+    if (status == KEDGE_OK) status = open_queue(service, &settings, error);
+    if (status == KEDGE_OK) status = open_server(service, arguments, &settings, error);
+    if (status == KEDGE_OK) status = open_backend(service, arguments, &settings, error);
     if (status != KEDGE_OK) return status;
     kedge_error warning = {0};
     if (kedge_stores_warning(service->stores, &warning)) {

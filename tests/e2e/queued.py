@@ -159,6 +159,7 @@ class Options(Queued):
                                "127.0.0.1:0", "--open", *options], capture_output=True, text=True,
                               timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 2)
+        self.assertFalse((self.root / "x").exists(), "a folder was made for wrong options")
         return done.stderr
 
     def test_what_is_wrong_is_named(self):
