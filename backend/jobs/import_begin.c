@@ -110,11 +110,15 @@ static kedge_status put_guard(importing *work, kedge_error *error)
 /* Nobody makes versions under the name: there is neither a project nor an import. */
 static kedge_status begin_anew(importing *work, bool *done, kedge_error *error)
 {
-    kedge_status status = read_project(work, done, error);
+    kedge_name_claim claim;
+    kedge_status status = find_newest(work, error);
+    if (status == KEDGE_OK) status = read_project(work, done, error);
     if (status != KEDGE_OK || *done) return status;
-    status = find_newest(work, error);
-    if (status != KEDGE_OK) return status;
-    if (work->there > 0) return versions_there(work, work->there, error);
+    if (work->there > 0) {
+        status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
+        if (status != KEDGE_OK) return status;
+        return claim.importing ? import_raced(error) : versions_there(work, work->there, error);
+    }
     status = put_guard(work, error);
     if (status != KEDGE_CONFLICT) return status;
     return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
