@@ -142,6 +142,22 @@ static void test_a_client_goes_on_with_its_cookie(void **state)
     assert_true(cJSON_IsTrue(api_at(world, "kedge.lost")));
 }
 
+static void test_a_name_that_is_imported_under_is_refused_to_a_fork(void **state)
+{
+    api_world *world = *state;
+    const char *first = "{\"kedge_export\":1,\"id\":\"x\",\"created\":1,\"oldest\":1,\"newest\":1,"
+                        "\"lineage\":\"0123456789abcdef0123456789abcdef\"}\n";
+    kedge_line_source source = {next_line, &first};
+    kedge_import_result imported;
+    const char *body = "{\"version\":1,\"to\":\"copy\"}";
+    assert_int_equal(kedge_import_project(world->backend, &copy, &source, &imported, NULL),
+                     KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(api_post_as(world, &root, "fork", body), 409);
+    assert_string_equal(api_code(world), "import-under-way");
+    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_OK);
+    assert_int_equal(api_post_as(world, &root, "fork", body), 201);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -150,6 +166,7 @@ int main(void)
         TEST(test_the_six_queries_answer_the_same),
         TEST(test_so_they_do_behind_retention),
         TEST(test_a_client_goes_on_with_its_cookie),
+        TEST(test_a_name_that_is_imported_under_is_refused_to_a_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
