@@ -23,17 +23,6 @@ static kedge_status put_bodies(kedge_backend *backend, const kedge_project_ref *
     return status;
 }
 
-static kedge_status put_parts(kedge_backend *backend, const kedge_project_ref *ref,
-                              const kedge_version_record *record, kedge_error *error)
-{
-    kedge_status status = KEDGE_OK;
-    for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
-        kedge_key key = kedge_key_version_part(ref, record->parts[i].hash);
-        status = kedge_blob_put(backend, ref, &key, record->parts[i].compressed, error);
-    }
-    return status;
-}
-
 static kedge_status put_record(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
                                const kedge_version_record *record, kedge_error *error)
 {
@@ -61,7 +50,7 @@ kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, 
     if (status != KEDGE_OK) return status;
     status = kedge_version_encode(backend->allocator, version, &record, error);
     if (status == KEDGE_OK && !late) status = put_bodies(backend, ref, bodies, body_count, error);
-    if (status == KEDGE_OK) status = put_parts(backend, ref, &record, error);
+    if (status == KEDGE_OK) status = kedge_version_put_parts(backend, ref, &record, error);
     if (status == KEDGE_OK) {
         status = backend->options.cadence == KEDGE_CADENCE_SEED
                      ? kedge_commit_seed(next, &record, error)

@@ -256,17 +256,6 @@ static kedge_status copy_bodies(forking *work, kedge_error *error)
 
 /* ---- the commit ---- */
 
-static kedge_status put_parts(const forking *work, const kedge_version_record *record,
-                              kedge_error *error)
-{
-    kedge_status status = KEDGE_OK;
-    for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
-        kedge_key key = kedge_key_version_part(work->to, record->parts[i].hash);
-        status = kedge_blob_put(work->backend, work->to, &key, record->parts[i].compressed, error);
-    }
-    return status;
-}
-
 /* Under the condition that the name is free, of a project and of an import, and that no import was
  * discarded since bodies were looked for. */
 static kedge_status put_both(const forking *work, const kedge_version *version,
@@ -322,7 +311,8 @@ static kedge_status commit(const forking *work, kedge_error *error)
     kedge_random_hex(backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, version.lineage);
     kedge_version_record record;
     kedge_status status = kedge_version_encode(backend->allocator, &version, &record, error);
-    if (status == KEDGE_OK) status = put_parts(work, &record, error);
+    if (status == KEDGE_OK)
+        status = kedge_version_put_parts(work->backend, work->to, &record, error);
     if (status == KEDGE_OK) status = put_both(work, &version, &record, error);
     kedge_arena_free(&record.arena);
     return status;

@@ -28,6 +28,9 @@ typedef struct kedge_version_record {
 /* Free the record's arena in the end, also after a failure. */
 kedge_status kedge_version_encode(const kedge_allocator *allocator, const kedge_version *version,
                                   kedge_version_record *record, kedge_error *error);
+/* Puts the parts that do not fit the record: before the record. */
+kedge_status kedge_version_put_parts(kedge_backend *backend, const kedge_project_ref *ref,
+                                     const kedge_version_record *record, kedge_error *error);
 
 /* Fetches moved parts from blobs. KEDGE_CORRUPT, also when a part is gone. */
 kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_ref *ref,

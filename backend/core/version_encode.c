@@ -26,6 +26,7 @@
  * to blobs, then the other. */
 #include "backend/core/version_codec.h"
 
+#include "backend/core/blob.h"
 #include "backend/core/entry_codec.h"
 #include "backend/core/packed.h"
 #include "common/error.h"
@@ -359,4 +360,15 @@ void kedge_version_write_json(const kedge_version *version, kedge_json_writer *w
     write_list(writer, "delta", &text);
     kedge_json_end_object(writer);
     kedge_buffer_free(&text);
+}
+
+kedge_status kedge_version_put_parts(kedge_backend *backend, const kedge_project_ref *ref,
+                                     const kedge_version_record *record, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
+        kedge_key key = kedge_key_version_part(ref, record->parts[i].hash);
+        status = kedge_blob_put(backend, ref, &key, record->parts[i].compressed, error);
+    }
+    return status;
 }

@@ -96,9 +96,8 @@ static kedge_status put_version(importing *work, const kedge_version *version, k
     kedge_version_record record;
     kedge_key sort = kedge_key_version(version->number);
     kedge_status status = kedge_version_encode(work->backend->allocator, version, &record, error);
-    for (size_t i = 0; i < record.part_count && status == KEDGE_OK; i++) {
-        kedge_key key = kedge_key_version_part(work->ref, record.parts[i].hash);
-        status = kedge_blob_put(work->backend, work->ref, &key, record.parts[i].compressed, error);
+    if (status == KEDGE_OK) {
+        status = kedge_version_put_parts(work->backend, work->ref, &record, error);
     }
     if (status == KEDGE_OK) {
         const kedge_version *versions[] = {version};
