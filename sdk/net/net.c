@@ -16,9 +16,15 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     kedge_buffer url = kedge_buffer_make(allocator);
     kedge_buffer bearer = kedge_buffer_make(allocator);
     kedge_buffer compressed = kedge_buffer_make(allocator);
-    kedge_http_header headers[4] = {{"Accept", accept}};
-    size_t count = 1;
+    kedge_http_header headers[KEDGE_NET_HEADERS_MAX + 4];
+    size_t count = 0;
     kedge_status status = KEDGE_OK;
+
+    while (count < request->header_count && count < KEDGE_NET_HEADERS_MAX) {
+        headers[count] = request->headers[count];
+        count++;
+    }
+    headers[count++] = (kedge_http_header){"Accept", accept};
 
     kedge_buffer_append_bytes(&url, kedge_buffer_bytes(&net->base));
     kedge_buffer_append_text(&url, path);
@@ -70,8 +76,15 @@ static void request_done(void *context, const kedge_http_answer *answer)
                                  .body = answer->body,
                                  .retry_after_ms = answer->retry_after_ms,
                                  .error = answer->error};
+    kedge_buffer plain = kedge_buffer_make(slot->net->environment->allocator);
     slot->call = NULL;
+    if (slot->undecoded && answer->status != 0 &&
+        kedge_net_take_undecoded(answer, slot->answer_bytes_max, &plain, &given, &given.error) !=
+            KEDGE_OK) {
+        given.status = 0;
+    }
     slot->net->sink.answer(slot->net->sink.context, &given);
+    kedge_buffer_free(&plain);
 }
 
 static kedge_status send_request(void *context, const kedge_driver_request *request,
@@ -88,7 +101,13 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
     }
     slot->net = net;
     slot->number = request->number;
+    slot->undecoded = request->range != NULL;
+    slot->answer_bytes_max = request->answer_bytes_max;
+    const kedge_http_header part[] = {{"Range", request->range}, {"Accept-Encoding", "gzip"}};
     kedge_http_request http_request = {.method = request->method,
+                                       .headers = part,
+                                       .header_count = slot->undecoded ? 2 : 0,
+                                       .undecoded = slot->undecoded,
                                        .body = request->body,
                                        .deadline_ms = request->deadline_ms,
                                        .answer_bytes_max = request->answer_bytes_max,

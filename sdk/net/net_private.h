@@ -5,11 +5,15 @@
 #include "sdk/net/net.h"
 #include "sdk/net/sse.h"
 
+#define KEDGE_NET_HEADERS_MAX 2 /* of a request's own */
+
 /* A running request; free when `call` is NULL. */
 typedef struct kedge_net_slot {
     kedge_net *net;
     uint64_t number;
     kedge_http_call *call;
+    bool undecoded; /* a part was asked for */
+    size_t answer_bytes_max;
 } kedge_net_slot;
 
 struct kedge_net {
@@ -24,13 +28,20 @@ struct kedge_net {
     kedge_sse sse;
 };
 
-/* Sends, with the token and the headers that every request has. `request` comes with the rest
- * filled; `path` is relative to the base. */
+/* Sends, with the token and the headers that every request has behind those that `request` brings,
+ * KEDGE_NET_HEADERS_MAX at most. `request` comes with the rest filled; `path` is relative to the
+ * base. */
 kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
                             const char *accept, const char *token, kedge_http_call **call,
                             kedge_error *error);
 kedge_status kedge_net_open_stream(void *context, const char *path, const char *token,
                                    kedge_error *error);
 void kedge_net_close_stream(void *context);
+
+/* parts.c: what an undecoded answer says, into `given`. A part stays as it came; all else is
+ * decoded, into `plain` where it is gzip, of which `size_max` bytes are allowed. */
+kedge_status kedge_net_take_undecoded(const kedge_http_answer *answer, size_t size_max,
+                                      kedge_buffer *plain, kedge_driver_answer *given,
+                                      kedge_error *error);
 
 #endif

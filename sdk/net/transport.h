@@ -16,6 +16,7 @@ typedef struct kedge_driver_request {
     const char *path;
     kedge_bytes body;
     const char *accept;  /* media type */
+    const char *range;   /* "bytes=A-B" of what is asked for as gzip; NULL: all of it */
     const char *token;   /* bearer token; NULL: none */
     int64_t deadline_ms; /* a duration */
     size_t answer_bytes_max;
@@ -26,7 +27,9 @@ typedef struct kedge_driver_answer {
     uint64_t number;
     int status;
     kedge_bytes content_type;
-    kedge_bytes body; /* decoded from any content encoding */
+    kedge_bytes body;          /* decoded from any content encoding, unless it is a part (206) */
+    kedge_bytes content_range; /* of a part; empty: it says none */
+    bool gzip;                 /* a part is one of the gzip, and not of what is packed in it */
     int64_t retry_after_ms;
     kedge_error error;
 } kedge_driver_answer;

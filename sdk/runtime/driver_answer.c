@@ -46,7 +46,7 @@ static kedge_answer_class refusal_class(kedge_request_kind kind, int status, con
     return kedge && refused ? KEDGE_ANSWER_REFUSED : KEDGE_ANSWER_TRANSIENT;
 }
 
-/* ---- what a 200 says ---- */
+/* ---- what a 200 says, and an answer about a part ---- */
 
 static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error *error)
 {
@@ -142,18 +142,10 @@ static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_
     return status;
 }
 
-static kedge_status read_body(kedge_driver *driver, kedge_bytes body, kedge_error *error)
+static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
+                                 const kedge_driver_answer *answer, kedge_core_event *event)
 {
-    kedge_patch *patch = kedge_driver_held_patch(&driver->held);
-    if (kedge_driver_held_next_body(&driver->held) == NULL) {
-        return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "no body is missing");
-    }
-    return kedge_patch_set_body(patch, driver->held.next_body, body, error);
-}
-
-static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind, kedge_bytes body,
-                                 kedge_core_event *event)
-{
+    kedge_bytes body = answer->body;
     switch (kind) {
     case KEDGE_REQUEST_PUSH:
         return read_push(body, event);
@@ -164,7 +156,7 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind, 
     case KEDGE_REQUEST_OUTCOMES:
         return read_outcomes(driver, body, &event->error);
     case KEDGE_REQUEST_BODY:
-        return read_body(driver, body, &event->error);
+        return kedge_driver_read_body(driver, answer, &event->error);
     case KEDGE_REQUEST_RETIRE:
         return read_retire(driver, body, &event->error);
     }
@@ -180,12 +172,12 @@ static bool tells_unsupported(kedge_bytes body)
            kedge_json_text_equals(code, "VersionNotSupported");
 }
 
-static void read_ok(kedge_driver *driver, kedge_request_kind kind, kedge_bytes body,
-                    kedge_core_event *event)
+static void read_ok(kedge_driver *driver, kedge_request_kind kind,
+                    const kedge_driver_answer *answer, kedge_core_event *event)
 {
     event->answer = KEDGE_ANSWER_TRANSIENT;
-    if (read_by_kind(driver, kind, body, event) != KEDGE_OK) {
-        if (!tells_unsupported(body)) return;
+    if (read_by_kind(driver, kind, answer, event) != KEDGE_OK) {
+        if (answer->status != 200 || !tells_unsupported(answer->body)) return;
         event->answer = KEDGE_ANSWER_REFUSED;
         kedge_fail(&event->error, KEDGE_UNSUPPORTED, "version-not-supported",
                    "the server does not speak this version of the protocol");
@@ -205,12 +197,13 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind, kedge_bytes b
 void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
                               const kedge_driver_answer *answer, kedge_core_event *event)
 {
+    bool part = kind == KEDGE_REQUEST_BODY && (answer->status == 206 || answer->status == 416);
     event->retry_after_ms = answer->retry_after_ms;
     if (answer->status == 0) {
         event->answer = KEDGE_ANSWER_NETWORK;
         event->error = answer->error;
-    } else if (answer->status == 200) {
-        read_ok(driver, kind, answer->body, event);
+    } else if (answer->status == 200 || part) {
+        read_ok(driver, kind, answer, event);
     } else {
         kedge_net_problem(answer->status, answer->content_type, answer->body, &event->error);
         event->answer = refusal_class(kind, answer->status, event->error.code);

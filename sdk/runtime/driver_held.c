@@ -4,7 +4,15 @@
 void kedge_driver_held_init(kedge_driver_held *held, const kedge_allocator *allocator)
 {
     *held = (kedge_driver_held){.pull_body = kedge_buffer_make(allocator),
-                                .page_body = kedge_buffer_make(allocator)};
+                                .page_body = kedge_buffer_make(allocator),
+                                .parts = kedge_buffer_make(allocator)};
+}
+
+void kedge_driver_held_free_parts(kedge_driver_held *held)
+{
+    kedge_buffer_free(&held->parts);
+    held->parts_size = 0;
+    held->parts_gzip = false;
 }
 
 void kedge_driver_held_free_pull(kedge_driver_held *held)
@@ -12,6 +20,7 @@ void kedge_driver_held_free_pull(kedge_driver_held *held)
     kedge_pull_answer_free(&held->pull);
     held->pull = (kedge_pull_answer){0};
     kedge_buffer_free(&held->pull_body);
+    kedge_driver_held_free_parts(held);
     held->pull_there = false;
 }
 
@@ -20,6 +29,7 @@ void kedge_driver_held_free_page(kedge_driver_held *held)
     kedge_page_answer_free(&held->page);
     held->page = (kedge_page_answer){0};
     kedge_buffer_free(&held->page_body);
+    kedge_driver_held_free_parts(held);
     held->page_there = false;
 }
 

@@ -11,6 +11,12 @@
 /* Bodies fetched by their hash that are held at once; more than one of the largest. */
 #define KEDGE_DRIVER_BODIES_MAX 67108864
 
+/* A body is fetched in parts of this size, which every front end can carry: Lambda's answers end at
+ * 4,700,000 bytes. */
+#define KEDGE_DRIVER_PART_BYTES 4194304
+/* A body as it is sent. What cannot be compressed becomes a little larger by it. */
+#define KEDGE_DRIVER_STORED_BYTES_MAX (KEDGE_LIMIT_ITEM_BYTES + 16384)
+
 /* The decoded answers that wait for the store, with the bodies that they borrow from. */
 typedef struct kedge_driver_held {
     bool pull_there;
@@ -23,6 +29,9 @@ typedef struct kedge_driver_held {
     kedge_retire_answer retire;
     kedge_request_kind source; /* which of the three came last */
     size_t next_body;          /* operation from which to look for a body to fetch */
+    kedge_buffer parts;        /* what has come of the next body, from its first byte on */
+    int64_t parts_size;        /* of all its parts, when one has come */
+    bool parts_gzip;
 } kedge_driver_held;
 
 struct kedge_driver {
@@ -58,6 +67,13 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
 void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
                               const kedge_driver_answer *answer, kedge_core_event *event);
 
+/* driver_body.c: what to ask for of the next body that is lacking, and an answer to that. Nothing
+ * is left to ask for when the body is whole. */
+kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_buffer *range,
+                                           kedge_error *error);
+kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_answer *answer,
+                                    kedge_error *error);
+
 /* driver_bound.c: a pull or page whose bodies are within the bound, be it by paging. */
 void kedge_driver_bound_pull(kedge_pull_answer *pull);
 kedge_status kedge_driver_bound_page(kedge_page_answer *page, kedge_error *error);
@@ -76,6 +92,7 @@ void kedge_driver_held_free_pull(kedge_driver_held *held);
 void kedge_driver_held_free_page(kedge_driver_held *held);
 void kedge_driver_held_free_retire(kedge_driver_held *held);
 void kedge_driver_held_free(kedge_driver_held *held);
+void kedge_driver_held_free_parts(kedge_driver_held *held);
 /* The patch whose bodies are being fetched, and the next operation that lacks one. NULL: none. */
 kedge_patch *kedge_driver_held_patch(kedge_driver_held *held);
 kedge_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);

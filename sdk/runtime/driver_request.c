@@ -9,13 +9,13 @@
 #define SMALL_ANSWER_BYTES 4194304
 #define PULL_ANSWER_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
 #define PAGE_ANSWER_BYTES  33554432
-#define BODY_ANSWER_BYTES  (KEDGE_LIMIT_ITEM_BYTES + 1024)
 
 /* A request on its way. `nothing` set: there is nothing to ask; what ended it stands in `event`. */
 typedef struct outgoing {
     const char *method;
     kedge_buffer path;
     kedge_buffer body;
+    kedge_buffer range; /* empty: all is asked for */
     size_t answer_bytes_max;
     bool nothing;
 } outgoing;
@@ -100,18 +100,18 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
     return KEDGE_OK;
 }
 
-static kedge_status build_body(kedge_driver *driver, outgoing *out)
+static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
     char hex[KEDGE_SHA256_HEX];
     kedge_patch_operation *operation = kedge_driver_held_next_body(&driver->held);
     out->nothing = operation == NULL;
     if (out->nothing) return KEDGE_OK;
     kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
-    out->answer_bytes_max = BODY_ANSWER_BYTES;
+    out->answer_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
     kedge_buffer_append_text(&out->path, "collections/");
     append_percent_encoded(&out->path, operation->collection);
     kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
-    return KEDGE_OK;
+    return kedge_driver_build_body_range(&driver->held, &out->range, error);
 }
 
 static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_error *error)
@@ -150,7 +150,7 @@ static kedge_status build(kedge_driver *driver, const kedge_core_action *action,
         status = build_outcomes(driver, out, error);
         break;
     case KEDGE_REQUEST_BODY:
-        status = build_body(driver, out);
+        status = build_body(driver, out, error);
         break;
     case KEDGE_REQUEST_RETIRE:
         status = build_retire(driver, out, error);
@@ -169,6 +169,7 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
                                     .path = out->path.data,
                                     .body = kedge_buffer_bytes(&out->body),
                                     .accept = "application/json",
+                                    .range = out->range.size > 0 ? out->range.data : NULL,
                                     .token = driver->token,
                                     .deadline_ms = action->deadline_ms,
                                     .answer_bytes_max = out->answer_bytes_max};
@@ -197,7 +198,8 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
     kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = action->request};
     outgoing out = {.method = "GET",
                     .path = kedge_buffer_make(driver->allocator),
-                    .body = kedge_buffer_make(driver->allocator)};
+                    .body = kedge_buffer_make(driver->allocator),
+                    .range = kedge_buffer_make(driver->allocator)};
     kedge_status status = build(driver, action, &out, &event.error);
     if (status == KEDGE_OK && !out.nothing) {
         status = hand_over(driver, action, &out, &event.error);
@@ -210,4 +212,5 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
     }
     kedge_buffer_free(&out.path);
     kedge_buffer_free(&out.body);
+    kedge_buffer_free(&out.range);
 }

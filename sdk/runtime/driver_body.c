@@ -1,0 +1,130 @@
+/* Bodies that a patch names by their hash, fetched in parts.
+ *
+ * A body may have 8 MiB, and not every front end can carry that in one answer. So each request asks
+ * for a few MiB of the body's gzip, as it is stored, and the parts are joined. A part that was lost
+ * is asked for again by itself. One that does not fit the others, or is not as long as was asked
+ * for, spoils them all: the next request begins at the first byte. */
+#include "common/error.h"
+#include "common/gzip.h"
+#include "sdk/runtime/driver_internal.h"
+
+#define DIGITS_MAX 15
+
+kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_buffer *range,
+                                           kedge_error *error)
+{
+    size_t first = held->parts.size;
+    kedge_buffer_append_format(range, "bytes=%zu-%zu", first, first + KEDGE_DRIVER_PART_BYTES - 1);
+    return kedge_buffer_status(range, error);
+}
+
+/* ---- Content-Range (RFC 9110, section 14.4): "bytes first-last/size" ---- */
+
+typedef struct content_range {
+    int64_t first;
+    int64_t last;
+    int64_t size;
+} content_range;
+
+static bool read_text(kedge_bytes *rest, kedge_bytes text)
+{
+    if (!kedge_bytes_start_with(*rest, text)) return false;
+    *rest = (kedge_bytes){rest->data + text.size, rest->size - text.size};
+    return true;
+}
+
+static bool read_number(kedge_bytes *rest, int64_t *number)
+{
+    size_t at = 0;
+    *number = 0;
+    while (at < rest->size && at < DIGITS_MAX && rest->data[at] >= '0' && rest->data[at] <= '9') {
+        *number = *number * 10 + (rest->data[at++] - '0');
+    }
+    *rest = (kedge_bytes){rest->data + at, rest->size - at};
+    return at > 0;
+}
+
+static bool read_content_range(kedge_bytes rest, content_range *range)
+{
+    return read_text(&rest, KEDGE_BYTES("bytes ")) && read_number(&rest, &range->first) &&
+           read_text(&rest, KEDGE_BYTES("-")) && read_number(&rest, &range->last) &&
+           read_text(&rest, KEDGE_BYTES("/")) && read_number(&rest, &range->size) && rest.size == 0;
+}
+
+/* ---- parts ---- */
+
+static bool is_the_part_asked_for(const kedge_driver_held *held, const kedge_driver_answer *answer,
+                                  const content_range *range)
+{
+    int64_t have = (int64_t)held->parts.size;
+    int64_t left = range->size - have;
+    int64_t expected = left < KEDGE_DRIVER_PART_BYTES ? left : KEDGE_DRIVER_PART_BYTES;
+    bool of_the_others =
+        have == 0 || (range->size == held->parts_size && answer->gzip == held->parts_gzip);
+    return of_the_others && left > 0 && range->size <= KEDGE_DRIVER_STORED_BYTES_MAX &&
+           range->first == have && range->last == have + expected - 1 &&
+           (int64_t)answer->body.size == expected;
+}
+
+static kedge_status keep_part(kedge_driver_held *held, const kedge_driver_answer *answer,
+                              kedge_error *error)
+{
+    content_range range;
+    if (!read_content_range(answer->content_range, &range) ||
+        !is_the_part_asked_for(held, answer, &range)) {
+        return kedge_fail(error, KEDGE_PROTOCOL, "body-part",
+                          "a part of a body is not the one that was asked for, from byte %zu on",
+                          held->parts.size);
+    }
+    held->parts_size = range.size;
+    held->parts_gzip = answer->gzip;
+    kedge_buffer_append_bytes(&held->parts, answer->body);
+    return kedge_buffer_status(&held->parts, error);
+}
+
+/* ---- the whole body ---- */
+
+static kedge_status set_body(kedge_driver_held *held, kedge_bytes body, kedge_error *error)
+{
+    return kedge_patch_set_body(kedge_driver_held_patch(held), held->next_body, body, error);
+}
+
+static kedge_status join_parts(kedge_driver *driver, kedge_error *error)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_bytes stored = kedge_buffer_bytes(&held->parts);
+    kedge_buffer plain = kedge_buffer_make(driver->allocator);
+    if (!held->parts_gzip) return set_body(held, stored, error);
+    kedge_status status = kedge_gunzip(stored, KEDGE_LIMIT_ITEM_BYTES, &plain, error);
+    if (status == KEDGE_CORRUPT || status == KEDGE_LIMIT_EXCEEDED) {
+        status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid",
+                            "the parts of a body are together no gzip of at most %d bytes",
+                            KEDGE_LIMIT_ITEM_BYTES);
+    }
+    if (status == KEDGE_OK) status = set_body(held, kedge_buffer_bytes(&plain), error);
+    kedge_buffer_free(&plain);
+    return status;
+}
+
+kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_answer *answer,
+                                    kedge_error *error)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_status status = KEDGE_OK;
+    bool more = false;
+    if (kedge_driver_held_next_body(held) == NULL) {
+        return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "no body is missing");
+    }
+    if (answer->status == 200) { /* all of it, from a server or proxy that knows no ranges */
+        status = set_body(held, answer->body, error);
+    } else if (answer->status == 206) {
+        status = keep_part(held, answer, error);
+        more = status == KEDGE_OK && (int64_t)held->parts.size < held->parts_size;
+        if (status == KEDGE_OK && !more) status = join_parts(driver, error);
+    } else {
+        status = kedge_fail(error, KEDGE_PROTOCOL, "body-part",
+                            "the server has no byte %zu of a body", held->parts.size);
+    }
+    if (!more) kedge_driver_held_free_parts(held);
+    return status;
+}

@@ -1,0 +1,403 @@
+/* Large bodies over HTTP: fetched in parts, joined and checked, whatever the server makes of the
+ * ranges. Each test is a script of how the server answers one request for the body after the other,
+ * and of the parts that the client must have asked for. */
+#include "common/gzip.h"
+#include "common/hash.h"
+#include "sdk/runtime/driver_internal.h"
+#include "tests/runtime/client.h"
+#include "tests/support/scripted_server.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LINEAGE      "0123456789abcdef0123456789abcdef"
+#define JSON         "Content-Type: application/json\r\n"
+#define PROBLEM      "Content-Type: application/problem+json\r\n"
+#define GZIP         "Content-Encoding: gzip\r\n"
+#define PART         KEDGE_DRIVER_PART_BYTES
+#define LARGE_BYTES  7340032
+#define SMALL_BYTES  100000
+#define REQUESTS_MAX 8
+
+typedef enum way {
+    AS_ASKED = 1,
+    PLAIN_PART,    /* of the body unpacked, as a proxy may do it */
+    WHOLE_GZIP,    /* ranges are not known */
+    WHOLE_PLAIN,   /* nor is gzip */
+    SHORT,         /* less than was asked for, and honest about it */
+    TORN,          /* less than Content-Range says */
+    OTHER_SIZE,    /* a part of a larger body */
+    HUGE_SIZE,     /* of one that no item can have */
+    OTHER_START,   /* another part */
+    UNPACKED,      /* the bytes that were asked for, said to be no gzip */
+    WITHOUT_RANGE, /* a 206 that does not say what it is a part of */
+    OUTSIDE,       /* 416 */
+    LOST,          /* the connection breaks in the middle */
+    UNAVAILABLE,   /* 503, its problem packed */
+    DAMAGED,       /* a byte is another one */
+    BOMB,          /* a little gzip of very much, as the only part */
+    WHOLE_BOMB     /* and as the whole */
+} way;
+
+typedef struct body_server {
+    pthread_mutex_t lock;
+    kedge_buffer plain;
+    kedge_buffer stored;
+    kedge_buffer bomb;
+    const way *ways;
+    size_t asked;
+    size_t first[REQUESTS_MAX];
+} body_server;
+
+/* ---- the server ---- */
+
+static void answer_bytes(const scripted_request *request, int status, const char *headers,
+                         kedge_bytes body, size_t sent)
+{
+    char head[512];
+    int size = snprintf(head, sizeof head, "HTTP/1.1 %d X\r\n%sContent-Length: %zu\r\n\r\n", status,
+                        headers, body.size);
+    scripted_send(request, head, (size_t)size);
+    scripted_send(request, body.data, sent);
+}
+
+static void answer_part(const scripted_request *request, const char *encoding, kedge_bytes whole,
+                        size_t first, size_t size_max, size_t total)
+{
+    char headers[256];
+    size_t size = whole.size - first < size_max ? whole.size - first : size_max;
+    snprintf(headers, sizeof headers, JSON "%sContent-Range: bytes %zu-%zu/%zu\r\n", encoding,
+             first, first + size - 1, total);
+    answer_bytes(request, 206, headers, (kedge_bytes){whole.data + first, size}, size);
+}
+
+static void answer_torn(const scripted_request *request, kedge_bytes whole, size_t first)
+{
+    char headers[256];
+    size_t size = whole.size - first < PART ? whole.size - first : PART;
+    snprintf(headers, sizeof headers, JSON GZIP "Content-Range: bytes %zu-%zu/%zu\r\n", first,
+             first + size - 1, whole.size);
+    answer_bytes(request, 206, headers, (kedge_bytes){whole.data + first, size - 1}, size - 1);
+}
+
+static void answer_damaged(const scripted_request *request, kedge_bytes whole, size_t first)
+{
+    char *copy = malloc(whole.size);
+    assert_non_null(copy);
+    memcpy(copy, whole.data, whole.size);
+    copy[first + 5000] ^= 1;
+    answer_part(request, GZIP, (kedge_bytes){copy, whole.size}, first, PART, whole.size);
+    free(copy);
+}
+
+static void answer_unavailable(const scripted_request *request)
+{
+    kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
+    kedge_gzip(KEDGE_BYTES("{\"code\":\"unavailable\",\"detail\":\"later\"}"), &packed, NULL);
+    answer_bytes(request, 503, PROBLEM GZIP, kedge_buffer_bytes(&packed), packed.size);
+    kedge_buffer_free(&packed);
+}
+
+static bool answer_refusing(const scripted_request *request, way how, kedge_bytes stored,
+                            size_t first)
+{
+    size_t size = stored.size - first < PART ? stored.size - first : PART;
+    switch (how) {
+    case WITHOUT_RANGE:
+        answer_bytes(request, 206, JSON GZIP, (kedge_bytes){stored.data + first, size}, size);
+        return true;
+    case OUTSIDE:
+        scripted_answer(request, 416, PROBLEM "Content-Range: bytes */1\r\n",
+                        "{\"code\":\"range-not-satisfiable\",\"detail\":\"no\"}");
+        return true;
+    case LOST:
+        answer_bytes(request, 206, JSON GZIP, (kedge_bytes){stored.data + first, size}, size / 2);
+        return false;
+    case DAMAGED:
+        answer_damaged(request, stored, first);
+        return true;
+    case TORN:
+        answer_torn(request, stored, first);
+        return true;
+    default:
+        answer_unavailable(request);
+        return true;
+    }
+}
+
+/* False: the connection breaks. */
+static bool answer_body(body_server *server, const scripted_request *request, way how, size_t first)
+{
+    kedge_bytes stored = kedge_buffer_bytes(&server->stored);
+    kedge_bytes plain = kedge_buffer_bytes(&server->plain);
+    kedge_bytes bomb = kedge_buffer_bytes(&server->bomb);
+    switch (how) {
+    case AS_ASKED:
+        answer_part(request, GZIP, stored, first, PART, stored.size);
+        return true;
+    case PLAIN_PART:
+        answer_part(request, "", plain, first, PART, plain.size);
+        return true;
+    case WHOLE_GZIP:
+        answer_bytes(request, 200, JSON GZIP, stored, stored.size);
+        return true;
+    case WHOLE_PLAIN:
+        answer_bytes(request, 200, JSON, plain, plain.size);
+        return true;
+    case SHORT:
+        answer_part(request, GZIP, stored, first, 1000, stored.size);
+        return true;
+    case OTHER_SIZE:
+        answer_part(request, GZIP, stored, first, PART, stored.size + PART);
+        return true;
+    case HUGE_SIZE:
+        answer_part(request, GZIP, stored, first, PART, KEDGE_DRIVER_STORED_BYTES_MAX + 1);
+        return true;
+    case OTHER_START:
+        answer_part(request, GZIP, stored, first + 1, PART, stored.size);
+        return true;
+    case UNPACKED:
+        answer_part(request, "", stored, first, PART, stored.size);
+        return true;
+    case BOMB:
+        answer_part(request, GZIP, bomb, 0, PART, bomb.size);
+        return true;
+    case WHOLE_BOMB:
+        answer_bytes(request, 200, JSON GZIP, bomb, bomb.size);
+        return true;
+    default:
+        return answer_refusing(request, how, stored, first);
+    }
+}
+
+static bool answer_next_body(body_server *server, const scripted_request *request)
+{
+    size_t last = 0;
+    pthread_mutex_lock(&server->lock);
+    size_t at = server->asked++;
+    way how = at < REQUESTS_MAX ? server->ways[at] : 0;
+    const char *range = strstr(request->headers, "Range: bytes=");
+    if (how != 0 && range != NULL) {
+        char *end;
+        server->first[at] = strtoul(range + strlen("Range: bytes="), &end, 10);
+        last = strtoul(end + 1, NULL, 10);
+    }
+    pthread_mutex_unlock(&server->lock);
+    bool asked_well = how != 0 && last == server->first[at] + PART - 1 &&
+                      strstr(request->headers, "Accept-Encoding: gzip\r\n") != NULL;
+    return asked_well && answer_body(server, request, how, server->first[at]);
+}
+
+/* The first pull names the item by its hash, later ones bring nothing. */
+static void answer_pull(body_server *server, const scripted_request *request)
+{
+    char hash[KEDGE_SHA256_HEX];
+    char patch[512] = "";
+    char answer[1024];
+    bool first = strstr(request->body, "\"cookie\":null") != NULL;
+    kedge_sha256_hex(kedge_buffer_bytes(&server->plain), hash);
+    if (first) {
+        snprintf(patch, sizeof patch,
+                 "{\"op\":\"clear\"},{\"op\":\"put\",\"key\":\"notes/a\",\"hash\":\"%s\","
+                 "\"size\":%zu}",
+                 hash, server->plain.size);
+    }
+    snprintf(answer, sizeof answer,
+             "{\"cookie\":{\"order\":1,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
+             "\"patch\":[%s],\"kedge\":{\"from\":%d,\"version\":1,\"lineage\":\"" LINEAGE
+             "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],"
+             "\"outcomes_next\":null,\"snapshot\":null,\"lost\":false}}",
+             patch, first ? 0 : 1);
+    scripted_answer(request, 200, JSON, answer);
+}
+
+static bool answer(void *context, const scripted_request *request)
+{
+    body_server *server = context;
+    if (strstr(request->target, "/bodies/") != NULL) return answer_next_body(server, request);
+    if (strstr(request->target, "/pull") != NULL) {
+        answer_pull(server, request);
+    } else {
+        scripted_answer(request, 501, PROBLEM, "{\"code\":\"events-not-served\"}");
+    }
+    return true;
+}
+
+/* ---- a client of it ---- */
+
+/* A JSON string of `size` bytes that hardly compresses. */
+static void fill(body_server *server, size_t size)
+{
+    uint64_t random = 1;
+    kedge_buffer_append_byte(&server->plain, '"');
+    while (server->plain.size < size - 1) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        char byte = (char)('#' + (random >> 33) % 92);
+        kedge_buffer_append_byte(&server->plain, byte == '\\' ? ' ' : byte);
+    }
+    kedge_buffer_append_byte(&server->plain, '"');
+    assert_int_equal(kedge_gzip(kedge_buffer_bytes(&server->plain), &server->stored, NULL),
+                     KEDGE_OK);
+}
+
+static void make_bomb(body_server *server)
+{
+    kedge_buffer zeros = kedge_buffer_make(&kedge_allocator_default);
+    char *bytes = kedge_buffer_reserve(&zeros, KEDGE_DRIVER_STORED_BYTES_MAX + 1);
+    assert_non_null(bytes);
+    memset(bytes, '0', KEDGE_DRIVER_STORED_BYTES_MAX + 1);
+    kedge_bytes all = {bytes, KEDGE_DRIVER_STORED_BYTES_MAX + 1};
+    assert_int_equal(kedge_gzip(all, &server->bomb, NULL), KEDGE_OK);
+    kedge_buffer_free(&zeros);
+}
+
+static body_server *make_server(size_t size)
+{
+    body_server *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    pthread_mutex_init(&made->lock, NULL);
+    made->plain = kedge_buffer_make(&kedge_allocator_default);
+    made->stored = kedge_buffer_make(&kedge_allocator_default);
+    made->bomb = kedge_buffer_make(&kedge_allocator_default);
+    fill(made, size);
+    make_bomb(made);
+    return made;
+}
+
+static void free_server(body_server *server)
+{
+    kedge_buffer_free(&server->plain);
+    kedge_buffer_free(&server->stored);
+    kedge_buffer_free(&server->bomb);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+static int make_large(void **state)
+{
+    body_server *made = make_server(LARGE_BYTES);
+    assert_true(made->stored.size > PART && made->stored.size < 2 * (size_t)PART);
+    *state = made;
+    return 0;
+}
+
+static int free_large(void **state)
+{
+    free_server(*state);
+    return 0;
+}
+
+/* `parts`: which part each request asked for, from 0 on, as digits. */
+static void check(body_server *server, const way ways[REQUESTS_MAX], const char *parts)
+{
+    char folder[CLIENT_PATH_SIZE];
+    kedge_error error = {0};
+    kedge_document *document = NULL;
+    client_make_folder(folder);
+    server->ways = ways;
+    server->asked = 0;
+    scripted_server *listening = scripted_server_start(answer, server);
+    kedge_options options = client_options(folder, scripted_server_url(listening));
+    kedge_db *db = client_open(&options);
+    kedge_status synced = kedge_sync(db, 20000, &error);
+    if (synced != KEDGE_OK) fail_msg("%s: %s", error.message, client_status(db).last_error.message);
+    assert_int_equal(kedge_get(db, "notes", "a", 1, &document, NULL), KEDGE_OK);
+    assert_string_equal(kedge_document_json(document, NULL), server->plain.data);
+    kedge_document_free(document);
+    kedge_close(db);
+    scripted_server_stop(listening);
+    client_remove_folder(folder);
+    assert_int_equal(server->asked, strlen(parts));
+    for (size_t i = 0; i < server->asked; i++) {
+        assert_int_equal(server->first[i], (size_t)(parts[i] - '0') * PART);
+    }
+}
+
+#define CHECK(state, parts, ...) check(*(state), (const way[REQUESTS_MAX]){__VA_ARGS__}, parts)
+
+static void test_a_large_body_comes_in_parts_one_after_the_other(void **state)
+{
+    CHECK(state, "01", AS_ASKED, AS_ASKED);
+}
+
+static void test_a_small_body_is_one_request(void **state)
+{
+    (void)state;
+    body_server *small = make_server(SMALL_BYTES);
+    CHECK(&(void *){small}, "0", AS_ASKED);
+    free_server(small);
+}
+
+static void test_a_server_may_send_all_of_it(void **state)
+{
+    CHECK(state, "0", WHOLE_GZIP);
+    CHECK(state, "0", WHOLE_PLAIN);
+    CHECK(state, "01", AS_ASKED, WHOLE_GZIP);
+    CHECK(state, "01", AS_ASKED, WHOLE_PLAIN);
+}
+
+static void test_the_parts_may_be_of_the_body_unpacked(void **state)
+{
+    CHECK(state, "01", PLAIN_PART, PLAIN_PART);
+}
+
+static void test_a_part_that_was_lost_is_asked_for_again_by_itself(void **state)
+{
+    CHECK(state, "011", AS_ASKED, LOST, AS_ASKED);
+    CHECK(state, "0011", LOST, AS_ASKED, UNAVAILABLE, AS_ASKED);
+}
+
+static void test_a_part_of_another_length_begins_anew(void **state)
+{
+    CHECK(state, "00101", SHORT, AS_ASKED, SHORT, AS_ASKED, AS_ASKED);
+    CHECK(state, "00101", TORN, AS_ASKED, TORN, AS_ASKED, AS_ASKED);
+}
+
+static void test_a_part_of_another_body_begins_anew(void **state)
+{
+    CHECK(state, "0101", AS_ASKED, OTHER_SIZE, AS_ASKED, AS_ASKED);
+    CHECK(state, "001", HUGE_SIZE, AS_ASKED, AS_ASKED);
+    CHECK(state, "0101", AS_ASKED, UNPACKED, AS_ASKED, AS_ASKED);
+    CHECK(state, "0101", AS_ASKED, DAMAGED, AS_ASKED, AS_ASKED);
+}
+
+static void test_a_part_that_was_not_asked_for_begins_anew(void **state)
+{
+    CHECK(state, "00101", OTHER_START, AS_ASKED, OTHER_START, AS_ASKED, AS_ASKED);
+    CHECK(state, "00101", WITHOUT_RANGE, AS_ASKED, WITHOUT_RANGE, AS_ASKED, AS_ASKED);
+}
+
+static void test_a_range_that_the_server_refuses_does_not_stop_the_client(void **state)
+{
+    CHECK(state, "00101", OUTSIDE, AS_ASKED, OUTSIDE, AS_ASKED, AS_ASKED);
+}
+
+static void test_a_bomb_is_not_unpacked(void **state)
+{
+    CHECK(state, "001", BOMB, AS_ASKED, AS_ASKED);
+    CHECK(state, "001", WHOLE_BOMB, AS_ASKED, AS_ASKED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_large_body_comes_in_parts_one_after_the_other),
+        cmocka_unit_test(test_a_small_body_is_one_request),
+        cmocka_unit_test(test_a_server_may_send_all_of_it),
+        cmocka_unit_test(test_the_parts_may_be_of_the_body_unpacked),
+        cmocka_unit_test(test_a_part_that_was_lost_is_asked_for_again_by_itself),
+        cmocka_unit_test(test_a_part_of_another_length_begins_anew),
+        cmocka_unit_test(test_a_part_of_another_body_begins_anew),
+        cmocka_unit_test(test_a_part_that_was_not_asked_for_begins_anew),
+        cmocka_unit_test(test_a_range_that_the_server_refuses_does_not_stop_the_client),
+        cmocka_unit_test(test_a_bomb_is_not_unpacked),
+    };
+    return cmocka_run_group_tests(tests, make_large, free_large);
+}
