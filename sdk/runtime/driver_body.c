@@ -59,8 +59,7 @@ static bool is_the_part_asked_for(const kedge_driver_held *held, const kedge_dri
     int64_t have = (int64_t)held->parts.size;
     int64_t left = range->size - have;
     int64_t expected = left < KEDGE_DRIVER_PART_BYTES ? left : KEDGE_DRIVER_PART_BYTES;
-    bool of_the_others =
-        have == 0 || (range->size == held->parts_size && answer->gzip == held->parts_gzip);
+    bool of_the_others = have == 0 || range->size == held->parts_size;
     return of_the_others && left > 0 && range->size <= KEDGE_DRIVER_STORED_BYTES_MAX &&
            range->first == have && range->last == have + expected - 1 &&
            (int64_t)answer->body.size == expected;

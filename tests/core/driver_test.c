@@ -1,4 +1,5 @@
 /* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
+#include "common/gzip.h"
 #include "sdk/runtime/driver_internal.h"
 #include "tests/core/scripted.h"
 
@@ -206,6 +207,34 @@ static void test_a_large_body_is_fetched_by_its_hash_and_checked(void **state)
     scripted_answer_pull(s, 200, "{\"n\":7}");
     assert_string_equal(scripted_get(s, "b", text, sizeof text), "{\"n\":7}");
     assert_int_equal(s->connection, KEDGE_ONLINE);
+}
+
+static void test_the_parts_of_a_body_are_unpacked_within_the_limit_of_an_item(void **state)
+{
+    scripted *s = *state;
+    char patch[256];
+    char range[64];
+    kedge_buffer plain = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer bomb = kedge_buffer_make(&kedge_allocator_default);
+    size_t size = KEDGE_LIMIT_ITEM_BYTES + 1;
+    memset(kedge_buffer_reserve(&plain, size), '1', size);
+    plain.size = size;
+    assert_int_equal(kedge_gzip(kedge_buffer_bytes(&plain), &bomb, NULL), KEDGE_OK);
+    snprintf(patch, sizeof patch,
+             "{\"op\":\"put\",\"key\":\"notes/b\",\"hash\":\"%064d\",\"size\":7}", 0);
+    snprintf(range, sizeof range, "bytes 0-%zu/%zu", bomb.size - 1, bomb.size);
+    scripted_pulled(s, 0, 1, 0, patch, "");
+    kedge_driver_answer answer = {.number = s->pull.number,
+                                  .status = 206,
+                                  .body = kedge_buffer_bytes(&bomb),
+                                  .content_range = kedge_bytes_of(range),
+                                  .gzip = true};
+    s->pull.number = 0;
+    kedge_driver_answer_arrived(s->driver, &answer);
+    assert_int_equal(s->connection, KEDGE_CONNECTING);
+    assert_string_equal(s->error.code, "body-invalid");
+    kedge_buffer_free(&plain);
+    kedge_buffer_free(&bomb);
 }
 
 /* `count` items of 8 MiB each, as a patch or page names them. */
@@ -437,6 +466,9 @@ int main(void)
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_large_body_is_fetched_by_its_hash_and_checked,
                                         scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_the_parts_of_a_body_are_unpacked_within_the_limit_of_an_item, scripted_setup,
+            scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_delta_with_too_many_large_bodies_is_read_in_pages,
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test(test_a_page_with_too_many_large_bodies_is_cut),

@@ -10,11 +10,12 @@ import harness
 
 import disks
 import folders
+import functions
 import queued
 import servers
 import views
 
-MODULES = (disks, folders, queued, servers, views)
+MODULES = (disks, folders, functions, queued, servers, views)
 
 
 class Result(unittest.TextTestResult):
@@ -32,6 +33,7 @@ class Result(unittest.TextTestResult):
 def main(binaries, plugin, writer, *names):
     for program in ("server", "notes", "admin"):
         setattr(harness.Programs, program, f"{binaries}/kedge-{program}")
+    harness.Programs.function = f"{binaries}/kedge-lambda"
     harness.Programs.plugin = plugin
     harness.Programs.writer = writer
     loader = unittest.defaultTestLoader

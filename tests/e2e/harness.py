@@ -22,7 +22,7 @@ DEADLINE_S = 30  # of anything that is waited for
 
 class Programs:
     """Where the programs are; set by e2e_test.py."""
-    server = notes = admin = writer = plugin = None
+    server = notes = admin = function = writer = plugin = None
 
 
 class Server:

@@ -19,6 +19,7 @@ static int fail(const kedge_error *error)
 
 /* The state of the generator of texts that hardly compress. */
 static uint64_t random_state = 1;
+static const char letters[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 static int write_one(kedge_db *db, const char *name, size_t bytes, char *args, size_t args_size)
 {
@@ -30,7 +31,7 @@ static int write_one(kedge_db *db, const char *name, size_t bytes, char *args, s
                  name, name);
     for (size_t i = 0; i < bytes; i++) {
         random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-        args[(size_t)size + i] = (char)('A' + (random_state >> 60));
+        args[(size_t)size + i] = letters[random_state >> 58];
     }
     memcpy(args + size + bytes, "\"}}", 4);
     if (kedge_mutate(db, "kedge.put", args, strlen(args), NULL, &error) != KEDGE_OK) {

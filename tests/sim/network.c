@@ -38,6 +38,8 @@ static sim_message *make_message(sim_client *client, const kedge_driver_request 
     message->body = sim_must_copy(request->body.data, request->body.size);
     message->body_size = request->body.size;
     memcpy(message->user, client->user, sizeof message->user);
+    if (request->range != NULL)
+        (void)snprintf(message->range, sizeof message->range, "%s", request->range);
     return message;
 }
 
@@ -285,6 +287,8 @@ void sim_network_answer(sim_world *world, const sim_event *event)
         kedge_driver_answer answer = {.number = message->number,
                                       .status = message->status,
                                       .content_type = kedge_bytes_of(message->content_type),
+                                      .content_range = kedge_bytes_of(message->content_range),
+                                      .gzip = message->gzip,
                                       .retry_after_ms = message->retry_after_ms};
         *slot = 0;
         if (message->status == 0)

@@ -117,6 +117,8 @@ static void take_response(sim_message *message, const kedge_api_response *respon
     message->status = response->status;
     const char *type = response->content_type == NULL ? "" : response->content_type;
     (void)snprintf(message->content_type, sizeof message->content_type, "%s", type);
+    message->gzip = response->content_encoding != NULL;
+    memcpy(message->content_range, response->content_range, sizeof message->content_range);
     message->retry_after_ms = (int64_t)response->retry_after_s * 1000;
     message->answer = sim_must_copy(response->body.data, response->body.size);
     message->answer_size = response->body.size;
@@ -134,6 +136,8 @@ static void ask(sim_instance *instance, const sim_message *message, kedge_api_re
                                .admin = whole};
     kedge_api_request request = {.method = kedge_bytes_of(message->method),
                                  .body = {message->body, message->body_size},
+                                 .accepts_gzip = message->range[0] != '\0',
+                                 .range = kedge_bytes_of(message->range),
                                  .identity = &identity};
     if (query != NULL) {
         *query = '\0';

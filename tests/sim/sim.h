@@ -110,9 +110,12 @@ typedef struct sim_message {
     char *body;
     size_t body_size;
     char user[16];
+    char range[64];  /* "": all is asked for */
     bool unanswered; /* a duplicate: nobody waits */
     int status;
     char content_type[64];
+    char content_range[64];
+    bool gzip; /* of a part */
     int64_t retry_after_ms;
     char *answer;
     size_t answer_size;
