@@ -28,8 +28,4 @@ kedge_status kedge_s3_blobs_open(const kedge_s3_options *options, kedge_blobs *b
 kedge_status kedge_s3_check(const kedge_s3_options *options, kedge_error *error);
 kedge_status kedge_s3_create(const kedge_s3_options *options, kedge_error *error);
 
-/* A URL to upload (`put`) or to read one blob without credentials. */
-kedge_status kedge_s3_presign(const kedge_s3_options *options, kedge_bytes key, bool put,
-                              uint32_t expires_s, kedge_buffer *url, kedge_error *error);
-
 #endif

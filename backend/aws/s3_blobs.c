@@ -1,7 +1,10 @@
-/* The blobs port on S3: its functions, and presigned URLs. */
+/* The blobs port on S3: its functions, and presigned uploads. */
 #include "backend/aws/s3_internal.h"
 #include "backend/ports/blobs_support.h"
 #include "common/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 static kedge_status blobs_put_if_absent(void *context, kedge_bytes key, kedge_bytes bytes,
                                         kedge_error *error)
@@ -59,6 +62,34 @@ static kedge_status blobs_list(void *context, kedge_bytes prefix, kedge_bytes af
     return status == KEDGE_OK ? kedge_s3_list(context, prefix, after, limit, list, error) : status;
 }
 
+/* The signature covers the length and the checksum: AWS refuses other bytes, and servers that do
+ * not know the checksum refuse another length. */
+static kedge_status blobs_presign_put(void *context, const kedge_blob_upload *upload,
+                                      kedge_blob_grant *grant, kedge_error *error)
+{
+    const kedge_s3 *self = context;
+    char checksum[KEDGE_S3_CHECKSUM_SIZE];
+    char length[24];
+    kedge_status status = kedge_blob_key_check(upload->key, error);
+    if (status == KEDGE_OK) status = kedge_s3_checksum(self, upload->sha256, checksum, error);
+    if (status != KEDGE_OK) return status;
+    snprintf(length, sizeof length, "%" PRId64, upload->size_bytes);
+    const kedge_http_header headers[] = {{"Content-Length", length},
+                                         {KEDGE_S3_CHECKSUM_HEADER, checksum}};
+    const kedge_s3_request request = {.action = "s3:PutObject",
+                                      .method = "PUT",
+                                      .key = upload->key,
+                                      .headers = headers,
+                                      .header_count = 2};
+    status = kedge_s3_presign_request(self, &request, (uint32_t)(upload->lifetime_ms / 1000),
+                                      &grant->url, error);
+    if (status != KEDGE_OK) return status;
+    grant->headers[0].name = KEDGE_S3_CHECKSUM_HEADER;
+    snprintf(grant->headers[0].value, sizeof grant->headers[0].value, "%s", checksum);
+    grant->header_count = 1;
+    return KEDGE_OK;
+}
+
 static void blobs_close(void *context)
 {
     kedge_s3 *self = context;
@@ -73,6 +104,7 @@ static const kedge_blobs_vtable vtable = {.put_if_absent = blobs_put_if_absent,
                                           .get_tag = blobs_get_tag,
                                           .remove = blobs_remove,
                                           .list = blobs_list,
+                                          .presign_put = blobs_presign_put,
                                           .close = blobs_close};
 
 kedge_status kedge_s3_blobs_open(const kedge_s3_options *options, kedge_blobs *blobs,
@@ -90,16 +122,4 @@ kedge_status kedge_s3_blobs_open(const kedge_s3_options *options, kedge_blobs *b
         pthread_mutex_init(&self->tag_locks[i], NULL);
     *blobs = (kedge_blobs){&vtable, self};
     return KEDGE_OK;
-}
-
-kedge_status kedge_s3_presign(const kedge_s3_options *options, kedge_bytes key, bool put,
-                              uint32_t expires_s, kedge_buffer *url, kedge_error *error)
-{
-    kedge_s3 self;
-    kedge_status status = kedge_blob_key_check(key, error);
-    if (status == KEDGE_OK) status = kedge_s3_make(options, &self, error);
-    if (status != KEDGE_OK) return status;
-    const kedge_s3_request request = {
-        .action = put ? "s3:PutObject" : "s3:GetObject", .method = put ? "PUT" : "GET", .key = key};
-    return kedge_s3_presign_request(&self, &request, expires_s, url, error);
 }

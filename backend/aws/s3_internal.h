@@ -94,6 +94,9 @@ typedef struct kedge_s3_sums {
 
 kedge_status kedge_s3_sum(const kedge_s3 *self, kedge_bytes bytes, kedge_s3_sums *sums,
                           kedge_error *error);
+/* The value of KEDGE_S3_CHECKSUM_HEADER for bytes of this SHA-256. */
+kedge_status kedge_s3_checksum(const kedge_s3 *self, const uint8_t sha256[KEDGE_SHA256_SIZE],
+                               char checksum[KEDGE_S3_CHECKSUM_SIZE], kedge_error *error);
 /* An answer that repeats the checksum must repeat ours. */
 kedge_status kedge_s3_check_checksum(const kedge_s3_request *request,
                                      const kedge_aws_answer *answer, const char *checksum,

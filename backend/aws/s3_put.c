@@ -26,6 +26,12 @@ static kedge_status write_base64(const kedge_s3 *self, const uint8_t *hash, size
     return status;
 }
 
+kedge_status kedge_s3_checksum(const kedge_s3 *self, const uint8_t sha256[KEDGE_SHA256_SIZE],
+                               char checksum[KEDGE_S3_CHECKSUM_SIZE], kedge_error *error)
+{
+    return write_base64(self, sha256, KEDGE_SHA256_SIZE, checksum, KEDGE_S3_CHECKSUM_SIZE, error);
+}
+
 kedge_status kedge_s3_sum(const kedge_s3 *self, kedge_bytes bytes, kedge_s3_sums *sums,
                           kedge_error *error)
 {
@@ -34,8 +40,7 @@ kedge_status kedge_s3_sum(const kedge_s3 *self, kedge_bytes bytes, kedge_s3_sums
     kedge_sha256(bytes, sha256);
     kedge_md5_hex(bytes, hex);
     kedge_hex_decode(kedge_bytes_of(hex), md5, sizeof md5);
-    kedge_status status =
-        write_base64(self, sha256, sizeof sha256, sums->sha256, sizeof sums->sha256, error);
+    kedge_status status = kedge_s3_checksum(self, sha256, sums->sha256, error);
     if (status == KEDGE_OK)
         status = write_base64(self, md5, sizeof md5, sums->md5, sizeof sums->md5, error);
     return status;

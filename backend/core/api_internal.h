@@ -5,6 +5,7 @@
 
 #include "backend/core/backend_internal.h"
 #include "backend/core/clients.h"
+#include "backend/core/layout.h"
 #include "backend/core/processor.h"
 #include "backend/core/projects.h"
 #include "backend/core/push_body.h"
@@ -167,9 +168,30 @@ bool kedge_push_mutation_decode(kedge_api_call *call, kedge_push_request *reques
                                 kedge_bytes element, kedge_buffer *scratch,
                                 kedge_push_mutation *out);
 
+/* ---- uploaded pushes (api_upload.c) ---- */
+
+/* The body of a push that was uploaded. The call's request borrows from it. */
+typedef struct kedge_api_upload {
+    bool opened;
+    kedge_key key;
+    kedge_buffer body;
+    kedge_api_request request; /* the call's, with that body */
+} kedge_api_upload;
+
+static inline bool kedge_api_uploads_are_served(const kedge_backend *backend)
+{
+    return backend->options.blobs.vtable->presign_put != NULL;
+}
+/* When the request names an upload, it has that upload's body from here on. Refuses the call and
+ * answers false when there is no such upload. Close in both cases. */
+bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload);
+/* Removes the upload when the push was answered with 200. */
+void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload);
+
 /* ---- handlers, by route ---- */
 
 void kedge_api_push(kedge_api_call *call);
+void kedge_api_push_upload(kedge_api_call *call);
 void kedge_api_pull(kedge_api_call *call);
 void kedge_api_snapshot(kedge_api_call *call);
 void kedge_api_item_body(kedge_api_call *call);

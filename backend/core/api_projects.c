@@ -241,5 +241,7 @@ void kedge_api_limits(kedge_api_call *call)
         kedge_json_key(&writer, limits[at].name);
         kedge_json_integer(&writer, limits[at].value);
     }
+    kedge_json_key(&writer, "upload");
+    kedge_json_boolean(&writer, kedge_api_uploads_are_served(call->backend));
     kedge_json_end_object(&writer);
 }

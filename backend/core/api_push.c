@@ -158,7 +158,7 @@ static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
     }
 }
 
-void kedge_api_push(kedge_api_call *call)
+static void answer_push(kedge_api_call *call)
 {
     kedge_push_request push;
     if (kedge_push_request_decode(call, &push)) {
@@ -172,4 +172,11 @@ void kedge_api_push(kedge_api_call *call)
         }
     }
     kedge_push_request_free(call->allocator, &push);
+}
+
+void kedge_api_push(kedge_api_call *call)
+{
+    kedge_api_upload upload;
+    if (kedge_api_upload_open(call, &upload)) answer_push(call);
+    kedge_api_upload_close(call, &upload);
 }

@@ -33,6 +33,7 @@ static const api_route routes[] = {
     {"POST", PROJECT "/fork", kedge_api_fork, false},
     {"POST", PROJECT "/rebase", kedge_api_rebase, false},
     {"POST", PROJECT "/push", kedge_api_push, false},
+    {"POST", PROJECT "/push/upload", kedge_api_push_upload, false},
     {"POST", PROJECT "/pull", kedge_api_pull, false},
     {"GET", PROJECT "/snapshot", kedge_api_snapshot, false},
     {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, false},

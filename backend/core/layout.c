@@ -124,6 +124,11 @@ kedge_key kedge_key_push(const kedge_project_ref *ref, const uint8_t hash[KEDGE_
     return blob_key(ref, KEDGE_BYTES("pushes"), hash);
 }
 
+kedge_key kedge_key_upload(const kedge_project_ref *ref, const uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    return blob_key(ref, KEDGE_BYTES("uploads"), hash);
+}
+
 /* ---- reading ---- */
 
 static bool take_prefix(kedge_bytes *rest, const char *prefix)

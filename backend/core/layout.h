@@ -16,6 +16,7 @@
  *   part of a version    {org}/projects/{project}/versions/{sha256}.json.gz
  *   chunk                {org}/projects/{project}/chunks/{sha256}.json.gz
  *   queued push          {org}/projects/{project}/pushes/{sha256}.json.gz
+ *   uploaded push        {org}/projects/{project}/uploads/{sha256 of the gzip}.json.gz
  *
  * Numbers are padded with zeros, so that byte order is their order. Names, clients and groups hold
  * no
@@ -59,6 +60,7 @@ kedge_key kedge_key_version_part(const kedge_project_ref *ref,
                                  const uint8_t hash[KEDGE_SHA256_SIZE]);
 kedge_key kedge_key_chunk(const kedge_project_ref *ref, const uint8_t hash[KEDGE_SHA256_SIZE]);
 kedge_key kedge_key_push(const kedge_project_ref *ref, const uint8_t hash[KEDGE_SHA256_SIZE]);
+kedge_key kedge_key_upload(const kedge_project_ref *ref, const uint8_t hash[KEDGE_SHA256_SIZE]);
 
 /* The other way. False when the key is of another kind. What is taken out borrows from `sort`. */
 bool kedge_key_read_project(kedge_bytes sort, kedge_bytes *project);

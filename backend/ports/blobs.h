@@ -6,6 +6,7 @@
 #define KEDGE_BACKEND_PORTS_BLOBS_H
 
 #include "common/bytes.h"
+#include "common/hash.h"
 
 #define KEDGE_BLOB_KEY_BYTES_MAX       1024
 #define KEDGE_BLOB_BYTES_MAX           67108864 /* 64 MiB */
@@ -13,6 +14,7 @@
 #define KEDGE_BLOB_TAGS_MAX            10 /* of one object; names and values are UTF-8 */
 #define KEDGE_BLOB_TAG_NAME_BYTES_MAX  128
 #define KEDGE_BLOB_TAG_VALUE_BYTES_MAX 256
+#define KEDGE_BLOB_GRANT_HEADERS_MAX   4
 
 typedef struct kedge_blob_info {
     char *key; /* NUL-terminated */
@@ -29,6 +31,24 @@ typedef struct kedge_blob_list {
 } kedge_blob_list;
 
 void kedge_blob_list_free(kedge_blob_list *list);
+
+/* An upload that somebody without credentials is to make: exactly these bytes, under this key. */
+typedef struct kedge_blob_upload {
+    kedge_bytes key;
+    int64_t size_bytes;
+    uint8_t sha256[KEDGE_SHA256_SIZE];
+    int64_t lifetime_ms; /* 1 s to 7 days; a part of a second is dropped */
+} kedge_blob_upload;
+
+/* What he needs for it: a PUT of the bytes to `url`, with these headers. */
+typedef struct kedge_blob_grant {
+    kedge_buffer url;
+    struct {
+        const char *name; /* static storage */
+        char value[64];
+    } headers[KEDGE_BLOB_GRANT_HEADERS_MAX];
+    size_t header_count;
+} kedge_blob_grant;
 
 typedef struct kedge_blobs_vtable {
     /* must. Stores the bytes when the key is free; KEDGE_CONFLICT when it is taken (for content
@@ -51,6 +71,11 @@ typedef struct kedge_blobs_vtable {
      */
     kedge_status (*list)(void *self, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
                          kedge_blob_list *list, kedge_error *error);
+    /* may; NULL: nobody uploads but by the port. Fills `grant`, whose url comes in made and empty.
+     * Other bytes than those announced are refused where the store can tell; whoever reads the blob
+     * checks them. An object that stands there is replaced. */
+    kedge_status (*presign_put)(void *self, const kedge_blob_upload *upload,
+                                kedge_blob_grant *grant, kedge_error *error);
     /* must. */
     void (*close)(void *self);
 } kedge_blobs_vtable;

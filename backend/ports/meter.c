@@ -16,6 +16,7 @@ struct kedge_meter {
     kedge_records records;
     kedge_blobs blobs;
     kedge_queue queue;
+    kedge_blobs_vtable blobs_vtable; /* what may be missing is missing here, too */
     atomic_uint_fast64_t totals[KEDGE_COST_KINDS];
 };
 
@@ -205,12 +206,27 @@ static kedge_status list(void *self, kedge_bytes prefix, kedge_bytes after, uint
     return status;
 }
 
+/* The upload that follows is paid for here: nobody else sees it. */
+static kedge_status presign_put(void *self, const kedge_blob_upload *upload,
+                                kedge_blob_grant *grant, kedge_error *error)
+{
+    kedge_meter *meter = self;
+    const kedge_blobs *blobs = &meter->blobs;
+    kedge_status status = blobs->vtable->presign_put(blobs->self, upload, grant, error);
+    if (status == KEDGE_OK) {
+        count(meter, KEDGE_COST_BLOB_PUTS, 1);
+        count(meter, KEDGE_COST_BLOB_BYTES_PUT, (uint64_t)upload->size_bytes);
+    }
+    return status;
+}
+
 static const kedge_blobs_vtable metered_blobs = {.put_if_absent = put_if_absent,
                                                  .get = get_blob,
                                                  .tag = tag,
                                                  .get_tag = get_tag,
                                                  .remove = remove_blob,
                                                  .list = list,
+                                                 .presign_put = presign_put,
                                                  .close = close_nothing};
 
 /* ---- queue ---- */
@@ -312,6 +328,10 @@ kedge_status kedge_meter_new(const kedge_allocator *allocator, kedge_records rec
     made->records = records;
     made->blobs = blobs;
     made->queue = queue;
+    made->blobs_vtable = metered_blobs;
+    if (blobs.vtable == NULL || blobs.vtable->presign_put == NULL) {
+        made->blobs_vtable.presign_put = NULL;
+    }
     for (size_t i = 0; i < KEDGE_COST_KINDS; i++)
         atomic_init(&made->totals[i], 0);
     *meter = made;
@@ -330,7 +350,7 @@ kedge_records kedge_meter_records(kedge_meter *meter)
 
 kedge_blobs kedge_meter_blobs(kedge_meter *meter)
 {
-    return (kedge_blobs){meter->blobs.vtable == NULL ? NULL : &metered_blobs, meter};
+    return (kedge_blobs){meter->blobs.vtable == NULL ? NULL : &meter->blobs_vtable, meter};
 }
 
 kedge_queue kedge_meter_queue(kedge_meter *meter)

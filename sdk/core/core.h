@@ -23,6 +23,7 @@
 #define KEDGE_CORE_RETRY_AFTER_MAX_MS  600000 /* more than a server may ask of us */
 #define KEDGE_CORE_ASK_MS              1000   /* the app's own asking breaks a backoff so often */
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
+#define KEDGE_CORE_UPLOAD_REQUESTS     3
 #define KEDGE_CORE_GUARD_MS            1000   /* after a deadline: the transport forgot to answer */
 #define KEDGE_CORE_STALL_MS            10000  /* pushed but not covered: push again, … */
 #define KEDGE_CORE_STALL_MAX_MS        320000 /* … ever later while nothing is covered */
@@ -54,7 +55,7 @@ typedef enum kedge_answer_class {
     KEDGE_ANSWER_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
     KEDGE_ANSWER_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
     KEDGE_ANSWER_GONE,    /* version-gone, body-not-found: start over with a pull */
-    KEDGE_ANSWER_SHORTER, /* push-too-large: halve the batch */
+    KEDGE_ANSWER_SHORTER, /* push-too-large: halve the batch; a single mutation is uploaded */
     KEDGE_ANSWER_REFUSED  /* 403, 404, 400 and the like: stop until the app says so */
 } kedge_answer_class;
 
@@ -107,6 +108,7 @@ typedef struct kedge_core_event {
     bool more_outcomes;     /* of an OK answer: outcomes are still to be fetched */
     bool more_bodies;       /* of an OK answer: bodies are still to be fetched */
     int64_t last_id;        /* of a push that ended OK: the last id that it held; 0: it held none */
+    uint32_t held;          /* of a push: how many mutations it held; 0: not told */
     bool queued;            /* … the server holds it, and will decide it later */
     kedge_applied applied;
     int64_t version;
@@ -118,7 +120,7 @@ typedef struct kedge_core_event {
 
 typedef enum kedge_action_kind {
     KEDGE_ACTION_SEND,    /* `request`, `deadline_ms`; for a push `after_id`, `count_max`,
-                             `bytes_max` */
+                             `bytes_max`, `upload` */
     KEDGE_ACTION_CANCEL,  /* forget the running request of kind `request` */
     KEDGE_ACTION_APPLY,   /* hand the decoded answer of `request` (pull or page) to the store */
     KEDGE_ACTION_ROTATE,  /* with the retire answer; `lost`: with the staged pages, too */
@@ -138,6 +140,7 @@ typedef struct kedge_core_action {
     int64_t after_id;    /* 0: from the lowest uncovered id on */
     uint32_t count_max;
     size_t bytes_max;
+    bool upload; /* through the server's blobs: three requests, each with the deadline */
     int64_t at_ms;
     bool lost;
     bool ok;
@@ -211,6 +214,7 @@ typedef struct kedge_core {
     uint64_t push_pulled;   /* … of which the last pull could tell */
     uint32_t push_count_max;
     size_t push_bytes_max;
+    bool push_upload;   /* the next push holds one mutation, and is uploaded */
     uint32_t identity;  /* identity refusals in a row */
     bool identity_held; /* no push until a pull begun after one has ended */
 

@@ -60,14 +60,17 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
     push_what_stalls(core);
     if (!kedge_core_may_send(core) || !kedge_core_push_is_wanted(core)) return;
     if (!kedge_lane_ready(core, &core->push)) return;
-    kedge_lane_begin(core, &core->push,
-                     kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
+    int64_t requests = core->push_upload ? KEDGE_CORE_UPLOAD_REQUESTS : 1;
+    kedge_lane_begin(
+        core, &core->push,
+        kedge_core_after(core, requests * KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
     core->push_highest = core->position.highest_id;
     kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SEND);
     action->request = KEDGE_REQUEST_PUSH;
     action->deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
     if (kedge_core_is_queued(core)) action->after_id = core->queued_through;
-    action->count_max = core->push_count_max;
+    action->count_max = core->push_upload ? 1 : core->push_count_max;
+    action->upload = core->push_upload;
     action->bytes_max = core->push_bytes_max;
 }
 

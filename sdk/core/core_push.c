@@ -49,6 +49,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     core->token_asked = false;
     core->identity = 0;
     core->push_count++;
+    core->push_upload = false;
     if (event->last_id > core->pushed_through) core->pushed_through = event->last_id;
     /* A pull may have covered all of it before this answer came: then nothing is to be waited for.
      */
@@ -70,25 +71,36 @@ static void push_anew(kedge_core *core)
     core->pushed_through = core->position.lowest_pending - 1;
     core->queued_through = 0;
     core->push_cut = false;
+    core->push_upload = false;
     core->pull_due = true;
     kedge_lane_wake(core, &core->pull);
 }
 
-/* The server has read a part of it. When it cannot be made any shorter it is a failure. */
-static void shorten(kedge_core *core, const kedge_core_event *event)
+static void halve(kedge_core *core)
 {
-    core->answered = true;
-    if (core->push_count_max == 1 && core->push_bytes_max <= KEDGE_CORE_PUSH_BYTES_MIN) {
-        core->error = event->error;
-        kedge_lane_fail(core, &core->push, event->retry_after_ms);
-    } else {
-        kedge_lane_postpone(core, &core->push, event->retry_after_ms);
-    }
     core->push_count_max = core->push_count_max / 2 > 1 ? core->push_count_max / 2 : 1;
     core->push_bytes_max = core->push_bytes_max / 2 > KEDGE_CORE_PUSH_BYTES_MIN
                                ? core->push_bytes_max / 2
                                : KEDGE_CORE_PUSH_BYTES_MIN;
+}
+
+/* The server has read a part of it, or nothing. A push of one mutation cannot be made any shorter:
+ * it is uploaded. When the server does not take that either it is a failure. */
+static void shorten(kedge_core *core, const kedge_core_event *event)
+{
+    bool uploaded = core->push_upload;
+    bool single = event->held == 1 ||
+                  (core->push_count_max == 1 && core->push_bytes_max <= KEDGE_CORE_PUSH_BYTES_MIN);
+    core->answered = true;
+    if (uploaded) core->error = event->error;
+    if (uploaded || (single && core->push.failures > 0)) { /* one request a backoff, by turns */
+        kedge_lane_fail(core, &core->push, event->retry_after_ms);
+    } else {
+        kedge_lane_postpone(core, &core->push, event->retry_after_ms);
+    }
+    if (!single) halve(core);
     push_anew(core);
+    core->push_upload = single && !uploaded;
 }
 
 void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,

@@ -5,6 +5,8 @@
 #include "common/gzip.h"
 #include "sdk/net/url.h"
 
+#include <strings.h>
+
 /* A body of this size or more leaves compressed. */
 #define COMPRESS_BYTES_MIN 4096
 
@@ -67,6 +69,27 @@ kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, 
     return kedge_net_send(net, &request, path, "application/json", token, call, error);
 }
 
+/* What came over https does not go out without. */
+static kedge_status check_elsewhere(const kedge_net *net, const char *url, kedge_error *error)
+{
+    bool secure = net->base.size > 8 && strncasecmp(net->base.data, "https://", 8) == 0;
+    if (!secure || strncasecmp(url, "https://", 8) == 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_PROTOCOL, "upload-insecure",
+                      "the server wants an upload to a URL that is not https");
+}
+
+static kedge_status send_elsewhere(kedge_net *net, const kedge_driver_request *request,
+                                   kedge_http_request *sent, kedge_http_call **call,
+                                   kedge_error *error)
+{
+    kedge_status status = check_elsewhere(net, request->url, error);
+    if (status != KEDGE_OK) return status;
+    sent->url = request->url;
+    sent->headers = request->headers;
+    sent->header_count = request->header_count;
+    return kedge_http_send(net->http, sent, call, error);
+}
+
 static void request_done(void *context, const kedge_http_answer *answer)
 {
     kedge_net_slot *slot = context;
@@ -113,6 +136,9 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
                                        .answer_bytes_max = request->answer_bytes_max,
                                        .done = request_done,
                                        .context = slot};
+    if (request->url != NULL) {
+        return send_elsewhere(net, request, &http_request, &slot->call, error);
+    }
     return kedge_net_send(net, &http_request, request->path, request->accept, request->token,
                           &slot->call, error);
 }

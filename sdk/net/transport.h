@@ -5,7 +5,7 @@
 #ifndef KEDGE_SDK_NET_TRANSPORT_H
 #define KEDGE_SDK_NET_TRANSPORT_H
 
-#include "common/bytes.h"
+#include "http/http.h"
 
 /* A request to the server. `path` is relative to the project's base
  * (/v1/orgs/{org}/projects/{project}/), with its query. `body` NULL data for GET. Borrowed during
@@ -20,6 +20,11 @@ typedef struct kedge_driver_request {
     const char *token;   /* bearer token; NULL: none */
     int64_t deadline_ms; /* a duration */
     size_t answer_bytes_max;
+    /* NULL, or the whole URL of a server that is not Kedge, to which `body` goes as it is, with
+     * `headers` and no others. `path` tells then what it is for. */
+    const char *url;
+    const kedge_http_header *headers;
+    size_t header_count;
 } kedge_driver_request;
 
 /* What came back. `status` 0: no whole answer; `error` says why. */

@@ -20,6 +20,7 @@ kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store 
     driver->host = *host;
     kedge_core_init(&driver->core, online);
     kedge_driver_held_init(&driver->held, driver->allocator);
+    driver->upload.packed = kedge_buffer_make(driver->allocator);
     *out = driver;
     return KEDGE_OK;
 }
@@ -29,6 +30,7 @@ void kedge_driver_free(kedge_driver *driver)
     if (driver == NULL) return;
     kedge_driver_shutdown(driver);
     kedge_driver_held_free(&driver->held);
+    kedge_driver_upload_end(driver);
     explicit_bzero(driver->token_text, sizeof driver->token_text);
     kedge_release(driver->allocator, driver);
 }
@@ -40,6 +42,7 @@ static void cancel(kedge_driver *driver, kedge_request_kind kind)
     uint64_t *number = kind == KEDGE_REQUEST_PUSH ? &driver->push_number : &driver->pull_number;
     if (*number != 0) driver->transport.cancel(driver->transport.context, *number);
     *number = 0;
+    if (kind == KEDGE_REQUEST_PUSH) kedge_driver_upload_end(driver);
 }
 
 static void open_stream(kedge_driver *driver)
@@ -187,7 +190,12 @@ void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer
         return;
     }
     kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = kind};
-    kedge_driver_read_answer(driver, kind, answer, &event);
+    if (kind == KEDGE_REQUEST_PUSH && driver->upload.step != KEDGE_UPLOAD_NONE) {
+        if (kedge_driver_upload_goes_on(driver, answer, &event)) return;
+        kedge_driver_upload_end(driver);
+    } else {
+        kedge_driver_read_answer(driver, kind, answer, &event);
+    }
     run(driver, &event);
 }
 

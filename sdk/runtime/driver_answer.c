@@ -199,6 +199,7 @@ void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
 {
     bool part = kind == KEDGE_REQUEST_BODY && (answer->status == 206 || answer->status == 416);
     event->retry_after_ms = answer->retry_after_ms;
+    if (kind == KEDGE_REQUEST_PUSH) event->held = driver->push_held;
     if (answer->status == 0) {
         event->answer = KEDGE_ANSWER_NETWORK;
         event->error = answer->error;

@@ -2,6 +2,7 @@
 #ifndef KEDGE_SDK_RUNTIME_DRIVER_INTERNAL_H
 #define KEDGE_SDK_RUNTIME_DRIVER_INTERNAL_H
 
+#include "common/hash.h"
 #include "sdk/runtime/driver.h"
 
 /* Events that wait while another one is carried out: one an action, and what the host says from
@@ -34,6 +35,21 @@ typedef struct kedge_driver_held {
     bool parts_gzip;
 } kedge_driver_held;
 
+/* A push that goes through the server's blobs, and the request of it that runs. */
+typedef enum kedge_driver_upload_step {
+    KEDGE_UPLOAD_NONE,
+    KEDGE_UPLOAD_ASKED,  /* POST push/upload: where to */
+    KEDGE_UPLOAD_PUT,    /* PUT of the body, to the store of the blobs */
+    KEDGE_UPLOAD_PUSHED, /* POST push: that it is there */
+} kedge_driver_upload_step;
+
+typedef struct kedge_driver_upload {
+    kedge_driver_upload_step step;
+    kedge_buffer packed; /* the push as gzip */
+    char sha256[KEDGE_SHA256_HEX];
+    int64_t deadline_ms; /* of each request */
+} kedge_driver_upload;
+
 struct kedge_driver {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
@@ -53,6 +69,8 @@ struct kedge_driver {
     uint64_t pull_number;
     kedge_request_kind pull_kind;
     int64_t push_last_id;
+    uint32_t push_held;
+    kedge_driver_upload upload;
     kedge_driver_held held;
 };
 
@@ -61,6 +79,19 @@ void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event);
 
 /* driver_request.c: carries out KEDGE_ACTION_SEND; a failure comes back as an answer. */
 void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
+
+/* The last step of it: `request` comes with all but its number. */
+kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
+                                    kedge_driver_request *request, kedge_error *error);
+
+/* driver_upload.c: makes of the push `body` the request that asks where to upload it. */
+kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path, kedge_buffer *body,
+                                       kedge_error *error);
+/* True: the next request of the upload is on its way, and there is nothing to tell. Otherwise the
+ * push has ended, and `event` says how. */
+bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_answer *answer,
+                                 kedge_core_event *event);
+void kedge_driver_upload_end(kedge_driver *driver);
 
 /* driver_answer.c: fills `event` from what came back: its class, and what is still to be fetched.
  * What it decoded is held. */

@@ -47,7 +47,11 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
         kedge_store_push_body(driver->store, action->after_id, action->count_max, action->bytes_max,
                               &out->body, &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
-    return status;
+    driver->push_held = count;
+    kedge_driver_upload_end(driver);
+    if (status != KEDGE_OK || out->nothing || !action->upload) return status;
+    driver->upload.deadline_ms = action->deadline_ms;
+    return kedge_driver_upload_begin(driver, &out->path, &out->body, error);
 }
 
 static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error *error)
@@ -161,11 +165,25 @@ static kedge_status build(kedge_driver *driver, const kedge_core_action *action,
     return status;
 }
 
+kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
+                                    kedge_driver_request *request, kedge_error *error)
+{
+    request->number = ++driver->last_number;
+    kedge_status status = driver->transport.send(driver->transport.context, request, error);
+    if (status != KEDGE_OK) return status;
+    if (kind == KEDGE_REQUEST_PUSH) {
+        driver->push_number = request->number;
+    } else {
+        driver->pull_number = request->number;
+        driver->pull_kind = kind;
+    }
+    return KEDGE_OK;
+}
+
 static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *action,
                               const outgoing *out, kedge_error *error)
 {
-    kedge_driver_request request = {.number = ++driver->last_number,
-                                    .method = out->method,
+    kedge_driver_request request = {.method = out->method,
                                     .path = out->path.data,
                                     .body = kedge_buffer_bytes(&out->body),
                                     .accept = "application/json",
@@ -173,15 +191,7 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
                                     .token = driver->token,
                                     .deadline_ms = action->deadline_ms,
                                     .answer_bytes_max = out->answer_bytes_max};
-    kedge_status status = driver->transport.send(driver->transport.context, &request, error);
-    if (status != KEDGE_OK) return status;
-    if (action->request == KEDGE_REQUEST_PUSH) {
-        driver->push_number = request.number;
-    } else {
-        driver->pull_number = request.number;
-        driver->pull_kind = action->request;
-    }
-    return KEDGE_OK;
+    return kedge_driver_hand_over(driver, action->request, &request, error);
 }
 
 /* The store had nothing to ask for. An empty push ends well, with a fresh look at the store; a step

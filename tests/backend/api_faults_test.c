@@ -112,7 +112,7 @@ static void wrap_ports(api_world *world)
                                                  .write = records_write,
                                                  .transact = records_transact,
                                                  .close = records_close};
-    /* The backend tags, removes and lists no blobs while it answers. */
+    /* The backend tags, removes and lists no blobs while it answers what is asked here. */
     static const kedge_blobs_vtable blobs = {
         .put_if_absent = blobs_put, .get = blobs_get, .close = blobs_close};
     real_records = world->records;

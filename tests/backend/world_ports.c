@@ -149,8 +149,8 @@ static kedge_status list_blobs(void *self, kedge_bytes prefix, kedge_bytes after
 static const kedge_records_vtable faulty_records = {get,      batch_get, query,        write,
                                                     transact, put_many,  close_nothing};
 /* The backend sets no tags. */
-static const kedge_blobs_vtable faulty_blobs = {put_if_absent, get_blob,   NULL,         NULL,
-                                                remove_blob,   list_blobs, close_nothing};
+static const kedge_blobs_vtable faulty_blobs = {put_if_absent, get_blob,   NULL, NULL,
+                                                remove_blob,   list_blobs, NULL, close_nothing};
 
 void world_wrap_ports(test_world *world)
 {

@@ -223,28 +223,113 @@ static void test_a_push_that_is_too_large_is_halved_and_grows_back(void **state)
                     "          send pull\n");
 }
 
-/* Halving ends at one mutation; from there on it is a failure like any other. */
-static void test_a_push_that_cannot_be_made_shorter_backs_off(void **state)
+static void test_a_mutation_that_is_too_large_for_a_push_is_uploaded(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_too_large(t, 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_pushed(t, 1, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_mutation(t);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] push of 1 too large\n"
+                    "          send pull\n"
+                    "          send push by upload of 1\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 3, covers 0\n"
+                    "[    0] pushed through 1, in version 4\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 1\n"
+                    "[    0] mutation 2\n"
+                    "          send push\n");
+}
+
+/* An upload is three requests, each with the deadline of one. */
+static void test_an_upload_is_given_the_time_of_its_three_requests(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_too_large(t, 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_skip(t);
+    while (t->now_ms < 3 * KEDGE_CORE_REQUEST_DEADLINE_MS) {
+        assert_false(trace_sends(t, KEDGE_REQUEST_PUSH));
+        trace_simple(t, KEDGE_EVENT_PING, "ping");
+        trace_pass(t, 10000);
+    }
+    trace_pass(t, KEDGE_CORE_GUARD_MS);
+    trace_skip(t);
+    trace_simple(t, KEDGE_EVENT_PING, "ping");
+    trace_expect(t, "[91000] ping\n"
+                    "          cancel push\n"
+                    "          report connecting: request-timeout\n");
+}
+
+/* A failed upload is repeated. When the server does not take that either, pushes and uploads go out
+ * by turns, each after a backoff: the server may become another one. */
+static void test_an_upload_that_the_server_does_not_take_backs_off(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_too_large(t, 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_skip(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_TRANSIENT);
+    trace_timer(t);
+    trace_too_large(t, 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_timer(t);
+    trace_too_large(t, 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_timer(t);
+    trace_expect(t, "[    0] push transient\n"
+                    "          report connecting: transient\n"
+                    "[   67] timer\n"
+                    "          send push by upload of 1\n"
+                    "[   67] push of 1 too large\n"
+                    "          send pull\n"
+                    "          report connecting: push-too-large\n"
+                    "[   67] pull ok\n"
+                    "          apply pull\n"
+                    "[   67] applied version 3, covers 0\n"
+                    "[  110] timer\n"
+                    "          send push\n"
+                    "[  110] push of 1 too large\n"
+                    "          send pull\n"
+                    "[  110] pull ok\n"
+                    "          apply pull\n"
+                    "[  110] applied version 3, covers 0\n"
+                    "[  485] timer\n"
+                    "          send push by upload of 1\n");
+}
+
+/* Where the server does not tell how much it has read, halving ends at one mutation. */
+static void test_a_push_that_cannot_be_halved_any_more_is_uploaded(void **state)
 {
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
     int sends = 1;
-    while (trace_sends(t, KEDGE_REQUEST_PUSH)) {
+    while (!t->core.push_upload) {
         trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_SHORTER);
         assert_true(++sends < 20);
     }
     assert_true(sends > 10);
-    trace_skip(t);
-    trace_ok(t, KEDGE_REQUEST_PULL);
-    trace_applied(t, 3, 0);
-    trace_timer(t);
-    trace_expect(t, "[    0] pull ok\n"
-                    "          apply pull\n"
-                    "[    0] applied version 3, covers 0\n"
-                    "          send pull\n"
-                    "[   25] timer\n"
-                    "          send push of 1\n");
+    assert_true(trace_sends(t, KEDGE_REQUEST_PUSH));
 }
 
 static void test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id(void **state)
@@ -291,7 +376,13 @@ int main(void)
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_push_that_is_too_large_is_halved_and_grows_back,
                                         trace_setup, trace_teardown),
-        cmocka_unit_test_setup_teardown(test_a_push_that_cannot_be_made_shorter_backs_off,
+        cmocka_unit_test_setup_teardown(test_a_mutation_that_is_too_large_for_a_push_is_uploaded,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_an_upload_is_given_the_time_of_its_three_requests,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_an_upload_that_the_server_does_not_take_backs_off,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_push_that_cannot_be_halved_any_more_is_uploaded,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(
             test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id, trace_setup,

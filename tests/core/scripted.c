@@ -20,7 +20,8 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
 {
     (void)error;
     scripted *s = context;
-    sent_request *sent = strcmp(request->path, "push") == 0 ? &s->push : &s->pull;
+    sent_request *sent = strncmp(request->path, "push", 4) == 0 ? &s->push : &s->pull;
+    size_t written = 0;
     assert_int_equal(sent->number, 0);
     assert_true(request->body.size < sizeof sent->body);
     assert_true(request->deadline_ms > 0 && request->answer_bytes_max > 0);
@@ -29,6 +30,14 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
     snprintf(sent->path, sizeof sent->path, "%s", request->path);
     snprintf(sent->token, sizeof sent->token, "%s", request->token == NULL ? "" : request->token);
     snprintf(sent->body, sizeof sent->body, "%.*s", (int)request->body.size, request->body.data);
+    snprintf(sent->url, sizeof sent->url, "%s", request->url == NULL ? "" : request->url);
+    sent->headers[0] = '\0';
+    for (size_t i = 0; i < request->header_count; i++) {
+        written +=
+            (size_t)snprintf(sent->headers + written, sizeof sent->headers - written, "%s: %s\n",
+                             request->headers[i].name, request->headers[i].value);
+        assert_true(written < sizeof sent->headers);
+    }
     return KEDGE_OK;
 }
 

@@ -13,6 +13,8 @@ typedef struct sent_request {
     char path[512];
     char token[64];
     char body[4096];
+    char url[512];     /* "": the server's own */
+    char headers[256]; /* of a request elsewhere: "name: value\n" each */
 } sent_request;
 
 typedef struct scripted {

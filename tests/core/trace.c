@@ -63,6 +63,7 @@ static void write_sized(trace *t, const kedge_core_action *action)
     if (action->after_id > 0) {
         kedge_buffer_append_format(&t->text, " behind %lld", (long long)action->after_id);
     }
+    if (action->upload) kedge_buffer_append_text(&t->text, " by upload");
     if (action->count_max == KEDGE_CORE_PUSH_COUNT_MAX) return;
     kedge_buffer_append_format(&t->text, " of %u", action->count_max);
 }
@@ -221,6 +222,18 @@ void trace_queued(trace *t, int64_t last_id)
 void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer)
 {
     fail_event(t, request, answer, 0);
+}
+
+void trace_too_large(trace *t, uint32_t held)
+{
+    char name[64];
+    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
+                              .request = KEDGE_REQUEST_PUSH,
+                              .answer = KEDGE_ANSWER_SHORTER,
+                              .held = held};
+    kedge_fail(&event.error, KEDGE_LIMIT_EXCEEDED, "push-too-large", "as the test says");
+    snprintf(name, sizeof name, "push of %u too large", held);
+    trace_event(t, event, name);
 }
 
 void trace_retry_after(trace *t, kedge_request_kind request, int64_t retry_after_ms)

@@ -46,6 +46,8 @@ void trace_ok_more(trace *t, kedge_request_kind request, bool outcomes, bool bod
 void trace_pushed(trace *t, int64_t last_id, int64_t version);
 void trace_queued(trace *t, int64_t last_id); /* the server will decide them later */
 void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer);
+/* The server took no push of so many mutations. */
+void trace_too_large(trace *t, uint32_t held);
 void trace_retry_after(trace *t, kedge_request_kind request, int64_t retry_after_ms);
 /* The store ended its work, and stands at this version with ids up to `covered` covered. */
 void trace_applied(trace *t, int64_t version, int64_t covered);

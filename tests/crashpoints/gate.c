@@ -112,8 +112,8 @@ static void close_nothing(void *self)
 static const kedge_records_vtable gated_records = {get,      batch_get, query,        write,
                                                    transact, put_many,  close_nothing};
 /* The processor sets no tags. */
-static const kedge_blobs_vtable gated_blobs = {put_if_absent, get_blob,   NULL,         NULL,
-                                               remove_blob,   list_blobs, close_nothing};
+static const kedge_blobs_vtable gated_blobs = {put_if_absent, get_blob,   NULL, NULL,
+                                               remove_blob,   list_blobs, NULL, close_nothing};
 
 void gate_make(gate *made, const kedge_records *records, const kedge_blobs *blobs)
 {

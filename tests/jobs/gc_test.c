@@ -241,6 +241,26 @@ static void test_claim_checks_of_queued_pushes_go_by_their_age(void **state)
     assert_int_equal(count_blobs(world, "pushes/"), 0);
 }
 
+/* A client that gave up behind its upload makes another one when it pushes again. */
+static void test_an_upload_of_a_push_that_was_given_up_is_garbage(void **state)
+{
+    test_world *world = *state;
+    const kedge_blobs *blobs = &world->store_blobs;
+    const uint8_t hash[KEDGE_SHA256_SIZE] = {7};
+    kedge_key key = kedge_key_upload(&notes, hash);
+    world_put(world, "c1", 1, "a", 1);
+    assert_int_equal(
+        blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(&key), KEDGE_BYTES("gzip"), NULL),
+        KEDGE_OK);
+    at_hour(world, 23);
+    assert_int_equal(gc(world).marked, 0);
+    at_hour(world, 25);
+    assert_int_equal(gc(world).marked, 1);
+    at_hour(world, 50);
+    assert_int_equal(gc(world).removed, 1);
+    assert_int_equal(count_blobs(world, "uploads/"), 0);
+}
+
 static void test_damage_stops_it_before_it_removes_anything(void **state)
 {
     test_world *world = *state;
@@ -581,6 +601,7 @@ int main(void)
         OVER_TIME(test_what_retention_leaves_goes),
         OVER_TIME(test_without_remove_nothing_is_changed),
         OVER_TIME(test_claim_checks_of_queued_pushes_go_by_their_age),
+        OVER_TIME(test_an_upload_of_a_push_that_was_given_up_is_garbage),
         OVER_TIME(test_damage_stops_it_before_it_removes_anything),
         OVER_TIME(test_a_project_that_is_not_there_is_told),
         OVER_TIME(test_a_body_that_is_written_again_loses_its_mark),

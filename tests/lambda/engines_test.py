@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kedge-lambda on real engines: clients push through a gateway, a poller brings the batches of the queue.
 
-Usage: engines_test.py BIN_FOLDER PLUGIN. The environment names the engines, as scripts/stack tells it. Closes
+Usage: engines_test.py BIN_FOLDER PLUGIN WRITER. The environment names the engines, as scripts/stack tells it. Closes
 with the plain line "N passed, N failed"; without engines it ends with 77, or fails with KEDGE_ENGINES=required."""
 import json
 import os
@@ -18,10 +18,10 @@ import unittest
 
 sys.dont_write_bytecode = True
 from events import Caller, Keys, pull_body, push_body, put
-from poller import Gateway, Poller, Queue
+from poller import EVENT_MAX, Gateway, Poller, Queue
 from runtime_api import RIE, SLOWER, WHICH, Function
 
-PROGRAMS, PLUGIN = pathlib.Path(sys.argv[1]), sys.argv[2]
+PROGRAMS, PLUGIN, WRITER = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 ENGINES = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS"]
 NAME = "kedge-lambda-test-" + secrets.token_hex(6)
 STORES = {"KEDGE_TABLE": NAME, "KEDGE_BUCKET": NAME, "KEDGE_QUEUE": NAME + ".fifo"}
@@ -261,6 +261,28 @@ class OnEngines(unittest.TestCase):
         self.assertIn({"op": "put", "key": "notes/big", "value": "3" * 5000},
                       ann.ask("POST", "/pull", pull_body("b")).json["patch"])
         self.assertEqual(self.dead.count(), 0)
+
+    def test_a_note_that_is_larger_than_an_event_arrives_through_the_bucket(self):
+        actions = pathlib.Path(self.folder.name) / "actions"
+        for mode in ("direct", "queued"):
+            gateway = self.keep(Gateway(self.start(requests=True, KEDGE_MODE=mode, KEDGE_AWS_ACTIONS=str(actions))))
+            copy = f"{self.folder.name}/{mode}"
+            subprocess.run([WRITER, copy, self.project, "1", str(7 << 20), mode], check=True, timeout=DEADLINE_S,
+                           stdout=subprocess.DEVNULL)
+            self.poll(self.start(requests=False))
+            self.notes(copy, gateway.url, "sync")
+            pushes = [(path.rpartition("/projects/")[2].partition("/")[2], size > EVENT_MAX)
+                      for method, path, size in gateway.requests if "/push" in path]
+            self.assertEqual(pushes, [("push", True), ("push/upload", False), ("push", False)])
+            other = f"{self.folder.name}/{mode}-other"
+            self.notes(other, gateway.url, "sync")
+            shown = self.notes(other, gateway.url, "--offline", "show", f"{mode}0").partition(" ")[2]
+            self.assertEqual(len(json.loads(shown)["text"]), 7 << 20)
+        self.assertEqual(self.admin("gc")["unreferenced"], 0)  # no upload is left
+        self.assertIn("s3:DeleteObject", actions.read_text().split())
+        if os.environ.get("KEDGE_AWS_ACTIONS"):
+            with open(os.environ["KEDGE_AWS_ACTIONS"], "a") as record:
+                record.write(actions.read_text())
 
     def test_a_poison_message_ends_in_the_dead_letters_and_lets_its_group_go_on(self):
         ann = self.caller(self.start(requests=True))

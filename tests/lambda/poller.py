@@ -9,11 +9,15 @@ import urllib.parse
 
 from events import Answer, http_event
 
+EVENT_MAX = 6 * 1024 * 1024
+
 
 class Gateway:
-    """An HTTP API on loopback: every request becomes an event."""
+    """An HTTP API on loopback: every request becomes an event. One that is larger than an event may be is refused."""
 
     def __init__(self, function):
+        gateway, self.requests = self, []  # (method, path, bytes of its event)
+
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = 1 << 16
@@ -23,7 +27,16 @@ class Gateway:
 
             def answer(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                failed, response = function.invoke(http_event(self.command, self.path, body or None, dict(self.headers)))
+                event = json.dumps(http_event(self.command, self.path, body or None, dict(self.headers))).encode()
+                gateway.requests.append((self.command, self.path, len(event)))
+                if len(event) > EVENT_MAX:
+                    content = b'{"message":"Request Entity Too Large"}'
+                    self.send_response(413)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    return self.wfile.write(content)
+                failed, response = function.invoke(event)
                 if failed:
                     self.send_response(502)
                     self.send_header("Content-Length", "0")
