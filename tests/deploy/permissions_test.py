@@ -23,6 +23,7 @@ import tempfile
 import time
 import unittest
 import urllib.parse
+import urllib.request
 
 sys.dont_write_bytecode = True
 
@@ -171,6 +172,18 @@ class Permissions(unittest.TestCase):
         answer = caller.ask("POST", "/push", push_body(client, mutations, first))
         self.assertEqual(answer.status, 200, answer.body)
 
+    def upload(self, caller, client, first, *mutations):
+        """A push as of a client whose push was too large for the gateway."""
+        body = gzip.compress(json.dumps(push_body(client, mutations, first)).encode())
+        digest = hashlib.sha256(body).hexdigest()
+        grant = caller.ask("POST", "/push/upload", {"sha256": digest, "bytes": len(body)})
+        self.assertEqual(grant.status, 200, grant.body)
+        request = urllib.request.Request(grant.json["url"], body, grant.json["headers"], method="PUT")
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            self.assertEqual(answer.status, 200)
+        pushed = caller.ask("POST", "/push", {"pushVersion": 1, "upload": digest})
+        self.assertEqual(pushed.status, 200, pushed.body)
+
     def fill(self, caller, pushes):
         """Versions enough for index rows and checkpoints; an item that stands in the bucket."""
         self.push(caller, "a", 1, put("large", self.text(30000)))
@@ -208,6 +221,7 @@ class Permissions(unittest.TestCase):
         wanted_again = self.mark("direct", self.text(20000))
         self.push(caller, "b", 1, put("again", self.text(20000)))
         self.assertTrue(wanted_again())
+        self.upload(caller, "u", 1, put("uploaded", 1))
         self.read(caller, everybody)
         forked = everybody.ask("POST", "/fork", {"version": 80, "to": "forked"})
         self.assertEqual(forked.status, 201, forked.body)
@@ -219,6 +233,7 @@ class Permissions(unittest.TestCase):
         consumer = self.function(worker, "WorkerFunction", Mode="queued")
         self.push(caller, "a", 1, put("large", self.text(30000)))
         self.push(caller, "a", 2, put("claimed", self.text(600000)))
+        self.upload(caller, "u", 1, put("uploaded", 1))
         # Messages that came so often already that the function looks whether they ended one.
         for _ in range(5):
             self.sqs.receive_message(QueueUrl=queue_url(QUEUE), MaxNumberOfMessages=10, VisibilityTimeout=0)
@@ -366,7 +381,10 @@ class Permissions(unittest.TestCase):
         worker = self.queued("WorkerRole")
         self.assertTrue(worker.allows("s3:DeleteObject", bucket_arn(NAME) + "/acme/projects/p/pushes/0.json.gz", None))
         self.assertFalse(worker.allows("s3:DeleteObject", blob, None))
-        self.assertFalse(self.queued("ApiRole").allows("s3:DeleteObject", blob, None))
+        api, upload = self.queued("ApiRole"), bucket_arn(NAME) + "/acme/projects/p/uploads/0.json.gz"
+        self.assertTrue(api.allows("s3:DeleteObject", upload, None))
+        self.assertFalse(api.allows("s3:DeleteObject", blob, None))
+        self.assertFalse(worker.allows("s3:DeleteObject", upload, None))
         self.assertFalse(worker.allows("dynamodb:GetItem", table, ["DeadLetters#acme", "Another#acme"]))
 
 
