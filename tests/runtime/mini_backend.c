@@ -11,15 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS_MAX     4096
-#define MUTATIONS_MAX 16384
-#define LINEAGE       "0123456789abcdef0123456789abcdef"
-#define PROBLEM       "Content-Type: application/problem+json\r\n"
-#define JSON          "Content-Type: application/json\r\n"
+#define ITEMS_MAX       4096
+#define VALUE_BYTES_MAX 4096
+#define MUTATIONS_MAX   16384
+#define LINEAGE         "0123456789abcdef0123456789abcdef"
+#define PROBLEM         "Content-Type: application/problem+json\r\n"
+#define JSON            "Content-Type: application/json\r\n"
 
 typedef struct item {
     char id[128];
-    char value[256];
+    char value[VALUE_BYTES_MAX];
     int64_t version;
 } item;
 
@@ -108,7 +109,7 @@ static bool apply(mini_backend *backend, kedge_bytes pushed)
 {
     mutation made = {.version = backend->version};
     char id[128];
-    char value[256];
+    char value[VALUE_BYTES_MAX];
     kedge_bytes args;
     kedge_bytes json;
     kedge_json_member_chars(pushed, "clientID", made.client, sizeof made.client);
