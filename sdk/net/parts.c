@@ -5,15 +5,21 @@
 #include "common/gzip.h"
 #include "sdk/net/net_private.h"
 
+#include <string.h>
+#include <strings.h>
+
+static bool is_named(kedge_bytes encoding, const char *name)
+{
+    return encoding.size == strlen(name) && strncasecmp(encoding.data, name, encoding.size) == 0;
+}
+
 static kedge_status read_encoding(kedge_bytes headers, bool *gzip, kedge_error *error)
 {
     kedge_bytes encoding = {NULL, 0};
     *gzip = false;
-    if (!kedge_http_header_value(headers, "Content-Encoding", &encoding) || encoding.size == 0 ||
-        kedge_bytes_equal_text(encoding, "identity")) {
-        return KEDGE_OK;
-    }
-    *gzip = kedge_bytes_equal_text(encoding, "gzip");
+    kedge_http_header_value(headers, "Content-Encoding", &encoding);
+    if (encoding.size == 0 || is_named(encoding, "identity")) return KEDGE_OK;
+    *gzip = is_named(encoding, "gzip");
     if (*gzip) return KEDGE_OK;
     return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
                       "the answer's content encoding is not the gzip that was asked for");

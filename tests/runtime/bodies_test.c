@@ -402,6 +402,11 @@ static void test_a_whole_body_is_unpacked_only_as_far_as_is_allowed(void **state
     assert_int_equal(kedge_net_take_undecoded(&answered, LARGE_BYTES, &plain, &given, &error),
                      KEDGE_OK);
     assert_true(kedge_bytes_equal(given.body, kedge_buffer_bytes(&server->plain)));
+    answered.headers = KEDGE_BYTES("content-encoding: GZip\r\n");
+    kedge_buffer_free(&plain);
+    assert_int_equal(kedge_net_take_undecoded(&answered, LARGE_BYTES, &plain, &given, &error),
+                     KEDGE_OK);
+    assert_int_equal(plain.size, LARGE_BYTES);
     answered.headers = KEDGE_BYTES("Content-Encoding: br\r\n");
     assert_int_equal(kedge_net_take_undecoded(&answered, LARGE_BYTES, &plain, &given, &error),
                      KEDGE_PROTOCOL);
