@@ -224,9 +224,11 @@ static void test_an_upload_that_is_not_there_or_not_itself_is_refused(void **sta
     upload made = make_upload(push_of_one(1));
     api_post(world, "push", made.reference);
     assert_answer(world, 409, "upload-missing");
-    store(world, &made, KEDGE_BYTES("other bytes"));
+    upload another = make_upload(push_of_one(7)); /* a push, but not this one */
+    store(world, &made, kedge_buffer_bytes(&another.packed));
     api_post(world, "push", made.reference);
     assert_answer(world, 409, "upload-damaged");
+    kedge_buffer_free(&another.packed);
     kedge_buffer_free(&made.packed);
 
     upload plain = {.packed = kedge_buffer_make(&kedge_allocator_default)};
