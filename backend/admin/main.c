@@ -86,8 +86,7 @@ int main(int argc, char **argv)
     kedge_error error = {0};
     const kedge_admin_command *command = NULL;
     if (kedge_admin_parse(argc, argv, &line, &command, &error) != KEDGE_OK) {
-        fprintf(stderr, "kedge-admin: %s; see --help\n", error.message);
-        return KEDGE_ADMIN_USAGE;
+        return kedge_admin_complain(&error);
     }
     return line.help ? print_help() : open_and_run(command, &line);
 }

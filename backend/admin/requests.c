@@ -4,14 +4,17 @@
 #include "common/json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const kedge_identity administrator = {
     .user = "kedge-admin", .role = "admin", .organization = "*", .admin = true};
 
 int kedge_admin_complain(const kedge_error *error)
 {
-    fprintf(stderr, "kedge-admin: %s (%s)\n", error->message, error->code);
-    return KEDGE_ADMIN_NO_ANSWER;
+    bool usage = strcmp(error->code, "usage") == 0;
+    fprintf(stderr, "kedge-admin: %s%s (%s)\n", error->message, usage ? "; see --help" : "",
+            error->code);
+    return usage ? KEDGE_ADMIN_USAGE : KEDGE_ADMIN_NO_ANSWER;
 }
 
 int kedge_admin_print(const kedge_buffer *buffer)

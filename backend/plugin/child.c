@@ -11,7 +11,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -211,7 +213,14 @@ static kedge_status open_transaction(mutator_child *child, const kedge_mutator *
 
 static int serve(mutator_child *child, const char *library_path)
 {
-    void *library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+    char beside[PATH_MAX];
+    const char *file = library_path;
+    /* A bare name is a file here, as for every other option, and none of the system's libraries. */
+    if (strchr(library_path, '/') == NULL) {
+        int size = snprintf(beside, sizeof beside, "./%s", library_path);
+        if (size > 0 && (size_t)size < sizeof beside) file = beside;
+    }
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return load_failed(child, library_path, dlerror());
     kedge_plugin_mutators_function entry = find_entry(library);
     if (entry == NULL) {

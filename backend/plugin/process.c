@@ -63,9 +63,11 @@ static int spawn_child(pid_t *pid, int socket_fd, char **argv)
     }
     if (failure == 0) failure = posix_spawnattr_setsigmask(&attributes, &none);
     if (failure == 0) failure = posix_spawnattr_setsigdefault(&attributes, &all);
+    /* A group of its own: what a mutator has started ends with its process. */
+    if (failure == 0) failure = posix_spawnattr_setpgroup(&attributes, 0);
     if (failure == 0) {
-        failure =
-            posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        failure = posix_spawnattr_setflags(
+            &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     }
     if (failure == 0) {
         failure = posix_spawn(pid, "/proc/self/exe", &files, &attributes, argv, environ);
@@ -109,7 +111,7 @@ kedge_status kedge_process_spawn(kedge_process *process, const char *library_pat
 void kedge_process_end(kedge_process *process)
 {
     if (process->pid == 0) return;
-    kill(process->pid, SIGKILL);
+    kill(-process->pid, SIGKILL);
     while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     close(process->socket_fd);

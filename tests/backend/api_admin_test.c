@@ -239,8 +239,8 @@ static void test_versions_are_rebased_onto_a_fork(void **state)
     check_number(folder, "value.n", 3);
     assert_int_equal(run(folder, COPY "rebase|notes|j1|--from|2|--to|3"), 0);
     check_number(folder, "version", 2);
-    assert_int_equal(run(folder, COPY "rebase|notes|j2"), 1);
-    assert_non_null(strstr(folder->complaint, "--from V"));
+    assert_int_equal(run(folder, COPY "rebase|notes|j2"), 2);
+    assert_non_null(strstr(folder->complaint, "--from V; see --help (usage)"));
     assert_int_equal(run(folder, COPY "rebase|notes|j2|--from|1"), 1);
     assert_non_null(strstr(folder->complaint, "rebase-range-in-base"));
     /* A fork of a fork holds the same base. */
@@ -302,9 +302,9 @@ static void test_old_versions_are_removed_when_told_so(void **state)
     check_number(folder, "oldest", 3);
     api_put(&folder->world, "c1", 2, "docs/-x y", "2");
     assert_int_equal(api_put(&folder->world, "c1", 3, "docs/b", "4"), 4);
-    assert_int_equal(run(folder, PROJECT "retention"), 1);
+    assert_int_equal(run(folder, PROJECT "retention"), 2);
     assert_non_null(strstr(folder->complaint, "--keep-versions N"));
-    assert_int_equal(run(folder, PROJECT "retention|--keep-days|0"), 1);
+    assert_int_equal(run(folder, PROJECT "retention|--keep-days|0"), 2);
 }
 
 static void test_garbage_is_told_and_left_for_its_grace(void **state)
@@ -327,7 +327,7 @@ static void test_garbage_is_told_and_left_for_its_grace(void **state)
     assert_int_equal(run(folder, PROJECT "gc|--remove|--grace-hours|1"), 0);
     check_number(folder, "removed", 0);
     check_number(folder, "marked", 0);
-    assert_int_equal(run(folder, PROJECT "gc|--grace-hours|0"), 1);
+    assert_int_equal(run(folder, PROJECT "gc|--grace-hours|0"), 2);
     assert_int_equal(run(folder, COPY "gc"), 1);
     assert_non_null(strstr(folder->complaint, "project-not-found"));
 }

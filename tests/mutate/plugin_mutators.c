@@ -154,6 +154,22 @@ static kedge_status tell_process(kedge_tx *tx, const char *args, size_t args_siz
     return kedge_tx_put(tx, "c", "process", 7, text, (size_t)size, error);
 }
 
+/* Leaves a process behind. */
+static kedge_status start_process(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                  kedge_error *error)
+{
+    (void)args, (void)args_size, (void)userdata;
+    char text[32];
+    pid_t started = fork();
+    if (started == 0) {
+        for (;;)
+            pause();
+    }
+    if (started < 0) return kedge_tx_reject(tx, "no-fork", "no process was started", error);
+    int size = snprintf(text, sizeof text, "%ld", (long)started);
+    return kedge_tx_put(tx, "c", "process", 7, text, (size_t)size, error);
+}
+
 /* The open file descriptors, but for the one that reads them. */
 static kedge_status tell_files(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                kedge_error *error)
@@ -191,6 +207,7 @@ const kedge_mutator *kedge_plugin_mutators(size_t *count)
         {"chatter", 1, chatter, NULL},
         {"poison", 1, poison, NULL},
         {"process", 1, tell_process, NULL},
+        {"start", 1, start_process, NULL},
         {"files", 1, tell_files, NULL},
     };
     *count = sizeof mutators / sizeof mutators[0];

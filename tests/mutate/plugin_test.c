@@ -43,7 +43,7 @@ static void open_plugin(plugin_fixture *fixture, uint32_t children, int64_t cpu_
         kedge_plugin_start(&environment, good_plugin, &options, &fixture->plugin, &error);
     if (status != KEDGE_OK) fail_msg("%s", error.message);
     kedge_plugin_mutators(fixture->plugin, &mutators, &count);
-    assert_int_equal(count, 13);
+    assert_int_equal(count, 14);
     assert_true(tx_fixture_open(&fixture->tx, environment.allocator, mutators, count));
 }
 
@@ -272,6 +272,41 @@ static void test_a_library_that_is_no_plugin_is_refused_with_the_reason(void **s
     refuses_to_start(dying_plugin, "loaded");
 }
 
+static void test_a_plugin_is_named_by_its_file_alone_in_its_folder(void **state)
+{
+    (void)state;
+    char here[4096];
+    char folder[4096];
+    char *whole = good_plugin;
+    char *name = strrchr(good_plugin, '/');
+    plugin_fixture fixture;
+    assert_non_null(name);
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(folder, sizeof folder, "%.*s", (int)(name - good_plugin), good_plugin);
+    assert_int_equal(chdir(folder), 0);
+    good_plugin = name + 1;
+    open_plugin(&fixture, 1, 10000, 60000);
+    applies(&fixture, "count_up", "null");
+    close_plugin(&fixture);
+    good_plugin = whole;
+    assert_int_equal(chdir(here), 0);
+}
+
+static void test_what_a_mutator_started_ends_with_its_process(void **state)
+{
+    (void)state;
+    plugin_fixture fixture;
+    open_plugin(&fixture, 1, 10000, 60000);
+    applies(&fixture, "start", "null");
+    long started = strtol(item(&fixture, "c", "process"), NULL, 10);
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, (pid_t)started, 0), .events = POLLIN};
+    assert_true(ended.fd >= 0);
+    assert_int_equal(poll(&ended, 1, 0), 0);
+    close_plugin(&fixture);
+    assert_int_equal(poll(&ended, 1, WAIT_MS), 1);
+    close(ended.fd);
+}
+
 /* A server whose only child runs a mutator that hangs, and says its process on stderr. */
 static int hold(void)
 {
@@ -337,6 +372,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_child_that_died_while_idle_is_replaced),
         cmocka_unit_test(test_threads_share_the_children_and_a_crash_harms_no_other),
         cmocka_unit_test(test_a_library_that_is_no_plugin_is_refused_with_the_reason),
+        cmocka_unit_test(test_a_plugin_is_named_by_its_file_alone_in_its_folder),
+        cmocka_unit_test(test_what_a_mutator_started_ends_with_its_process),
         cmocka_unit_test(test_children_die_with_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
