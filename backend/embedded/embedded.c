@@ -16,7 +16,8 @@
 
 struct kedge_embedded {
     const kedge_allocator *allocator;
-    int lock; /* -1: not held */
+    int lock;
+    bool lacked_records; /* -1: not held */
     kedge_records records;
     kedge_blobs blobs;
     kedge_queue queue;
@@ -54,6 +55,13 @@ static bool is_ours(const char *name)
     /* With what SQLite and the folder put beside them. */
     return strncmp(name, "records.db-", 11) == 0 || strncmp(name, "queue.db-", 9) == 0 ||
            strncmp(name, "blobs", 5) == 0;
+}
+
+static bool stands(const char *folder, const char *name)
+{
+    path_text path;
+    struct stat found;
+    return join(folder, name, &path, NULL) == KEDGE_OK && stat(path.text, &found) == 0;
 }
 
 bool kedge_embedded_exists(const char *path)
@@ -154,6 +162,8 @@ kedge_status kedge_embedded_open(const kedge_environment *environment, const cha
     made->lock = -1;
     kedge_status status = check_folder(path, error);
     if (status == KEDGE_OK && lock) status = take_lock(made, path, error);
+    made->lacked_records =
+        !kedge_embedded_exists(path) && (stands(path, "blobs") || stands(path, "queue.db"));
     if (status == KEDGE_OK) status = open_ports(environment, path, made, error);
     if (status != KEDGE_OK) {
         kedge_embedded_close(made);
@@ -171,6 +181,11 @@ void kedge_embedded_close(kedge_embedded *embedded)
     if (embedded->records.vtable != NULL) embedded->records.vtable->close(embedded->records.self);
     if (embedded->lock >= 0) close(embedded->lock);
     kedge_release(embedded->allocator, embedded);
+}
+
+bool kedge_embedded_lacked_records(const kedge_embedded *embedded)
+{
+    return embedded->lacked_records;
 }
 
 kedge_records kedge_embedded_records(const kedge_embedded *embedded)

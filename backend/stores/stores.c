@@ -122,6 +122,12 @@ const char *kedge_stores_name(const kedge_stores *stores)
 
 bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
 {
+    if (stores->embedded != NULL && kedge_embedded_lacked_records(stores->embedded)) {
+        kedge_fail(warning, KEDGE_OK, "records-missing",
+                   "the data folder had blobs or a queue and no records.db: all projects begin "
+                   "anew; when it was lost, stop the server and restore it from a backup");
+        return true;
+    }
     int64_t skew_ms = stores->aws == NULL ? 0 : kedge_aws_skew_ms(stores->aws);
     if (llabs((long long)skew_ms) < SKEW_WARNED_MS) return false;
     kedge_fail(

@@ -80,6 +80,23 @@ static void test_only_one_holds_the_lock_and_others_may_look(void **state)
     assert_int_equal(try_open(path, true, &error), KEDGE_OK);
 }
 
+static void test_lost_records_are_noticed(void **state)
+{
+    kedge_embedded *embedded = NULL;
+    const char *path = api_format("%s/data", (char *)*state);
+    assert_int_equal(kedge_embedded_open(&environment, path, true, &embedded, NULL), KEDGE_OK);
+    assert_false(kedge_embedded_lacked_records(embedded));
+    kedge_embedded_close(embedded);
+    assert_int_equal(kedge_embedded_open(&environment, path, true, &embedded, NULL), KEDGE_OK);
+    assert_false(kedge_embedded_lacked_records(embedded));
+    kedge_embedded_close(embedded);
+    assert_int_equal(unlink(api_format("%s/data/records.db", (char *)*state)), 0);
+    path = api_format("%s/data", (char *)*state);
+    assert_int_equal(kedge_embedded_open(&environment, path, true, &embedded, NULL), KEDGE_OK);
+    assert_true(kedge_embedded_lacked_records(embedded));
+    kedge_embedded_close(embedded);
+}
+
 static void test_a_folder_of_something_else_is_refused_untouched(void **state)
 {
     kedge_error error = {0};
@@ -127,6 +144,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_folder_is_made_and_opened_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_one_holds_the_lock_and_others_may_look, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_lost_records_are_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_folder_of_something_else_is_refused_untouched,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_folder_whose_start_was_interrupted_is_taken, set_up,
