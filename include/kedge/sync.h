@@ -24,7 +24,8 @@ typedef struct kedge_sync_status {
     int64_t version;     /* the canonical version that was pulled last; 0: none */
     int64_t pending;     /* edits that the server has not decided yet */
     int64_t rejected;    /* edits in the inbox of rejected ones */
-    int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept */
+    int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept; and
+                            acknowledged ones that a damaged or older outbox.db lacks */
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
     kedge_error last_error; /* the last failed request; status KEDGE_OK when none since */
 } kedge_sync_status;

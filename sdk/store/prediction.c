@@ -185,13 +185,32 @@ out:
     return status;
 }
 
+/* The outbox is durable before the cache is written, so a cache that reflects more was written
+ * behind commits that outbox.db has lost since: SQLite reads a damaged WAL up to the damage, and
+ * says nothing. What they held cannot be had again. It is counted, once, and their sequences are
+ * not given out again. */
+static kedge_status count_lost(kedge_store *store, kedge_outbox_meta *outbox,
+                               const kedge_cache_meta *cache, kedge_error *error)
+{
+    int64_t lost = cache->reflected_sequence - outbox->last_sequence;
+    if (lost <= 0) return KEDGE_OK;
+    kedge_outbox_meta counted = *outbox;
+    counted.unrecovered += lost;
+    counted.last_sequence = cache->reflected_sequence;
+    kedge_status status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &counted, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
+    if (status == KEDGE_OK) *outbox = counted;
+    return status;
+}
+
 /* The cache is of another client, or of an outbox that knew more: it says nothing of our ids. */
-static kedge_status forget_coverage(kedge_store *store, const kedge_outbox_meta *outbox,
+static kedge_status forget_coverage(kedge_store *store, kedge_outbox_meta *outbox,
                                     kedge_cache_meta *cache, kedge_error *error)
 {
     if (strcmp(outbox->client, cache->client) == 0) {
         if (cache->lmid > outbox->highest_id) cache->lmid = 0;
-        return KEDGE_OK;
+        return count_lost(store, outbox, cache, error);
     }
     kedge_outbox_meta settled = *outbox;
     kedge_status status = kedge_store_db_begin(&store->outbox, error);

@@ -241,6 +241,26 @@ static void test_a_missing_outbox_is_never_made_anew(void **state)
     expect_refusal(f, KEDGE_CORRUPT, "outbox-missing", "outbox.db");
 }
 
+/* SQLite takes what stands in front of the damage for all that there is. */
+static void test_edits_that_a_damaged_wal_has_lost_are_counted(void **state)
+{
+    fixture *f = *state;
+    for (int edit = 0; edit < 10; edit++)
+        fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
+    fixture_close(f);
+    overwrite(f, "outbox.db-wal", size_of(f, "outbox.db-wal") / 2, 8, 1);
+    for (int opening = 0; opening < 2; opening++) {
+        fixture_open(f);
+        kedge_store_position position = fixture_position(f);
+        assert_true(position.pending > 0 && position.pending < 10);
+        assert_int_equal(position.unrecovered, 10 - position.pending);
+        fixture_close(f);
+    }
+    fixture_open(f);
+    assert_int_equal(fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":2}"), 11);
+    assert_int_equal(fixture_position(f).stale, false);
+}
+
 /* ---- what is no database ---- */
 
 static void test_an_outbox_that_is_replaced_while_open_takes_no_edit(void **state)
@@ -341,6 +361,7 @@ int main(void)
         TEST(test_a_cache_of_another_project_is_set_aside),
         TEST(test_a_damaged_outbox_is_reported_with_what_can_be_read),
         TEST(test_a_missing_outbox_is_never_made_anew),
+        TEST(test_edits_that_a_damaged_wal_has_lost_are_counted),
         TEST(test_an_outbox_that_is_replaced_while_open_takes_no_edit),
         TEST(test_a_file_in_place_of_the_folder_is_named),
         TEST(test_a_folder_below_nothing_is_named),
