@@ -31,10 +31,10 @@ typedef enum behaviour {
 
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
-    behaviour how;
     mini_backend *backend;
     scripted_server *server;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of what follows: the server has threads of its own */
+    behaviour how;
     kedge_buffer uploaded;
     kedge_buffer
         log; /* a letter a request: Push too large, Asked, pUt, push by Reference, small push */
@@ -46,9 +46,7 @@ typedef struct world {
 
 static void note(world *here, char what)
 {
-    pthread_mutex_lock(&here->lock);
     if (here->log.size < REQUESTS_MAX) kedge_buffer_append_byte(&here->log, what);
-    pthread_mutex_unlock(&here->lock);
 }
 
 /* True once. */
@@ -69,7 +67,7 @@ static void answer_asked(world *here, const scripted_request *request)
     snprintf(grant, sizeof grant,
              "{\"url\":\"%s/blobs/k?signature=1\",\"headers\":{\"x-sum\":\"1\"},"
              "\"expires_in_ms\":1000}",
-             scripted_server_url(here->server));
+             scripted_server_url(request->server));
     scripted_answer(request, 200, JSON, grant);
 }
 
@@ -107,9 +105,9 @@ static void answer_reference(world *here, const scripted_request *request, const
     kedge_buffer_free(&plain);
 }
 
-static bool answer(void *context, const scripted_request *request)
+/* False: it is the backend's alone. */
+static bool answer_uploads(world *here, const scripted_request *request)
 {
-    world *here = context;
     char hash[KEDGE_SHA256_HEX];
     kedge_bytes body = {request->body, request->body_size};
     if (strstr(request->target, "/blobs/") != NULL) {
@@ -118,19 +116,29 @@ static bool answer(void *context, const scripted_request *request)
     } else if (strstr(request->target, "/push/upload") != NULL) {
         note(here, 'A');
         answer_asked(here, request);
-    } else if (strstr(request->target, "/push") != NULL && body.size > REQUEST_BYTES_MAX) {
+    } else if (strstr(request->target, "/push") == NULL) {
+        return false;
+    } else if (body.size > REQUEST_BYTES_MAX) {
         note(here, 'P');
         scripted_answer(request, 413, JSON, "{\"message\":\"Request Entity Too Large\"}");
-    } else if (strstr(request->target, "/push") != NULL &&
-               kedge_json_check(body, 8, NULL) == KEDGE_OK &&
+    } else if (kedge_json_check(body, 8, NULL) == KEDGE_OK &&
                kedge_json_member_chars(body, "upload", hash, sizeof hash)) {
         note(here, 'R');
         answer_reference(here, request, hash);
     } else {
-        if (strstr(request->target, "/push") != NULL) note(here, 's');
-        return mini_backend_answer(here->backend, request);
+        note(here, 's');
+        return false;
     }
     return true;
+}
+
+static bool answer(void *context, const scripted_request *request)
+{
+    world *here = context;
+    pthread_mutex_lock(&here->lock);
+    bool done = answer_uploads(here, request);
+    pthread_mutex_unlock(&here->lock);
+    return done || mini_backend_answer(here->backend, request);
 }
 
 static kedge_status give_token(void *userdata, char *buffer, size_t size)
@@ -174,7 +182,9 @@ static kedge_db *edit(world *here, behaviour how)
     static char args[NOTE_BYTES + 256];
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-";
     uint64_t random = 1;
+    pthread_mutex_lock(&here->lock);
     here->how = how;
+    pthread_mutex_unlock(&here->lock);
     kedge_options options = client_options(here->folder, scripted_server_url(here->server));
     options.token = give_token;
     kedge_db *db = client_open(&options);
@@ -208,8 +218,10 @@ static void check_arrived(world *here, kedge_db *db, const char *requests)
     client_put(db, "small", "2");
     if (kedge_sync(db, 20000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     kedge_close(db);
+    pthread_mutex_lock(&here->lock);
     assert_string_equal(here->log.data, requests);
     assert_false(here->token_leaked);
+    pthread_mutex_unlock(&here->lock);
 }
 
 static void test_what_is_too_large_for_a_request_is_uploaded(void **state)
@@ -236,7 +248,9 @@ static void test_a_server_without_uploads_is_told_of_and_tried_again(void **stat
     assert_true(wait_requests(here, 4));
     assert_string_equal(client_status(db).last_error.code, "push-too-large");
     kedge_close(db);
+    pthread_mutex_lock(&here->lock);
     assert_memory_equal(here->log.data, "PAPA", 4);
+    pthread_mutex_unlock(&here->lock);
     assert_int_equal(mini_backend_decided(here->backend), 0);
 }
 
