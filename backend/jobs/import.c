@@ -49,14 +49,13 @@ static kedge_status read_first(importing *work, kedge_bytes line, kedge_error *e
 
 /* ---- all lines ---- */
 
-static kedge_status next_line(importing *work, const kedge_line_source *lines, kedge_buffer *line,
-                              bool *end, kedge_error *error)
+static kedge_status next_line(const kedge_line_source *lines, kedge_buffer *line, bool *end,
+                              kedge_error *error)
 {
     kedge_buffer_clear(line);
     *end = false;
     kedge_status status = lines->next(lines->context, line, end, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(line, error);
-    (void)work;
     return status;
 }
 
@@ -64,18 +63,18 @@ static kedge_status read_lines(importing *work, const kedge_line_source *lines, 
                                kedge_error *error)
 {
     bool end = false;
-    kedge_status status = next_line(work, lines, line, &end, error);
+    kedge_status status = next_line(lines, line, &end, error);
     while (status == KEDGE_OK && !end && !work->ended) {
         /* The last line tells the hash of those before it. */
         status = import_line(work, kedge_buffer_bytes(line), error);
         if (status == KEDGE_OK && !work->ended) {
             status = kedge_chain_add(&work->chain, kedge_buffer_bytes(line), error);
         }
-        if (status == KEDGE_OK) status = next_line(work, lines, line, &end, error);
+        if (status == KEDGE_OK) status = next_line(lines, line, &end, error);
     }
     if (status != KEDGE_OK) return status;
     if (!work->ended) return import_damaged("the last line, which is missing,", error);
-    return KEDGE_OK;
+    return end ? KEDGE_OK : import_damaged("a line behind the last one", error);
 }
 
 /* So that nobody has to fold the whole past. Nothing relies on it. */
@@ -92,7 +91,7 @@ static kedge_status run(importing *work, const kedge_line_source *lines, kedge_b
 {
     bool end = false;
     bool done = false;
-    kedge_status status = next_line(work, lines, line, &end, error);
+    kedge_status status = next_line(lines, line, &end, error);
     if (status == KEDGE_OK && end)
         status = import_damaged("the first line, which is missing,", error);
     if (status == KEDGE_OK) status = read_first(work, kedge_buffer_bytes(line), error);

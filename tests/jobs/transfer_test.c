@@ -162,6 +162,13 @@ static void test_a_damaged_export_becomes_no_project(void **state)
         kedge_import_discard(world->backend, &copy, NULL);
     }
     assert_true(refused > 390);
+    kedge_import_result result;
+    kedge_buffer_clear(&changed);
+    kedge_buffer_append(&changed, text.data, text.size);
+    kedge_buffer_append_text(&changed, "{\"more\":1}\n");
+    assert_int_equal(transfer_import(world, &copy, kedge_buffer_bytes(&changed), &result, NULL),
+                     KEDGE_INVALID_ARGUMENT);
+    kedge_import_discard(world->backend, &copy, NULL);
     transfer_must_import(world, &copy, &text);
     transfer_check(world, &text);
     kedge_buffer_free(&text);
