@@ -1,6 +1,8 @@
 /* See origins.h. */
 #include "backend/front/origins.h"
 
+#include "common/error.h"
+
 #include <string.h>
 
 bool kedge_host_is_loopback(const char *host)
@@ -26,6 +28,26 @@ bool kedge_origin_is_loopback(const char *origin)
         if (strncmp(origin, schemes[i], size) == 0) return kedge_host_is_loopback(origin + size);
     }
     return false;
+}
+
+static bool is_origin(const char *text)
+{
+    size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    if (scheme == 0 || strncmp(text + scheme, "://", 3) != 0) return false;
+    const char *host = text + scheme + 3;
+    return *host != '\0' && host[strcspn(host, "/?#@, \t")] == '\0';
+}
+
+kedge_status kedge_origins_check(const kedge_origins *origins, kedge_error *error)
+{
+    for (size_t i = 0; i < origins->allowed_count; i++) {
+        if (is_origin(origins->allowed[i])) continue;
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "origin-invalid",
+                          "\"%.100s\" is no origin: it must be scheme://host or scheme://host:port "
+                          "and nothing behind, for example https://app.example.com",
+                          origins->allowed[i]);
+    }
+    return KEDGE_OK;
 }
 
 bool kedge_origins_allow(const kedge_origins *origins, const char *origin)

@@ -16,6 +16,10 @@ typedef struct kedge_origins {
 bool kedge_origin_is_loopback(const char *origin);
 /* The value of a Host header, with or without a port. */
 bool kedge_host_is_loopback(const char *host);
+/* Each one that is allowed must be as a browser sends it: "scheme://host" or "scheme://host:port"
+ * (RFC 6454); KEDGE_INVALID_ARGUMENT "origin-invalid" names the first that is not, and would never
+ * match. */
+kedge_status kedge_origins_check(const kedge_origins *origins, kedge_error *error);
 /* Whether a page of this origin may read answers. */
 bool kedge_origins_allow(const kedge_origins *origins, const char *origin);
 

@@ -184,7 +184,7 @@ static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *argu
                           "--tls-certificate and --tls-key go together");
     }
     arguments->origins.open = arguments->open;
-    return KEDGE_OK;
+    return kedge_origins_check(&arguments->origins, error);
 }
 
 /* "127.0.0.1:7420" or "[::1]:7420". */

@@ -117,7 +117,7 @@ static kedge_status read_origins(const kedge_allocator *allocator, kedge_setting
         at = strchr(at, ',');
         if (at != NULL) *at++ = '\0';
     }
-    return KEDGE_OK;
+    return kedge_origins_check(origins, error);
 }
 
 static kedge_status read_log_level(kedge_settings *settings, kedge_error *error)

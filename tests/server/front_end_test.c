@@ -39,6 +39,19 @@ static void test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode
 {
     (void)state;
     kedge_origins origins = {.allowed = {"https://app.example.com"}, .allowed_count = 1};
+    assert_int_equal(kedge_origins_check(&origins, NULL), KEDGE_OK);
+    static const char *const wrong[] = {"foo",
+                                        "https://",
+                                        "https://app.example.com/",
+                                        "null",
+                                        "https://a.example,https://b.example",
+                                        "*"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        kedge_error error = {0};
+        kedge_origins others = {.allowed = {"tauri://localhost", wrong[i]}, .allowed_count = 2};
+        assert_int_equal(kedge_origins_check(&others, &error), KEDGE_INVALID_ARGUMENT);
+        assert_non_null(strstr(error.message, wrong[i]));
+    }
     assert_true(kedge_origins_allow(&origins, "https://app.example.com"));
     assert_false(kedge_origins_allow(&origins, "https://app.example.com.evil.example"));
     assert_false(kedge_origins_allow(&origins, "http://localhost:3000"));
