@@ -24,6 +24,7 @@ typedef enum kedge_planted {
     KEDGE_PLANTED_BODY_AFTER_COMMIT,  /* large bodies are written behind the version record */
     KEDGE_PLANTED_ORIGIN_NOT_CHECKED, /* an origin is applied as often as it comes */
     KEDGE_PLANTED_STALE_LINEAGE_ROWS, /* rows and roots of another lineage are believed */
+    KEDGE_PLANTED_REJECTION_UNTOLD,   /* a duplicate of a rejected mutation passes for applied */
     /* consumer */
     KEDGE_PLANTED_DONE_BEFORE_COMMIT = 201, /* a message leaves the queue before it is decided */
     KEDGE_PLANTED_MERGED_BACKWARDS,         /* the last of several messages comes first */

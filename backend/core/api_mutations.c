@@ -1,4 +1,4 @@
-/* What became of a client's mutations (queries 5 and 6), and retiring a client. */
+/* What became of a client's mutations (queries 5 and 6). */
 #include "backend/core/api_internal.h"
 
 /* ---- ranges of outcomes ---- */
@@ -106,57 +106,4 @@ void kedge_api_mutation(kedge_api_call *call)
                          (int)call->argument[1].size, call->argument[1].data,
                          (int)call->argument[0].size, call->argument[0].data);
     }
-}
-
-/* ---- retiring ---- */
-
-static kedge_status write_retired(kedge_api_call *call, const kedge_version *at,
-                                  int64_t lowest_pending)
-{
-    kedge_client_state client;
-    kedge_json_writer writer = kedge_json_write(&call->response->body);
-    kedge_status status =
-        kedge_client_load(call->backend, &call->ref, at, call->argument[0], &client, &call->error);
-    if (status != KEDGE_OK) return status;
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "version");
-    kedge_json_integer(&writer, at->number);
-    kedge_json_key(&writer, "lineage");
-    kedge_json_chars(&writer, at->lineage);
-    kedge_json_key(&writer, "lmid");
-    kedge_json_integer(&writer, client.lmid);
-    status = kedge_api_write_outcomes(&writer, call->backend, &call->ref, at, call->argument[0],
-                                      lowest_pending < 1 ? 1 : lowest_pending, client.lmid,
-                                      &call->error);
-    kedge_json_end_object(&writer);
-    return status;
-}
-
-void kedge_api_retire(kedge_api_call *call)
-{
-    char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
-    int64_t lowest_pending;
-    kedge_bytes object;
-    const kedge_version *at;
-    if (!kedge_api_body_object(call, &object) ||
-        !kedge_api_body_client_id(call, object, "clientGroupID", "clientGroupID", group) ||
-        !kedge_api_body_integer(call, object, "lowest_pending", "lowest_pending", 0,
-                                &lowest_pending) ||
-        !kedge_api_open_head(call, &at)) {
-        return;
-    }
-    kedge_version_release(at);
-    kedge_status status =
-        kedge_processor_retire(call->backend, &call->ref, call->request->identity,
-                               kedge_bytes_of(group), call->argument[0], &at, &call->error);
-    if (status == KEDGE_NOT_FOUND) {
-        kedge_api_refuse(call, 404, "client-not-found",
-                         "the client does not exist for this group and user");
-        return;
-    }
-    if (status == KEDGE_OK) {
-        status = write_retired(call, at, lowest_pending);
-        kedge_version_release(at);
-    }
-    if (status != KEDGE_OK) kedge_api_fail(call, status);
 }

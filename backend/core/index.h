@@ -47,11 +47,18 @@ kedge_status kedge_index_visit_outcomes(kedge_backend *backend, const kedge_run_
                                         int64_t from, int64_t to, kedge_mutation_visit visit,
                                         void *context, kedge_error *error);
 
-/* An origin row of this (client, id, digest) of a version up to `at`. */
-kedge_status kedge_index_has_origin(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, kedge_bytes client, int64_t id,
-                                    const uint8_t digest[KEDGE_DIGEST_SIZE], bool *found,
-                                    kedge_error *error);
+/* The origin row of this (client, id, digest), of a version up to `at`: as whose mutation it was
+ * decided. */
+typedef struct kedge_origin_row {
+    bool found;
+    char client[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    int64_t id;
+} kedge_origin_row;
+
+kedge_status kedge_index_origin(kedge_backend *backend, const kedge_project_ref *ref,
+                                const kedge_version *at, kedge_bytes client, int64_t id,
+                                const uint8_t digest[KEDGE_DIGEST_SIZE], kedge_origin_row *row,
+                                kedge_error *error);
 
 /* The clients of a group by its rows that count at `at`, by client id. */
 typedef kedge_status (*kedge_group_row_visit)(void *context, kedge_bytes client,

@@ -144,8 +144,9 @@ static kedge_status read_outcome(kedge_bytes value, kedge_arena *arena,
                 verdict >= KEDGE_VERDICT_APPLIED && verdict <= KEDGE_VERDICT_DUPLICATE;
     if (!fine) return kedge_record_damaged("an outcome", error);
     mutation->verdict = (kedge_verdict)verdict;
-    if (mutation->verdict != KEDGE_VERDICT_REJECTED) return KEDGE_OK;
-    if (!kedge_json_next_element(&parts, &part)) return kedge_record_damaged("an outcome", error);
+    bool more = kedge_json_next_element(&parts, &part);
+    if (!more && mutation->verdict != KEDGE_VERDICT_REJECTED) return KEDGE_OK;
+    if (!more) return kedge_record_damaged("an outcome", error);
     kedge_status status = kedge_text_read(part, arena, &mutation->code, error);
     if (status != KEDGE_OK) return status;
     if (!kedge_json_next_element(&parts, &part)) return kedge_record_damaged("an outcome", error);
@@ -189,22 +190,29 @@ out:
 
 /* ---- origins and groups ---- */
 
-kedge_status kedge_index_has_origin(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, kedge_bytes client, int64_t id,
-                                    const uint8_t digest[KEDGE_DIGEST_SIZE], bool *found,
-                                    kedge_error *error)
+kedge_status kedge_index_origin(kedge_backend *backend, const kedge_project_ref *ref,
+                                const kedge_version *at, kedge_bytes client, int64_t id,
+                                const uint8_t digest[KEDGE_DIGEST_SIZE], kedge_origin_row *row,
+                                kedge_error *error)
 {
     const kedge_records *records = &backend->options.records;
     kedge_key partition = kedge_key_partition(ref);
     kedge_key sort = kedge_key_origin(client, id, digest);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
-    *found = false;
+    *row = (kedge_origin_row){0};
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    status =
-        kedge_index_row_counts(backend, ref, at, at->number, &set.records[0], found, NULL, error);
+    kedge_bytes as = text_of(&set.records[0], "client");
+    status = kedge_index_row_counts(backend, ref, at, at->number, &set.records[0], &row->found,
+                                    NULL, error);
+    if (as.size > 0 && as.size < sizeof row->client) {
+        memcpy(row->client, as.data, as.size);
+        row->id = number_of(&set.records[0], "id");
+    } else if (status == KEDGE_OK && row->found) {
+        status = kedge_record_damaged("an origin", error);
+    }
     kedge_record_set_free(&set);
     return status;
 }

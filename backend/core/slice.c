@@ -90,6 +90,7 @@ static kedge_status keep_rejection(kedge_slice *slice, kedge_version_mutation *m
                                    const char *code, const char *message, kedge_error *error)
 {
     kedge_arena *arena = &slice->object->arena;
+    if (code[0] == '\0') code = "rejected"; /* by a code the rejections are told from the others */
     kedge_bytes code_text = clip(kedge_bytes_of(code), KEDGE_LIMIT_REJECTION_CODE_BYTES);
     kedge_bytes text = clip(kedge_bytes_of(message), KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
     mutation->verdict = KEDGE_VERDICT_REJECTED;
@@ -165,12 +166,8 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
     if (status != KEDGE_OK) return status;
     bool duplicate = false;
     if (pushed->origin_client.size > 0) {
-        status = kedge_slice_origin_is_decided(slice, position, &duplicate, error);
-        if (status != KEDGE_OK) return status;
-    }
-    if (duplicate) {
-        mutation->verdict = KEDGE_VERDICT_DUPLICATE;
-        return KEDGE_OK;
+        status = kedge_slice_find_origin(slice, position, mutation, &duplicate, error);
+        if (status != KEDGE_OK || duplicate) return status;
     }
     if (pushed->invalid_code != NULL) {
         return keep_rejection(slice, mutation, pushed->invalid_code, pushed->invalid_message,

@@ -49,10 +49,12 @@ void kedge_slice_free(kedge_slice *slice);
 
 /* ---- parts (slice_*.c) ---- */
 
-/* Whether an origin was decided before: in the versions up to the head, whose rows are complete, or
- * by an earlier mutation of this push. (slice_origin.c) */
-kedge_status kedge_slice_origin_is_decided(kedge_slice *slice, size_t position, bool *decided,
-                                           kedge_error *error);
+/* Makes a mutation a duplicate whose origin was decided before: in the versions up to the head,
+ * whose rows are complete, or by an earlier mutation of this push. Of a rejected one the duplicate
+ * has code and message. (slice_origin.c) */
+kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
+                                     kedge_version_mutation *mutation, bool *decided,
+                                     kedge_error *error);
 
 /* Numbers, changes, collections and bodies, from what the overlay holds. (slice_delta.c) */
 kedge_status kedge_slice_build_delta(kedge_slice *slice, kedge_error *error);

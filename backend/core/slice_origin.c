@@ -7,24 +7,51 @@
 #include "backend/core/slice.h"
 
 #include "backend/core/index.h"
+#include "common/error.h"
 #include "common/planted.h"
 
 #include <string.h>
 
 typedef struct lookup {
-    const kedge_push_mutation *pushed;
+    kedge_slice *slice;
+    int64_t id;
+    const uint8_t *digest;
+    kedge_version_mutation *mutation; /* to be made a duplicate */
     bool found;
 } lookup;
 
-static kedge_status compare_digest(void *context, int64_t version,
-                                   const kedge_version_mutation *mutation, kedge_error *error)
+static kedge_status repeat(lookup *wanted, const kedge_version_mutation *decided,
+                           kedge_error *error)
+{
+    kedge_arena *arena = &wanted->slice->object->arena;
+    kedge_version_mutation *mutation = wanted->mutation;
+    mutation->verdict = KEDGE_VERDICT_DUPLICATE;
+    wanted->found = true;
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_REJECTION_UNTOLD)) return KEDGE_OK;
+    bool fine = kedge_arena_copy(arena, decided->code, &mutation->code) &&
+                kedge_arena_copy(arena, decided->message, &mutation->message);
+    return fine ? KEDGE_OK : kedge_fail_no_memory(error);
+}
+
+static kedge_status compare(void *context, int64_t version, const kedge_version_mutation *decided,
+                            kedge_error *error)
 {
     (void)version;
-    (void)error;
     lookup *wanted = context;
-    wanted->found = mutation->id == wanted->pushed->origin_id &&
-                    memcmp(mutation->digest, wanted->pushed->digest, KEDGE_DIGEST_SIZE) == 0;
-    return KEDGE_OK;
+    if (decided->id != wanted->id ||
+        memcmp(decided->digest, wanted->digest, KEDGE_DIGEST_SIZE) != 0) {
+        return KEDGE_OK;
+    }
+    return repeat(wanted, decided, error);
+}
+
+/* As (client, id) in the versions up to the head. */
+static kedge_status look_up(lookup *wanted, kedge_bytes client, int64_t id, kedge_error *error)
+{
+    kedge_slice *slice = wanted->slice;
+    wanted->id = id;
+    return kedge_client_mutations(slice->backend, slice->ref, slice->head->version, client, id, id,
+                                  1, compare, wanted, NULL, error);
 }
 
 /* `earlier` was made under the origin's own name, or has the same origin. */
@@ -37,27 +64,43 @@ static bool is_same(const kedge_push_mutation *earlier, const kedge_push_mutatio
             kedge_bytes_equal(earlier->origin_client, pushed->origin_client));
 }
 
-kedge_status kedge_slice_origin_is_decided(kedge_slice *slice, size_t position, bool *decided,
-                                           kedge_error *error)
+static kedge_status look_in_push(lookup *wanted, size_t position, kedge_error *error)
 {
+    const kedge_slice *slice = wanted->slice;
     const kedge_plan *plan = slice->plan;
     const kedge_push *push = slice->push;
     const kedge_push_mutation *pushed = &push->mutations[plan->apply[position]];
-    const kedge_version *head = slice->head->version;
+    const kedge_version *version = &slice->object->version;
+    size_t first = position - version->mutation_count; /* of this slice */
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < position && !wanted->found && status == KEDGE_OK; i++) {
+        const kedge_push_mutation *earlier = &push->mutations[plan->apply[i]];
+        if (!is_same(earlier, pushed)) continue;
+        status = i < first ? look_up(wanted, earlier->client, earlier->id, error)
+                           : repeat(wanted, &version->mutations[i - first], error);
+    }
+    return status;
+}
+
+kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
+                                     kedge_version_mutation *mutation, bool *decided,
+                                     kedge_error *error)
+{
+    const kedge_push_mutation *pushed = &slice->push->mutations[slice->plan->apply[position]];
+    lookup wanted = {.slice = slice, .digest = pushed->digest, .mutation = mutation};
+    kedge_origin_row row;
     *decided = false;
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_ORIGIN_NOT_CHECKED)) return KEDGE_OK;
-    for (size_t i = 0; i < position; i++) {
-        if (is_same(&push->mutations[plan->apply[i]], pushed)) *decided = true;
-    }
-    if (*decided) return KEDGE_OK;
-    kedge_status status =
-        kedge_index_has_origin(slice->backend, slice->ref, head, pushed->origin_client,
-                               pushed->origin_id, pushed->digest, decided, error);
-    if (status != KEDGE_OK || *decided) return status;
-    lookup wanted = {pushed, false};
-    status = kedge_client_mutations(slice->backend, slice->ref, head, pushed->origin_client,
-                                    pushed->origin_id, pushed->origin_id, 1, compare_digest,
-                                    &wanted, NULL, error);
+    kedge_status status = look_in_push(&wanted, position, error);
+    if (status != KEDGE_OK || wanted.found) goto out;
+    status =
+        kedge_index_origin(slice->backend, slice->ref, slice->head->version, pushed->origin_client,
+                           pushed->origin_id, pushed->digest, &row, error);
+    if (status == KEDGE_OK && row.found)
+        status = look_up(&wanted, kedge_bytes_of(row.client), row.id, error);
+    if (status == KEDGE_OK && !wanted.found)
+        status = look_up(&wanted, pushed->origin_client, pushed->origin_id, error);
+out:
     *decided = wanted.found;
     return status;
 }

@@ -44,7 +44,7 @@ typedef struct kedge_version_mutation {
     kedge_bytes origin_client; /* empty: none */
     int64_t origin_id;
     kedge_verdict verdict;
-    kedge_bytes code; /* of a rejection */
+    kedge_bytes code; /* of a rejection, and of a duplicate of one; otherwise empty */
     kedge_bytes message;
 } kedge_version_mutation;
 

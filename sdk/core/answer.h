@@ -11,7 +11,7 @@
 
 typedef enum kedge_decision {
     KEDGE_DECISION_APPLIED,
-    KEDGE_DECISION_REJECTED,
+    KEDGE_DECISION_REJECTED, /* or a duplicate of one that was */
     KEDGE_DECISION_DUPLICATE /* applied before, under its origin */
 } kedge_decision;
 
@@ -80,10 +80,24 @@ typedef struct kedge_page_answer {
     kedge_buffer next_text;
 } kedge_page_answer;
 
+#define KEDGE_EARLIER_CLIENTS_MAX 64 /* that a retire names: of the wire */
+
+/* An id of each of some clients. */
+typedef struct kedge_client_mark {
+    char client[33];
+    int64_t id;
+} kedge_client_mark;
+
+typedef struct kedge_client_marks {
+    size_t count;
+    kedge_client_mark marks[KEDGE_EARLIER_CLIENTS_MAX];
+} kedge_client_marks;
+
 typedef struct kedge_retire_answer {
     int64_t version;
     char lineage[33];
     int64_t lmid;
+    kedge_client_marks earlier; /* the lmids of the clients that the request named */
     kedge_outcome_list outcomes;
 } kedge_retire_answer;
 

@@ -27,11 +27,12 @@ static kedge_status read_decision(kedge_place place, kedge_member *members, kedg
         row->decision = KEDGE_DECISION_APPLIED;
         return KEDGE_OK;
     }
-    if (kedge_json_text_equals(decision, "duplicate")) {
+    bool duplicate = kedge_json_text_equals(decision, "duplicate");
+    if (duplicate && members[CODE].value.data == NULL) {
         row->decision = KEDGE_DECISION_DUPLICATE;
         return KEDGE_OK;
     }
-    if (!kedge_json_text_equals(decision, "rejected")) {
+    if (!duplicate && !kedge_json_text_equals(decision, "rejected")) {
         return kedge_answer_fail(place, &members[OUTCOME], "'applied', 'rejected' or 'duplicate'",
                                  error);
     }

@@ -55,16 +55,32 @@ void kedge_page_answer_free(kedge_page_answer *answer)
     if (answer->next_text.allocator != NULL) kedge_buffer_free(&answer->next_text);
 }
 
+static kedge_status read_earlier(kedge_place place, const kedge_member *member,
+                                 kedge_client_marks *out, kedge_error *error)
+{
+    kedge_json_iterator walk = kedge_json_iterate(member->value);
+    kedge_bytes key, value;
+    while (kedge_json_next_member(&walk, &key, &value)) {
+        kedge_client_mark *mark = &out->marks[out->count];
+        bool fits = out->count < KEDGE_EARLIER_CLIENTS_MAX &&
+                    kedge_json_to_chars(key, mark->client, sizeof mark->client) &&
+                    kedge_json_to_integer(value, &mark->id) && mark->id >= 0;
+        if (!fits) return kedge_answer_fail(place, member, "the lmids of clients", error);
+        out->count++;
+    }
+    if (walk.failed) return kedge_answer_fail(place, member, "an object", error);
+    return KEDGE_OK;
+}
+
 kedge_status kedge_retire_answer_decode(const kedge_allocator *allocator, kedge_bytes body,
                                         kedge_retire_answer *out, kedge_error *error)
 {
-    enum { VERSION, LINEAGE, LMID, OUTCOMES, NEXT, MEMBERS };
+    enum { VERSION, LINEAGE, LMID, OUTCOMES, NEXT, EARLIER, MEMBERS };
     kedge_place place = KEDGE_PLACE("");
-    kedge_member members[MEMBERS] = {[VERSION] = {.name = "version"},
-                                     [LINEAGE] = {.name = "lineage"},
-                                     [LMID] = {.name = "lmid"},
-                                     [OUTCOMES] = {.name = "outcomes"},
-                                     [NEXT] = {.name = "outcomes_next"}};
+    kedge_member members[MEMBERS] = {
+        [VERSION] = {.name = "version"},    [LINEAGE] = {.name = "lineage"},
+        [LMID] = {.name = "lmid"},          [OUTCOMES] = {.name = "outcomes"},
+        [NEXT] = {.name = "outcomes_next"}, [EARLIER] = {.name = "earlier"}};
     out->outcomes.allocator = allocator;
     kedge_status status = kedge_answer_members(place, body, members, MEMBERS, error);
     if (status == KEDGE_OK) {
@@ -79,6 +95,9 @@ kedge_status kedge_retire_answer_decode(const kedge_allocator *allocator, kedge_
     if (status == KEDGE_OK) {
         status = kedge_answer_outcomes(place, &members[OUTCOMES], &members[NEXT], out->lmid,
                                        out->version, &out->outcomes, error);
+    }
+    if (status == KEDGE_OK && members[EARLIER].value.data != NULL) {
+        status = read_earlier(place, &members[EARLIER], &out->earlier, error);
     }
     return status;
 }

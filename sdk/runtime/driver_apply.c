@@ -81,9 +81,6 @@ void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action)
     kedge_change_set_free(&changes);
 }
 
-/* For another lineage the store knows from the staged pull what the restored backend had decided
- * (-1). That is never more than what it had decided when it retired the client, and sending
- * something again as an origin is safe. */
 void kedge_driver_rotate(kedge_driver *driver, bool lost)
 {
     kedge_driver_held *held = &driver->held;
@@ -92,8 +89,7 @@ void kedge_driver_rotate(kedge_driver *driver, bool lost)
     kedge_change_set changes = kedge_change_set_make(driver->allocator);
     bool ready = lost || held->retire_there;
     if (ready && lost) {
-        status = kedge_store_rotate_lost(driver->store, -1,
-                                         held->retire_there ? &held->retire.outcomes : NULL,
+        status = kedge_store_rotate_lost(driver->store, held->retire_there ? &held->retire : NULL,
                                          &changes, &event.error);
     } else if (ready) {
         status = kedge_store_rotate(driver->store, &held->retire, &changes, &event.error);

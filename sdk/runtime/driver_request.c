@@ -118,10 +118,22 @@ static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error 
     return kedge_driver_build_body_range(&driver->held, &out->range, error);
 }
 
+static void write_earlier(kedge_json_writer *writer, const kedge_client_marks *earlier)
+{
+    if (earlier->count == 0) return;
+    kedge_json_key(writer, "earlier");
+    kedge_json_begin_array(writer);
+    for (size_t i = 0; i < earlier->count; i++)
+        kedge_json_chars(writer, earlier->marks[i].client);
+    kedge_json_end_array(writer);
+}
+
 static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
     kedge_store_position position;
+    kedge_client_marks earlier;
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
+    if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &earlier, error);
     if (status != KEDGE_OK) return status;
     out->method = "POST";
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
@@ -132,6 +144,7 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     kedge_json_chars(&writer, position.client);
     kedge_json_key(&writer, "lowest_pending");
     kedge_json_integer(&writer, position.lowest_told);
+    write_earlier(&writer, &earlier);
     kedge_json_end_object(&writer);
     return KEDGE_OK;
 }

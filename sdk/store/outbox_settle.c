@@ -53,25 +53,25 @@ typedef struct tail_row {
     int64_t id;
     int64_t confirmed_ms;
     int64_t bytes;
-    bool living;
+    char client[KEDGE_CLIENT_ID_SIZE];
 } tail_row;
 
-static kedge_status oldest(kedge_store_db *db, const kedge_outbox_meta *meta, tail_row *row,
-                           kedge_error *error)
+static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error)
 {
     static const char sql[] = "SELECT ordinal, (SELECT max(ordinal) FROM confirmed), id,"
-                              " confirmed_ms, length(CAST(args AS BLOB)), client = ?1"
+                              " confirmed_ms, length(CAST(args AS BLOB)), client"
                               " FROM confirmed ORDER BY ordinal LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, meta->client);
     status = kedge_store_db_step(db, find, error);
     if (status != KEDGE_OK) return status;
     *row = (tail_row){sqlite3_column_int64(find, 0), sqlite3_column_int64(find, 1),
                       sqlite3_column_int64(find, 2), sqlite3_column_int64(find, 3),
-                      sqlite3_column_int64(find, 4), sqlite3_column_int(find, 5) != 0};
+                      sqlite3_column_int64(find, 4), ""};
+    bool fits = kedge_store_column_chars(find, 5, row->client, sizeof row->client);
     sqlite3_reset(find);
+    if (!fits) return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading the tail", error);
     return KEDGE_OK;
 }
 
@@ -81,7 +81,7 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
     static const char sql[] = "DELETE FROM confirmed WHERE ordinal = ?1";
     tail_row row;
     kedge_status status;
-    while ((status = oldest(db, meta, &row, error)) == KEDGE_OK) {
+    while ((status = oldest(db, &row, error)) == KEDGE_OK) {
         bool old = row.confirmed_ms < now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS;
         bool many = row.newest - row.ordinal >= KEDGE_LIMIT_CONFIRMED_TAIL;
         if (!old && !many && meta->tail_bytes <= KEDGE_STORE_TAIL_BYTES) return KEDGE_OK;
@@ -92,7 +92,12 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
         status = kedge_store_db_run(db, delete_row, error);
         if (status != KEDGE_OK) return status;
         meta->tail_bytes -= row.bytes;
-        if (row.living && row.id > meta->trimmed_through) meta->trimmed_through = row.id;
+        if (strcmp(row.client, meta->client) != 0) {
+            status = kedge_trimmed_keep(db, row.client, row.id, error);
+            if (status != KEDGE_OK) return status;
+        } else if (row.id > meta->trimmed_through) {
+            meta->trimmed_through = row.id;
+        }
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }

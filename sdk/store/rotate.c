@@ -11,11 +11,11 @@
 #include <string.h>
 
 typedef struct rotation {
-    const kedge_retire_answer *answer;  /* NULL: the lineage is lost */
-    int64_t restored_lmid;              /* of the old client, when it is */
-    const kedge_outcome_list *outcomes; /* of the old client at the restored backend; or NULL */
+    bool lost;                         /* the lineage */
+    const kedge_retire_answer *answer; /* of the old client; NULL: none, of a lost lineage */
     kedge_change_set *changes;
     /* While it runs. */
+    int64_t restored_lmid; /* what the backend has decided of the old client */
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_staging staging;
@@ -86,7 +86,7 @@ static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pen
                              kedge_error *error)
 {
     int64_t sequence = row->sequence;
-    if (turn->answer) {
+    if (!turn->lost) {
         /* Of an earlier client: it waits for its version already. */
         if (!kedge_bytes_equal_text(row->client, turn->old_client)) return KEDGE_OK;
         const kedge_outcome_row *outcome = kedge_pull_outcome_of(&turn->answer->outcomes, row);
@@ -97,33 +97,15 @@ static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pen
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
 
-static kedge_status tail_count(kedge_store *store, const rotation *turn, int64_t *known,
-                               kedge_error *error)
-{
-    static const char sql[] =
-        "SELECT (SELECT count(*) FROM confirmed WHERE client = ?1 AND id > ?2 AND id <= ?3)"
-        " + (SELECT count(*) FROM rejected WHERE client = ?1 AND id > ?2 AND id <= ?3)";
-    kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, turn->old_client);
-    kedge_store_bind_integer(db, find, 2, turn->restored_lmid);
-    kedge_store_bind_integer(db, find, 3, turn->outbox.trimmed_through);
-    status = kedge_store_db_step(db, find, error);
-    if (status != KEDGE_OK) return status;
-    *known = sqlite3_column_int64(find, 0);
-    sqlite3_reset(find);
-    return KEDGE_OK;
-}
-
+/* Then what is left in the tail of the client that was the living one is an earlier one's. */
 static kedge_status count_unrecovered(kedge_store *store, rotation *turn, kedge_error *error)
 {
-    int64_t missing = turn->outbox.trimmed_through - turn->restored_lmid;
-    int64_t known = 0;
-    if (missing <= 0) return KEDGE_OK;
-    kedge_status status = tail_count(store, turn, &known, error);
-    if (status == KEDGE_OK && missing > known) turn->outbox.unrecovered += missing - known;
+    kedge_store_db *db = &store->outbox;
+    int64_t through = turn->outbox.trimmed_through;
+    kedge_status status = kedge_trimmed_count(db, turn->old_client, turn->restored_lmid, through,
+                                              &turn->outbox.unrecovered, error);
+    if (through > turn->restored_lmid) through = turn->restored_lmid;
+    if (status == KEDGE_OK) status = kedge_trimmed_keep(db, turn->old_client, through, error);
     return status;
 }
 
@@ -172,7 +154,8 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *turn, int
     return KEDGE_OK;
 }
 
-/* A twin may have pushed other mutations under our ids since the backend was restored. */
+/* A twin may have pushed other mutations under our ids since the backend was restored; and what was
+ * applied once, and came again out of the backend's queue, may have been rejected this time. */
 static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_error *error)
 {
     static const char recall[] =
@@ -183,11 +166,14 @@ static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_e
     kedge_pending row = {0};
     kedge_status status;
     while ((status = next_confirmed(store, turn, sequence, &sequence, &row, error)) == KEDGE_OK) {
-        if (row.digest.size == KEDGE_DIGEST_SIZE && kedge_pull_outcome_of(turn->outcomes, &row))
-            continue;
+        const kedge_outcome_row *outcome = NULL;
+        if (row.digest.size == KEDGE_DIGEST_SIZE)
+            outcome = kedge_pull_outcome_of(&turn->answer->outcomes, &row);
+        if (outcome && outcome->decision != KEDGE_DECISION_REJECTED) continue;
         status = run_for(&store->outbox, recall, sequence, 0, "", error);
         if (status == KEDGE_OK)
             status = run_for(&store->outbox, delete_recalled, sequence, 0, "", error);
+        if (status == KEDGE_OK && outcome) status = keep_outcome(store, outcome, sequence, error);
         if (status != KEDGE_OK) return status;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -199,10 +185,13 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
         "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
         " origin_client, origin_id, NULL FROM confirmed WHERE client <> ?1 OR id > ?2";
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
-    kedge_status status = count_unrecovered(store, turn, error);
+    const kedge_client_marks *decided = turn->answer ? &turn->answer->earlier : NULL;
+    kedge_status status =
+        kedge_trimmed_count_earlier(&store->outbox, decided, &turn->outbox.unrecovered, error);
+    if (status == KEDGE_OK) status = count_unrecovered(store, turn, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
-    if (status == KEDGE_OK && turn->outcomes) status = recall_displaced(store, turn, error);
+    if (status == KEDGE_OK && turn->answer) status = recall_displaced(store, turn, error);
     turn->outbox.settled_version = turn->staging.version;
     memcpy(turn->outbox.settled_lineage, turn->staging.lineage, sizeof turn->staging.lineage);
     if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);
@@ -218,13 +207,10 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     int64_t now_ms = store->environment->now_ms(store->environment->context);
     kedge_status status =
         kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms, error);
-    if (status == KEDGE_OK && !turn->answer) status = recall_tail(store, turn, error);
+    if (status == KEDGE_OK && turn->lost) status = recall_tail(store, turn, error);
     /* The backend may have been restored without our knowing: what is left of the tail is recalled
      * when we do, but nobody could count then what was trimmed of this client's. */
-    if (status == KEDGE_OK && turn->answer) {
-        turn->restored_lmid = turn->answer->lmid;
-        status = count_unrecovered(store, turn, error);
-    }
+    if (status == KEDGE_OK && !turn->lost) status = count_unrecovered(store, turn, error);
     if (status != KEDGE_OK) return status;
     if (!KEDGE_PLANTED_BUG(KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE))
         kedge_random_hex(store->environment, 16, turn->outbox.client);
@@ -232,7 +218,7 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     turn->outbox.sent_through = 0;
     turn->outbox.trimmed_through = 0;
     turn->outbox.revision++;
-    if (turn->answer && turn->answer->outcomes.count > 0) {
+    if (!turn->lost && turn->answer->outcomes.count > 0) {
         turn->outbox.settled_version = turn->answer->version;
         memcpy(turn->outbox.settled_lineage, turn->answer->lineage,
                sizeof turn->outbox.settled_lineage);
@@ -249,7 +235,7 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
 static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
-    if (!turn->answer) {
+    if (turn->lost) {
         status = kedge_staging_swap(store, error);
         turn->cache.version = turn->staging.version;
         turn->cache.resyncing = false;
@@ -261,7 +247,7 @@ static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *
     if (status == KEDGE_OK)
         status =
             kedge_prediction_rebase(store, NULL, &turn->outbox, &turn->cache, turn->changes, error);
-    if (!turn->answer) kedge_changes_all(turn->changes);
+    if (turn->lost) kedge_changes_all(turn->changes);
     return status;
 }
 
@@ -274,13 +260,11 @@ static kedge_status read_turn(kedge_store *store, rotation *turn, kedge_error *e
     turn->cache = state.cache;
     turn->staging = state.staging;
     memcpy(turn->old_client, state.outbox.client, sizeof turn->old_client);
-    if (turn->answer) return KEDGE_OK;
+    turn->restored_lmid = turn->lost ? state.staging.lmid : turn->answer->lmid;
+    if (!turn->lost) return KEDGE_OK;
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
                           "the state of the other lineage is not staged completely");
-    /* An origin that was applied already is harmless, so the lower one counts. */
-    if (turn->restored_lmid < 0 || state.staging.lmid < turn->restored_lmid)
-        turn->restored_lmid = state.staging.lmid;
     return KEDGE_OK;
 }
 
@@ -320,10 +304,11 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
     return kedge_store_take_telling_turn(store, rotate_work, &turn, changes, error);
 }
 
-kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
-                                     const kedge_outcome_list *outcomes, kedge_change_set *changes,
-                                     kedge_error *error)
+/* The lmid of the staged state is never more than what the backend had decided when it retired the
+ * client, and sending something again as an origin is safe. */
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_retire_answer *answer,
+                                     kedge_change_set *changes, kedge_error *error)
 {
-    rotation turn = {.restored_lmid = restored_lmid, .outcomes = outcomes, .changes = changes};
+    rotation turn = {.lost = true, .answer = answer, .changes = changes};
     return kedge_store_take_telling_turn(store, rotate_work, &turn, changes, error);
 }

@@ -11,7 +11,8 @@
 
 #define OUTBOX_APPLICATION 0x4b646f31 /* "Kdo1" */
 #define CACHE_APPLICATION  0x4b646331 /* "Kdc1" */
-#define SCHEMA_VERSION     1
+#define OUTBOX_LAYOUT      2
+#define CACHE_LAYOUT       1
 
 static const char OUTBOX_TABLES[] =
     "CREATE TABLE meta("
@@ -34,6 +35,10 @@ static const char OUTBOX_TABLES[] =
     " id INTEGER NOT NULL, uid BLOB NOT NULL, digest BLOB NOT NULL, name TEXT NOT NULL,"
     " args TEXT NOT NULL, timestamp INTEGER NOT NULL, origin_client TEXT, origin_id INTEGER,"
     " confirmed_ms INTEGER NOT NULL);";
+
+static const char TRIMMED_TABLE[] =
+    "CREATE TABLE trimmed("
+    " ordinal INTEGER PRIMARY KEY, client TEXT NOT NULL UNIQUE, through INTEGER NOT NULL);";
 
 static const char CACHE_TABLES[] =
     "CREATE TABLE meta("
@@ -59,7 +64,7 @@ static const char CACHE_TABLES[] =
     " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
     " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);";
 
-typedef enum file_kind { FILE_OURS, FILE_EMPTY } file_kind;
+typedef enum file_kind { FILE_OURS, FILE_OLDER, FILE_EMPTY } file_kind;
 
 static kedge_status read_number(kedge_store_db *db, const char *sql, int64_t *number,
                                 kedge_error *error)
@@ -73,7 +78,7 @@ static kedge_status read_number(kedge_store_db *db, const char *sql, int64_t *nu
     return KEDGE_OK;
 }
 
-static kedge_status identify(kedge_store_db *db, const char *path, int64_t application,
+static kedge_status identify(kedge_store_db *db, const char *path, int64_t application, int layout,
                              file_kind *kind, kedge_error *error)
 {
     int64_t id = 0, version = 0, tables = 0;
@@ -90,20 +95,20 @@ static kedge_status identify(kedge_store_db *db, const char *path, int64_t appli
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
                           "%s belongs to another application (application_id %lld)", path,
                           (long long)id);
-    if (version > SCHEMA_VERSION)
+    if (version > layout)
         return kedge_fail(error, KEDGE_NEWER_DATABASE, "newer-database",
                           "%s was written by a newer Kedge (layout %lld; this one knows up to %d)",
-                          path, (long long)version, SCHEMA_VERSION);
-    *kind = FILE_OURS;
+                          path, (long long)version, layout);
+    *kind = version < layout ? FILE_OLDER : FILE_OURS;
     return KEDGE_OK;
 }
 
 static kedge_status create_tables(kedge_store_db *db, const char *tables, int64_t application,
-                                  kedge_error *error)
+                                  int layout, kedge_error *error)
 {
     char identity[96];
     (void)snprintf(identity, sizeof identity, "PRAGMA application_id=%lld; PRAGMA user_version=%d;",
-                   (long long)application, SCHEMA_VERSION);
+                   (long long)application, layout);
     kedge_status status = kedge_store_db_execute(db, tables, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(db, identity, error);
     return status;
@@ -118,7 +123,9 @@ static kedge_status create_outbox(kedge_store *store, kedge_error *error)
     char client[33];
     kedge_random_hex(store->environment, 16, client);
     kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = create_tables(db, OUTBOX_TABLES, OUTBOX_APPLICATION, error);
+    if (status == KEDGE_OK)
+        status = create_tables(db, OUTBOX_TABLES, OUTBOX_APPLICATION, OUTBOX_LAYOUT, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, TRIMMED_TABLE, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
     if (status == KEDGE_OK) {
         kedge_store_bind_chars(db, statement, 1, client);
@@ -131,6 +138,17 @@ static kedge_status create_outbox(kedge_store *store, kedge_error *error)
     return status;
 }
 
+/* Layout 1 had no `trimmed`. */
+static kedge_status upgrade_outbox(kedge_store_db *db, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, TRIMMED_TABLE, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, "PRAGMA user_version=2", error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_OK) kedge_store_db_rollback(db);
+    return status;
+}
+
 static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error *error)
 {
     static const char insert[] = "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3)";
@@ -138,7 +156,8 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
     kedge_store_db *db = &store->cache;
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = create_tables(db, CACHE_TABLES, CACHE_APPLICATION, error);
+    if (status == KEDGE_OK)
+        status = create_tables(db, CACHE_TABLES, CACHE_APPLICATION, CACHE_LAYOUT, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
     if (status == KEDGE_OK) {
         kedge_store_bind_integer(db, statement, 1, resyncing);
@@ -197,7 +216,7 @@ static kedge_status check_outbox_missing(kedge_store *store, kedge_error *error)
     kedge_status status = kedge_store_db_open(&cache, store->cache_path, "cache.db",
                                               SQLITE_OPEN_READWRITE, store->vfs, error);
     if (status != KEDGE_OK) return status;
-    status = identify(&cache, store->cache_path, CACHE_APPLICATION, &kind, error);
+    status = identify(&cache, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT, &kind, error);
     if (status == KEDGE_OK && kind == FILE_OURS)
         status = kedge_cache_meta_read(&cache, &meta, error);
     bool missing = status == KEDGE_CORRUPT ||
@@ -224,7 +243,7 @@ kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_e
         kedge_store_db_open(db, store->outbox_path, "outbox.db",
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
     if (status == KEDGE_OK)
-        status = identify(db, store->outbox_path, OUTBOX_APPLICATION, &kind, error);
+        status = identify(db, store->outbox_path, OUTBOX_APPLICATION, OUTBOX_LAYOUT, &kind, error);
     if (status == KEDGE_OK && kind == FILE_EMPTY) status = check_outbox_missing(store, error);
     if (status == KEDGE_OK)
         status =
@@ -233,6 +252,7 @@ kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_e
         status = create_outbox(store, error);
         *created = status == KEDGE_OK;
     }
+    if (status == KEDGE_OK && kind == FILE_OLDER) status = upgrade_outbox(db, error);
     if (status == KEDGE_OK) status = check_tenant(store, db, error);
     if (status != KEDGE_CORRUPT || !db->damaged) return status;
     /* Nothing says that this was ever a folder of ours. */
@@ -250,7 +270,7 @@ static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error 
         kedge_store_db_open(db, store->cache_path, "cache.db",
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
     if (status == KEDGE_OK)
-        status = identify(db, store->cache_path, CACHE_APPLICATION, &kind, error);
+        status = identify(db, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT, &kind, error);
     if (status == KEDGE_OK)
         status = kedge_store_db_execute(
             db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192",

@@ -153,15 +153,17 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
 kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *answer,
                                 kedge_change_set *changes, kedge_error *error);
 /* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
- * that the restored backend may lack: of this client above `restored_lmid` (-1: the one that came
- * with the staged state; the lower of the two counts), of earlier clients all. What is missing and
- * older than the tail is counted as `unrecovered`. The staged state replaces the canonical one in
- * the same call.
- * With `outcomes` (NULL: unknown) those of the tail at or below it come too that have no outcome
- * with their digest: a twin may have taken their ids on the restored backend. */
-kedge_status kedge_store_rotate_lost(kedge_store *store, int64_t restored_lmid,
-                                     const kedge_outcome_list *outcomes, kedge_change_set *changes,
-                                     kedge_error *error);
+ * that the restored backend may lack: of this client above the lmid that came with the staged
+ * state, of earlier clients all. What is missing and older than the tail is counted as
+ * `unrecovered`. The staged state replaces the canonical one in the same call.
+ * With `answer` (NULL: the backend does not know this client) those of the tail at or below that
+ * lmid come too that have no outcome with their digest: a twin may have taken their ids on the
+ * restored backend. */
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_retire_answer *answer,
+                                     kedge_change_set *changes, kedge_error *error);
+/* Earlier clients of this folder of which mutations have left the tail, and up to which id: what a
+ * retire is to ask the lmids of. */
+kedge_status kedge_store_earlier(kedge_store *store, kedge_client_marks *marks, kedge_error *error);
 
 /* ---- reading (read.c, scan.c, query.c, list.c) ---- */
 

@@ -186,6 +186,19 @@ kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta
 kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *meta,
                                  const kedge_cache_meta *cache, int64_t *id, kedge_error *error);
 
+/* ---- trimmed.c, inside the caller's transaction ---- */
+/* Adds to `*unrecovered` how many mutations of a client with lmid < id <= through are known neither
+ * to the backend, which has decided `lmid`, nor to this outbox. */
+kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t lmid,
+                                 int64_t through, int64_t *unrecovered, kedge_error *error);
+/* The same for the earlier clients, by their lmids at the backend (NULL: unknown, so 0); what is
+ * counted once is not counted again. */
+kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_marks *decided,
+                                         int64_t *unrecovered, kedge_error *error);
+/* The tail of an earlier client was trimmed up to this id. */
+kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t through,
+                                kedge_error *error);
+
 /* ---- cache.c: rows of the cache, inside the caller's transaction ---- */
 kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error);
 kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *meta,

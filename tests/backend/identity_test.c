@@ -207,6 +207,73 @@ static void test_one_push_with_an_origin_twice_applies_it_once(void **state)
     assert_string_equal(world_value(world, "a"), "{\"v\":6}");
 }
 
+static void reject(test_world *world, const char *client, int64_t id, const char *origin)
+{
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    push_add_call(&builder, client, id, "kedge.patch",
+                  "{\"collection\":\"items\",\"id\":\"n\",\"patch\":[]}");
+    if (origin != NULL) push_set_origin(&builder, origin, 1);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+}
+
+static kedge_status expect_reason(void *context, int64_t version,
+                                  const kedge_version_mutation *mutation, kedge_error *error)
+{
+    (void)version;
+    (void)error;
+    int *seen = context;
+    assert_int_equal(mutation->verdict, KEDGE_VERDICT_DUPLICATE);
+    assert_true(kedge_bytes_equal_text(mutation->code, "item-not-found"));
+    assert_true(mutation->message.size > 0);
+    ++*seen;
+    return KEDGE_OK;
+}
+
+static void assert_refused_before(test_world *world, const char *client, int64_t id)
+{
+    const kedge_version *head = NULL;
+    int seen = 0;
+    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_client_mutations(world->backend, &notes, head, kedge_bytes_of(client),
+                                            id, id, 1, expect_reason, &seen, NULL, NULL),
+                     KEDGE_OK);
+    assert_int_equal(seen, 1);
+    kedge_version_release(head);
+}
+
+/* Otherwise the copy that brings it would take it for applied, and nobody would be told. */
+static void test_a_duplicate_of_a_rejection_has_its_reason(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    reject(world, "c1", 1, NULL);
+    reject(world, "c2", 1, "c1"); /* decided under its own name */
+    assert_refused_before(world, "c2", 1);
+    reject(world, "c4", 1, "c3"); /* decided here */
+    assert_int_equal(verdict_of(world, "c4", 1), KEDGE_VERDICT_REJECTED);
+    reject(world, "c5", 1, "c3"); /* decided under an origin */
+    assert_refused_before(world, "c5", 1);
+    push_begin(&builder);
+    for (int id = 1; id <= 2; id++) { /* in one push */
+        push_add_call(&builder, id == 1 ? "c7" : "c8", 1, "kedge.patch",
+                      "{\"collection\":\"items\",\"id\":\"n\",\"patch\":[]}");
+        push_set_origin(&builder, "c6", 1);
+    }
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(verdict_of(world, "c7", 1), KEDGE_VERDICT_REJECTED);
+    assert_refused_before(world, "c8", 1);
+    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    world_restart(world);
+    assert_refused_before(world, "c2", 1);
+    world_delete_derived(world);
+    world_restart(world);
+    assert_refused_before(world, "c5", 1);
+    assert_refused_before(world, "c8", 1);
+    world_check(world);
+}
+
 /* After a restore that forgot that c1 was retired: its renumbered mutation comes first, then a
  * folder from before the renumbering pushes it under its first name. A client of its own has the
  * group of its name. */
@@ -332,6 +399,7 @@ int main(void)
         OVER_ALL(test_an_origin_that_was_never_decided_is_applied_once),
         OVER_ALL(test_two_twins_may_renumber_different_mutations_of_one_id),
         OVER_ALL(test_one_push_with_an_origin_twice_applies_it_once),
+        OVER_ALL(test_a_duplicate_of_a_rejection_has_its_reason),
         OVER_ALL(test_the_client_of_an_origin_is_retired_with_it),
         OVER_ALL(test_rows_of_another_lineage_are_ignored_and_replaced),
         OVER_ALL(test_checkpoints_of_another_lineage_are_ignored),

@@ -38,7 +38,8 @@ static const char good_page[] = "{\"version\":9,\"lineage\":\"" LINEAGE "\",\"it
 static const char good_retire[] =
     "{\"version\":9,\"lineage\":\"" LINEAGE
     "\",\"lmid\":4,\"outcomes\":[{\"id\":4,\"digest\":\"" DIGEST
-    "\",\"version\":7,\"outcome\":\"duplicate\"}],\"outcomes_next\":null}";
+    "\",\"version\":7,\"outcome\":\"duplicate\"}],\"outcomes_next\":null,"
+    "\"earlier\":{\"c1\":7,\"c2\":0}}";
 
 static kedge_status decode_pull(const char *text, size_t size, kedge_error *error)
 {
@@ -87,6 +88,51 @@ static void test_a_pull_is_read_member_by_member(void **state)
     assert_int_equal(answer.outcomes.rows[1].id, 4);
     assert_int_equal(answer.outcomes.next, 0);
     kedge_pull_answer_free(&answer);
+}
+
+static kedge_status decode_retire(const char *text, kedge_retire_answer *answer, kedge_error *error)
+{
+    *answer = (kedge_retire_answer){0};
+    return kedge_retire_answer_decode(&kedge_allocator_default, kedge_bytes_of(text), answer,
+                                      error);
+}
+
+static void test_a_retire_tells_the_lmids_of_earlier_clients(void **state)
+{
+    (void)state;
+    kedge_retire_answer answer;
+    kedge_error error;
+    assert_int_equal(decode_retire(good_retire, &answer, &error), KEDGE_OK);
+    assert_int_equal(answer.earlier.count, 2);
+    assert_string_equal(answer.earlier.marks[0].client, "c1");
+    assert_int_equal(answer.earlier.marks[0].id, 7);
+    assert_int_equal(answer.earlier.marks[1].id, 0);
+    kedge_retire_answer_free(&answer);
+    static const char *const wrong[] = {"[]", "7", "{\"c1\":-1}", "{\"c1\":\"7\"}",
+                                        "{\"0123456789abcdef0123456789abcdef0\":1}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char *text = replaced(good_retire, "{\"c1\":7,\"c2\":0}", wrong[i]);
+        assert_int_equal(decode_retire(text, &answer, &error), KEDGE_PROTOCOL);
+        assert_non_null(strstr(error.message, "'earlier'"));
+        kedge_retire_answer_free(&answer);
+        test_free(text);
+    }
+}
+
+static void test_a_duplicate_with_a_reason_is_a_rejection(void **state)
+{
+    (void)state;
+    kedge_retire_answer answer;
+    char *text = replaced(good_retire, "\"duplicate\"",
+                          "\"duplicate\",\"code\":\"no-way\",\"message\":\"no\"");
+    assert_int_equal(decode_retire(good_retire, &answer, NULL), KEDGE_OK);
+    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_DECISION_DUPLICATE);
+    kedge_retire_answer_free(&answer);
+    assert_int_equal(decode_retire(text, &answer, NULL), KEDGE_OK);
+    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_DECISION_REJECTED);
+    assert_string_equal(answer.outcomes.rows[0].code, "no-way");
+    kedge_retire_answer_free(&answer);
+    test_free(text);
 }
 
 static void test_keys_are_split_and_values_are_canonical(void **state)
@@ -389,6 +435,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pull_is_read_member_by_member),
+        cmocka_unit_test(test_a_retire_tells_the_lmids_of_earlier_clients),
+        cmocka_unit_test(test_a_duplicate_with_a_reason_is_a_rejection),
         cmocka_unit_test(test_keys_are_split_and_values_are_canonical),
         cmocka_unit_test(test_a_page_and_a_retirement_are_read),
         cmocka_unit_test(test_further_outcomes_are_appended_in_order),

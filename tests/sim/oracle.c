@@ -137,6 +137,14 @@ static void note_decided(const kedge_version *version, sim_version *noted)
         decided->duplicate = mutation->verdict == KEDGE_VERDICT_DUPLICATE;
         decided->noop = kedge_bytes_equal_text(mutation->name, "kedge.noop");
     }
+    /* A duplicate is what the first one was. */
+    for (size_t i = 0; i < noted->decided_count; i++) {
+        sim_decided *decided = &noted->decided[i];
+        const sim_decided *first =
+            decided->duplicate ? sim_oracle_decided_as(noted, decided->uid, decided->digest, NULL)
+                               : NULL;
+        if (first != NULL) decided->rejected = first->rejected;
+    }
 }
 
 static void note_change(sim_world *world, const kedge_version_change *change, sim_change *noted)

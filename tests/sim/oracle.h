@@ -19,7 +19,7 @@ typedef struct sim_decided {
     int64_t id;
     uint8_t uid[SIM_UID_SIZE];
     uint8_t digest[KEDGE_DIGEST_SIZE];
-    bool rejected;
+    bool rejected; /* or a duplicate of one that was */
     bool duplicate;
     bool noop;
 } sim_decided;
@@ -73,8 +73,8 @@ const sim_version *sim_oracle_find(const sim_oracle *oracle, const char *lineage
 /* The version `number` on the way to `version`; NULL: not there. */
 const sim_version *sim_oracle_ancestor(const sim_version *version, int64_t number);
 bool sim_oracle_descends(const sim_version *version, const sim_version *ancestor);
-/* Where (client, id), or the mutation of this uid and digest, was decided on the way to `version`:
- * the last time. */
+/* Where (client, id), or the mutation of this uid and digest (not as a duplicate), was decided on
+ * the way to `version`: the last time. */
 const sim_decided *sim_oracle_decided(const sim_version *version, const char *client, int64_t id,
                                       const sim_version **where);
 const sim_decided *sim_oracle_decided_as(const sim_version *version, const uint8_t *uid,

@@ -45,6 +45,7 @@ const sim_decided *sim_oracle_decided_as(const sim_version *version, const uint8
             const sim_decided *decided = &version->decided[i];
             if (memcmp(decided->uid, uid, SIM_UID_SIZE) != 0) continue;
             if (memcmp(decided->digest, digest, KEDGE_DIGEST_SIZE) != 0) continue;
+            if (decided->duplicate) continue;
             if (where != NULL) *where = version;
             return decided;
         }

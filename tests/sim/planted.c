@@ -48,6 +48,8 @@ static const planted_bug bugs[] = {
     {KEDGE_PLANTED_STALE_LINEAGE_ROWS,
      BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I5) | BIT(SIM_I12) | BIT(SIM_I13),
      "rows of another lineage believed"},
+    {KEDGE_PLANTED_REJECTION_UNTOLD, BIT(SIM_I6) | BIT(SIM_I13),
+     "a duplicate of a rejection told as applied"},
     {KEDGE_PLANTED_DONE_BEFORE_COMMIT, BIT(SIM_I2), "a message done before the commit"},
     {KEDGE_PLANTED_MERGED_BACKWARDS, BIT(SIM_I2), "merged messages in the wrong order"},
     {KEDGE_PLANTED_MERGED_ONE_SENDER, BIT(SIM_I2) | BIT(SIM_I18),

@@ -404,6 +404,15 @@ kedge_status fixture_try_page(fixture *f, kedge_apply_result *result)
     return status;
 }
 
+/* The lmids at the server of what a retire would ask them of. */
+static void ask_earlier(fixture *f, kedge_client_marks *earlier)
+{
+    expect_ok(f, kedge_store_earlier(f->store, earlier, &f->error));
+    for (size_t i = 0; i < earlier->count; i++)
+        earlier->marks[i].id =
+            naive_server_lmid(f->server, earlier->marks[i].client, f->server->version);
+}
+
 kedge_status fixture_try_rotate(fixture *f)
 {
     kedge_retire_answer answer = {0};
@@ -420,7 +429,17 @@ kedge_status fixture_try_rotate(fixture *f)
 
 kedge_status fixture_try_rotate_lost(fixture *f)
 {
-    return kedge_store_rotate_lost(f->store, -1, NULL, &f->changes, &f->error);
+    kedge_retire_answer answer = {0};
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_store_position position = fixture_position(f);
+    naive_server_retire(f->server, position.client, position.lowest_told, &text);
+    expect_ok(f, kedge_retire_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
+                                            &answer, &f->error));
+    ask_earlier(f, &answer.earlier);
+    kedge_status status = kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error);
+    kedge_retire_answer_free(&answer);
+    kedge_buffer_free(&text);
+    return status;
 }
 
 void fixture_pull(fixture *f)

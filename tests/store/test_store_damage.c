@@ -334,8 +334,24 @@ static void test_a_newer_layout_is_refused(void **state)
     run_sql(f, "cache.db", "PRAGMA user_version=2");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "cache.db");
     run_sql(f, "cache.db", "PRAGMA user_version=1");
-    run_sql(f, "outbox.db", "PRAGMA user_version=2");
+    run_sql(f, "outbox.db", "PRAGMA user_version=3");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "outbox.db");
+}
+
+static void test_an_older_layout_is_brought_up_to_date(void **state)
+{
+    fixture *f = *state;
+    kedge_client_marks earlier;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_close(f);
+    run_sql(f, "outbox.db", "DROP TABLE trimmed; PRAGMA user_version=1");
+    fixture_open(f);
+    assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
+    assert_int_equal(earlier.count, 0);
+    assert_int_equal(fixture_position(f).pending, 1);
+    fixture_reopen(f);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "1");
 }
 
 static void test_a_folder_of_another_project_is_refused(void **state)
@@ -368,6 +384,7 @@ int main(void)
         TEST(test_a_file_of_another_application_is_named),
         TEST(test_a_folder_whose_outbox_is_no_database_is_refused),
         TEST(test_a_newer_layout_is_refused),
+        TEST(test_an_older_layout_is_brought_up_to_date),
         TEST(test_a_folder_of_another_project_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,13 +322,42 @@ static void test_what_a_twin_displaced_on_the_restored_backend_comes_back_too(vo
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_outcome_list outcomes = {.rows = decided, .count = 3};
-    assert_int_equal(kedge_store_rotate_lost(f->store, 3, &outcomes, &f->changes, &f->error),
-                     KEDGE_OK);
+    kedge_retire_answer answer = {.lmid = 3, .outcomes = {.rows = decided, .count = 3}};
+    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).pending, 2);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "3");
     fixture_check(f);
+}
+
+/* Applied once; on the restored backend, out of its queue, rejected. */
+static void test_what_a_restored_backend_rejects_this_time_is_in_the_inbox(void **state)
+{
+    fixture *f = *state;
+    kedge_outcome_row decided[2] = {
+        {.id = 1, .version = 1},
+        {.id = 2, .version = 2, .decision = KEDGE_DECISION_REJECTED, .code = "not-now"}};
+    int64_t sequences[3];
+    for (int i = 0; i < 3; i++) {
+        sequences[i] = fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+        fixture_sync(f);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_true(kedge_hex_decode(kedge_bytes_of(f->server->outcomes[i].digest),
+                                     decided[i].digest, KEDGE_DIGEST_SIZE));
+    naive_server_restore(f->server, 2);
+    kedge_apply_result result;
+    naive_server_edit(f->server, "set", "{\"id\":\"other\",\"value\":1}");
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    kedge_retire_answer answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
+    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_int_equal(fixture_position(f).rejected, 1);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    kedge_outcome outcome;
+    assert_int_equal(kedge_store_outcome(f->store, sequences[1], &outcome, &f->error), KEDGE_OK);
+    assert_int_equal(outcome, KEDGE_OUTCOME_REJECTED);
 }
 
 static void test_a_lost_rotation_without_the_other_state_changes_nothing(void **state)
@@ -354,6 +383,43 @@ static void test_what_is_older_than_the_tail_is_counted(void **state)
     fixture_sync(f);
     assert_int_equal(fixture_position(f).unrecovered, 2);
     fixture_expect_canonical(f, "n", "2");
+}
+
+/* The client before the last one: what left the tail after the rotation from it. */
+static void test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too(void **state)
+{
+    fixture *f = *state;
+    kedge_client_marks earlier;
+    for (int i = 0; i < 3; i++) {
+        fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+        fixture_sync(f);
+    }
+    char first[KEDGE_CLIENT_ID_SIZE];
+    memcpy(first, fixture_position(f).client, sizeof first);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
+    assert_int_equal(earlier.count, 0);
+    f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1000;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
+    assert_int_equal(earlier.count, 1);
+    assert_string_equal(earlier.marks[0].client, first);
+    assert_int_equal(earlier.marks[0].id, 3);
+    naive_server_restore(f->server, 1);
+    fixture_sync(f);
+    /* 2 and 3 of the first client, 1 of the second; what is in the tail came again. */
+    assert_int_equal(fixture_position(f).unrecovered, 3);
+    fixture_expect_canonical(f, "n", "2");
+    assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
+    assert_int_equal(earlier.count, 1);
+    assert_int_equal(earlier.marks[0].id, 1);
+    naive_server_restore(f->server, 1);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 3);
+    fixture_check(f);
 }
 
 /* Its backend was restored, and it does not know yet when it leaves its id for another reason. */
@@ -421,9 +487,11 @@ int main(void)
         TEST(test_an_edit_that_was_renumbered_cannot_be_cancelled),
         TEST(test_what_a_restored_backend_lacks_comes_back_from_the_tail),
         TEST(test_a_restored_backend_is_paged_in_before_the_rotation),
+        TEST(test_what_a_restored_backend_rejects_this_time_is_in_the_inbox),
         TEST(test_a_lost_rotation_without_the_other_state_changes_nothing),
         TEST(test_what_a_twin_displaced_on_the_restored_backend_comes_back_too),
         TEST(test_what_is_older_than_the_tail_is_counted),
+        TEST(test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too),
         TEST(test_what_is_older_than_the_tail_is_counted_by_whichever_rotation),
         TEST(test_a_server_that_hides_an_outcome_changes_nothing),
         TEST(test_a_delta_from_another_version_is_stale),
