@@ -138,7 +138,8 @@ static kedge_status count_tail_bytes(kedge_store_db *db, const kedge_cache_meta 
 }
 
 kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cache,
-                                 kedge_outbox_meta *meta, int64_t now_ms, kedge_error *error)
+                                 kedge_outbox_meta *meta, int64_t now_ms, bool trim,
+                                 kedge_error *error)
 {
     static const char keep[] =
         "INSERT INTO confirmed(sequence, client, id, uid, digest, name, args, timestamp,"
@@ -157,8 +158,8 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
         meta->settled_version = cache->version;
         memcpy(meta->settled_lineage, cache->lineage, sizeof meta->settled_lineage);
     }
-    if (status == KEDGE_OK) status = trim_tail(db, meta, now_ms, error);
-    if (status == KEDGE_OK) status = trim_tombstones(db, meta, now_ms, error);
+    if (status == KEDGE_OK && trim) status = trim_tail(db, meta, now_ms, error);
+    if (status == KEDGE_OK && trim) status = trim_tombstones(db, meta, now_ms, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, meta, error);
     return status;
 }

@@ -213,11 +213,10 @@ static kedge_status forget_coverage(kedge_store *store, kedge_outbox_meta *outbo
         return count_lost(store, outbox, cache, error);
     }
     kedge_outbox_meta settled = *outbox;
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
     kedge_status status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK)
-        status =
-            kedge_outbox_settle(&store->outbox, cache, &settled,
-                                store->environment->now_ms(store->environment->context), error);
+        status = kedge_outbox_settle(&store->outbox, cache, &settled, now_ms, true, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
     if (status != KEDGE_OK) return status;
     memcpy(cache->client, outbox->client, sizeof cache->client);

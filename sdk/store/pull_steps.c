@@ -126,7 +126,7 @@ void kedge_pull_settle(kedge_store *store)
     kedge_status status = kedge_store_db_begin(&store->outbox, NULL);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, NULL);
     if (status == KEDGE_OK)
-        status = kedge_outbox_settle(&store->outbox, &cache, &outbox, now_ms, NULL);
+        status = kedge_outbox_settle(&store->outbox, &cache, &outbox, now_ms, true, NULL);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, NULL);
     if (status != KEDGE_OK) kedge_store_db_rollback(&store->outbox);
 }

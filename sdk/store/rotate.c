@@ -205,8 +205,10 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
 {
     kedge_pending row = {0};
     int64_t now_ms = store->environment->now_ms(store->environment->context);
-    kedge_status status =
-        kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms, error);
+    /* A lost lineage needs the tail as it is: the lmids of the clients that it is held to were
+     * asked for before. */
+    kedge_status status = kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms,
+                                              !turn->lost, error);
     if (status == KEDGE_OK && turn->lost) status = recall_tail(store, turn, error);
     /* The backend may have been restored without our knowing: what is left of the tail is recalled
      * when we do, but nobody could count then what was trimmed of this client's. */

@@ -176,9 +176,11 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
 kedge_status kedge_outbox_digest(const kedge_allocator *allocator, kedge_bytes name,
                                  kedge_bytes args, kedge_bytes uid,
                                  uint8_t digest[KEDGE_DIGEST_SIZE], kedge_error *error);
-/* Deletes what the cache covers, extends the tail by the applied ones, and writes `meta`. */
+/* Deletes what the cache covers, extends the tail by the applied ones, and writes `meta`. With
+ * `trim` the tail is cut to its bounds. */
 kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cache,
-                                 kedge_outbox_meta *meta, int64_t now_ms, kedge_error *error);
+                                 kedge_outbox_meta *meta, int64_t now_ms, bool trim,
+                                 kedge_error *error);
 kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                                       kedge_error *error);
 /* The id of the lowest mutation of the living client that the cache does not cover; the next id

@@ -422,6 +422,25 @@ static void test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too(v
     fixture_check(f);
 }
 
+static void test_the_tail_is_not_trimmed_before_it_is_called_back(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+        fixture_sync(f);
+    }
+    naive_server_restore(f->server, 1);
+    kedge_apply_result result;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1000;
+    assert_int_equal(fixture_try_rotate_lost(f), KEDGE_OK);
+    assert_int_equal(fixture_position(f).pending, 2);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "3");
+}
+
 /* Its backend was restored, and it does not know yet when it leaves its id for another reason. */
 static void test_what_is_older_than_the_tail_is_counted_by_whichever_rotation(void **state)
 {
@@ -491,6 +510,7 @@ int main(void)
         TEST(test_a_lost_rotation_without_the_other_state_changes_nothing),
         TEST(test_what_a_twin_displaced_on_the_restored_backend_comes_back_too),
         TEST(test_what_is_older_than_the_tail_is_counted),
+        TEST(test_the_tail_is_not_trimmed_before_it_is_called_back),
         TEST(test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too),
         TEST(test_what_is_older_than_the_tail_is_counted_by_whichever_rotation),
         TEST(test_a_server_that_hides_an_outcome_changes_nothing),
