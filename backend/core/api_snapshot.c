@@ -95,6 +95,17 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     return status;
 }
 
+/* A client would ask for the pages of a damaged version for ever, while a newer one is whole again.
+ */
+static bool is_superseded(kedge_api_call *call, int64_t number)
+{
+    const kedge_version *newest;
+    if (kedge_version_load(call->backend, &call->ref, 0, &newest, NULL) != KEDGE_OK) return false;
+    bool superseded = newest->number > number;
+    kedge_version_release(newest);
+    return superseded;
+}
+
 static void answer_page(kedge_api_call *call, const page_request *request)
 {
     const kedge_version *version;
@@ -106,8 +117,15 @@ static void answer_page(kedge_api_call *call, const page_request *request)
         status = write_page(call, request, state);
         kedge_state_close(state);
     }
+    int64_t number = version->number;
     kedge_version_release(version);
-    if (status != KEDGE_OK) kedge_api_fail(call, status);
+    if (status == KEDGE_CORRUPT && is_superseded(call, number)) {
+        call->response->cause = call->error;
+        kedge_api_refuse(call, 410, "version-gone",
+                         "version %lld is damaged; a newer one may be whole", (long long)number);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    }
 }
 
 void kedge_api_snapshot(kedge_api_call *call)
