@@ -4,11 +4,9 @@
 
 #include <string.h>
 
-#define EARLIER_MAX 64
-
 typedef struct earlier_clients {
     size_t count;
-    char clients[EARLIER_MAX][KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    char clients[KEDGE_LIMIT_EARLIER_CLIENTS][KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
 } earlier_clients;
 
 static bool is_listed(const earlier_clients *list, size_t before)
@@ -26,7 +24,7 @@ static bool read_earlier(kedge_api_call *call, kedge_bytes object, earlier_clien
     kedge_json_iterator walk = kedge_json_iterate(list);
     bool fits = kedge_json_type_of(list) == KEDGE_JSON_ARRAY;
     while (fits && kedge_json_next_element(&walk, &client)) {
-        fits = out->count < EARLIER_MAX;
+        fits = out->count < KEDGE_LIMIT_EARLIER_CLIENTS;
         char *chars = fits ? out->clients[out->count++] : NULL;
         fits = fits && kedge_json_to_chars(client, chars, sizeof out->clients[0]) &&
                kedge_check_client_id(kedge_bytes_of(chars), NULL) == KEDGE_OK &&
@@ -36,7 +34,7 @@ static bool read_earlier(kedge_api_call *call, kedge_bytes object, earlier_clien
         kedge_api_refuse(call, 400, "body-invalid",
                          "earlier must be an array of at most %d client ids, each once and 1 to 128"
                          " of A-Z a-z 0-9 _ -",
-                         EARLIER_MAX);
+                         KEDGE_LIMIT_EARLIER_CLIENTS);
     }
     return fits;
 }
@@ -53,7 +51,8 @@ static kedge_status write_earlier(kedge_api_call *call, kedge_json_writer *write
         kedge_status status =
             kedge_client_load(call->backend, &call->ref, at, id, &client, &call->error);
         if (status != KEDGE_OK) return status;
-        bool own = client.known && strcmp(client.user, call->request->identity->user) == 0;
+        bool own = client.known && !kedge_client_is_reserved(id) &&
+                   strcmp(client.user, call->request->identity->user) == 0;
         kedge_json_key(writer, earlier->clients[i]);
         kedge_json_integer(writer, own ? client.lmid : 0);
     }

@@ -127,7 +127,7 @@ void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_muta
     };
     kedge_json_key(writer, "outcome");
     kedge_json_chars(writer, names[mutation->verdict]);
-    if (mutation->code.size == 0) return;
+    if (!kedge_mutation_has_reason(mutation)) return;
     kedge_json_key(writer, "code");
     kedge_json_text(writer, mutation->code);
     kedge_json_key(writer, "message");

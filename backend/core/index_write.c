@@ -68,7 +68,7 @@ static void write_outcomes(kedge_buffer *out, const kedge_version *version, kedg
         kedge_json_begin_array(&writer);
         kedge_json_chars(&writer, digest);
         kedge_json_integer(&writer, mutation->verdict);
-        if (mutation->code.size > 0) {
+        if (kedge_mutation_has_reason(mutation)) {
             kedge_json_text(&writer, mutation->code);
             kedge_json_text(&writer, mutation->message);
         }

@@ -48,6 +48,11 @@ typedef struct kedge_version_mutation {
     kedge_bytes message;
 } kedge_version_mutation;
 
+static inline bool kedge_mutation_has_reason(const kedge_version_mutation *mutation)
+{
+    return mutation->verdict == KEDGE_VERDICT_REJECTED || mutation->code.size > 0;
+}
+
 /* What stands under a key: the hash of its canonical JSON, its size, the declared metadata, and the
  * body itself when it is small. */
 typedef struct kedge_entry {

@@ -83,7 +83,7 @@ static void write_outcome(kedge_json_writer *writer, const kedge_version_mutatio
                                         [KEDGE_VERDICT_REJECTED] = "rejected",
                                         [KEDGE_VERDICT_DUPLICATE] = "duplicate"};
     write_text_member(writer, "outcome", kedge_bytes_of(names[mutation->verdict]));
-    if (mutation->code.size == 0) return;
+    if (!kedge_mutation_has_reason(mutation)) return;
     write_text_member(writer, "code", mutation->code);
     write_text_member(writer, "message", mutation->message);
 }

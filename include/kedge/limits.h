@@ -23,6 +23,7 @@
 #define KEDGE_LIMIT_PUSH_MUTATIONS      10000
 #define KEDGE_LIMIT_MUTATION_CHANGES    10000 /* items that one mutation may change */
 #define KEDGE_LIMIT_OUTCOMES_PER_PULL   1000
+#define KEDGE_LIMIT_EARLIER_CLIENTS     64 /* that a retire names */
 #define KEDGE_LIMIT_REQUEST_DEADLINE_MS 30000
 
 /* The client's memory of what was confirmed. */

@@ -54,7 +54,9 @@ typedef enum kedge_outcome {
 
 /* Waits until the edit has been decided and pulled. KEDGE_TIMEOUT after `timeout_ms`;
  * KEDGE_NOT_FOUND for a sequence that was never given out; KEDGE_INVALID_ARGUMENT when it would
- * have to wait in a callback on the worker thread. */
+ * have to wait in a callback on the worker thread. An outcome stands until the backend is restored
+ * from a backup that is older: then the edit is pending once more, and decided anew, unless a
+ * rejection was dismissed or resubmitted. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);
@@ -83,7 +85,7 @@ KEDGE_API kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge
                                                 kedge_error *KEDGE_NULLABLE error);
 KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE list);
 
-/* Takes a rejected edit out of the inbox: for good, or by making it anew as an edit of its own with
+/* Takes a rejected edit out of the inbox of this copy: for good, or by making it anew as an edit of its own with
  * a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate does, and then
  * the edit stays in the inbox. KEDGE_NOT_FOUND when it is not there. */
 KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,

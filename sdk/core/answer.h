@@ -9,6 +9,8 @@
 #include "common/hash.h"
 #include "common/json.h"
 
+#include <kedge/limits.h>
+
 typedef enum kedge_decision {
     KEDGE_DECISION_APPLIED,
     KEDGE_DECISION_REJECTED, /* or a duplicate of one that was */
@@ -80,8 +82,6 @@ typedef struct kedge_page_answer {
     kedge_buffer next_text;
 } kedge_page_answer;
 
-#define KEDGE_EARLIER_CLIENTS_MAX 64 /* that a retire names: of the wire */
-
 /* An id of each of some clients. */
 typedef struct kedge_client_mark {
     char client[33];
@@ -90,7 +90,7 @@ typedef struct kedge_client_mark {
 
 typedef struct kedge_client_marks {
     size_t count;
-    kedge_client_mark marks[KEDGE_EARLIER_CLIENTS_MAX];
+    kedge_client_mark marks[KEDGE_LIMIT_EARLIER_CLIENTS];
 } kedge_client_marks;
 
 typedef struct kedge_retire_answer {

@@ -62,7 +62,7 @@ static kedge_status read_earlier(kedge_place place, const kedge_member *member,
     kedge_bytes key, value;
     while (kedge_json_next_member(&walk, &key, &value)) {
         kedge_client_mark *mark = &out->marks[out->count];
-        bool fits = out->count < KEDGE_EARLIER_CLIENTS_MAX &&
+        bool fits = out->count < KEDGE_LIMIT_EARLIER_CLIENTS &&
                     kedge_json_to_chars(key, mark->client, sizeof mark->client) &&
                     kedge_json_to_integer(value, &mark->id) && mark->id >= 0;
         if (!fits) return kedge_answer_fail(place, member, "the lmids of clients", error);

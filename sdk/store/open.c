@@ -139,6 +139,7 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_probe(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_schema_upgrade_outbox(store, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
     if (status != KEDGE_OK) return status;
     if (cache.lmid <= outbox.highest_id || strcmp(cache.client, outbox.client) != 0)

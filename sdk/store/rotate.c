@@ -15,7 +15,8 @@ typedef struct rotation {
     const kedge_retire_answer *answer; /* of the old client; NULL: none, of a lost lineage */
     kedge_change_set *changes;
     /* While it runs. */
-    int64_t restored_lmid; /* what the backend has decided of the old client */
+    int64_t lmid;          /* what the backend has decided of the old client */
+    int64_t restored_lmid; /* what of it is in the staged state, too: the same without one */
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_staging staging;
@@ -85,14 +86,14 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_outcome_row *ou
 static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pending *row,
                              kedge_error *error)
 {
-    int64_t sequence = row->sequence;
-    if (!turn->lost) {
-        /* Of an earlier client: it waits for its version already. */
-        if (!kedge_bytes_equal_text(row->client, turn->old_client)) return KEDGE_OK;
-        const kedge_outcome_row *outcome = kedge_pull_outcome_of(&turn->answer->outcomes, row);
-        if (outcome) return keep_outcome(store, outcome, sequence, error);
-    }
-    return renumber(store, turn, sequence, error);
+    const kedge_outcome_row *outcome = NULL;
+    bool own = kedge_bytes_equal_text(row->client, turn->old_client);
+    if (own && turn->answer) outcome = kedge_pull_outcome_of(&turn->answer->outcomes, row);
+    /* Of an earlier client: it waits for its version already. */
+    if (!own && !turn->lost) return KEDGE_OK;
+    bool kept = outcome && (!turn->lost || outcome->decision == KEDGE_DECISION_REJECTED);
+    if (kept) return keep_outcome(store, outcome, row->sequence, error);
+    return renumber(store, turn, row->sequence, error);
 }
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
@@ -102,9 +103,9 @@ static kedge_status count_unrecovered(kedge_store *store, rotation *turn, kedge_
 {
     kedge_store_db *db = &store->outbox;
     int64_t through = turn->outbox.trimmed_through;
-    kedge_status status = kedge_trimmed_count(db, turn->old_client, turn->restored_lmid, through,
+    kedge_status status = kedge_trimmed_count(db, turn->old_client, turn->lmid, through,
                                               &turn->outbox.unrecovered, error);
-    if (through > turn->restored_lmid) through = turn->restored_lmid;
+    if (through > turn->lmid) through = turn->lmid;
     if (status == KEDGE_OK) status = kedge_trimmed_keep(db, turn->old_client, through, error);
     return status;
 }
@@ -173,10 +174,36 @@ static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_e
         status = run_for(&store->outbox, recall, sequence, 0, "", error);
         if (status == KEDGE_OK)
             status = run_for(&store->outbox, delete_recalled, sequence, 0, "", error);
-        if (status == KEDGE_OK && outcome) status = keep_outcome(store, outcome, sequence, error);
         if (status != KEDGE_OK) return status;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+/* A rejection that the app has not answered is void with its lineage: the edit is decided anew. Of
+ * what the staged state has decided of this client only the answer can tell how. */
+static kedge_status recall_rejections(kedge_store *store, const rotation *turn, kedge_error *error)
+{
+    static const char recall[] =
+        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
+        " origin_client, origin_id, NULL FROM rejected WHERE state = 0 AND uid IS NOT NULL"
+        " AND sequence NOT IN (SELECT sequence FROM pending)";
+    static const char recall_unknown[] =
+        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
+        " origin_client, origin_id, NULL FROM rejected WHERE state = 0 AND uid IS NOT NULL"
+        " AND sequence NOT IN (SELECT sequence FROM pending) AND (client <> ?1 OR id > ?2)";
+    static const char delete_recalled[] =
+        "DELETE FROM rejected WHERE state = 0 AND sequence IN (SELECT sequence FROM pending)";
+    sqlite3_stmt *statement;
+    kedge_status status;
+    if (!turn->answer) {
+        status = run_tail(store, turn, recall_unknown, error);
+    } else {
+        status = kedge_store_db_take(&store->outbox, recall, &statement, error);
+        if (status == KEDGE_OK) status = kedge_store_db_run(&store->outbox, statement, error);
+    }
+    if (status != KEDGE_OK) return status;
+    status = kedge_store_db_take(&store->outbox, delete_recalled, &statement, error);
+    return status == KEDGE_OK ? kedge_store_db_run(&store->outbox, statement, error) : status;
 }
 
 static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error *error)
@@ -192,6 +219,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
     if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
     if (status == KEDGE_OK && turn->answer) status = recall_displaced(store, turn, error);
+    if (status == KEDGE_OK) status = recall_rejections(store, turn, error);
     turn->outbox.settled_version = turn->staging.version;
     memcpy(turn->outbox.settled_lineage, turn->staging.lineage, sizeof turn->staging.lineage);
     if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);
@@ -262,7 +290,8 @@ static kedge_status read_turn(kedge_store *store, rotation *turn, kedge_error *e
     turn->cache = state.cache;
     turn->staging = state.staging;
     memcpy(turn->old_client, state.outbox.client, sizeof turn->old_client);
-    turn->restored_lmid = turn->lost ? state.staging.lmid : turn->answer->lmid;
+    turn->lmid = turn->answer ? turn->answer->lmid : state.staging.lmid;
+    turn->restored_lmid = turn->lost ? state.staging.lmid : turn->lmid;
     if (!turn->lost) return KEDGE_OK;
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",

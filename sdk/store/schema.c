@@ -36,9 +36,15 @@ static const char OUTBOX_TABLES[] =
     " args TEXT NOT NULL, timestamp INTEGER NOT NULL, origin_client TEXT, origin_id INTEGER,"
     " confirmed_ms INTEGER NOT NULL);";
 
-static const char TRIMMED_TABLE[] =
+/* What layout 2 of the outbox has over layout 1. */
+static const char OUTBOX_LAYOUT_2[] =
+    "ALTER TABLE rejected ADD COLUMN uid BLOB;"
+    "ALTER TABLE rejected ADD COLUMN digest BLOB;"
+    "ALTER TABLE rejected ADD COLUMN origin_client TEXT;"
+    "ALTER TABLE rejected ADD COLUMN origin_id INTEGER;"
     "CREATE TABLE trimmed("
-    " ordinal INTEGER PRIMARY KEY, client TEXT NOT NULL UNIQUE, through INTEGER NOT NULL);";
+    " ordinal INTEGER PRIMARY KEY, client TEXT NOT NULL UNIQUE, through INTEGER NOT NULL);"
+    "PRAGMA user_version=2;";
 
 static const char CACHE_TABLES[] =
     "CREATE TABLE meta("
@@ -64,7 +70,7 @@ static const char CACHE_TABLES[] =
     " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
     " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);";
 
-typedef enum file_kind { FILE_OURS, FILE_OLDER, FILE_EMPTY } file_kind;
+typedef enum file_kind { FILE_OURS, FILE_EMPTY } file_kind;
 
 static kedge_status read_number(kedge_store_db *db, const char *sql, int64_t *number,
                                 kedge_error *error)
@@ -99,16 +105,16 @@ static kedge_status identify(kedge_store_db *db, const char *path, int64_t appli
         return kedge_fail(error, KEDGE_NEWER_DATABASE, "newer-database",
                           "%s was written by a newer Kedge (layout %lld; this one knows up to %d)",
                           path, (long long)version, layout);
-    *kind = version < layout ? FILE_OLDER : FILE_OURS;
+    *kind = FILE_OURS;
     return KEDGE_OK;
 }
 
 static kedge_status create_tables(kedge_store_db *db, const char *tables, int64_t application,
-                                  int layout, kedge_error *error)
+                                  kedge_error *error)
 {
     char identity[96];
-    (void)snprintf(identity, sizeof identity, "PRAGMA application_id=%lld; PRAGMA user_version=%d;",
-                   (long long)application, layout);
+    (void)snprintf(identity, sizeof identity, "PRAGMA application_id=%lld; PRAGMA user_version=1;",
+                   (long long)application);
     kedge_status status = kedge_store_db_execute(db, tables, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(db, identity, error);
     return status;
@@ -123,9 +129,8 @@ static kedge_status create_outbox(kedge_store *store, kedge_error *error)
     char client[33];
     kedge_random_hex(store->environment, 16, client);
     kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK)
-        status = create_tables(db, OUTBOX_TABLES, OUTBOX_APPLICATION, OUTBOX_LAYOUT, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, TRIMMED_TABLE, error);
+    if (status == KEDGE_OK) status = create_tables(db, OUTBOX_TABLES, OUTBOX_APPLICATION, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, OUTBOX_LAYOUT_2, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
     if (status == KEDGE_OK) {
         kedge_store_bind_chars(db, statement, 1, client);
@@ -138,14 +143,15 @@ static kedge_status create_outbox(kedge_store *store, kedge_error *error)
     return status;
 }
 
-/* Layout 1 had no `trimmed`. */
-static kedge_status upgrade_outbox(kedge_store_db *db, kedge_error *error)
+kedge_status kedge_schema_upgrade_outbox(kedge_store *store, kedge_error *error)
 {
-    kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, TRIMMED_TABLE, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, "PRAGMA user_version=2", error);
+    kedge_store_db *db = &store->outbox;
+    int64_t layout = 0;
+    kedge_status status = read_number(db, "PRAGMA user_version", &layout, error);
+    if (status != KEDGE_OK || layout == OUTBOX_LAYOUT) return status;
+    status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, OUTBOX_LAYOUT_2, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
-    if (status != KEDGE_OK) kedge_store_db_rollback(db);
     return status;
 }
 
@@ -156,8 +162,7 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
     kedge_store_db *db = &store->cache;
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK)
-        status = create_tables(db, CACHE_TABLES, CACHE_APPLICATION, CACHE_LAYOUT, error);
+    if (status == KEDGE_OK) status = create_tables(db, CACHE_TABLES, CACHE_APPLICATION, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
     if (status == KEDGE_OK) {
         kedge_store_bind_integer(db, statement, 1, resyncing);
@@ -252,7 +257,6 @@ kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_e
         status = create_outbox(store, error);
         *created = status == KEDGE_OK;
     }
-    if (status == KEDGE_OK && kind == FILE_OLDER) status = upgrade_outbox(db, error);
     if (status == KEDGE_OK) status = check_tenant(store, db, error);
     if (status != KEDGE_CORRUPT || !db->damaged) return status;
     /* Nothing says that this was ever a folder of ours. */

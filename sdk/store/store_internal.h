@@ -140,6 +140,8 @@ void kedge_store_phase(kedge_store *store, const char *phase);
 
 /* ---- schema.c ---- */
 kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error);
+/* In a turn, once it is known to be ours and sound: brings an older layout up to date. */
+kedge_status kedge_schema_upgrade_outbox(kedge_store *store, kedge_error *error);
 /* `fresh`: the outbox was made just now, so that an empty cache is no loss. */
 kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error);
 
@@ -193,8 +195,8 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
  * to the backend, which has decided `lmid`, nor to this outbox. */
 kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t lmid,
                                  int64_t through, int64_t *unrecovered, kedge_error *error);
-/* The same for the earlier clients, by their lmids at the backend (NULL: unknown, so 0); what is
- * counted once is not counted again. */
+/* The same for the earlier clients that `decided` names, by their lmids at the backend (NULL: it
+ * knows none of them); what is counted once is not counted again. */
 kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_marks *decided,
                                          int64_t *unrecovered, kedge_error *error);
 /* The tail of an earlier client was trimmed up to this id. */

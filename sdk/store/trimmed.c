@@ -37,7 +37,7 @@ kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t
     return status;
 }
 
-/* Keeps the newest KEDGE_EARLIER_CLIENTS_MAX clients. */
+/* Keeps the newest KEDGE_LIMIT_EARLIER_CLIENTS clients. */
 kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t through,
                                 kedge_error *error)
 {
@@ -54,7 +54,7 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
     status = kedge_store_db_run(db, statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, bound, &statement, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, KEDGE_EARLIER_CLIENTS_MAX);
+    kedge_store_bind_integer(db, statement, 1, KEDGE_LIMIT_EARLIER_CLIENTS);
     return kedge_store_db_run(db, statement, error);
 }
 
@@ -66,7 +66,7 @@ static kedge_status read_marks(kedge_store_db *db, kedge_client_marks *marks, ke
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
     while (status == KEDGE_OK && (status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
         kedge_client_mark *mark = &marks->marks[marks->count];
-        bool fits = marks->count < KEDGE_EARLIER_CLIENTS_MAX &&
+        bool fits = marks->count < KEDGE_LIMIT_EARLIER_CLIENTS &&
                     kedge_store_column_chars(walk, 0, mark->client, sizeof mark->client);
         if (!fits) {
             sqlite3_reset(walk);
@@ -78,12 +78,16 @@ static kedge_status read_marks(kedge_store_db *db, kedge_client_marks *marks, ke
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* What the backend does not name it does not know. */
-static int64_t decided_of(const kedge_client_marks *decided, const char *client)
+/* Of a client that was not asked for, or not told of, the next loss will tell. */
+static bool is_decided(const kedge_client_marks *decided, const char *client, int64_t *lmid)
 {
-    for (size_t i = 0; decided != NULL && i < decided->count; i++)
-        if (strcmp(decided->marks[i].client, client) == 0) return decided->marks[i].id;
-    return 0;
+    *lmid = 0;
+    for (size_t i = 0; decided != NULL && i < decided->count; i++) {
+        if (strcmp(decided->marks[i].client, client) != 0) continue;
+        *lmid = decided->marks[i].id;
+        return true;
+    }
+    return decided == NULL;
 }
 
 static kedge_status lower(kedge_store_db *db, const char *client, int64_t through,
@@ -106,8 +110,8 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_
     kedge_status status = read_marks(db, &marks, error);
     for (size_t i = 0; status == KEDGE_OK && i < marks.count; i++) {
         const kedge_client_mark *mark = &marks.marks[i];
-        int64_t lmid = decided_of(decided, mark->client);
-        if (lmid >= mark->id) continue;
+        int64_t lmid;
+        if (!is_decided(decided, mark->client, &lmid) || lmid >= mark->id) continue;
         status = kedge_trimmed_count(db, mark->client, lmid, mark->id, unrecovered, error);
         if (status == KEDGE_OK) status = lower(db, mark->client, lmid, error);
     }

@@ -274,6 +274,30 @@ static void test_a_duplicate_of_a_rejection_has_its_reason(void **state)
     world_check(world);
 }
 
+static void test_a_duplicate_in_a_later_slice_has_the_reason_too(void **state)
+{
+    static char clients[140][8]; /* more than one version takes */
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    static const char *const copies[] = {"r7", "r8", "r9"};
+    push_begin(&builder);
+    for (int copy = 0; copy < 3; copy++) {
+        push_add_call(&builder, copies[copy], 1, "kedge.patch",
+                      "{\"collection\":\"items\",\"id\":\"n\",\"patch\":[]}");
+        push_set_origin(&builder, "r6", 1);
+        for (size_t i = 0; copy == 0 && i < sizeof clients / sizeof clients[0]; i++) {
+            snprintf(clients[i], sizeof clients[i], "f%zu", i);
+            push_add_call(&builder, clients[i], 1, "kedge.noop", "null");
+        }
+    }
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_true(world_head(world) > 2);
+    assert_int_equal(verdict_of(world, "r7", 1), KEDGE_VERDICT_REJECTED);
+    assert_refused_before(world, "r8", 1);
+    assert_refused_before(world, "r9", 1);
+    world_check(world);
+}
+
 /* After a restore that forgot that c1 was retired: its renumbered mutation comes first, then a
  * folder from before the renumbering pushes it under its first name. A client of its own has the
  * group of its name. */
@@ -400,6 +424,7 @@ int main(void)
         OVER_ALL(test_two_twins_may_renumber_different_mutations_of_one_id),
         OVER_ALL(test_one_push_with_an_origin_twice_applies_it_once),
         OVER_ALL(test_a_duplicate_of_a_rejection_has_its_reason),
+        OVER_ALL(test_a_duplicate_in_a_later_slice_has_the_reason_too),
         OVER_ALL(test_the_client_of_an_origin_is_retired_with_it),
         OVER_ALL(test_rows_of_another_lineage_are_ignored_and_replaced),
         OVER_ALL(test_checkpoints_of_another_lineage_are_ignored),

@@ -145,6 +145,14 @@ static const sim_entry *entry_of(const view *of, int64_t sequence)
     return NULL;
 }
 
+/* In a lineage that is lost a rejection of the next one may be shown: between two commits. */
+static bool is_applied(const view *of, const sim_entry *entry)
+{
+    if (!sim_oracle_descends(of->client->world->oracle.head, of->at)) return false;
+    const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, NULL);
+    return decided != NULL && !decided->rejected;
+}
+
 /* A rejection is shown once, and not again when the app has answered it. */
 static void check_i6_inbox(const view *of)
 {
@@ -157,6 +165,11 @@ static void check_i6_inbox(const view *of)
             sim_violate(of->client->world, SIM_I6,
                         "client %u: the rejection of %" PRId64 " is back in the inbox",
                         of->client->index, row->sequence);
+        if (entry != NULL && !is_pending(of, entry) && is_applied(of, entry))
+            sim_violate(of->client->world, SIM_I6,
+                        "client %u: the rejection of %" PRId64 " is shown, and version %" PRId64
+                        " holds it as applied",
+                        of->client->index, row->sequence, of->position.version);
         for (size_t j = 0; j < i; j++) {
             if (of->inbox[j].id != row->id || strcmp(of->inbox[j].client, row->client) != 0)
                 continue;

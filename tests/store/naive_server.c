@@ -113,7 +113,7 @@ static bool is_retired(const naive_server *server, const char *client)
     return false;
 }
 
-static bool origin_applied(const naive_server *server, const naive_outcome *asked)
+static const naive_outcome *origin_of(const naive_server *server, const naive_outcome *asked)
 {
     bool renumbered = asked->origin_client[0] != '\0';
     /* One that was not renumbered may have been by a twin, before a restore forgot that its client
@@ -124,11 +124,9 @@ static bool origin_applied(const naive_server *server, const naive_outcome *aske
         const naive_outcome *outcome = &server->outcomes[i];
         bool itself = outcome->id == id && strcmp(outcome->client, client) == 0;
         bool origin = outcome->origin_id == id && strcmp(outcome->origin_client, client) == 0;
-        if ((itself || origin) && strcmp(outcome->digest, asked->digest) == 0 &&
-            strcmp(outcome->decision, "rejected") != 0)
-            return true;
+        if ((itself || origin) && strcmp(outcome->digest, asked->digest) == 0) return outcome;
     }
-    return false;
+    return NULL;
 }
 
 static void digest_of(kedge_bytes name, kedge_bytes args, const char *uid, char *hex)
@@ -173,8 +171,11 @@ static void decide(naive_server *server, kedge_tx *tx, kedge_bytes mutation, nai
     kedge_json_member_integer(mutation, "timestamp", &timestamp);
     outcome->version = server->version + 1;
     snprintf(outcome->decision, sizeof outcome->decision, "applied");
-    if (origin_applied(server, outcome)) {
+    const naive_outcome *first = origin_of(server, outcome);
+    if (first) {
         snprintf(outcome->decision, sizeof outcome->decision, "duplicate");
+        memcpy(outcome->code, first->code, sizeof outcome->code);
+        memcpy(outcome->message, first->message, sizeof outcome->message);
         return;
     }
     kedge_call call = {kedge_bytes_of(name), args, {"", "", outcome->client, timestamp}};
@@ -300,7 +301,7 @@ static void write_outcomes(kedge_json_writer *writer, const naive_server *server
         kedge_json_integer(writer, outcome->version);
         kedge_json_key(writer, "outcome");
         kedge_json_chars(writer, outcome->decision);
-        if (strcmp(outcome->decision, "rejected") == 0) {
+        if (outcome->code[0] != '\0') {
             kedge_json_key(writer, "code");
             kedge_json_chars(writer, outcome->code);
             kedge_json_key(writer, "message");

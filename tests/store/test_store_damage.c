@@ -91,6 +91,20 @@ static void run_sql(const fixture *f, const char *name, const char *sql)
     sqlite3_close(db);
 }
 
+static void expect_layout(const fixture *f, int layout)
+{
+    char path[256];
+    sqlite3 *db;
+    sqlite3_stmt *read;
+    file_path(f, "outbox.db", path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &read, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(read), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(read, 0), layout);
+    sqlite3_finalize(read);
+    sqlite3_close(db);
+}
+
 /* ---- the cache ---- */
 
 static void fill(fixture *f)
@@ -344,12 +358,22 @@ static void test_an_older_layout_is_brought_up_to_date(void **state)
     kedge_client_marks earlier;
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_close(f);
-    run_sql(f, "outbox.db", "DROP TABLE trimmed; PRAGMA user_version=1");
+    run_sql(f, "outbox.db",
+            "DROP TABLE trimmed; ALTER TABLE rejected DROP COLUMN uid;"
+            "ALTER TABLE rejected DROP COLUMN digest;"
+            "ALTER TABLE rejected DROP COLUMN origin_client;"
+            "ALTER TABLE rejected DROP COLUMN origin_id; PRAGMA user_version=1");
+    f->options.project = "elsewhere";
+    expect_refusal(f, KEDGE_INVALID_ARGUMENT, "other-project", "org/project");
+    f->options.project = "project";
+    expect_layout(f, 1);
     fixture_open(f);
     assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
     assert_int_equal(earlier.count, 0);
     assert_int_equal(fixture_position(f).pending, 1);
-    fixture_reopen(f);
+    fixture_close(f);
+    expect_layout(f, 2);
+    fixture_open(f);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "1");
 }

@@ -360,6 +360,46 @@ static void test_what_a_restored_backend_rejects_this_time_is_in_the_inbox(void 
     assert_int_equal(outcome, KEDGE_OUTCOME_REJECTED);
 }
 
+/* Three that were rejected: of the first the restored backend says so, too; the second it has
+ * applied this time; the third it does not know. */
+static void test_rejections_of_a_lost_lineage_are_void(void **state)
+{
+    fixture *f = *state;
+    kedge_outcome_row decided[2] = {
+        {.id = 1, .version = 1, .decision = KEDGE_DECISION_REJECTED, .code = "still"},
+        {.id = 2, .version = 1, .decision = KEDGE_DECISION_APPLIED}};
+    int64_t sequences[4];
+    for (int i = 0; i < 4; i++)
+        sequences[i] = fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":100}");
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 4);
+    assert_int_equal(kedge_store_dismiss(f->store, sequences[3], &f->error), KEDGE_OK);
+    for (int i = 0; i < 2; i++)
+        assert_true(kedge_hex_decode(kedge_bytes_of(f->server->outcomes[i].digest),
+                                     decided[i].digest, KEDGE_DIGEST_SIZE));
+    naive_server_restore(f->server, 0);
+    naive_server_edit(f->server, "set", "{\"id\":\"other\",\"value\":1}");
+    kedge_apply_result result;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    kedge_retire_answer answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
+    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(fixture_position(f).rejected, 1);
+    assert_int_equal(fixture_position(f).pending, 2);
+    fixture_sync(f);
+    static const kedge_outcome expected[] = {KEDGE_OUTCOME_REJECTED, KEDGE_OUTCOME_APPLIED,
+                                             KEDGE_OUTCOME_APPLIED, KEDGE_OUTCOME_REJECTED};
+    for (int i = 0; i < 4; i++) {
+        kedge_outcome outcome;
+        assert_int_equal(kedge_store_outcome(f->store, sequences[i], &outcome, &f->error),
+                         KEDGE_OK);
+        assert_int_equal(outcome, expected[i]);
+    }
+    fixture_expect_canonical(f, "touched", "true");
+    fixture_check(f);
+}
+
 static void test_a_lost_rotation_without_the_other_state_changes_nothing(void **state)
 {
     fixture *f = *state;
@@ -420,6 +460,31 @@ static void test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too(v
     fixture_sync(f);
     assert_int_equal(fixture_position(f).unrecovered, 3);
     fixture_check(f);
+}
+
+/* The answer of a backend that does not know the question, say. */
+static void test_an_earlier_client_that_nobody_names_is_not_counted_yet(void **state)
+{
+    fixture *f = *state;
+    kedge_client_marks earlier;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1000;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_sync(f);
+    naive_server_edit(f->server, "set", "{\"id\":\"other\",\"value\":1}");
+    fixture_sync(f);
+    naive_server_restore(f->server, f->server->version - 1);
+    kedge_apply_result result;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    kedge_retire_answer answer = {.lmid = 1};
+    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
+    assert_int_equal(earlier.count, 1);
+    assert_int_equal(earlier.marks[0].id, 1);
 }
 
 static void test_the_tail_is_not_trimmed_before_it_is_called_back(void **state)
@@ -507,9 +572,11 @@ int main(void)
         TEST(test_what_a_restored_backend_lacks_comes_back_from_the_tail),
         TEST(test_a_restored_backend_is_paged_in_before_the_rotation),
         TEST(test_what_a_restored_backend_rejects_this_time_is_in_the_inbox),
+        TEST(test_rejections_of_a_lost_lineage_are_void),
         TEST(test_a_lost_rotation_without_the_other_state_changes_nothing),
         TEST(test_what_a_twin_displaced_on_the_restored_backend_comes_back_too),
         TEST(test_what_is_older_than_the_tail_is_counted),
+        TEST(test_an_earlier_client_that_nobody_names_is_not_counted_yet),
         TEST(test_the_tail_is_not_trimmed_before_it_is_called_back),
         TEST(test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too),
         TEST(test_what_is_older_than_the_tail_is_counted_by_whichever_rotation),
