@@ -85,9 +85,9 @@ KEDGE_API kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge
                                                 kedge_error *KEDGE_NULLABLE error);
 KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE list);
 
-/* Takes a rejected edit out of the inbox of this copy: for good, or by making it anew as an edit of its own with
- * a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate does, and then
- * the edit stays in the inbox. KEDGE_NOT_FOUND when it is not there. */
+/* Takes a rejected edit out of the inbox of this copy: for good, or by making it anew as an edit of
+ * its own with a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate
+ * does, and then the edit stays in the inbox. KEDGE_NOT_FOUND when it is not there. */
 KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,
                                               kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,
