@@ -15,8 +15,7 @@ typedef struct rotation {
     const kedge_retire_answer *answer; /* of the old client; NULL: none, of a lost lineage */
     kedge_change_set *changes;
     /* While it runs. */
-    int64_t lmid;          /* what the backend has decided of the old client */
-    int64_t restored_lmid; /* what of it is in the staged state, too: the same without one */
+    int64_t restored_lmid; /* what the backend has decided of the old client */
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_staging staging;
@@ -103,9 +102,9 @@ static kedge_status count_unrecovered(kedge_store *store, rotation *turn, kedge_
 {
     kedge_store_db *db = &store->outbox;
     int64_t through = turn->outbox.trimmed_through;
-    kedge_status status = kedge_trimmed_count(db, turn->old_client, turn->lmid, through,
+    kedge_status status = kedge_trimmed_count(db, turn->old_client, turn->restored_lmid, through,
                                               &turn->outbox.unrecovered, error);
-    if (through > turn->lmid) through = turn->lmid;
+    if (through > turn->restored_lmid) through = turn->restored_lmid;
     if (status == KEDGE_OK) status = kedge_trimmed_keep(db, turn->old_client, through, error);
     return status;
 }
@@ -290,8 +289,7 @@ static kedge_status read_turn(kedge_store *store, rotation *turn, kedge_error *e
     turn->cache = state.cache;
     turn->staging = state.staging;
     memcpy(turn->old_client, state.outbox.client, sizeof turn->old_client);
-    turn->lmid = turn->answer ? turn->answer->lmid : state.staging.lmid;
-    turn->restored_lmid = turn->lost ? state.staging.lmid : turn->lmid;
+    turn->restored_lmid = turn->lost ? state.staging.lmid : turn->answer->lmid;
     if (!turn->lost) return KEDGE_OK;
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
@@ -336,7 +334,8 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
 }
 
 /* The lmid of the staged state is never more than what the backend had decided when it retired the
- * client, and sending something again as an origin is safe. */
+ * client: sending something again as an origin is safe, and what is counted as lost is rather too
+ * much, should it have come out of the queue in between, than too little. */
 kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_retire_answer *answer,
                                      kedge_change_set *changes, kedge_error *error)
 {
