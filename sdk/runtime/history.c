@@ -40,7 +40,8 @@ static void answered(void *context, const kedge_http_answer *answer)
     call->http_call = NULL;
     if (answer->status == 401 && !call->token_renewed && db->token.function != NULL) {
         call->token_renewed = true;
-        kedge_token_forget(&db->token);
+        /* Unless it was renewed while this call was under way. */
+        if (call->token_asks == db->token.asks) kedge_token_forget(&db->token);
         send_call(db, call);
         return;
     }
@@ -70,8 +71,12 @@ static void send_call(kedge_db *db, kedge_history_call *call)
     kedge_status status = KEDGE_OK;
     if (db->token.function != NULL && !db->token.known) {
         status = kedge_token_ask(&db->token, &call->error);
-        if (status == KEDGE_OK) kedge_driver_token(db->driver, kedge_token_text(&db->token));
+        if (status == KEDGE_OK) {
+            db->worker.token_asked = false; /* what the driver wanted is there */
+            kedge_driver_token(db->driver, kedge_token_text(&db->token));
+        }
     }
+    call->token_asks = db->token.asks;
     if (call->before > 0) {
         snprintf(path, sizeof path, "versions?before=%" PRId64 "&limit=%" PRId32, call->before,
                  call->limit);

@@ -27,6 +27,7 @@ static bool is_token(const char *text, size_t size)
 kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
 {
     kedge_token_forget(token);
+    token->asks++;
     if (token->function == NULL) {
         return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
                           "the server wants a token, and the database has no token function");

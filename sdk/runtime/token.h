@@ -8,6 +8,7 @@
 typedef struct kedge_token {
     kedge_token_function function; /* NULL: requests carry no token */
     void *userdata;
+    uint64_t asks; /* how often the app was asked: two requests with one number had one token */
     bool known;
     char text[KEDGE_TOKEN_BYTES];
 } kedge_token;

@@ -354,6 +354,7 @@ class DamagedOutbox(Prepared):
         for name in ("outbox.db", "cache.db"):
             with self.subTest(name):
                 connection = sqlite3.connect(self.a.folder / name)
+                layout, = connection.execute("PRAGMA user_version").fetchone()
                 connection.execute("PRAGMA user_version = 99")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 connection.close()
@@ -363,7 +364,7 @@ class DamagedOutbox(Prepared):
                 self.assertIn("newer", message)
                 self.assertEqual((self.a.folder / name).read_bytes(), before)
                 connection = sqlite3.connect(self.a.folder / name)
-                connection.execute("PRAGMA user_version = 1")
+                connection.execute(f"PRAGMA user_version = {layout}")
                 connection.close()
         self.check_converged(self.backend, self.a)
 
