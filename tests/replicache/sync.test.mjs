@@ -1,5 +1,6 @@
 // Two apps on one project: what one does, the other gets, and both end with the server's items.
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { App, until } from './app.mjs';
 import { pushOf } from './server.mjs';
 
@@ -9,8 +10,7 @@ async function converge(server, project, ...apps) {
   for (const app of apps) await app.confirmed();
   const expected = await server.items(project);
   for (const app of apps) {
-    await app.sees('what the server holds', (items) => Object.keys(items).length === Object.keys(expected).length);
-    assert.deepEqual(await app.items(), expected);
+    await app.sees('what the server holds', (items) => isDeepStrictEqual(items, expected));
   }
   return expected;
 }
