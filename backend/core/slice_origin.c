@@ -100,6 +100,11 @@ kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
         status = look_up(&wanted, kedge_bytes_of(row.client), row.id, error);
     if (status == KEDGE_OK && !wanted.found)
         status = look_up(&wanted, pushed->origin_client, pushed->origin_id, error);
+    /* A row alone is enough not to apply it again. */
+    if (status == KEDGE_OK && row.found && !wanted.found) {
+        mutation->verdict = KEDGE_VERDICT_DUPLICATE;
+        wanted.found = true;
+    }
 out:
     *decided = wanted.found;
     return status;

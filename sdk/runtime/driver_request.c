@@ -132,7 +132,7 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
 {
     kedge_store_position position;
     kedge_client_marks earlier;
-    kedge_driver_held_free_retire(&driver->held);
+    kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's answer */
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
     if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &earlier, error);
     if (status != KEDGE_OK) return status;

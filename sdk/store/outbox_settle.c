@@ -32,9 +32,8 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
         " ?4, 0, ?5, uid, digest, origin_client, origin_id FROM pending WHERE sequence = ?1";
     static const char again[] =
         "INSERT OR IGNORE INTO rejected SELECT CASE WHEN EXISTS(SELECT 1 FROM rejected WHERE"
-        " sequence = ?1) THEN -?1 ELSE ?1 END, client, id, name, args, timestamp, ?2, ?3, ?4, 0, "
-        "?5,"
-        " uid, digest, origin_client, origin_id FROM pending WHERE sequence = ?1";
+        " sequence = ?1) THEN -?1 ELSE ?1 END, client, id, name, args, timestamp, ?2, ?3, ?4, 0,"
+        " ?5, uid, digest, origin_client, origin_id FROM pending WHERE sequence = ?1";
     bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_INBOX_DOUBLED);
     sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_take(db, planted ? again : sql, &insert, error);

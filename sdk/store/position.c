@@ -42,13 +42,11 @@ static kedge_status count_rejected(kedge_store_db *db, const kedge_cache_meta *c
     return KEDGE_OK;
 }
 
-/* Down to the lowest id of the living client that the tail or the inbox holds. */
+/* Down to the lowest id of the living client that the tail holds. */
 static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *outbox,
                                   int64_t *lowest, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT min(id) FROM (SELECT id FROM confirmed WHERE client = ?1"
-        " UNION ALL SELECT id FROM rejected WHERE client = ?1 AND state = 0 AND uid IS NOT NULL)";
+    static const char sql[] = "SELECT min(id) FROM confirmed WHERE client = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;

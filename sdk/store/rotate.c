@@ -178,31 +178,22 @@ static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_e
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* A rejection that the app has not answered is void with its lineage: the edit is decided anew. Of
- * what the staged state has decided of this client only the answer can tell how. */
-static kedge_status recall_rejections(kedge_store *store, const rotation *turn, kedge_error *error)
+/* A rejection that the app has not answered is void with its lineage: the edit is decided anew.
+ * Should the backend have decided it already, that is what its origin is answered with. */
+static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 {
-    static const char recall[] =
+    static const char *const steps[] = {
         "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
         " origin_client, origin_id, NULL FROM rejected WHERE state = 0 AND uid IS NOT NULL"
-        " AND sequence NOT IN (SELECT sequence FROM pending)";
-    static const char recall_unknown[] =
-        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
-        " origin_client, origin_id, NULL FROM rejected WHERE state = 0 AND uid IS NOT NULL"
-        " AND sequence NOT IN (SELECT sequence FROM pending) AND (client <> ?1 OR id > ?2)";
-    static const char delete_recalled[] =
-        "DELETE FROM rejected WHERE state = 0 AND sequence IN (SELECT sequence FROM pending)";
+        " AND sequence NOT IN (SELECT sequence FROM pending)",
+        "DELETE FROM rejected WHERE state = 0 AND sequence IN (SELECT sequence FROM pending)"};
     sqlite3_stmt *statement;
-    kedge_status status;
-    if (!turn->answer) {
-        status = run_tail(store, turn, recall_unknown, error);
-    } else {
-        status = kedge_store_db_take(&store->outbox, recall, &statement, error);
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; status == KEDGE_OK && i < sizeof steps / sizeof steps[0]; i++) {
+        status = kedge_store_db_take(&store->outbox, steps[i], &statement, error);
         if (status == KEDGE_OK) status = kedge_store_db_run(&store->outbox, statement, error);
     }
-    if (status != KEDGE_OK) return status;
-    status = kedge_store_db_take(&store->outbox, delete_recalled, &statement, error);
-    return status == KEDGE_OK ? kedge_store_db_run(&store->outbox, statement, error) : status;
+    return status;
 }
 
 static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error *error)
@@ -218,7 +209,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
     if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
     if (status == KEDGE_OK && turn->answer) status = recall_displaced(store, turn, error);
-    if (status == KEDGE_OK) status = recall_rejections(store, turn, error);
+    if (status == KEDGE_OK) status = recall_rejections(store, error);
     turn->outbox.settled_version = turn->staging.version;
     memcpy(turn->outbox.settled_lineage, turn->staging.lineage, sizeof turn->staging.lineage);
     if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);

@@ -155,7 +155,8 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
 /* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
  * that the restored backend may lack: of this client above the lmid that came with the staged
  * state, of earlier clients all. What is missing and older than the tail is counted as
- * `unrecovered`. The staged state replaces the canonical one in the same call.
+ * `unrecovered`. So do rejections that the app has not answered: they leave the inbox. The staged
+ * state replaces the canonical one in the same call.
  * With `answer` (NULL: the backend does not know this client) those of the tail at or below that
  * lmid come too that have no outcome with their digest: a twin may have taken their ids on the
  * restored backend. */
