@@ -1,6 +1,7 @@
 /* One SQLite connection with its prepared statements, and SQLite's codes as Kedge's errors. */
 #include "sdk/store/database.h"
 
+#include "common/checksum.h"
 #include "common/error.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -13,12 +14,39 @@ static int wal_committed(void *context, sqlite3 *handle, const char *schema, int
     return SQLITE_OK;
 }
 
+/* kedge_checksum(kind, column, …) in SQL: the same number as common/checksum.h gives in C. */
+static void checksum_function(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    kedge_checksum checksum = kedge_checksum_begin(sqlite3_value_int64(values[0]));
+    for (int i = 1; i < count; i++) {
+        int type = sqlite3_value_type(values[i]);
+        if (type == SQLITE_NULL) {
+            kedge_checksum_null(&checksum);
+        } else if (type == SQLITE_INTEGER) {
+            kedge_checksum_integer(&checksum, sqlite3_value_int64(values[i]));
+        } else {
+            const char *data = sqlite3_value_blob(values[i]);
+            size_t size = (size_t)sqlite3_value_bytes(values[i]);
+            kedge_checksum_bytes(&checksum, (kedge_bytes){data ? data : "", data ? size : 0});
+        }
+    }
+    sqlite3_result_int64(context, kedge_checksum_end(&checksum));
+}
+
+static int add_functions(sqlite3 *handle)
+{
+    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+    return sqlite3_create_function_v2(handle, "kedge_checksum", -1, flags, NULL, checksum_function,
+                                      NULL, NULL, NULL);
+}
+
 kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,
                                  const char *vfs, kedge_error *error)
 {
     memset(db, 0, sizeof *db);
     db->name = name;
     int code = sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
+    if (code == SQLITE_OK) code = add_functions(db->handle);
     if (code != SQLITE_OK) {
         if (db->handle) code = sqlite3_extended_errcode(db->handle);
         kedge_status status = kedge_store_db_fail(db, code, "opening it", error);
