@@ -27,7 +27,11 @@ static void checksum_function(sqlite3_context *context, int count, sqlite3_value
         } else {
             const char *data = sqlite3_value_blob(values[i]);
             size_t size = (size_t)sqlite3_value_bytes(values[i]);
-            kedge_checksum_bytes(&checksum, (kedge_bytes){data ? data : "", data ? size : 0});
+            kedge_bytes bytes = {data ? data : "", data ? size : 0};
+            if (type == SQLITE_BLOB)
+                kedge_checksum_blob(&checksum, bytes);
+            else
+                kedge_checksum_bytes(&checksum, bytes);
         }
     }
     sqlite3_result_int64(context, kedge_checksum_end(&checksum));
