@@ -231,7 +231,7 @@ static kedge_bytes column(sqlite3_stmt *row, int at)
 static bool replay(const view *of, const kedge_overlay *state, kedge_overlay *overlay)
 {
     static const char sql[] = "SELECT name, args, timestamp, client, id, covered_version FROM"
-                              " pending ORDER BY sequence";
+                              " pending WHERE NOT withheld ORDER BY sequence";
     sim_client *client = of->client;
     kedge_state_reader reader = {(void *)(uintptr_t)state, state_get, state_next};
     kedge_cache_meta cache;
