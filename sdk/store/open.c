@@ -170,6 +170,7 @@ static kedge_store *make(const kedge_store_options *options)
     store->allocator = allocator;
     store->registry_text = kedge_buffer_make(allocator);
     store->lock_file = store->presence_file = -1;
+    atomic_init(&store->check_due, true);
     store->mutex_made = pthread_mutex_init(&store->mutex, NULL) == 0;
     store->readers_mutex_made = pthread_mutex_init(&store->readers_mutex, NULL) == 0;
     if (store->mutex_made && store->readers_mutex_made) return store;
@@ -201,6 +202,7 @@ void kedge_store_close(kedge_store *store)
 {
     if (!store) return;
     const kedge_allocator *allocator = store->allocator;
+    kedge_cache_check_end(store);
     kedge_readers_close(store);
     kedge_store_db_close(&store->cache);
     kedge_store_db_close(&store->outbox);

@@ -198,6 +198,14 @@ kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_out
 /* Moves the WALs into the files, while writers are shut out; cheap when they are small. */
 kedge_status kedge_store_checkpoint(kedge_store *store, kedge_error *error);
 
+/* Checks the cache in the background, a slice a call, on one snapshot: every row, their order and
+ * their count. One thread calls it. KEDGE_OK: there is more to check; KEDGE_DONE: all is checked,
+ * until the next opening or resync; KEDGE_CORRUPT: the cache was set aside, and is to be pulled
+ * again. What else fails is begun anew by the next call. */
+kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error);
+/* Would the next call find anything to do? For the thread that calls it. */
+bool kedge_store_check_is_due(kedge_store *store);
+
 /* For the checkers: walks all visible, or all canonical, items as canonical JSON text
  * {"collection/id": value, …} in key order. */
 kedge_status kedge_store_dump(kedge_store *store, bool canonical, kedge_buffer *out,
