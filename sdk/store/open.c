@@ -44,6 +44,8 @@ static kedge_status copy_options(kedge_store *store, const kedge_store_options *
 {
     store->phase = options->phase;
     store->phase_context = options->phase_context;
+    store->set_aside = options->set_aside;
+    store->set_aside_context = options->set_aside_context;
     store->registry = options->registry;
     store->path = copy(store, options->path);
     store->cache_path = path_of(store, options->path, "cache.db");

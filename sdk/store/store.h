@@ -41,6 +41,10 @@ typedef struct kedge_store_options {
     const char *vfs;                /* name of an SQLite VFS; NULL: the default */
     kedge_store_phase_function phase;
     void *phase_context;
+    /* Called when a damaged cache was set aside, which is to be pulled again now, and which readers
+     * see changed: from any thread, within any call. It must not call the store. NULL: nobody. */
+    void (*set_aside)(void *context);
+    void *set_aside_context;
 } kedge_store_options;
 
 /* Opens or creates, and repairs what a crash left: deletes covered pending rows, rebuilds the

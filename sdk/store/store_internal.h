@@ -111,6 +111,8 @@ struct kedge_store {
     kedge_buffer registry_text;
     kedge_store_phase_function phase;
     void *phase_context;
+    void (*set_aside)(void *context);
+    void *set_aside_context;
     int lock_file;
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
