@@ -105,10 +105,12 @@ static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge
     kedge_status status = take_keyed(db, table->find, collection, id, &find, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;
-    if (status == KEDGE_OK &&
-        !kedge_row_read(kedge_row_begin(table->kind, collection), find, 0, row))
-        status = kedge_row_fail(db, table->name, collection, id, error);
-    return status;
+    if (status != KEDGE_OK) return status;
+    /* In pages that are out of order SQLite finds another row than the one that was asked for. */
+    if (!kedge_row_read(kedge_row_begin(table->kind, collection), find, 0, row) ||
+        !kedge_bytes_equal(row->id, id))
+        return kedge_row_fail(db, table->name, collection, id, error);
+    return KEDGE_OK;
 }
 
 static kedge_status run_put(kedge_store_db *db, const char *sql, kedge_bytes collection,
@@ -241,7 +243,8 @@ static kedge_status reader_next(void *context, kedge_bytes collection, bool from
         take_keyed(db, from_start ? first : behind, collection, from, &next, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, next, error);
     if (status != KEDGE_OK) return status;
-    if (!kedge_row_read(kedge_row_begin(KEDGE_ROW_ITEM, collection), next, 0, &row))
+    if (!kedge_row_read(kedge_row_begin(KEDGE_ROW_ITEM, collection), next, 0, &row) ||
+        (!from_start && kedge_bytes_compare(row.id, after) <= 0))
         return kedge_row_fail(db, "item", collection, row.id, error);
     kedge_buffer_append_bytes(id, row.id);
     kedge_buffer_append_bytes(value, row.value);
@@ -290,8 +293,8 @@ static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *walk, kedge_row_t
                              kedge_overlay *base, kedge_error *error)
 {
     kedge_cache_row row;
-    kedge_bytes collection = kedge_store_column(walk, 0);
-    if (!kedge_row_read(kedge_row_begin(KEDGE_ROW_BASE, collection), walk, 1, &row))
+    kedge_bytes collection;
+    if (!kedge_row_read_any(KEDGE_ROW_BASE, walk, &collection, &row))
         return kedge_row_fail(db, "base", collection, row.id, error);
     kedge_row_total_add(seen, row.checksum);
     if (!row.has_value) return kedge_overlay_delete(base, collection, row.id, error);

@@ -83,10 +83,9 @@ static kedge_status keep_key(kedge_cache_check *check, kedge_bytes collection, k
 static kedge_status check_row(kedge_cache_check *check, kedge_error *error)
 {
     kedge_cache_row row;
-    kedge_bytes collection = kedge_store_column(check->walk, 0);
-    bool text = sqlite3_column_type(check->walk, 0) == SQLITE_TEXT;
-    if (!kedge_row_read(kedge_row_begin(KEDGE_ROW_ITEM, collection), check->walk, 1, &row) ||
-        !text || !in_order(check, collection, row.id))
+    kedge_bytes collection;
+    if (!kedge_row_read_any(KEDGE_ROW_ITEM, check->walk, &collection, &row) ||
+        !in_order(check, collection, row.id))
         return kedge_row_fail(&check->reader->cache, "item", collection, row.id, error);
     kedge_row_total_add(&check->seen, row.checksum);
     return keep_key(check, collection, row.id, error);

@@ -50,6 +50,14 @@ bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, ke
     return row->checksum == kedge_row_checksum(begun, row->id, row->has_value ? &row->value : NULL);
 }
 
+bool kedge_row_read_any(int64_t kind, sqlite3_stmt *statement, kedge_bytes *collection,
+                        kedge_cache_row *row)
+{
+    bool text = sqlite3_column_type(statement, 0) == SQLITE_TEXT;
+    *collection = kedge_store_column(statement, 0);
+    return kedge_row_read(kedge_row_begin(kind, *collection), statement, 1, row) && text;
+}
+
 static int shown(kedge_bytes bytes)
 {
     return (int)(bytes.size < 128 ? bytes.size : 128);

@@ -65,6 +65,10 @@ typedef struct kedge_cache_row {
  * they are not what was written. */
 bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, kedge_cache_row *row);
 
+/* The same for a row of any collection, whose columns begin with `collection`. */
+bool kedge_row_read_any(int64_t kind, sqlite3_stmt *statement, kedge_bytes *collection,
+                        kedge_cache_row *row);
+
 /* KEDGE_CORRUPT, naming file, table and key; notes damage. */
 kedge_status kedge_row_fail(kedge_store_db *db, const char *table, kedge_bytes collection,
                             kedge_bytes id, kedge_error *error);

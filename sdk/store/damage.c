@@ -46,6 +46,7 @@ kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
             return kedge_fail(error, KEDGE_IO, "cache-not-set-aside",
                               "the damaged file %s cannot be renamed: %s", from, strerror(errno));
     }
+    if (store->set_aside) store->set_aside(store->set_aside_context);
     return KEDGE_OK;
 }
 
@@ -54,7 +55,6 @@ kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error)
     kedge_status status = kedge_store_rename_damaged(store, error);
     if (status == KEDGE_OK) status = kedge_schema_open_cache(store, false, error);
     if (status == KEDGE_OK) status = kedge_prediction_repair(store, true, NULL, error);
-    if (store->set_aside) store->set_aside(store->set_aside_context);
     return status;
 }
 

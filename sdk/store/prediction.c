@@ -76,8 +76,8 @@ static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, k
     kedge_status status = kedge_store_db_take(&store->cache, sql, &walk, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(&store->cache, walk, error)) == KEDGE_OK) {
-        kedge_bytes collection = kedge_store_column(walk, 0);
-        if (kedge_row_read(kedge_row_begin(KEDGE_ROW_ITEM, collection), walk, 1, &row))
+        kedge_bytes collection;
+        if (kedge_row_read_any(KEDGE_ROW_ITEM, walk, &collection, &row))
             status = kedge_overlay_delete(delta, collection, row.id, error);
         else
             status = kedge_row_fail(&store->cache, "item", collection, row.id, error);
