@@ -54,6 +54,7 @@ kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error)
     kedge_status status = kedge_store_rename_damaged(store, error);
     if (status == KEDGE_OK) status = kedge_schema_open_cache(store, false, error);
     if (status == KEDGE_OK) status = kedge_prediction_repair(store, true, NULL, error);
+    if (store->set_aside) store->set_aside(store->set_aside_context);
     return status;
 }
 
