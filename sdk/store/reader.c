@@ -101,6 +101,7 @@ void kedge_reader_give(kedge_store *store, kedge_store_reader *reader)
         idle++;
     bool keep =
         idle < KEDGE_STORE_READERS_KEPT && !reader->cache.damaged && !reader->outbox.damaged;
+    if (reader->shadowed) keep = false;
     if (keep) {
         reader->next = store->readers;
         store->readers = reader;
@@ -119,6 +120,7 @@ void kedge_readers_close(kedge_store *store)
 
 kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *error)
 {
+    if (reader->shadowed) return KEDGE_OK;
     return kedge_store_db_execute(&reader->cache, "BEGIN", error);
 }
 
