@@ -90,8 +90,10 @@ typedef struct kedge_api_response {
     int32_t retry_after_s;        /* 0: none */
     char content_range[64];       /* "" when none */
     kedge_buffer body;
-    kedge_error
-        cause; /* of a 500 or 503, for the log alone: it may name what nobody else should see */
+    /* Of a 500 or 503, or of items that were left out; for the log alone: it may name what nobody
+     * else should see. */
+    kedge_error cause;
+    int64_t damaged_items; /* that the answer leaves out because the backend has lost them */
     /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
      * (backend/ports/meter.h); what `later` took is not in it. */
     kedge_cost cost;
