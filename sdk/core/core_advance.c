@@ -195,7 +195,7 @@ static bool errors_differ(const kedge_error *a, const kedge_error *b)
 static void report(kedge_core *core, kedge_core_actions *actions)
 {
     kedge_connection connection = connection_of(core);
-    if (connection == KEDGE_ONLINE) core->error = (kedge_error){0};
+    if (connection == KEDGE_ONLINE) core->error = core->damage;
     if (core->reported && connection == core->connection &&
         !errors_differ(&core->error, &core->error_reported)) {
         return;
