@@ -95,6 +95,12 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
 /* The parameter "version", a number or "latest"; latest when absent. */
 bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 
+/* ---- new clients (api_admit.c) ---- */
+
+/* Whether the user may begin with the clients that are new in the push; otherwise the call is
+ * refused, and nothing was written. */
+bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
+
 /* ---- the wire (api_wire.c) ---- */
 
 void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id);

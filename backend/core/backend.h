@@ -62,6 +62,9 @@ typedef struct kedge_backend_options {
      * /v1/limits tells both, and a delta over `answer_bytes_max` becomes a snapshot. */
     size_t push_bytes_max;
     size_t answer_bytes_max;
+    /* Client ids that one user may begin with in a minute, and at once; 0: no limit. Counted in
+     * this process alone. */
+    int64_t new_clients_per_minute;
     /* Waits between two tries of a commit that lost a race; NULL: sleeps. */
     void (*pause)(void *context, int64_t ms);
     void *pause_context;
