@@ -84,7 +84,9 @@ static void check_body(kedge_entry *entry)
     uint8_t hash[KEDGE_SHA256_SIZE];
     if (entry->body.data == NULL) return;
     kedge_sha256(entry->body, hash);
-    if (memcmp(hash, entry->hash, sizeof hash) != 0) entry->body = (kedge_bytes){NULL, 0};
+    if (memcmp(hash, entry->hash, sizeof hash) == 0) return;
+    entry->body = (kedge_bytes){NULL, 0};
+    entry->size = 0; /* not known */
 }
 
 kedge_status kedge_entry_read(kedge_bytes key, kedge_bytes value, kedge_arena *arena,
