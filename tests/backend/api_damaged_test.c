@@ -6,6 +6,7 @@
 #include "common/hash.h"
 #include "tests/backend/project_records.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const kedge_project_ref ref = {{"acme", 4}, {"notes", 5}};
@@ -19,16 +20,19 @@ static void pull_native(api_world *world, const char *cookie)
     assert_answer(world, 200, "");
 }
 
-/* A value too large to stand in the version itself. */
-static const char *large_value(char letter)
+/* The value number `n`, too large to stand in the version itself. */
+static const char *large_value(int n)
 {
     static char text[10002 + 1];
-    memset(text, letter, sizeof text - 1);
+    char number[16];
+    memset(text, 'v', sizeof text - 1);
+    (void)snprintf(number, sizeof number, "%08d", n);
+    memcpy(text + 1, number, 8);
     text[0] = text[sizeof text - 2] = '"';
     return text;
 }
 
-static void put_large(api_world *world, int id, const char *item, char letter)
+static void put_large(api_world *world, int id, const char *item, int n)
 {
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer_append_format(
@@ -36,17 +40,17 @@ static void put_large(api_world *world, int id, const char *item, char letter)
         "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{"
         "\"clientID\":\"c1\",\"id\":%d,\"name\":\"kedge.put\",\"args\":{"
         "\"collection\":\"d\",\"id\":\"%s\",\"value\":%s},\"timestamp\":1}]}",
-        id, item, large_value(letter));
+        id, item, large_value(n));
     assert_int_equal(api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/notes/push",
                              kedge_buffer_bytes(&body)),
                      200);
     kedge_buffer_free(&body);
 }
 
-static void lose_value(api_world *world, char letter)
+static void lose_value(api_world *world, int n)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];
-    kedge_sha256(kedge_bytes_of(large_value(letter)), hash);
+    kedge_sha256(kedge_bytes_of(large_value(n)), hash);
     kedge_key key = kedge_key_body(&ref, KEDGE_BYTES("d"), hash);
     assert_int_equal(world->blobs.vtable->remove(world->blobs.self, kedge_key_bytes(&key), NULL),
                      KEDGE_OK);
@@ -195,6 +199,59 @@ static void test_a_collection_that_cannot_be_read_is_named_as_a_whole(void **sta
     (void)state;
 }
 
+/* ---- pages and lists ---- */
+
+/* However the lost ones lie between the others, and however many they are. */
+static void test_pages_of_any_size_tell_each_lost_item_once(void **state)
+{
+    static const int limits[] = {1, 21000, 45000, 4000000};
+    api_world *world = api_world_new();
+    for (int id = 1; id <= 130; id++)
+        put_large(world, id, api_format("%03d", id), id);
+    for (int id = 1; id <= 130; id++) {
+        if (id % 13 != 0) lose_value(world, id);
+    }
+    for (size_t at = 0; at < sizeof limits / sizeof *limits; at++) {
+        int items = 0;
+        int lost = 0;
+        const char *after = "";
+        bool more = true;
+        while (more) {
+            api_get(world, api_format("snapshot?limit_bytes=%d&after=%s", limits[at], after));
+            assert_answer(world, 200, "");
+            items += api_count(world, "items");
+            if (api_at(world, "damaged") != NULL) {
+                lost += (int)api_number(world, "damaged.count");
+                assert_int_equal(api_count(world, "damaged.keys"),
+                                 api_number(world, "damaged.count"));
+            }
+            more = cJSON_IsString(api_at(world, "next"));
+            if (more) after = api_format("d%%2F%s", api_string(world, "next") + strlen("d/"));
+        }
+        assert_int_equal(items, 10);
+        assert_int_equal(lost, 120);
+    }
+    api_world_free(world);
+    (void)state;
+}
+
+static void test_a_list_of_items_has_no_value_of_a_lost_one(void **state)
+{
+    api_world *world = api_world_new();
+    put_large(world, 1, "a", 'a');
+    put_large(world, 2, "b", 'b');
+    lose_value(world, 'a');
+    api_get(world, "versions/2?items=1");
+    assert_answer(world, 200, "");
+    assert_string_equal(api_string(world, "collections.d.0.id"), "a");
+    assert_null(api_at(world, "collections.d.0.value"));
+    assert_non_null(api_at(world, "collections.d.1.value"));
+    api_get(world, "versions/2/collections/d/a");
+    assert_answer(world, 500, "item-body-missing");
+    api_world_free(world);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +261,8 @@ int main(void)
         cmocka_unit_test(test_a_delta_leaves_a_lost_item_out_until_it_is_written_again),
         cmocka_unit_test(test_a_small_value_that_is_not_what_its_hash_says_is_left_out),
         cmocka_unit_test(test_a_collection_that_cannot_be_read_is_named_as_a_whole),
+        cmocka_unit_test(test_pages_of_any_size_tell_each_lost_item_once),
+        cmocka_unit_test(test_a_list_of_items_has_no_value_of_a_lost_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

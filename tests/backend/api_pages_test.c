@@ -209,55 +209,6 @@ static void test_a_page_leaves_out_lost_items_and_names_them(void **state)
     (void)state;
 }
 
-/* However the lost ones lie between the others, and however many they are. */
-static void test_pages_of_any_size_tell_each_lost_item_once(void **state)
-{
-    static const int limits[] = {1, 21000, 45000, 4000000};
-    api_world *world = api_world_new();
-    for (int id = 1; id <= 130; id++) {
-        const char *item = api_format("%03d", id);
-        put_large(world, id, item, text_value((size_t)(10000 + id)));
-        if (id % 13 != 0) lose_body(world, "d", text_value((size_t)(10000 + id)));
-    }
-    api_world_restart(world);
-    for (size_t at = 0; at < sizeof limits / sizeof *limits; at++) {
-        int items = 0;
-        int lost = 0;
-        const char *after = "";
-        do {
-            api_get(world,
-                    api_format("snapshot?version=130&limit_bytes=%d&after=%s", limits[at], after));
-            assert_answer(world, 200, "");
-            items += api_count(world, "items");
-            if (api_at(world, "damaged") != NULL) lost += (int)api_number(world, "damaged.count");
-            assert_true(api_at(world, "damaged") == NULL ||
-                        api_count(world, "damaged.keys") <= 100);
-            if (cJSON_IsString(api_at(world, "next"))) after = encode(api_string(world, "next"));
-        } while (cJSON_IsString(api_at(world, "next")));
-        assert_int_equal(items, 10);
-        assert_int_equal(lost, 120);
-    }
-    api_world_free(world);
-    (void)state;
-}
-
-static void test_a_list_of_items_has_no_value_of_a_lost_one(void **state)
-{
-    api_world *world = api_world_new();
-    put_large(world, 1, "a", text_value(20000));
-    put_large(world, 2, "b", text_value(20001));
-    lose_body(world, "d", text_value(20000));
-    api_get(world, "versions/2?items=1");
-    assert_answer(world, 200, "");
-    assert_string_equal(api_string(world, "collections.d.0.id"), "a");
-    assert_null(api_at(world, "collections.d.0.value"));
-    assert_non_null(api_at(world, "collections.d.1.value"));
-    api_get(world, "versions/2/collections/d/a");
-    assert_answer(world, 500, "item-body-missing");
-    api_world_free(world);
-    (void)state;
-}
-
 static void test_a_page_names_large_values_by_their_hash(void **state)
 {
     api_world *world = api_world_new();
@@ -600,8 +551,6 @@ int main(void)
         cmocka_unit_test(test_a_page_goes_on_behind_a_key_that_is_gone),
         cmocka_unit_test(test_a_page_of_a_version_that_is_not_there_is_gone),
         cmocka_unit_test(test_a_page_leaves_out_lost_items_and_names_them),
-        cmocka_unit_test(test_pages_of_any_size_tell_each_lost_item_once),
-        cmocka_unit_test(test_a_list_of_items_has_no_value_of_a_lost_one),
         cmocka_unit_test(test_a_body_of_the_newest_version_that_is_lost_is_told_apart),
         cmocka_unit_test(test_a_page_names_large_values_by_their_hash),
         cmocka_unit_test(test_a_body_is_served_as_it_is_stored),
