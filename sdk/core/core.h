@@ -117,6 +117,8 @@ typedef struct kedge_core_event {
     int64_t version;
     bool ok;
     kedge_error error; /* what to show in the status */
+    bool has_damage; /* of an applied pull or page: `damage` is what the server has lost by then */
+    kedge_error damage;
     bool has_position; /* may be true in any event */
     kedge_core_position position;
 } kedge_core_event;
@@ -259,6 +261,7 @@ typedef struct kedge_core {
     bool reported;
     kedge_connection connection;
     kedge_error error;
+    kedge_error damage; /* shown while nothing worse is */
     kedge_error error_reported;
 } kedge_core;
 

@@ -201,7 +201,7 @@ static bool errors_differ(const kedge_error *a, const kedge_error *b)
 static void report(kedge_core *core, kedge_core_actions *actions)
 {
     kedge_connection connection = connection_of(core);
-    if (connection == KEDGE_ONLINE) core->error = (kedge_error){0};
+    if (connection == KEDGE_ONLINE) core->error = core->damage;
     if (kedge_core_rotation_waits(core) && !core->stopped) {
         kedge_core_rotation_error(core, &core->error);
     }

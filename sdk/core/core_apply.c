@@ -81,6 +81,7 @@ static void more_pages(kedge_core *core)
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
 {
     core->working = false;
+    if (event->has_damage) core->damage = event->damage;
     switch (event->applied) {
     case KEDGE_APPLIED_DONE:
         done(core, core->step);
