@@ -128,15 +128,21 @@ static bool is_in_inbox(const view *of, const sim_entry *entry)
     return false;
 }
 
-/* A cache that was lost or went back covers again what it had covered, once it is there again. */
+/* A cache that was lost or went back covers again what the server has, once it is there again. */
+static const sim_version *covering(const view *of)
+{
+    if (of->client->damage.cache_was == NULL) return of->at;
+    return of->client->world->oracle.head;
+}
+
 static bool is_covered(const view *of, sim_entry *entry)
 {
-    const sim_version *where = NULL;
-    bool behind = of->client->damage.cache_was != NULL;
-    if (entry->found != NULL && (behind || sim_oracle_descends(of->at, entry->found))) return true;
-    const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, &where);
+    const sim_version *where = NULL, *at = covering(of);
+    bool behind = at != of->at;
+    if (entry->found != NULL && (behind || sim_oracle_descends(at, entry->found))) return true;
+    const sim_decided *decided = sim_oracle_decided_as(at, entry->uid, entry->digest, &where);
     if (decided == NULL || decided->rejected) return false;
-    entry->found = where;
+    if (!behind) entry->found = where;
     return true;
 }
 
