@@ -128,22 +128,37 @@ static bool is_in_inbox(const view *of, const sim_entry *entry)
     return false;
 }
 
-/* A cache that was lost or went back covers again what the server has, once it is there again. */
-static const sim_version *covering(const view *of)
+static bool is_in_tail(const view *of, const sim_entry *entry)
 {
-    if (of->client->damage.cache_was == NULL) return of->at;
-    return of->client->world->oracle.head;
+    static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1 OR sequence = ?2";
+    sqlite3_stmt *find;
+    sqlite3 *outbox = of->client->store->outbox.handle;
+    if (sqlite3_prepare_v2(outbox, sql, -1, &find, NULL) != SQLITE_OK) return false;
+    sqlite3_bind_blob(find, 1, entry->uid, SIM_UID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int64(find, 2, entry->damaged ? entry->sequence : 0);
+    bool found = sqlite3_step(find) == SQLITE_ROW;
+    sqlite3_finalize(find);
+    return found;
 }
 
-static bool is_covered(const view *of, sim_entry *entry)
+static bool is_covered_at(const sim_version *at, sim_entry *entry)
 {
-    const sim_version *where = NULL, *at = covering(of);
-    bool behind = at != of->at;
-    if (entry->found != NULL && (behind || sim_oracle_descends(at, entry->found))) return true;
+    const sim_version *where = NULL;
+    if (entry->found != NULL && sim_oracle_descends(at, entry->found)) return true;
     const sim_decided *decided = sim_oracle_decided_as(at, entry->uid, entry->digest, &where);
     if (decided == NULL || decided->rejected) return false;
-    if (!behind) entry->found = where;
+    entry->found = where;
     return true;
+}
+
+/* A cache that was lost or went back will cover again what it had covered. Until then the tail
+ * tells what that was. */
+static bool is_covered(const view *of, sim_entry *entry)
+{
+    if (is_covered_at(of->at, entry)) return true;
+    if (of->client->damage.cache_was == NULL) return false;
+    return entry->found != NULL || is_in_tail(of, entry) ||
+           is_covered_at(of->client->world->oracle.head, entry);
 }
 
 static void check_i6_nothing_lost(const view *of)
@@ -371,6 +386,17 @@ static void check_i7_visible(const view *of, const kedge_overlay *state)
 
 /* ---- I8, I12 ---- */
 
+/* Without a cache a client cannot know of another lineage, and need not as long as the lineage has
+ * all that was ever confirmed to it. */
+static bool has_nothing_to_lose(const view *of)
+{
+    const sim_ledger *ledger = &of->client->ledger;
+    if (!of->client->damage.cache_empty) return false;
+    for (size_t i = 0; i < ledger->count; i++)
+        if (!sim_oracle_descends(of->at, ledger->entries[i].found)) return false;
+    return true;
+}
+
 static void check_i8_forward(const view *of)
 {
     sim_client *client = of->client;
@@ -394,7 +420,7 @@ static void check_i8_forward(const view *of)
     if (!same_line && of->at != NULL) {
         count(of, SIM_I12);
         client->world->report->lineages_lost++;
-        if (strcmp(now->client, seen->client) == 0)
+        if (strcmp(now->client, seen->client) == 0 && !has_nothing_to_lose(of))
             sim_violate(client->world, SIM_I12,
                         "client %u met another lineage and kept its client id", client->index);
     }
