@@ -420,7 +420,8 @@ static void check_i8_forward(const view *of)
     if (!same_line && of->at != NULL) {
         count(of, SIM_I12);
         client->world->report->lineages_lost++;
-        if (strcmp(now->client, seen->client) == 0 && !has_nothing_to_lose(of))
+        if (strcmp(now->client, seen->client) == 0 && !seen->stale &&
+            !has_nothing_to_lose(of))
             sim_violate(client->world, SIM_I12,
                         "client %u met another lineage and kept its client id", client->index);
     }
@@ -484,6 +485,7 @@ static void remember(const view *of)
     seen->lmid = of->position.lmid;
     seen->highest_id = of->position.highest_id;
     of->client->damage.anew = false;
+    seen->stale = of->position.stale;
 }
 
 /* ---- all of them ---- */
