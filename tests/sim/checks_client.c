@@ -391,7 +391,7 @@ static void check_i7_visible(const view *of, const kedge_overlay *state)
 static bool has_nothing_to_lose(const view *of)
 {
     const sim_ledger *ledger = &of->client->ledger;
-    if (!of->client->damage.cache_empty) return false;
+    if (!of->client->damage.cache_aside) return false;
     for (size_t i = 0; i < ledger->count; i++)
         if (!sim_oracle_descends(of->at, ledger->entries[i].found)) return false;
     return true;
@@ -420,7 +420,7 @@ static void check_i8_forward(const view *of)
     if (!same_line && of->at != NULL) {
         count(of, SIM_I12);
         client->world->report->lineages_lost++;
-        if (strcmp(now->client, seen->client) == 0 && !seen->stale &&
+        if (strcmp(now->client, seen->at_version) == 0 && !seen->stale &&
             !has_nothing_to_lose(of))
             sim_violate(client->world, SIM_I12,
                         "client %u met another lineage and kept its client id", client->index);
@@ -457,15 +457,13 @@ static void note_cache(const view *of)
 {
     const sim_oracle *oracle = &of->client->world->oracle;
     sim_damage *damage = &of->client->damage;
-    if (of->position.version == 0) {
+    if (sim_damage_new_cache(of->client)) {
         damage->doubt_ms = 0;
-        if (damage->cache && of->client->seen.version > 0) {
-            damage->cache_empty = true;
-            sim_damage_cache_was(of->client);
-        }
-    } else if (damage->cache_empty) {
-        damage->cache = damage->cache_empty = false;
+        damage->cache_aside = true;
     }
+    if (of->position.version == 0 && damage->cache) sim_damage_cache_was(of->client);
+    if (of->position.version > 0 && damage->cache_aside)
+        damage->cache = damage->cache_aside = false;
     if (of->at == NULL || damage->cache_was == NULL || is_doubted(of)) return;
     bool there = sim_oracle_descends(of->at, damage->cache_was);
     bool elsewhere = sim_oracle_descends(oracle->head, of->at) &&
@@ -481,6 +479,7 @@ static void remember(const view *of)
     if (of->position.version > 0 || !of->client->damage.cache) {
         seen->version = of->position.version;
         memcpy(seen->lineage, of->position.lineage, sizeof seen->lineage);
+        memcpy(seen->at_version, of->position.client, sizeof seen->at_version);
     }
     seen->lmid = of->position.lmid;
     seen->highest_id = of->position.highest_id;

@@ -30,9 +30,11 @@ static void check_row(sim_client *client, const sim_version *at, sqlite3_stmt *r
     count(client->world, SIM_I21);
     if (!withheld && decided != NULL && !decided->rejected)
         sim_violate(client->world, SIM_I21,
-                    "client %u: %" PRId64 " is predicted on version %" PRId64
-                    ", which has it since version %" PRId64,
-                    client->index, sequence, at->number, where->number);
+                    "client %u: %" PRId64 " is predicted as (%.8s, %" PRId64 ") on version %" PRId64
+                    ", which has it since version %" PRId64 " as (%.8s, %" PRId64 ")",
+                    client->index, sequence, (const char *)sqlite3_column_text(row, 5),
+                    (int64_t)sqlite3_column_int64(row, 6), at->number, where->number, decided->client,
+                    decided->id);
     /* Nobody but this folder can have it, and its own client id has not had it decided. */
     if (withheld && sqlite3_column_type(row, 4) == SQLITE_NULL && !client->damage.outbox_older)
         sim_violate(client->world, SIM_I21,
@@ -54,7 +56,7 @@ void check_i21_shown_once(sim_client *client, const sim_version *at)
     sqlite3_stmt *walk;
     sqlite3 *outbox = client->store->outbox.handle;
     (void)snprintf(sql, sizeof sql,
-                   "SELECT sequence, uid, digest, %s, origin_client FROM pending"
+                   "SELECT sequence, uid, digest, %s, origin_client, client, id FROM pending"
                    " WHERE NOT " KEDGE_PENDING_IS_COVERED,
                    sim_withheld_column(outbox));
     if (at == NULL || kedge_cache_meta_read(&client->store->cache, &cache, NULL) != KEDGE_OK ||

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define REOPEN_MS 50
 /* What is read in the background is read by then. */
@@ -22,10 +23,22 @@ static void reopen_soon(sim_client *client)
 
 /* ---- what is forgiven ---- */
 
+bool sim_damage_new_cache(sim_client *client)
+{
+    char path[SIM_VFS_PATH_BYTES];
+    struct stat facts = {0};
+    uint64_t was = client->damage.cache_file;
+    sim_disk_path(&client->disk, SIM_FILE_CACHE, path);
+    (void)stat(path, &facts);
+    client->damage.cache_file = (uint64_t)facts.st_ino;
+    return client->damage.cache_file != was;
+}
+
 static void cache_lies(sim_client *client)
 {
     client->damage.cache = true;
-    client->damage.cache_empty = false;
+    client->damage.cache_aside = false;
+    (void)sim_damage_new_cache(client);
 }
 
 static void cache_went_back(sim_client *client)

@@ -13,7 +13,8 @@ struct sim_world;
 /* What was done to a client's files, and what its checkers forgive for it. */
 typedef struct sim_damage {
     bool cache;          /* it may be set aside: version 0 once */
-    bool cache_empty;    /* … and that was seen */
+    bool cache_aside;    /* … and that was seen */
+    uint64_t cache_file; /* which file cache.db was when it was looked at last */
     bool outbox_pages;   /* of the outbox since it was opened: it may be refused */
     uint32_t meta_flips; /* the same: one copy of meta is mended by the other, two are not */
     bool outbox_older;   /* at some time: what an earlier client id had decided may be pending */
@@ -46,6 +47,8 @@ bool sim_damage_ruin_cache(struct sim_client *client);
 /* The store of a closed client cannot be opened: its user does what the documentation says. */
 void sim_damage_user_acts(struct sim_client *client);
 
+/* Whether its cache.db is another file than the one that was looked at last. */
+bool sim_damage_new_cache(struct sim_client *client);
 /* Its cache is empty, or older than it was. */
 void sim_damage_cache_was(struct sim_client *client);
 /* It could be opened: what was wrong with the outbox is known from now on. */

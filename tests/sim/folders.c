@@ -50,6 +50,7 @@ void sim_client_put_backup(sim_client *client)
     sim_ledger_copy(&client->backup_ledger, &client->ledger);
     client->seen = client->backup_seen;
     client->damage = client->backup_damage;
+    (void)sim_damage_new_cache(client);
     client->unrecovered = 0;
     sim_trace(client->world, "client %u is restored from its backup", client->index);
 }
@@ -80,6 +81,7 @@ bool sim_client_copy(sim_client *client)
     sim_ledger_copy(&client->ledger, &twin->ledger);
     twin->seen = client->seen;
     twin->damage = client->damage;
+    (void)sim_damage_new_cache(twin);
     twin->exists = true;
     sim_trace(world, "client %u is copied to %u", client->index, index);
     sim_client_open(twin);

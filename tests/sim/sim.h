@@ -167,6 +167,7 @@ typedef struct sim_ledger {
 /* Where a client was seen last, for I8 and I12. */
 typedef struct sim_seen {
     char client[KEDGE_CLIENT_ID_SIZE];
+    char at_version[KEDGE_CLIENT_ID_SIZE]; /* whose client id it was when it was at `version` */
     char lineage[33];
     int64_t version;
     int64_t lmid;
