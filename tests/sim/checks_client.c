@@ -171,6 +171,7 @@ static void check_i6_nothing_lost(const view *of)
         entry->in_inbox = is_in_inbox(of, entry);
         if (entry->in_inbox || is_pending(of, entry) || is_covered(of, entry)) continue;
         entry->released = true;
+        if (of->client->damage.forgive) continue;
         /* Older than the tail when the backend was restored: lost, but counted and told. */
         if (of->client->unrecovered < of->position.unrecovered) {
             of->client->unrecovered++;
@@ -497,6 +498,7 @@ static void check_view(view *of)
     if (!anew) check_i11_ids(of);
     remember(of);
     check_i6_nothing_lost(of);
+    of->client->damage.forgive = false;
     check_i6_inbox(of);
     if (of->position.stale) return;
     sim_trace(of->client->world,

@@ -19,6 +19,7 @@ typedef struct sim_damage {
     uint32_t meta_flips; /* the same: one copy of meta is mended by the other, two are not */
     bool outbox_older;   /* at some time: what an earlier client id had decided may be pending */
     bool anew;           /* counters and versions may have gone back: compared from now on */
+    bool forgive;        /* once, whatever is missing: nobody could read how much it is */
     int64_t doubt_ms;    /* until then old or foreign pages of the cache may be read; 0: no */
     /* Where the cache was before it was lost or went back. Until it is there again, what it covered
      * counts as covered. */

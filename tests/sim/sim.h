@@ -71,6 +71,7 @@ typedef struct sim_report {
     uint64_t reopened;
     uint64_t rotations;
     uint64_t lineages_lost;
+    uint64_t repaired; /* folders that could not be opened */
     uint64_t faults[SIM_FAULTS];
     uint64_t checks[SIM_CHECKS];
     uint64_t violations;
