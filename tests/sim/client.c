@@ -223,6 +223,7 @@ void sim_client_open(sim_client *client)
     kedge_error error = {0};
     client->reopening = false;
     client->exists = true;
+    sim_damage_opening(client);
     kedge_status status = open_store(client, &error);
     if (status == KEDGE_OK) status = open_driver(client, &error);
     sim_trace(client->world, "client %u opens: %s", client->index, kedge_status_name(status));

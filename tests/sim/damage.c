@@ -78,6 +78,11 @@ static void outbox_went_back(sim_client *client)
     }
 }
 
+void sim_damage_opening(sim_client *client)
+{
+    if (client->damage.anew && client->damage.outbox_older) outbox_went_back(client);
+}
+
 void sim_damage_opened(sim_client *client)
 {
     sim_damage *damage = &client->damage;
