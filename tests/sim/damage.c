@@ -69,6 +69,7 @@ static void outbox_went_back(sim_client *client)
     if (!evidence || reflected < last) reflected = last;
     client->damage.outbox_older = true;
     client->damage.anew = true;
+    sim_damage_may_rotate(client);
     if (client->unrecovered > unrecovered) client->unrecovered = unrecovered;
     if (client->seen.last_sequence > reflected) client->seen.last_sequence = reflected;
     for (size_t i = 0; i < client->ledger.count; i++) {
@@ -76,6 +77,11 @@ static void outbox_went_back(sim_client *client)
         entry->answered = false;
         if (entry->sequence > reflected) entry->released = true;
     }
+}
+
+void sim_damage_may_rotate(sim_client *client)
+{
+    memset(client->rotated_ms, 0, sizeof client->rotated_ms);
 }
 
 void sim_damage_opening(sim_client *client)

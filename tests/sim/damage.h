@@ -52,6 +52,8 @@ void sim_damage_user_acts(struct sim_client *client);
 bool sim_damage_new_cache(struct sim_client *client);
 /* Its cache is empty, or older than it was. */
 void sim_damage_cache_was(struct sim_client *client);
+/* A new client id is due, which does not count as one without a reason. */
+void sim_damage_may_rotate(struct sim_client *client);
 /* Before it is opened: what is left that tells of a lost outbox may be less by now. */
 void sim_damage_opening(struct sim_client *client);
 /* It could be opened: what was wrong with the outbox is known from now on. */

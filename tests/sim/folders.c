@@ -52,6 +52,7 @@ void sim_client_put_backup(sim_client *client)
     client->damage = client->backup_damage;
     (void)sim_damage_new_cache(client);
     client->unrecovered = 0;
+    sim_damage_may_rotate(client);
     sim_trace(client->world, "client %u is restored from its backup", client->index);
 }
 

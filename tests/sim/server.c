@@ -319,6 +319,8 @@ bool sim_server_restore(sim_world *world, sim_fault how)
             return false;
         server->replica_behind = false;
         if (is_one_behind(world)) sim_took_effect(world, SIM_RESTORE_AGAIN);
+        for (uint32_t i = 0; i < world->client_count; i++)
+            sim_damage_may_rotate(&world->clients[i]);
         world->restored = true;
         world->restored_ms = world->now_ms;
         sim_oracle_restore(world, backup->head);

@@ -30,7 +30,7 @@
 #define SIM_REQUESTS_MAX  8 /* open ones of a client */
 #define SIM_NESTING_MAX   2
 #define SIM_VIOLATION_MAX 32
-#define SIM_ROTATIONS_MAX 6 /* of a folder in a minute */
+#define SIM_ROTATIONS_MAX 6 /* of a folder in a minute, without a restore of anything */
 
 typedef struct sim_world sim_world;
 
