@@ -30,10 +30,11 @@ void bench_remove_folder(const char *path);
 /* Ends the program with a message when `status` is not KEDGE_OK. */
 void bench_check(kedge_status status, const kedge_error *error, const char *what);
 
-/* Each fills up to 4 rows and returns how many. */
+/* Each fills up to 5 rows and returns how many. */
 size_t bench_writes(bench_row *rows);
 size_t bench_pulls(bench_row *rows);
 size_t bench_rebases(bench_row *rows);
+size_t bench_reads(bench_row *rows);
 size_t bench_confirmations(bench_row *rows, const char *server_program);
 
 #endif
