@@ -1,6 +1,7 @@
 /* Reads of a project of 100,000 items: through the API, which checks each row, against raw SQLite
  * statements that read the same file and check nothing; and the price of the check alone, as the
- * same raw walk with and without it. */
+ * same raw walk with and without it. The file is in memory and nothing waits, so that what is
+ * measured is the thread's time on the processor. */
 #include "bench/bench.h"
 #include "bench/project.h"
 
@@ -9,6 +10,7 @@
 
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ITEMS  100000
@@ -28,9 +30,9 @@ typedef struct reads {
 
 static void must(bool good, const char *what)
 {
-    kedge_error error = {.code = "bench"};
-    (void)snprintf(error.message, sizeof error.message, "%s", what);
-    if (!good) bench_check(KEDGE_INTERNAL, &error, "reads");
+    if (good) return;
+    (void)fprintf(stderr, "bench: reads: %s\n", what);
+    exit(1);
 }
 
 static void fill(const char *folder)
@@ -99,7 +101,7 @@ typedef double (*block)(reads *r);
 
 static double get_ours(reads *r)
 {
-    double start = bench_now_ms();
+    double start = bench_cpu_ms();
     for (int i = 0; i < GETS; i++) {
         char id[16];
         kedge_error error = {0};
@@ -110,12 +112,12 @@ static double get_ours(reads *r)
         r->bytes += size;
         kedge_document_free(document);
     }
-    return GETS / (bench_now_ms() - start) * 1e3;
+    return GETS / (bench_cpu_ms() - start) * 1e3;
 }
 
 static double get_raw(reads *r)
 {
-    double start = bench_now_ms();
+    double start = bench_cpu_ms();
     for (int i = 0; i < GETS; i++) {
         char id[16];
         char value[512];
@@ -128,7 +130,7 @@ static double get_raw(reads *r)
         r->bytes += (size_t)size + (size_t)(value[0] == '{');
         sqlite3_reset(r->get);
     }
-    return GETS / (bench_now_ms() - start) * 1e3;
+    return GETS / (bench_cpu_ms() - start) * 1e3;
 }
 
 static double scan_ours(reads *r)
@@ -140,19 +142,19 @@ static double scan_ours(reads *r)
     size_t id_size;
     size_t value_size;
     int rows = 0;
-    double start = bench_now_ms();
+    double start = bench_cpu_ms();
     bench_check(kedge_scan_open(r->db, "notes", NULL, &scan, &error), &error, "kedge_scan_open");
     for (; kedge_scan_next(scan, &id, &id_size, &value, &value_size, &error) == KEDGE_OK; rows++)
         r->bytes += id_size + value_size;
     kedge_scan_close(scan);
     must(rows == ITEMS, "a scan did not give every item");
-    return rows / (bench_now_ms() - start) * 1e3;
+    return rows / (bench_cpu_ms() - start) * 1e3;
 }
 
 static double scan_raw(reads *r)
 {
     int rows = 0;
-    double start = bench_now_ms();
+    double start = bench_cpu_ms();
     for (; sqlite3_step(r->scan) == SQLITE_ROW; rows++) {
         kedge_bytes id = kedge_store_column(r->scan, 0);
         kedge_bytes value = kedge_store_column(r->scan, 1);
@@ -160,7 +162,7 @@ static double scan_raw(reads *r)
     }
     sqlite3_reset(r->scan);
     must(rows == ITEMS, "a raw scan did not give every item");
-    return rows / (bench_now_ms() - start) * 1e3;
+    return rows / (bench_cpu_ms() - start) * 1e3;
 }
 
 /* The raw scan, with the check of each row and nothing else. */
@@ -168,7 +170,7 @@ static double scan_raw_checked(reads *r)
 {
     int rows = 0;
     kedge_cache_row row;
-    double start = bench_now_ms();
+    double start = bench_cpu_ms();
     kedge_checksum begun = kedge_row_begin(KEDGE_ROW_ITEM, KEDGE_BYTES("notes"));
     for (; sqlite3_step(r->scan_checksums) == SQLITE_ROW; rows++) {
         must(kedge_row_read(begun, r->scan_checksums, 0, &row), "a row is damaged");
@@ -176,7 +178,7 @@ static double scan_raw_checked(reads *r)
     }
     sqlite3_reset(r->scan_checksums);
     must(rows == ITEMS, "a raw scan did not give every item");
-    return rows / (bench_now_ms() - start) * 1e3;
+    return rows / (bench_cpu_ms() - start) * 1e3;
 }
 
 static double filter_ours(reads *r)
@@ -185,22 +187,22 @@ static double filter_ours(reads *r)
         "SELECT count(*) FROM notes WHERE json_extract(value, '$.rank') % 2 = 0";
     kedge_error error = {0};
     kedge_query *query = NULL;
-    double start = bench_now_ms();
+    double start = bench_cpu_ms();
     bench_check(kedge_query_open(r->db, sql, sizeof sql - 1, NULL, 0, &query, &error), &error,
                 "kedge_query_open");
     bench_check(kedge_query_next(query, &error), &error, "kedge_query_next");
     must(kedge_query_integer(query, 0) == ITEMS / 2, "a query counted wrong");
     kedge_query_close(query);
-    return ITEMS / (bench_now_ms() - start) * 1e3;
+    return ITEMS / (bench_cpu_ms() - start) * 1e3;
 }
 
 static double filter_raw(reads *r)
 {
-    double start = bench_now_ms();
+    double start = bench_cpu_ms();
     must(sqlite3_step(r->filter) == SQLITE_ROW && sqlite3_column_int(r->filter, 0) == ITEMS / 2,
          "raw SQLite counted wrong");
     sqlite3_reset(r->filter);
-    return ITEMS / (bench_now_ms() - start) * 1e3;
+    return ITEMS / (bench_cpu_ms() - start) * 1e3;
 }
 
 static bench_row compare(reads *r, const char *name, block ours, block floor, double target)
@@ -228,13 +230,13 @@ size_t bench_reads(bench_row *rows)
 {
     reads r = {0};
     open_both(&r);
-    rows[0] = compare(&r, "get by id (floor: raw SQLite, unchecked)", get_ours, get_raw, 0.3);
+    rows[0] = compare(&r, "get by id (floor: raw SQLite, unchecked)", get_ours, get_raw, 0.5);
     rows[1] =
         compare(&r, "scan of 100,000 (floor: raw SQLite, unchecked)", scan_ours, scan_raw, 0.6);
     rows[2] = compare(&r, "query, a filter on JSON (floor: raw, unchecked)", filter_ours,
-                      filter_raw, 0.8);
+                      filter_raw, 0.7);
     rows[3] = compare(&r, "check of rows in a scan (floor: a scan without)", scan_raw_checked,
-                      scan_raw, 0.9);
+                      scan_raw, 0.65);
     close_both(&r);
     return 4;
 }
