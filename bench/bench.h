@@ -20,7 +20,7 @@ typedef struct bench_row {
 } bench_row;
 
 double bench_now_ms(void);
-double bench_cpu_ms(void); /* of this thread: for what waits for nothing */
+double bench_cpu_ms(void);                         /* of this thread: for what waits for nothing */
 double bench_median(double *values, size_t count); /* sorts them */
 double bench_percentile(double *values, size_t count, double part);
 /* Prints the row, as a line of the table or as a JSON object; returns whether it met its target. */

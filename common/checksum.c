@@ -1,3 +1,4 @@
+/* The checksum of a row: what goes in is mixed into one state of 64 bits. */
 #include "common/checksum.h"
 
 #include <string.h>
