@@ -1,3 +1,4 @@
+/* Mixing the columns of a row into one number. See checksum.h. */
 /* The checksum of a row: what goes in is mixed into one state of 64 bits. */
 #include "common/checksum.h"
 
@@ -97,7 +98,7 @@ void kedge_checksum_bytes(kedge_checksum *checksum, kedge_bytes bytes)
 
 void kedge_checksum_blob(kedge_checksum *checksum, kedge_bytes bytes)
 {
-    mix(checksum, BYTES, START);
+    checksum->state = mix(checksum->state, BYTES, START);
     kedge_checksum_bytes(checksum, bytes);
 }
 
