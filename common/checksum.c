@@ -1,4 +1,3 @@
-/* Mixing the columns of a row into one number. See checksum.h. */
 /* The checksum of a row: what goes in is mixed into one state of 64 bits. */
 #include "common/checksum.h"
 
