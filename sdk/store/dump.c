@@ -45,7 +45,8 @@ kedge_status kedge_store_dump(kedge_store *store, bool canonical, kedge_buffer *
     kedge_buffer key = kedge_buffer_make(store->allocator);
     kedge_buffer text = kedge_buffer_make(store->allocator);
     kedge_json_writer writer = kedge_json_write(&text);
-    kedge_status status = kedge_reader_take(store, &reader, error);
+    kedge_status status = canonical ? kedge_reader_take(store, &reader, error)
+                                    : kedge_reader_take_shown(store, &reader, error);
     if (status != KEDGE_OK) return status;
     kedge_json_begin_object(&writer);
     status = kedge_reader_begin_cache(reader, error);
