@@ -29,7 +29,7 @@ static kedge_status check_outbox_there(kedge_store *store, kedge_error *error)
 
 static void checkpoint_large(kedge_store_db *db)
 {
-    if (!db->handle || db->wal_pages <= KEDGE_STORE_WAL_PAGES) return;
+    if (!db->handle || !kedge_wal_is_large(db)) return;
     bool cut = db->wal_pages > KEDGE_STORE_WAL_PAGES_CUT;
     /* Without waiting: a reader that still needs the WAL puts it off to the next commit. */
     sqlite3_busy_timeout(db->handle, 0);
@@ -44,6 +44,14 @@ static void tell(kedge_store *store, kedge_change_set *changes)
     if (!store->untold || !changes) return;
     kedge_changes_all(changes);
     store->untold = false;
+}
+
+static kedge_status make_room(kedge_store *store, void *context, kedge_error *error)
+{
+    (void)context;
+    (void)error;
+    kedge_wal_make_room(store);
+    return KEDGE_OK;
 }
 
 static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context,
@@ -78,6 +86,9 @@ kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work 
     bool again;
     kedge_status status = one_turn(store, work, context, changes, &again, error);
     if (again) status = one_turn(store, work, context, changes, &again, error);
+    if (status == KEDGE_DISK_FULL &&
+        one_turn(store, make_room, NULL, NULL, &again, NULL) == KEDGE_OK)
+        status = one_turn(store, work, context, changes, &again, error);
     return status;
 }
 
