@@ -159,6 +159,7 @@ kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
 {
     sqlite3_stmt *statement;
     if (db->rehearsing && !sqlite3_get_autocommit(db->handle)) return KEDGE_OK;
+    db->runs = db->bound_bytes = 0;
     kedge_status status = kedge_store_db_take(db, "BEGIN IMMEDIATE", &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
     return status;
@@ -231,6 +232,7 @@ kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, ke
 
 kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error)
 {
+    db->runs++;
     kedge_status status = kedge_store_db_step(db, statement, error);
     if (status == KEDGE_DONE) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
@@ -259,6 +261,7 @@ static void note_bind(kedge_store_db *db, int code)
 
 void kedge_store_bind_text(kedge_store_db *db, sqlite3_stmt *statement, int index, kedge_bytes text)
 {
+    db->bound_bytes += (int64_t)text.size;
     note_bind(db, sqlite3_bind_text64(statement, index, text.data ? text.data : "", text.size,
                                       SQLITE_STATIC, SQLITE_UTF8));
 }
@@ -272,6 +275,7 @@ void kedge_store_bind_chars(kedge_store_db *db, sqlite3_stmt *statement, int ind
 void kedge_store_bind_blob(kedge_store_db *db, sqlite3_stmt *statement, int index,
                            const void *bytes, size_t size)
 {
+    db->bound_bytes += (int64_t)size;
     note_bind(db, sqlite3_bind_blob64(statement, index, bytes, size, SQLITE_STATIC));
 }
 

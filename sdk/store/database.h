@@ -20,12 +20,14 @@ typedef struct kedge_store_db {
     const char *name; /* for messages: "cache.db" */
     kedge_store_statement statements[KEDGE_STORE_STATEMENTS];
     size_t statement_count;
-    int bind_code;    /* the first bind that failed since a statement was taken */
-    int wal_pages;    /* after the last commit here */
-    bool damaged;     /* SQLite said that the contents are */
-    bool row_damaged; /* a row did not prove itself; the others can be had */
-    bool rehearsing;  /* transactions are begun once, and not committed: they will be rolled back */
-    dev_t device;     /* which file it is: another process may have set it aside */
+    int bind_code;       /* the first bind that failed since a statement was taken */
+    int wal_pages;       /* after the last commit here */
+    int64_t runs;        /* statements without rows, since the transaction began */
+    int64_t bound_bytes; /* … and bytes that were bound */
+    bool damaged;        /* SQLite said that the contents are */
+    bool row_damaged;    /* a row did not prove itself; the others can be had */
+    bool rehearsing; /* transactions are begun once, and not committed: they will be rolled back */
+    dev_t device;    /* which file it is: another process may have set it aside */
     ino_t inode;
 } kedge_store_db;
 

@@ -23,10 +23,23 @@ typedef struct edit {
     kedge_change_set *changes;
 } edit;
 
+/* The cache's commit failed behind the outbox's. What it would have changed is in the edit's change
+ * set already. */
+static kedge_status follow_late(kedge_store *store)
+{
+    bool untold = store->untold;
+    kedge_wal_make_room(store);
+    kedge_status status = kedge_prediction_repair(store, false, NULL, NULL);
+    store->untold = untold;
+    return status;
+}
+
 kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error)
 {
     kedge_store_phase(store, "mutate-before-outbox");
-    kedge_status status = kedge_store_db_commit(&store->outbox, error);
+    kedge_status status = kedge_wal_reserve(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_reserve(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
     if (status != KEDGE_OK) {
         kedge_changes_clear(changes);
         return status;
@@ -35,6 +48,9 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
     status = kedge_store_db_commit(&store->cache, NULL);
     if (status != KEDGE_OK) {
         kedge_store_db_rollback(&store->cache);
+        status = follow_late(store);
+    }
+    if (status != KEDGE_OK) {
         kedge_shadow_note(store, status);
     } else {
         kedge_shadow_end(store);

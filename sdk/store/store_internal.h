@@ -15,8 +15,11 @@
 
 /* What one client may keep of confirmed mutations besides their number and age. */
 #define KEDGE_STORE_TAIL_BYTES 67108864 /* 64 MiB */
-/* After a commit a larger WAL is moved into its file. */
-#define KEDGE_STORE_WAL_PAGES 1024 /* 4 MiB */
+/* After a commit a WAL that is larger than its file is moved into it, and any of more than so many
+ * pages; but none of fewer than _MIN, since each move costs syncs. */
+#define KEDGE_STORE_WAL_PAGES     1024 /* 4 MiB */
+#define KEDGE_STORE_WAL_PAGES_MIN 256
+#define KEDGE_STORE_PAGE_BYTES    4096 /* SQLite's own choice, which nobody changes */
 /* A WAL beyond this is also cut when nobody reads it. */
 #define KEDGE_STORE_WAL_PAGES_CUT 16384 /* 64 MiB */
 /* Readers at once; so many are kept open between uses. */
@@ -168,11 +171,18 @@ void kedge_store_unlock(kedge_store *store);
 /* Marks this store as present; `*alone` tells whether no other one is. Under the lock. */
 kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error);
 
+/* ---- wal.c ---- */
+/* In a write transaction: sees to it that its commit needs no new blocks. */
+kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error);
+bool kedge_wal_is_large(const kedge_store_db *db);
+/* In a turn, with no transaction open: gives back what the WALs take, as far as readers allow. */
+void kedge_wal_make_room(kedge_store *store);
+
 /* ---- turn.c: one writer's turn ---- */
 typedef kedge_status (*kedge_store_work)(kedge_store *store, void *context, kedge_error *error);
 /* Runs `work` in a turn. A cache that turns out to be damaged is set aside, and the work is done
- * once more on the new one. What `work` leaves open is rolled back. Afterwards large WALs are
- * moved. */
+ * once more on the new one; on a full disk, once more with what the WALs took. What `work` leaves
+ * open is rolled back. Afterwards large WALs are moved. */
 kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, void *context,
                                    kedge_error *error);
 /* The same for work that fills a change set (NULL: nobody asks): what a repair changed on the way

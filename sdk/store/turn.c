@@ -29,7 +29,7 @@ static kedge_status check_outbox_there(kedge_store *store, kedge_error *error)
 
 static void checkpoint_large(kedge_store_db *db)
 {
-    if (!db->handle || db->wal_pages <= KEDGE_STORE_WAL_PAGES) return;
+    if (!db->handle || !kedge_wal_is_large(db)) return;
     bool cut = db->wal_pages > KEDGE_STORE_WAL_PAGES_CUT;
     /* Without waiting: a reader that still needs the WAL puts it off to the next commit. */
     sqlite3_busy_timeout(db->handle, 0);
@@ -81,6 +81,14 @@ static kedge_status heal(kedge_store *store, kedge_status status, bool *again, k
     return status;
 }
 
+static kedge_status make_room(kedge_store *store, void *context, kedge_error *error)
+{
+    (void)context;
+    (void)error;
+    kedge_wal_make_room(store);
+    return KEDGE_OK;
+}
+
 static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context,
                              kedge_change_set *changes, bool *again, kedge_error *error)
 {
@@ -99,14 +107,25 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     return status;
 }
 
-kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
-                                           kedge_change_set *changes, kedge_error *error)
+/* Both files may be damaged, and the outbox twice. */
+static kedge_status repeat(kedge_store *store, kedge_store_work work, void *context,
+                           kedge_change_set *changes, kedge_error *error)
 {
     bool again = true;
     kedge_status status = KEDGE_OK;
-    /* Both files may be damaged, and the outbox twice. */
     for (int attempt = 0; again && attempt < KEDGE_STORE_HEALS_MAX; attempt++)
         status = one_turn(store, work, context, changes, &again, error);
+    return status;
+}
+
+kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
+                                           kedge_change_set *changes, kedge_error *error)
+{
+    bool again;
+    kedge_status status = repeat(store, work, context, changes, error);
+    if (status == KEDGE_DISK_FULL &&
+        one_turn(store, make_room, NULL, NULL, &again, NULL) == KEDGE_OK)
+        status = repeat(store, work, context, changes, error);
     return status;
 }
 

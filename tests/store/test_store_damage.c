@@ -262,7 +262,7 @@ static void test_edits_that_a_damaged_wal_has_lost_are_counted(void **state)
     for (int edit = 0; edit < 10; edit++)
         fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
     fixture_close(f);
-    overwrite(f, "outbox.db-wal", size_of(f, "outbox.db-wal") / 2, 8, 1);
+    overwrite(f, "outbox.db-wal", size_of(f, "outbox.db-wal") / 4, 8, 1);
     for (int opening = 0; opening < 2; opening++) {
         fixture_open(f);
         kedge_store_position position = fixture_position(f);

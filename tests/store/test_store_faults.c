@@ -307,7 +307,7 @@ static void test_a_power_cut_at_any_call_loses_nothing(void **state)
 static void crash_between_commits(void *context, const char *phase)
 {
     script *s = context;
-    if (strcmp(phase, "mutate-between-commits") == 0) fault_vfs_set_full(s->vfs, true);
+    if (strcmp(phase, "mutate-between-commits") == 0) fault_vfs_refuse_writes(s->vfs, true);
 }
 
 static void test_a_disk_that_is_full_between_the_commits_leaves_a_stale_prediction(void **state)
@@ -327,12 +327,10 @@ static void test_a_disk_that_is_full_between_the_commits_leaves_a_stale_predicti
     assert_int_equal(fixture_position(&s.f).pending, 1);
     fixture_expect(&s.f, "e0", "1");
     check(&s);
-    fault_vfs_set_room(s.vfs, 0);
-    fault_vfs_set_full(s.vfs, false);
     fixture_reopen(&s.f);
     assert_true(fixture_position(&s.f).stale);
     check(&s);
-    fault_vfs_set_room(s.vfs, -1);
+    fault_vfs_refuse_writes(s.vfs, false);
     assert_int_equal(kedge_store_catch_up(s.f.store, &s.f.changes, &s.f.error), KEDGE_OK);
     assert_int_equal(s.f.changes.count, 1);
     assert_false(fixture_position(&s.f).stale);
@@ -353,7 +351,7 @@ static void test_an_edit_that_shows_late_is_told_with_the_next(void **state)
     fixture_open(&s.f);
     edit(&s);
     assert_int_equal(s.f.changes.count, 1);
-    fault_vfs_set_full(s.vfs, false);
+    fault_vfs_refuse_writes(s.vfs, false);
     /* A refused edit tells nothing, and so the one behind it tells all. */
     assert_int_equal(kedge_store_mutate(s.f.store, KEDGE_BYTES("refuse"), KEDGE_BYTES("null"), NULL,
                                         &s.f.changes, &s.f.error),
@@ -362,7 +360,7 @@ static void test_an_edit_that_shows_late_is_told_with_the_next(void **state)
     edit(&s);
     assert_true(s.acknowledged[1]);
     assert_true(s.f.changes.all);
-    fault_vfs_set_full(s.vfs, false);
+    fault_vfs_refuse_writes(s.vfs, false);
     assert_int_equal(kedge_store_catch_up(s.f.store, &s.f.changes, &s.f.error), KEDGE_OK);
     assert_int_equal(s.f.changes.count, 1);
     check(&s);

@@ -1,6 +1,6 @@
 /* Volumes that are too small: whatever their size, what was acknowledged is read by every way of
- * reading, also after opening again on the volume that is still full; the status says what is wrong;
- * and when there is room again, everything is as if there had always been. */
+ * reading, also after opening again on the volume that is still full; the status says what is
+ * wrong; and when there is room again, everything is as if there had always been. */
 #include "tests/store/fixture.h"
 #include "tests/support/fault_vfs.h"
 
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define NOTES 50
-#define EDITS 2000
+#define EDITS 600
 
 typedef struct volume {
     fixture f;
@@ -128,8 +128,8 @@ static void query(volume *v, const char *sql, char *text, size_t size)
     kedge_query *rows;
     kedge_status status;
     text[0] = '\0';
-    status =
-        kedge_store_query_open(v->f.store, kedge_bytes_of(sql), KEDGE_BYTES(""), &rows, &v->f.error);
+    status = kedge_store_query_open(v->f.store, kedge_bytes_of(sql), KEDGE_BYTES(""), &rows,
+                                    &v->f.error);
     if (status != KEDGE_OK) print_error("%s\n", v->f.error.message);
     assert_int_equal(status, KEDGE_OK);
     while ((status = kedge_query_next(rows, &v->f.error)) == KEDGE_OK)
@@ -225,7 +225,7 @@ static void test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read(v
 static void fill_between_commits(void *context, const char *phase)
 {
     volume *v = context;
-    if (strcmp(phase, "mutate-between-commits") == 0) fault_vfs_set_room(v->vfs, 0);
+    if (strcmp(phase, "mutate-between-commits") == 0) fault_vfs_refuse_writes(v->vfs, true);
 }
 
 /* The app's own collections have any name, and its SQL reads nothing else. */
@@ -259,7 +259,7 @@ static void test_queries_of_a_store_whose_cache_cannot_be_written(void **state)
                          KEDGE_INVALID_ARGUMENT);
         assert_string_equal(v.f.error.code, "sql-not-allowed");
     }
-    fault_vfs_set_room(v.vfs, -1);
+    fault_vfs_refuse_writes(v.vfs, false);
     end(&v);
 }
 

@@ -46,6 +46,7 @@ struct fault_vfs {
     bool sticky;
     bool full;
     int64_t room; /* -1: no end */
+    bool refuses;
     bool crashed;
     fault_counts counts;
 };
@@ -253,6 +254,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_i
     pthread_mutex_lock(&f->vfs->mutex);
     int64_t growth = f->disk ? offset + size - size_of(f->disk) : 0;
     write_fate fate = fate_of_write(f->vfs, growth);
+    if (fate == WRITE_DONE && f->vfs->refuses) fate = WRITE_FULL;
     if (fate == WRITE_TORN) size /= 2;
     if (f->disk && (fate == WRITE_DONE || fate == WRITE_TORN))
         note_change(f->disk, offset, (size_t)size, bytes);
@@ -498,6 +500,13 @@ void fault_vfs_set_room(fault_vfs *vfs, int64_t bytes)
 {
     pthread_mutex_lock(&vfs->mutex);
     vfs->room = bytes;
+    pthread_mutex_unlock(&vfs->mutex);
+}
+
+void fault_vfs_refuse_writes(fault_vfs *vfs, bool refuse)
+{
+    pthread_mutex_lock(&vfs->mutex);
+    vfs->refuses = refuse;
     pthread_mutex_unlock(&vfs->mutex);
 }
 

@@ -50,6 +50,9 @@ void fault_vfs_set_full(fault_vfs *vfs, bool full);
  * The shared memory is not counted: what is cut off when it is opened is taken again. */
 void fault_vfs_set_room(fault_vfs *vfs, int64_t bytes);
 
+/* No write is done any more, to whatever place: each finds the disk full. */
+void fault_vfs_refuse_writes(fault_vfs *vfs, bool refuse);
+
 void fault_vfs_crash(fault_vfs *vfs);
 void fault_vfs_power_cut(fault_vfs *vfs);
 void fault_vfs_revive(fault_vfs *vfs);

@@ -1,0 +1,133 @@
+/* The two WALs: how large they may become, and room in them that was had before it is needed.
+ *
+ * A commit appends a frame a page to the WAL. While the file is as long as it once was, that needs
+ * no new blocks of the disk. So before an edit is acknowledged, zeros are written behind the last
+ * frames of both WALs, as far as the commits may need: if the disk is full, that fails while the
+ * edit can still be refused. SQLite reads a WAL up to the first frame whose salts are not those of
+ * the header, and takes zeros for that.
+ *
+ * Moving a WAL into its file gives room, but needs some first, where the file has to grow. That is
+ * reserved in the WAL, too, and given back for the move.
+ *
+ * The numbers of frames and pages are read where SQLite keeps them for all processes: in the header
+ * of the WAL's index (https://sqlite.org/walformat.html), which only a writer changes, and this one
+ * has the write lock. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+
+#define WAL_HEADER_BYTES 32
+#define FRAME_BYTES      (24 + KEDGE_STORE_PAGE_BYTES)
+#define INDEX_BYTES      32768 /* how the index is mapped: a region */
+/* Words of its header. */
+#define INDEX_FRAMES 4
+#define INDEX_PAGES  5
+/* So many frames more than are needed, so that zeros are not written for each edit. */
+#define RESERVE_AHEAD 15
+
+static const char zeros[RESERVE_AHEAD * FRAME_BYTES];
+
+static sqlite3_file *file_of(const kedge_store_db *db, int which)
+{
+    sqlite3_file *file = NULL;
+    if (sqlite3_file_control(db->handle, "main", which, &file) != SQLITE_OK) return NULL;
+    return file && file->pMethods ? file : NULL;
+}
+
+typedef struct wal_facts {
+    sqlite3_file *wal;
+    int64_t size;
+    int64_t used;   /* up to the last frame */
+    int64_t growth; /* of the file, when all is moved into it */
+} wal_facts;
+
+/* False: not known, with a VFS that has no index, or before there is a WAL. */
+static bool look(const kedge_store_db *db, wal_facts *facts)
+{
+    void volatile *index = NULL;
+    sqlite3_int64 size = 0;
+    sqlite3_file *database = file_of(db, SQLITE_FCNTL_FILE_POINTER);
+    facts->wal = file_of(db, SQLITE_FCNTL_JOURNAL_POINTER);
+    if (!database || !facts->wal || database->pMethods->iVersion < 2) return false;
+    int code = database->pMethods->xShmMap(database, 0, INDEX_BYTES, 0, &index);
+    if (code != SQLITE_OK || !index) return false;
+    const uint32_t volatile *words = index;
+    if (database->pMethods->xFileSize(database, &size) != SQLITE_OK) return false;
+    facts->used = WAL_HEADER_BYTES + (int64_t)words[INDEX_FRAMES] * FRAME_BYTES;
+    facts->growth = (int64_t)words[INDEX_PAGES] * KEDGE_STORE_PAGE_BYTES - size;
+    if (facts->growth < 0 || words[INDEX_FRAMES] == 0) facts->growth = 0;
+    if (facts->wal->pMethods->xFileSize(facts->wal, &size) != SQLITE_OK) return false;
+    facts->size = size;
+    return true;
+}
+
+/* Hardly ever less than it takes, from what was bound and run since the transaction began: a value
+ * goes into its page or into pages of its own; a row may split its page, and the one above. */
+static int64_t pages_of_commit(const kedge_store_db *db)
+{
+    return 4 + 2 * db->runs + 2 * (db->bound_bytes / KEDGE_STORE_PAGE_BYTES);
+}
+
+static int extend(const wal_facts *at, int64_t to)
+{
+    int code = SQLITE_OK;
+    int64_t size = at->size;
+    while (size < to && code == SQLITE_OK) {
+        int64_t part = to - size;
+        if (part > (int64_t)sizeof zeros) part = (int64_t)sizeof zeros;
+        code = at->wal->pMethods->xWrite(at->wal, zeros, (int)part, size);
+        size += part;
+    }
+    return code;
+}
+
+kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error)
+{
+    wal_facts at;
+    sqlite3_int64 size;
+    if (!look(db, &at)) return KEDGE_OK;
+    int64_t needed = at.used + pages_of_commit(db) * FRAME_BYTES + at.growth;
+    if (at.size >= needed) return KEDGE_OK;
+    int code = extend(&at, needed + RESERVE_AHEAD * FRAME_BYTES);
+    if (code == SQLITE_OK) return KEDGE_OK;
+    /* What is needed may be there, if not what was wanted. */
+    if (at.wal->pMethods->xFileSize(at.wal, &size) == SQLITE_OK && size >= needed) return KEDGE_OK;
+    return kedge_store_db_fail(db, code, "reserving room for the edit", error);
+}
+
+bool kedge_wal_is_large(const kedge_store_db *db)
+{
+    sqlite3_int64 size = 0;
+    if (db->wal_pages <= KEDGE_STORE_WAL_PAGES_MIN) return false;
+    if (db->wal_pages > KEDGE_STORE_WAL_PAGES) return true;
+    sqlite3_file *database = file_of(db, SQLITE_FCNTL_FILE_POINTER);
+    if (!database || database->pMethods->xFileSize(database, &size) != SQLITE_OK) return true;
+    return db->wal_pages > size / KEDGE_STORE_PAGE_BYTES;
+}
+
+/* The reserve makes room for the file to grow. */
+static void give_back(kedge_store_db *db)
+{
+    wal_facts at;
+    if (kedge_store_db_begin(db, NULL) == KEDGE_OK && look(db, &at) && at.size > at.used)
+        (void)at.wal->pMethods->xTruncate(at.wal, at.used);
+    kedge_store_db_rollback(db);
+}
+
+/* Without waiting for readers that still need a WAL. */
+static void move(kedge_store_db *db)
+{
+    sqlite3_busy_timeout(db->handle, 0);
+    (void)sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
+    db->wal_pages = 0;
+}
+
+void kedge_wal_make_room(kedge_store *store)
+{
+    kedge_store_db *const both[] = {&store->outbox, &store->cache};
+    for (int i = 0; i < 2; i++)
+        if (both[i]->handle) give_back(both[i]);
+    for (int i = 0; i < 2; i++)
+        if (both[i]->handle) move(both[i]);
+}
