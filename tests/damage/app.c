@@ -10,6 +10,7 @@
 #define EDITS           3
 #define SYNC_TRIES      12
 #define SYNC_TIMEOUT_MS 1000
+#define STOPS_MAX       3
 #define CLIENTS_MAX     5  /* ids that one session may go through */
 #define VERSIONS_MAX    60 /* that one session may make; a push of everything is one */
 
@@ -24,9 +25,20 @@ typedef struct app {
 
 /* ---- reading ---- */
 
+/* An outbox that is found damaged while it is open is a refusal, too. */
+static bool is_refusal(damage_seen *seen, const kedge_error *error)
+{
+    if (error->status != KEDGE_CORRUPT || !strstr(error->message, "outbox.db")) return false;
+    if (!seen->refused) damage_note(seen, "refused while open: %s", error->message);
+    seen->refused = true;
+    seen->refusal = *error;
+    return true;
+}
+
 static bool read_failed(damage_seen *seen, const char *what, const kedge_error *error)
 {
     damage_note(seen, "%s: %s (%s)", what, error->message, error->code);
+    is_refusal(seen, error);
     seen->told_by_read = true;
     return false;
 }
@@ -240,8 +252,7 @@ static void make_edits(app *one)
         long token = ledger->count++;
         damage_edit *edit = &ledger->edits[token];
         if (damage_make_edit(one->db, ledger, token, &error) != KEDGE_OK) {
-            damage_note(one->seen, "an edit was refused: %s (%s)", error.message, error.code);
-            one->seen->told_by_read = true;
+            read_failed(one->seen, "an edit", &error);
             continue;
         }
         long other = damage_token_of_sequence(ledger, edit->sequence);
@@ -265,8 +276,8 @@ static bool is_over(app *one, const kedge_sync_status *now, int64_t version, int
                        clients, (long long)(now->version - version), now->last_error.code);
         return true;
     }
-    return seen->waiting || stops >= 3 || error->status == KEDGE_CORRUPT ||
-           error->status == KEDGE_NOT_A_DATABASE || error->status == KEDGE_NEWER_DATABASE;
+    return seen->waiting || stops >= STOPS_MAX || is_refusal(seen, error) ||
+           is_refusal(seen, &now->last_error);
 }
 
 static void sync_bounded(app *one)
@@ -333,9 +344,10 @@ static bool session(app *one, bool first)
     read_lists(one);
     if (first && read) check_shared(one);
     if (first) make_edits(one);
-    sync_bounded(one);
-    bool ended = damage_read_all(one->db, one->ledger, seen, &seen->view) && read_lists(one);
-    if (!ended) damage_note(seen, "reads keep failing");
+    if (!seen->refused) sync_bounded(one);
+    bool ended = !seen->refused && damage_read_all(one->db, one->ledger, seen, &seen->view) &&
+                 read_lists(one);
+    if (!ended && !seen->refused) damage_note(seen, "reads keep failing");
     kedge_close(one->db);
     one->db = NULL;
     return ended;
@@ -350,7 +362,7 @@ void damage_app(const char *folder, const char *url, bool cache_damaged, damage_
                .ledger = ledger,
                .seen = seen};
     bool ended = session(&one, true);
-    if (seen->opened && !seen->endless) {
+    if (seen->opened && !seen->endless && !seen->refused) {
         damage_note(seen, "opened again");
         ended = session(&one, false);
     }

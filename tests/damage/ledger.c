@@ -142,8 +142,9 @@ static void append(damage_seen *seen, const char *head, const char *format, va_l
     if (left < 512) return;
     int head_size = snprintf(at, left, "  %s", head);
     int size = vsnprintf(at + head_size, left - (size_t)head_size - 2, format, arguments);
-    size_t whole = strlen(at);
-    (void)size;
+    size_t whole = size < 0 ? 0 : strlen(at);
+    for (size_t i = 0; i < whole; i++) /* damaged text goes to a terminal */
+        if (at[i] < ' ' || at[i] > '~') at[i] = '?';
     at[whole] = '\n';
     at[whole + 1] = '\0';
     seen->trace_size += whole + 1;
