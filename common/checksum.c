@@ -70,6 +70,12 @@ void kedge_checksum_bytes(kedge_checksum *checksum, kedge_bytes bytes)
     mix(checksum, BYTES, bytes.size);
 }
 
+void kedge_checksum_blob(kedge_checksum *checksum, kedge_bytes bytes)
+{
+    mix(checksum, BYTES, START);
+    kedge_checksum_bytes(checksum, bytes);
+}
+
 int64_t kedge_checksum_end(const kedge_checksum *checksum)
 {
     uint64_t state = fold(checksum->state ^ START, FACTOR) ^ checksum->state;

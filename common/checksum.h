@@ -19,7 +19,9 @@ typedef struct kedge_checksum {
 /* `kind` tells rows of different tables apart. */
 kedge_checksum kedge_checksum_begin(int64_t kind);
 void kedge_checksum_integer(kedge_checksum *checksum, int64_t value);
+/* Text; a blob of the same bytes is another value. */
 void kedge_checksum_bytes(kedge_checksum *checksum, kedge_bytes bytes);
+void kedge_checksum_blob(kedge_checksum *checksum, kedge_bytes bytes);
 void kedge_checksum_null(kedge_checksum *checksum);
 /* 0 to 4,294,967,295. */
 int64_t kedge_checksum_end(const kedge_checksum *checksum);

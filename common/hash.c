@@ -11,12 +11,18 @@
 #include <openssl/sha.h>
 #include <string.h>
 
-void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE])
+void kedge_sha256_of(const kedge_bytes *pieces, size_t count, uint8_t hash[KEDGE_SHA256_SIZE])
 {
     SHA256_CTX context;
     SHA256_Init(&context);
-    SHA256_Update(&context, bytes.size == 0 ? "" : bytes.data, bytes.size);
+    for (size_t i = 0; i < count; i++)
+        SHA256_Update(&context, pieces[i].size == 0 ? "" : pieces[i].data, pieces[i].size);
     SHA256_Final(hash, &context);
+}
+
+void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    kedge_sha256_of(&bytes, 1, hash);
 }
 
 void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX])

@@ -11,6 +11,8 @@
 #define KEDGE_DIGEST_HEX  33
 
 void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE]);
+/* The same over several pieces, one behind the other. */
+void kedge_sha256_of(const kedge_bytes *pieces, size_t count, uint8_t hash[KEDGE_SHA256_SIZE]);
 void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
 /* RFC 2104. `mac` may be where `key` is. */
 void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA256_SIZE]);

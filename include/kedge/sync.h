@@ -23,7 +23,10 @@ typedef struct kedge_sync_status {
     bool resyncing;      /* the cache is fetched anew; reads show what there is */
     int64_t version;     /* the canonical version that was pulled last; 0: none */
     int64_t pending;     /* edits that the server has not decided yet */
-    int64_t rejected;    /* edits in the inbox of rejected ones */
+    int64_t rejected;    /* edits in the inbox of rejected ones, damaged ones included */
+    int64_t withheld;    /* of those pending: reads do not show them until the server has said what
+                            became of them, since the pulled state may have them already (after a
+                            restore of the backend, or of one file of the folder) */
     int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept; and
                             acknowledged ones that a damaged or older outbox.db lacks */
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
@@ -62,11 +65,14 @@ KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeou
                                   kedge_error *KEDGE_NULLABLE error);
 
 /* A mutation as lists show it. All strings are NUL-terminated and borrowed until the next call on
- * the list. `code` and `message` are "" for a pending one. */
+ * the list. `code` and `message` are "" for a pending one. An edit that the disk has damaged is in
+ * the list of rejected ones with the code "damaged": `name` ("" when illegible) and `args` are what
+ * could be read, and need not be what was meant. */
 typedef struct kedge_mutation {
     int64_t sequence;
     int64_t timestamp_ms;
-    bool sent; /* has left this machine: cancel is refused */
+    bool sent;     /* has left this machine: cancel is refused */
+    bool withheld; /* see kedge_sync_status: no read shows it */
     const char *name;
     const char *args;
     size_t args_size;
@@ -87,7 +93,8 @@ KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE lis
 
 /* Takes a rejected edit out of the inbox of this copy: for good, or by making it anew as an edit of
  * its own with a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate
- * does, and then the edit stays in the inbox. KEDGE_NOT_FOUND when it is not there. */
+ * does, and then the edit stays in the inbox; a damaged one cannot be resubmitted (KEDGE_CONFLICT,
+ * "mutation-damaged"). KEDGE_NOT_FOUND when it is not there. */
 KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,
                                               kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,

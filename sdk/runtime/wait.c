@@ -133,6 +133,7 @@ kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status, kedge_err
                                   .version = position.version,
                                   .pending = position.pending,
                                   .rejected = position.rejected,
+                                  .withheld = position.withheld,
                                   .unrecovered = position.unrecovered};
     memcpy(status->client, position.client, sizeof status->client);
     pthread_mutex_lock(&db->lock);

@@ -27,7 +27,11 @@ static void checksum_function(sqlite3_context *context, int count, sqlite3_value
         } else {
             const char *data = sqlite3_value_blob(values[i]);
             size_t size = (size_t)sqlite3_value_bytes(values[i]);
-            kedge_checksum_bytes(&checksum, (kedge_bytes){data ? data : "", data ? size : 0});
+            kedge_bytes bytes = {data ? data : "", data ? size : 0};
+            if (type == SQLITE_BLOB)
+                kedge_checksum_blob(&checksum, bytes);
+            else
+                kedge_checksum_bytes(&checksum, bytes);
         }
     }
     sqlite3_result_int64(context, kedge_checksum_end(&checksum));
@@ -224,6 +228,20 @@ kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, ked
     kedge_status status = kedge_store_db_step(db, statement, error);
     if (status == KEDGE_DONE) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
+    sqlite3_reset(statement);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_store_db_number(kedge_store_db *db, const char *sql, int64_t *number,
+                                   kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    *number = 0;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
+    if (status == KEDGE_DONE) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    *number = sqlite3_column_int64(statement, 0);
     sqlite3_reset(statement);
     return KEDGE_OK;
 }

@@ -20,10 +20,11 @@ typedef struct kedge_store_db {
     const char *name; /* for messages: "cache.db" */
     kedge_store_statement statements[KEDGE_STORE_STATEMENTS];
     size_t statement_count;
-    int bind_code; /* the first bind that failed since a statement was taken */
-    int wal_pages; /* after the last commit here */
-    bool damaged;  /* SQLite said that the contents are */
-    dev_t device;  /* which file it is: another process may have set it aside */
+    int bind_code;    /* the first bind that failed since a statement was taken */
+    int wal_pages;    /* after the last commit here */
+    bool damaged;     /* SQLite said that the contents are */
+    bool row_damaged; /* a row did not prove itself; the others can be had */
+    dev_t device;     /* which file it is: another process may have set it aside */
     ino_t inode;
 } kedge_store_db;
 
@@ -53,6 +54,10 @@ kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_st
 kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);
 /* A statement that has no rows. */
 kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);
+
+/* The first column of the first row, of a statement without parameters; 0 when there is no row. */
+kedge_status kedge_store_db_number(kedge_store_db *db, const char *sql, int64_t *number,
+                                   kedge_error *error);
 
 /* The bytes must outlive the run. */
 void kedge_store_bind_text(kedge_store_db *db, sqlite3_stmt *statement, int index,

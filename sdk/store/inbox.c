@@ -1,7 +1,9 @@
 /* The inbox of rejected mutations, cancelling, and catching up.
  *
  * A row of the inbox is shown when its mutation is no longer predicted: when the cache covers it,
- * or when it is no longer pending at all. Before that it is shown as pending, and only there. */
+ * or when it is no longer pending at all. Before that it is shown as pending, and only there. What
+ * was read of a damaged mutation is shown at once: its place among the pending ones has a no-op. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -24,10 +26,26 @@ static kedge_status is_pending(kedge_store *store, int64_t sequence, bool *pendi
     return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
 }
 
+/* Reads the row of kedge_inbox_find. */
+static kedge_status check_resubmit(kedge_store *store, sqlite3_stmt *find, int64_t sequence,
+                                   bool pending, kedge_error *error)
+{
+    bool damaged = sqlite3_column_int(find, 2) == KEDGE_INBOX_DAMAGED;
+    bool sound = sqlite3_column_int(find, 3) == 1;
+    if (!sound) return kedge_outbox_fail_row(&store->outbox, "rejected", sequence, error);
+    if (damaged)
+        return kedge_fail(error, KEDGE_CONFLICT, "mutation-damaged",
+                          "mutation %lld was damaged on the disk, and what is left of it may not be"
+                          " what was meant; make the edit anew, and dismiss this one",
+                          (long long)sequence);
+    return pending ? not_in_inbox(sequence, error) : KEDGE_OK;
+}
+
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error)
 {
-    static const char sql[] = "SELECT name, args FROM rejected WHERE sequence = ?1 AND state = 0";
+    static const char sql[] = "SELECT name, args, state, checksum = " KEDGE_REJECTED_CHECKSUM
+                              " FROM rejected WHERE sequence = ?1 AND state IN (0, 3)";
     sqlite3_stmt *find;
     bool pending;
     kedge_status status = is_pending(store, sequence, &pending, error);
@@ -35,8 +53,9 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(&store->outbox, find, 1, sequence);
     status = kedge_store_db_step(&store->outbox, find, error);
-    if (status == KEDGE_DONE || (status == KEDGE_OK && pending))
-        return not_in_inbox(sequence, error);
+    if (status == KEDGE_DONE) return not_in_inbox(sequence, error);
+    if (status != KEDGE_OK) return status;
+    status = check_resubmit(store, find, sequence, pending, error);
     if (status != KEDGE_OK) return status;
     kedge_buffer_append_bytes(name, kedge_store_column(find, 0));
     kedge_buffer_append_bytes(args, kedge_store_column(find, 1));
@@ -45,24 +64,54 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
     return status == KEDGE_OK ? kedge_buffer_status(args, error) : status;
 }
 
-static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error *error)
+kedge_status kedge_inbox_answer(kedge_store *store, int64_t sequence, int state, kedge_error *error)
 {
-    static const char sql[] =
-        "UPDATE rejected SET state = 1, args = '' WHERE sequence = ?1 AND state = 0";
+    static const char sql[] = "UPDATE rejected SET state = ?2, args = '' WHERE sequence = ?1";
+    static const char seal[] =
+        "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM " WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
-    int64_t sequence = *(const int64_t *)context;
     sqlite3_stmt *update;
-    bool pending;
-    kedge_status status = is_pending(store, sequence, &pending, error);
-    if (status != KEDGE_OK) return status;
-    if (pending) return not_in_inbox(sequence, error);
-    status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &update, error);
+    kedge_status status = kedge_store_db_take(db, sql, &update, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, update, 1, sequence);
+    kedge_store_bind_integer(db, update, 2, state);
     status = kedge_store_db_run(db, update, error);
-    if (status == KEDGE_OK && sqlite3_changes(db->handle) == 0)
-        return not_in_inbox(sequence, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, seal, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, update, 1, sequence);
+    return kedge_store_db_run(db, update, error);
+}
+
+/* Is it shown? A row that does not prove itself is healed first. */
+static kedge_status check_shown(kedge_store *store, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT state, checksum = " KEDGE_REJECTED_CHECKSUM " FROM rejected WHERE sequence = ?1";
+    sqlite3_stmt *find;
+    bool pending;
+    kedge_status status = is_pending(store, sequence, &pending, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(&store->outbox, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(&store->outbox, find, 1, sequence);
+    status = kedge_store_db_step(&store->outbox, find, error);
+    if (status == KEDGE_DONE) return not_in_inbox(sequence, error);
+    if (status != KEDGE_OK) return status;
+    int state = sqlite3_column_int(find, 0);
+    bool sound = sqlite3_column_int(find, 1) == 1;
+    sqlite3_reset(find);
+    if (!sound) return kedge_outbox_fail_row(&store->outbox, "rejected", sequence, error);
+    bool shown = state == KEDGE_INBOX_DAMAGED || (state == KEDGE_INBOX_SHOWN && !pending);
+    return shown ? KEDGE_OK : not_in_inbox(sequence, error);
+}
+
+static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    int64_t sequence = *(const int64_t *)context;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = check_shown(store, sequence, error);
+    if (status == KEDGE_OK)
+        status = kedge_inbox_answer(store, sequence, KEDGE_INBOX_DISMISSED, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;
 }
@@ -96,19 +145,22 @@ static kedge_status check_cancel(kedge_store *store, int64_t sequence,
 
 /* In place, as an edit that does nothing, so that no id shifts. The uid stays. */
 static kedge_status rewrite_as_noop(kedge_store *store, const kedge_pending *row,
-                                    kedge_error *error)
+                                    kedge_outbox_meta *meta, kedge_error *error)
 {
     static const char sql[] =
         "UPDATE pending SET name = 'kedge.noop', args = 'null', digest = ?2 WHERE sequence = ?1";
     uint8_t digest[KEDGE_DIGEST_SIZE];
     sqlite3_stmt *update;
-    kedge_status status = kedge_outbox_digest(store->allocator, KEDGE_BYTES("kedge.noop"),
-                                              KEDGE_BYTES("null"), row->uid, digest, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(&store->outbox, sql, &update, error);
+    int64_t sequence = row->sequence;
+    kedge_outbox_digest(KEDGE_BYTES("kedge.noop"), KEDGE_BYTES("null"), row->uid, digest);
+    kedge_status status = kedge_store_db_take(&store->outbox, sql, &update, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&store->outbox, update, 1, row->sequence);
+    kedge_store_bind_integer(&store->outbox, update, 1, sequence);
     kedge_store_bind_blob(&store->outbox, update, 2, digest, sizeof digest);
-    return kedge_store_db_run(&store->outbox, update, error);
+    status = kedge_store_db_run(&store->outbox, update, error);
+    if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
+    if (status == KEDGE_OK) status = kedge_outbox_count_pending(&store->outbox, meta, error);
+    return status;
 }
 
 static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *error)
@@ -125,7 +177,7 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
     if (status == KEDGE_OK)
         status = check_cancel(store, asked->sequence, &outbox, &cache, &row, error);
-    if (status == KEDGE_OK) status = rewrite_as_noop(store, &row, error);
+    if (status == KEDGE_OK) status = rewrite_as_noop(store, &row, &outbox, error);
     if (status == KEDGE_OK) {
         outbox.revision++;
         status = kedge_outbox_meta_write(&store->outbox, &outbox, error);

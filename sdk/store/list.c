@@ -1,4 +1,5 @@
 /* The lists of pending and of rejected mutations, and the outcome of one. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -12,13 +13,14 @@ struct kedge_mutation_list {
     bool ended;
 };
 
-static const char PENDING[] = "SELECT sequence, timestamp, name, args, '', '',"
-                              " (origin_client IS NOT NULL OR client <> ?4 OR id <= ?5) FROM "
-                              "pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
+static const char PENDING[] =
+    "SELECT sequence, timestamp, name, args, '', '',"
+    " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5),"
+    " checksum = " KEDGE_PENDING_CHECKSUM
+    ", withheld FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
 static const char REJECTED[] =
-    "SELECT sequence, timestamp, name, args, code, message, 1 FROM rejected"
-    " WHERE state = 0 AND NOT EXISTS(SELECT 1 FROM pending WHERE"
-    " pending.sequence = rejected.sequence AND NOT " KEDGE_PENDING_IS_COVERED ") ORDER BY sequence";
+    "SELECT sequence, timestamp, name, args, code, message, 1, checksum = " KEDGE_REJECTED_CHECKSUM
+    ", 0 FROM rejected WHERE " KEDGE_INBOX_SHOWS " ORDER BY sequence";
 
 static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_error *error)
 {
@@ -39,6 +41,21 @@ static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_er
     return KEDGE_OK;
 }
 
+/* What the list will show is looked through first: a row that does not prove itself is set aside
+ * before the app sees any. */
+static kedge_status check_rows(kedge_mutation_list *list, const char *sql, kedge_error *error)
+{
+    kedge_store_db *db = &list->reader->outbox;
+    kedge_status status;
+    while ((status = kedge_store_db_step(db, list->walk, error)) == KEDGE_OK) {
+        int64_t sequence = sqlite3_column_int64(list->walk, 0);
+        if (sqlite3_column_int(list->walk, 7) != 1)
+            return kedge_outbox_fail_row(db, sql == PENDING ? "pending" : "rejected", sequence,
+                                         error);
+    }
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
 static kedge_status open_once(kedge_store *store, const char *sql, kedge_mutation_list **list,
                               bool *again, kedge_error *error)
 {
@@ -48,6 +65,7 @@ static kedge_status open_once(kedge_store *store, const char *sql, kedge_mutatio
     made->store = store;
     kedge_status status = kedge_reader_take(store, &made->reader, error);
     if (status == KEDGE_OK) status = prepare(made, sql, error);
+    if (status == KEDGE_OK) status = check_rows(made, sql, error);
     if (status == KEDGE_OK) {
         *list = made;
         return KEDGE_OK;
@@ -97,6 +115,7 @@ kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation 
     kedge_mutation row = {.sequence = sqlite3_column_int64(list->walk, 0),
                           .timestamp_ms = sqlite3_column_int64(list->walk, 1),
                           .sent = sqlite3_column_int(list->walk, 6) != 0,
+                          .withheld = sqlite3_column_int(list->walk, 8) != 0,
                           .name = text_of(list->walk, 2),
                           .args = text_of(list->walk, 3),
                           .args_size = (size_t)sqlite3_column_bytes(list->walk, 3),

@@ -7,6 +7,7 @@
  * A mutator that refuses leaves no trace. When the cache's commit fails behind the outbox's, the
  * edit is made all the same; the revisions no longer fit, and the prediction is rebuilt when it can
  * be. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -53,16 +54,6 @@ static kedge_status run_edit(kedge_store *store, const edit *made, const char *c
     return status;
 }
 
-static kedge_status take_out_of_inbox(kedge_store *store, int64_t sequence, kedge_error *error)
-{
-    static const char sql[] = "UPDATE rejected SET state = 2, args = '' WHERE sequence = ?1";
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(&store->outbox, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&store->outbox, update, 1, sequence);
-    return kedge_store_db_run(&store->outbox, update, error);
-}
-
 /* Inside the outbox's transaction: numbers the mutation and inserts it. */
 static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta *outbox,
                                int64_t now_ms, kedge_error *error)
@@ -85,11 +76,10 @@ static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta
                          .name = made->name,
                          .args = made->args,
                          .timestamp_ms = now_ms};
-    kedge_status status =
-        kedge_outbox_digest(store->allocator, row.name, row.args, row.uid, digest, error);
-    if (status == KEDGE_OK) status = kedge_outbox_insert(&store->outbox, &row, error);
+    kedge_outbox_digest(row.name, row.args, row.uid, digest);
+    kedge_status status = kedge_outbox_insert(&store->outbox, &row, outbox, error);
     if (status == KEDGE_OK && made->rejected > 0)
-        status = take_out_of_inbox(store, made->rejected, error);
+        status = kedge_inbox_answer(store, made->rejected, KEDGE_INBOX_RESUBMITTED, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, outbox, error);
     if (status == KEDGE_OK) made->sequence = row.sequence;
     return status;

@@ -136,10 +136,10 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     bool alone = false;
     (void)context;
     kedge_status status = kedge_store_presence(store, &alone, error);
+    if (status == KEDGE_OK) status = kedge_outbox_check_file(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_heal(store, error);
     if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
-    if (status == KEDGE_OK) status = kedge_outbox_probe(&store->outbox, error);
-    if (status == KEDGE_OK) status = kedge_schema_upgrade_outbox(store, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
     if (status != KEDGE_OK) return status;
     if (cache.lmid <= outbox.highest_id || strcmp(cache.client, outbox.client) != 0)

@@ -1,64 +1,14 @@
-/* The outbox's meta row and its pending mutations. */
+/* The rows of `pending`. A row that is read proves itself: by its checksum, and by the digest,
+ * which is made again from what it names. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
+#include "common/checksum.h"
 #include "common/error.h"
 #include "common/planted.h"
-#include <stdio.h>
 #include <string.h>
 
-#define PENDING_COLUMNS                                                                            \
-    "sequence, client, id, uid, digest, name, args, timestamp, origin_client, origin_id,"          \
-    " covered_version"
-
-kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta, kedge_error *error)
-{
-    static const char sql[] = "SELECT client, highest_id, last_sequence, sent_through, revision,"
-                              " unrecovered, trimmed_through, tail_bytes, settled_version,"
-                              " settled_lineage FROM meta";
-    sqlite3_stmt *row;
-    kedge_status status = kedge_store_db_take(db, sql, &row, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
-    if (status == KEDGE_OK &&
-        (!kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) ||
-         !kedge_store_column_chars(row, 9, meta->settled_lineage, sizeof meta->settled_lineage)))
-        status = KEDGE_DONE;
-    if (status == KEDGE_DONE)
-        return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its meta row", error);
-    if (status != KEDGE_OK) return status;
-    meta->highest_id = sqlite3_column_int64(row, 1);
-    meta->last_sequence = sqlite3_column_int64(row, 2);
-    meta->sent_through = sqlite3_column_int64(row, 3);
-    meta->revision = sqlite3_column_int64(row, 4);
-    meta->unrecovered = sqlite3_column_int64(row, 5);
-    meta->trimmed_through = sqlite3_column_int64(row, 6);
-    meta->tail_bytes = sqlite3_column_int64(row, 7);
-    meta->settled_version = sqlite3_column_int64(row, 8);
-    sqlite3_reset(row);
-    return KEDGE_OK;
-}
-
-kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
-                                     kedge_error *error)
-{
-    static const char sql[] =
-        "UPDATE meta SET client = ?1, highest_id = ?2, last_sequence = ?3, sent_through = ?4,"
-        " revision = ?5, unrecovered = ?6, trimmed_through = ?7, tail_bytes = ?8,"
-        " settled_version = ?9, settled_lineage = ?10";
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, update, 1, meta->client);
-    kedge_store_bind_integer(db, update, 2, meta->highest_id);
-    kedge_store_bind_integer(db, update, 3, meta->last_sequence);
-    kedge_store_bind_integer(db, update, 4, meta->sent_through);
-    kedge_store_bind_integer(db, update, 5, meta->revision);
-    kedge_store_bind_integer(db, update, 6, meta->unrecovered);
-    kedge_store_bind_integer(db, update, 7, meta->trimmed_through);
-    kedge_store_bind_integer(db, update, 8, meta->tail_bytes);
-    kedge_store_bind_integer(db, update, 9, meta->settled_version);
-    kedge_store_bind_chars(db, update, 10, meta->settled_lineage);
-    return kedge_store_db_run(db, update, error);
-}
+#define ROW KEDGE_PENDING_COLUMNS ", checksum, checksum = " KEDGE_PENDING_CHECKSUM
 
 bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row)
 {
@@ -66,10 +16,11 @@ bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row
     return row->id <= cache->lmid && kedge_bytes_equal_text(row->client, cache->client);
 }
 
-/* A mutation with an origin had another name before, under which it may have left. */
+/* A mutation with an origin had another name before, under which it may have left; one that is
+ * withheld may have left before its outbox was put back. */
 bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *row)
 {
-    return row->origin_client.size > 0 || row->id <= meta->sent_through ||
+    return row->origin_client.size > 0 || row->withheld || row->id <= meta->sent_through ||
            !kedge_bytes_equal_text(row->client, meta->client);
 }
 
@@ -94,28 +45,64 @@ static void read_row(sqlite3_stmt *statement, kedge_pending *row)
     row->origin_client = kedge_store_column(statement, 8);
     row->origin_id = sqlite3_column_int64(statement, 9);
     row->covered_version = sqlite3_column_int64(statement, 10);
+    row->withheld = sqlite3_column_int64(statement, 11) != 0;
+    row->checksum = sqlite3_column_int64(statement, 12);
 }
 
-/* A row that no code of ours has written would crash what relies on its sizes. */
+static bool is_sound(sqlite3_stmt *statement, const kedge_pending *row)
+{
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_ROW_NOT_CHECKED) && row->uid.size == KEDGE_STORE_UID_SIZE &&
+        row->digest.size == KEDGE_DIGEST_SIZE && row->client.size < KEDGE_CLIENT_ID_SIZE)
+        return true;
+    if (sqlite3_column_int(statement, 13) != 1 || row->uid.size != KEDGE_STORE_UID_SIZE ||
+        row->digest.size != KEDGE_DIGEST_SIZE || row->client.size >= KEDGE_CLIENT_ID_SIZE)
+        return false;
+    kedge_outbox_digest(row->name, row->args, row->uid, digest);
+    return memcmp(digest, row->digest.data, sizeof digest) == 0;
+}
+
 static kedge_status check_row(kedge_store_db *db, sqlite3_stmt *statement, const kedge_pending *row,
                               kedge_error *error)
 {
-    if (row->uid.size == KEDGE_STORE_UID_SIZE && row->digest.size == KEDGE_DIGEST_SIZE &&
-        row->client.size < KEDGE_CLIENT_ID_SIZE)
-        return KEDGE_OK;
+    if (is_sound(statement, row)) return KEDGE_OK;
+    int64_t sequence = row->sequence;
     sqlite3_reset(statement);
-    return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading a pending mutation", error);
+    return kedge_outbox_fail_row(db, "pending", sequence, error);
+}
+
+kedge_status kedge_outbox_fail_row(kedge_store_db *db, const char *table, int64_t key,
+                                   kedge_error *error)
+{
+    db->row_damaged = true;
+    return kedge_fail(error, KEDGE_CORRUPT, "row-damaged",
+                      "outbox.db: the row %lld of %s is not what was written; it is set aside",
+                      (long long)key, table);
+}
+
+kedge_status kedge_outbox_walk_all(kedge_store_db *db, sqlite3_stmt **walk, kedge_error *error)
+{
+    static const char sql[] = "SELECT " ROW " FROM pending ORDER BY sequence";
+    return kedge_store_db_take(db, sql, walk, error);
+}
+
+kedge_status kedge_outbox_walk_any(kedge_store_db *db, sqlite3_stmt *walk, kedge_pending *row,
+                                   bool *sound, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_step(db, walk, error);
+    if (status != KEDGE_OK) return status;
+    read_row(walk, row);
+    *sound = is_sound(walk, row);
+    return KEDGE_OK;
 }
 
 kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache,
                                sqlite3_stmt **walk, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT " PENDING_COLUMNS " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED
-        " ORDER BY sequence";
+        "SELECT " ROW " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
     static const char all[] =
-        "SELECT " PENDING_COLUMNS " FROM pending WHERE 1 OR " KEDGE_PENDING_IS_COVERED
-        " ORDER BY sequence";
+        "SELECT " ROW " FROM pending WHERE 1 OR " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
     bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_COVERED_NOT_SKIPPED);
     kedge_status status = kedge_store_db_take(db, planted ? all : sql, walk, error);
     if (status == KEDGE_OK) bind_coverage(db, *walk, cache);
@@ -141,7 +128,7 @@ static kedge_status find_one(kedge_store_db *db, sqlite3_stmt *find, kedge_pendi
 kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pending *row,
                                kedge_error *error)
 {
-    static const char sql[] = "SELECT " PENDING_COLUMNS " FROM pending WHERE sequence = ?1";
+    static const char sql[] = "SELECT " ROW " FROM pending WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
@@ -149,11 +136,37 @@ kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pendi
     return find_one(db, find, row, error);
 }
 
-kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row, kedge_error *error)
+static int64_t checksum_of(const kedge_pending *row)
 {
-    static const char sql[] = "INSERT INTO pending(" PENDING_COLUMNS
-                              ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, NULL)";
+    kedge_checksum sum = kedge_checksum_begin(1);
+    kedge_checksum_integer(&sum, row->sequence);
+    kedge_checksum_bytes(&sum, row->client);
+    kedge_checksum_integer(&sum, row->id);
+    kedge_checksum_blob(&sum, row->uid);
+    kedge_checksum_blob(&sum, row->digest);
+    kedge_checksum_bytes(&sum, row->name);
+    kedge_checksum_bytes(&sum, row->args);
+    kedge_checksum_integer(&sum, row->timestamp_ms);
+    if (row->origin_client.size > 0) {
+        kedge_checksum_bytes(&sum, row->origin_client);
+        kedge_checksum_integer(&sum, row->origin_id);
+    } else {
+        kedge_checksum_null(&sum);
+        kedge_checksum_null(&sum);
+    }
+    kedge_checksum_null(&sum);
+    kedge_checksum_integer(&sum, row->withheld);
+    return kedge_checksum_end(&sum);
+}
+
+kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
+                                 kedge_outbox_meta *meta, kedge_error *error)
+{
+    static const char sql[] =
+        "INSERT INTO pending(" KEDGE_PENDING_COLUMNS
+        ", checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, NULL, ?11, ?12)";
     sqlite3_stmt *insert;
+    int64_t checksum = checksum_of(row);
     kedge_status status = kedge_store_db_take(db, sql, &insert, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, insert, 1, row->sequence);
@@ -168,7 +181,46 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row, k
         kedge_store_bind_text(db, insert, 9, row->origin_client);
         kedge_store_bind_integer(db, insert, 10, row->origin_id);
     }
-    return kedge_store_db_run(db, insert, error);
+    kedge_store_bind_integer(db, insert, 11, row->withheld);
+    kedge_store_bind_integer(db, insert, 12, checksum);
+    status = kedge_store_db_run(db, insert, error);
+    if (status == KEDGE_OK) {
+        meta->pending_rows++;
+        meta->pending_sum += checksum;
+    }
+    return status;
+}
+
+kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] =
+        "UPDATE pending SET checksum = " KEDGE_PENDING_CHECKSUM " WHERE sequence = ?1";
+    sqlite3_stmt *update;
+    kedge_status status = kedge_store_db_take(db, sql, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, update, 1, sequence);
+    return kedge_store_db_run(db, update, error);
+}
+
+kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error)
+{
+    return kedge_store_db_execute(db, "UPDATE pending SET checksum = " KEDGE_PENDING_CHECKSUM,
+                                  error);
+}
+
+kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
+                                        kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT count(*), coalesce(sum(checksum & 4294967295), 0) FROM pending";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    meta->pending_rows = sqlite3_column_int64(find, 0);
+    meta->pending_sum = sqlite3_column_int64(find, 1);
+    sqlite3_reset(find);
+    return KEDGE_OK;
 }
 
 kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *meta,
@@ -209,38 +261,22 @@ kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta
     return KEDGE_OK;
 }
 
-kedge_status kedge_outbox_probe(kedge_store_db *db, kedge_error *error)
-{
-    static const char sql[] = "SELECT count(name) FROM pending";
-    sqlite3_stmt *walk;
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
-    if (status == KEDGE_OK) status = kedge_store_db_run(db, walk, error);
-    return status;
-}
-
-/* The canonical text {"args":…,"name":…,"uid":…}: the members are in order, the args canonical, and
- * name and uid need no escapes. */
-kedge_status kedge_outbox_digest(const kedge_allocator *allocator, kedge_bytes name,
-                                 kedge_bytes args, kedge_bytes uid,
-                                 uint8_t digest[KEDGE_DIGEST_SIZE], kedge_error *error)
+/* SHA-256 of the canonical text {"args":…,"name":…,"uid":…}: the members are in order, the args
+ * canonical, and name and uid need no escapes. */
+void kedge_outbox_digest(kedge_bytes name, kedge_bytes args, kedge_bytes uid,
+                         uint8_t digest[KEDGE_DIGEST_SIZE])
 {
     char hex[2 * KEDGE_STORE_UID_SIZE + 1];
     uint8_t hash[KEDGE_SHA256_SIZE];
-    kedge_buffer text = kedge_buffer_make(allocator);
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_TWINS_WITHOUT_UID)) uid.size = 0;
     kedge_hex_encode((const uint8_t *)uid.data, uid.size, hex);
-    kedge_buffer_append_text(&text, "{\"args\":");
-    kedge_buffer_append_bytes(&text, args);
-    kedge_buffer_append_text(&text, ",\"name\":\"");
-    kedge_buffer_append_bytes(&text, name);
-    kedge_buffer_append_text(&text, "\",\"uid\":\"");
-    kedge_buffer_append_text(&text, hex);
-    kedge_buffer_append_text(&text, "\"}");
-    kedge_status status = kedge_buffer_status(&text, error);
-    if (status == KEDGE_OK) {
-        kedge_sha256(kedge_buffer_bytes(&text), hash);
-        memcpy(digest, hash, KEDGE_DIGEST_SIZE);
-    }
-    kedge_buffer_free(&text);
-    return status;
+    const kedge_bytes pieces[] = {KEDGE_BYTES("{\"args\":"),
+                                  args,
+                                  KEDGE_BYTES(",\"name\":\""),
+                                  name,
+                                  KEDGE_BYTES("\",\"uid\":\""),
+                                  kedge_bytes_of(hex),
+                                  KEDGE_BYTES("\"}")};
+    kedge_sha256_of(pieces, sizeof pieces / sizeof pieces[0], hash);
+    memcpy(digest, hash, KEDGE_DIGEST_SIZE);
 }

@@ -3,6 +3,7 @@
  * The tail is what a restored backend may have to be told again. It is bounded by number, by age
  * and by bytes; what leaves it raises trimmed_through, so that a restore can count what is lost for
  * good. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/planted.h"
@@ -27,13 +28,16 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
                                  const kedge_outcome_row *outcome, int64_t now_ms,
                                  kedge_error *error)
 {
-    static const char sql[] =
-        "INSERT OR IGNORE INTO rejected SELECT sequence, client, id, name, args, timestamp, ?2, ?3,"
-        " ?4, 0, ?5, uid, digest, origin_client, origin_id FROM pending WHERE sequence = ?1";
-    static const char again[] =
-        "INSERT OR IGNORE INTO rejected SELECT CASE WHEN EXISTS(SELECT 1 FROM rejected WHERE"
-        " sequence = ?1) THEN -?1 ELSE ?1 END, client, id, name, args, timestamp, ?2, ?3, ?4, 0,"
-        " ?5, uid, digest, origin_client, origin_id FROM pending WHERE sequence = ?1";
+#define NEW_ROW(key)                                                                               \
+    "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS                                       \
+    ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM " FROM (SELECT " key \
+    " AS sequence, client, id, uid, digest, name, args, timestamp,"                                \
+    " origin_client, origin_id, ?2 AS version, ?3 AS code, ?4 AS message, 0 AS state,"             \
+    " ?5 AS decided_ms FROM pending WHERE sequence = ?1)"
+    static const char sql[] = NEW_ROW("sequence");
+    static const char again[] = NEW_ROW("CASE WHEN EXISTS(SELECT 1 FROM rejected WHERE"
+                                        " sequence = ?1) THEN -?1 ELSE ?1 END");
+#undef NEW_ROW
     bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_INBOX_DOUBLED);
     sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_take(db, planted ? again : sql, &insert, error);
@@ -49,7 +53,7 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
 /* What the oldest row of the tail says: KEDGE_DONE when the tail is empty. */
 typedef struct tail_row {
     int64_t ordinal;
-    int64_t newest;
+    int64_t rows; /* of the tail */
     int64_t id;
     int64_t confirmed_ms;
     int64_t bytes;
@@ -58,9 +62,10 @@ typedef struct tail_row {
 
 static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error)
 {
-    static const char sql[] = "SELECT ordinal, (SELECT max(ordinal) FROM confirmed), id,"
-                              " confirmed_ms, length(CAST(args AS BLOB)), client"
-                              " FROM confirmed ORDER BY ordinal LIMIT 1";
+    static const char sql[] =
+        "SELECT ordinal, (SELECT rows FROM totals WHERE name = 'confirmed'), id,"
+        " confirmed_ms, length(CAST(args AS BLOB)), client"
+        " FROM confirmed ORDER BY ordinal LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
@@ -83,7 +88,7 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
     kedge_status status;
     while ((status = oldest(db, &row, error)) == KEDGE_OK) {
         bool old = row.confirmed_ms < now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS;
-        bool many = row.newest - row.ordinal >= KEDGE_LIMIT_CONFIRMED_TAIL;
+        bool many = row.rows > KEDGE_LIMIT_CONFIRMED_TAIL;
         if (!old && !many && meta->tail_bytes <= KEDGE_STORE_TAIL_BYTES) return KEDGE_OK;
         sqlite3_stmt *delete_row;
         status = kedge_store_db_take(db, sql, &delete_row, error);
@@ -108,7 +113,7 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
                                     int64_t now_ms, kedge_error *error)
 {
     static const char sql[] =
-        "DELETE FROM rejected WHERE state <> 0 AND (decided_ms < ?1 OR sequence <= ?2)"
+        "DELETE FROM rejected WHERE state IN (1, 2) AND (decided_ms < ?1 OR sequence <= ?2)"
         " AND sequence NOT IN (SELECT sequence FROM pending)";
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
@@ -118,12 +123,18 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
     return kedge_store_db_run(db, statement, error);
 }
 
-static kedge_status count_tail_bytes(kedge_store_db *db, const kedge_cache_meta *cache,
-                                     kedge_outbox_meta *meta, kedge_error *error)
+/* Takes what is covered out of the totals of `pending`, and adds what goes to the tail to its
+ * bytes. Coverage is read from columns that may be damaged: nothing is deleted for what they say.
+ */
+static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *cache,
+                                  kedge_outbox_meta *meta, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM pending "
-        "WHERE " KEDGE_PENDING_IS_COVERED " AND sequence NOT IN (SELECT sequence FROM rejected)";
+        "SELECT count(*), coalesce(sum(checksum & 4294967295), 0), coalesce(sum(CASE WHEN sequence "
+        "IN"
+        " (SELECT sequence FROM rejected) THEN 0 ELSE length(CAST(args AS BLOB)) END), 0),"
+        " min(CASE WHEN checksum = " KEDGE_PENDING_CHECKSUM " THEN NULL ELSE sequence END)"
+        " FROM pending WHERE " KEDGE_PENDING_IS_COVERED;
     sqlite3_stmt *sum;
     kedge_status status = kedge_store_db_take(db, sql, &sum, error);
     if (status != KEDGE_OK) return status;
@@ -132,9 +143,13 @@ static kedge_status count_tail_bytes(kedge_store_db *db, const kedge_cache_meta 
     kedge_store_bind_integer(db, sum, 3, cache->version);
     status = kedge_store_db_step(db, sum, error);
     if (status != KEDGE_OK) return status;
-    meta->tail_bytes += sqlite3_column_int64(sum, 0);
+    bool damaged = sqlite3_column_type(sum, 3) != SQLITE_NULL;
+    int64_t sequence = sqlite3_column_int64(sum, 3);
+    meta->pending_rows -= sqlite3_column_int64(sum, 0);
+    meta->pending_sum -= sqlite3_column_int64(sum, 1);
+    meta->tail_bytes += sqlite3_column_int64(sum, 2);
     sqlite3_reset(sum);
-    return KEDGE_OK;
+    return damaged ? kedge_outbox_fail_row(db, "pending", sequence, error) : KEDGE_OK;
 }
 
 kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cache,
@@ -142,14 +157,12 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
                                  kedge_error *error)
 {
     static const char keep[] =
-        "INSERT INTO confirmed(sequence, client, id, uid, digest, name, args, timestamp,"
-        " origin_client, origin_id, confirmed_ms)"
-        " SELECT sequence, client, id, uid, digest, name, args, timestamp, origin_client, "
-        "origin_id,"
-        " ?4 FROM pending WHERE " KEDGE_PENDING_IS_COVERED
-        " AND sequence NOT IN (SELECT sequence FROM rejected) ORDER BY sequence";
+        "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
+        ", checksum) SELECT " KEDGE_CONFIRMED_COLUMNS ", " KEDGE_CONFIRMED_CHECKSUM
+        " FROM (SELECT *, ?4 AS confirmed_ms FROM pending WHERE " KEDGE_PENDING_IS_COVERED
+        " AND sequence NOT IN (SELECT sequence FROM rejected)) ORDER BY sequence";
     static const char delete_covered[] = "DELETE FROM pending WHERE " KEDGE_PENDING_IS_COVERED;
-    kedge_status status = count_tail_bytes(db, cache, meta, error);
+    kedge_status status = count_covered(db, cache, meta, error);
     if (status == KEDGE_OK) status = run_covered(db, keep, cache, now_ms, error);
     if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);
     /* A rotation may know outcomes of a later version; those must not be forgotten on the way. */

@@ -1,4 +1,5 @@
 /* What stands where. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -23,12 +24,10 @@ static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *o
     return KEDGE_OK;
 }
 
-static kedge_status count_rejected(kedge_store_db *db, const kedge_cache_meta *cache,
-                                   int64_t *count, kedge_error *error)
+/* `sql` counts rows with the parameters of KEDGE_PENDING_IS_COVERED. */
+static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
+                               int64_t *count, kedge_error *error)
 {
-    static const char sql[] = "SELECT count(*) FROM rejected WHERE state = 0 AND NOT EXISTS("
-                              "SELECT 1 FROM pending WHERE pending.sequence = rejected.sequence "
-                              "AND NOT " KEDGE_PENDING_IS_COVERED ")";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
@@ -80,6 +79,10 @@ static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox
     if (paging) memcpy(position->staged_lineage, staging->lineage, sizeof staging->lineage);
 }
 
+static const char REJECTED[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
+static const char WITHHELD[] =
+    "SELECT count(*) FROM pending WHERE withheld AND NOT " KEDGE_PENDING_IS_COVERED;
+
 static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cache_db,
                                   kedge_store_position *position, kedge_error *error)
 {
@@ -98,7 +101,8 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     if (status == KEDGE_OK && staging.version >= 0 && staging.lost)
         status = lower_to_tail(outbox_db, &outbox, &at.lowest_told, error);
     if (status == KEDGE_OK) status = count_waiting(outbox_db, &outbox, &cache, &waiting, error);
-    if (status == KEDGE_OK) status = count_rejected(outbox_db, &cache, &at.rejected, error);
+    if (status == KEDGE_OK) status = count_rows(outbox_db, REJECTED, &cache, &at.rejected, error);
+    if (status == KEDGE_OK) status = count_rows(outbox_db, WITHHELD, &cache, &at.withheld, error);
     if (status != KEDGE_OK) return status;
     /* The living client's ids have no gaps. */
     at.pending = at.highest_id + 1 - at.lowest_pending + waiting;

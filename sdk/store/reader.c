@@ -99,8 +99,8 @@ void kedge_reader_give(kedge_store *store, kedge_store_reader *reader)
     pthread_mutex_lock(&store->readers_mutex);
     for (const kedge_store_reader *at = store->readers; at; at = at->next)
         idle++;
-    bool keep =
-        idle < KEDGE_STORE_READERS_KEPT && !reader->cache.damaged && !reader->outbox.damaged;
+    bool keep = idle < KEDGE_STORE_READERS_KEPT && !reader->cache.damaged &&
+                !reader->outbox.damaged && !reader->outbox.row_damaged;
     if (keep) {
         reader->next = store->readers;
         store->readers = reader;
@@ -147,8 +147,19 @@ static kedge_status set_aside_work(kedge_store *store, void *context, kedge_erro
     return KEDGE_OK;
 }
 
+static kedge_status heal_work(kedge_store *store, void *context, kedge_error *error)
+{
+    (void)context;
+    (void)error;
+    store->outbox.row_damaged = true; /* what the turn heals at its end */
+    return KEDGE_OK;
+}
+
 bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader)
 {
+    if (reader->outbox.damaged) atomic_store(&store->outbox_refused, true);
+    if (reader->outbox.row_damaged)
+        return kedge_store_take_turn(store, heal_work, NULL, NULL) == KEDGE_OK;
     if (!reader->cache.damaged) return false;
     return kedge_store_take_turn(store, set_aside_work, &reader->cache, NULL) == KEDGE_OK;
 }

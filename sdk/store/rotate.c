@@ -4,6 +4,7 @@
  * by their digests, and the others get the ids 1, 2, 3… of the new client in the order of their
  * making. A renumbered one carries its first (client, id) as origin, and the server applies an
  * origin once. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -52,31 +53,44 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
     return none ? KEDGE_DONE : kedge_outbox_find(db, sequence, row, error);
 }
 
-/* Nothing has decided it under any name that is still valid. */
-static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequence,
+/* Nothing has decided it under any name that is still valid; or nobody knows, and it is withheld.
+ */
+static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequence, bool withheld,
                              kedge_error *error)
 {
     static const char sql[] =
         "UPDATE pending SET origin_id = CASE WHEN origin_client IS NULL THEN id ELSE origin_id END,"
         " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
         " covered_version = NULL WHERE sequence = ?1";
+    static const char withhold[] = "UPDATE pending SET withheld = 1 WHERE sequence = ?1";
     /* A rejection that was noted for it was of a state that is gone. */
-    static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1";
+    static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
     turn->outbox.highest_id++;
     kedge_status status =
         run_for(&store->outbox, sql, sequence, turn->outbox.highest_id, turn->outbox.client, error);
+    if (status == KEDGE_OK && withheld)
+        status = run_for(&store->outbox, withhold, sequence, 0, "", error);
+    if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, undecided, sequence, 0, "", error);
+    return status;
+}
+
+static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t version,
+                              kedge_error *error)
+{
+    static const char sql[] = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
+    kedge_status status = run_for(&store->outbox, sql, sequence, version, "", error);
+    if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
     return status;
 }
 
 static kedge_status keep_outcome(kedge_store *store, const kedge_outcome_row *outcome,
                                  int64_t sequence, kedge_error *error)
 {
-    static const char cover[] = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
     static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
     int64_t now_ms = store->environment->now_ms(store->environment->context);
     if (outcome->decision != KEDGE_DECISION_REJECTED)
-        return run_for(&store->outbox, cover, sequence, outcome->version, "", error);
+        return cover_row(store, sequence, outcome->version, error);
     kedge_status status = kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, "", error);
     return status;
@@ -92,10 +106,18 @@ static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pen
     if (!own && !turn->lost) return KEDGE_OK;
     bool kept = outcome && (!turn->lost || outcome->decision == KEDGE_DECISION_REJECTED);
     if (kept) return keep_outcome(store, outcome, row->sequence, error);
-    return renumber(store, turn, row->sequence, error);
+    /* A restored backend may have decided it under a name that it had before, of which nothing was
+     * asked; or has decided it under its last one. */
+    bool withheld = turn->lost && (!own || row->origin_client.size > 0 || outcome != NULL);
+    return renumber(store, turn, row->sequence, withheld, error);
 }
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
+
+#define RECALL(from)                                                                               \
+    "INSERT INTO pending(" KEDGE_PENDING_COLUMNS ", checksum) SELECT " KEDGE_PENDING_COLUMNS       \
+    ", " KEDGE_PENDING_CHECKSUM                                                                    \
+    " FROM (SELECT *, NULL AS covered_version, 0 AS withheld FROM " from ")"
 
 /* Then what is left in the tail of the client that was the living one is an earlier one's. */
 static kedge_status count_unrecovered(kedge_store *store, rotation *turn, kedge_error *error)
@@ -133,6 +155,28 @@ static kedge_status read_tail_bytes(kedge_store *store, int64_t *bytes, kedge_er
     return KEDGE_OK;
 }
 
+/* Rows of the tail that are damaged cannot be sent again: the inbox shows them. */
+static kedge_status set_tail_aside(kedge_store *store, kedge_error *error)
+{
+    static const char *const steps[] = {
+        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
+        ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM
+        " FROM (SELECT sequence, '' AS client, 0 AS id, NULL AS uid, NULL AS digest, '' AS name,"
+        " CASE WHEN json_valid(args) THEN args ELSE 'null' END AS args, timestamp,"
+        " NULL AS origin_client, NULL AS origin_id, 0 AS version, 'damaged' AS code,"
+        " 'this edit was damaged on the disk, and the restored server may lack it' AS message,"
+        " 3 AS state, confirmed_ms AS decided_ms FROM confirmed"
+        " WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM ")",
+        "DELETE FROM confirmed WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM};
+    sqlite3_stmt *statement;
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; status == KEDGE_OK && i < sizeof steps / sizeof steps[0]; i++) {
+        status = kedge_store_db_take(&store->outbox, steps[i], &statement, error);
+        if (status == KEDGE_OK) status = kedge_store_db_run(&store->outbox, statement, error);
+    }
+    return status;
+}
+
 static kedge_status next_confirmed(kedge_store *store, const rotation *turn, int64_t behind,
                                    int64_t *sequence, kedge_pending *row, kedge_error *error)
 {
@@ -158,9 +202,7 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *turn, int
  * applied once, and came again out of the backend's queue, may have been rejected this time. */
 static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_error *error)
 {
-    static const char recall[] =
-        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
-        " origin_client, origin_id, NULL FROM confirmed WHERE sequence = ?1";
+    static const char recall[] = RECALL("confirmed WHERE sequence = ?1");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE sequence = ?1";
     int64_t sequence = 0;
     kedge_pending row = {0};
@@ -183,9 +225,8 @@ static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_e
 static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 {
     static const char *const steps[] = {
-        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
-        " origin_client, origin_id, NULL FROM rejected WHERE state = 0 AND uid IS NOT NULL"
-        " AND sequence NOT IN (SELECT sequence FROM pending)",
+        RECALL("rejected WHERE state = 0 AND uid IS NOT NULL"
+               " AND sequence NOT IN (SELECT sequence FROM pending)"),
         "DELETE FROM rejected WHERE state = 0 AND sequence IN (SELECT sequence FROM pending)"};
     sqlite3_stmt *statement;
     kedge_status status = KEDGE_OK;
@@ -198,13 +239,13 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 
 static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error *error)
 {
-    static const char recall[] =
-        "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
-        " origin_client, origin_id, NULL FROM confirmed WHERE client <> ?1 OR id > ?2";
+    static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
     const kedge_client_marks *decided = turn->answer ? &turn->answer->earlier : NULL;
-    kedge_status status =
-        kedge_trimmed_count_earlier(&store->outbox, decided, &turn->outbox.unrecovered, error);
+    kedge_status status = set_tail_aside(store, error);
+    if (status == KEDGE_OK)
+        status =
+            kedge_trimmed_count_earlier(&store->outbox, decided, &turn->outbox.unrecovered, error);
     if (status == KEDGE_OK) status = count_unrecovered(store, turn, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
@@ -234,6 +275,8 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     if (status != KEDGE_OK) return status;
     if (!KEDGE_PLANTED_BUG(KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE))
         kedge_random_hex(store->environment, 16, turn->outbox.client);
+    memcpy(turn->outbox.plain_from, turn->lost ? "" : turn->old_client,
+           turn->lost ? 1 : sizeof turn->outbox.plain_from);
     turn->outbox.highest_id = 0;
     turn->outbox.sent_through = 0;
     turn->outbox.trimmed_through = 0;
@@ -248,7 +291,9 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
         if (status != KEDGE_OK) return status;
     }
     if (status != KEDGE_DONE) return status;
-    return kedge_outbox_meta_write(&store->outbox, &turn->outbox, error);
+    status = kedge_outbox_count_pending(&store->outbox, &turn->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &turn->outbox, error);
+    return status;
 }
 
 /* Inside the cache's transaction. */

@@ -1,4 +1,4 @@
-/* The two files' tables, and finding out whether a file is ours.
+/* Finding out whether a file is ours, and the tables of cache.db.
  *
  * A file is known by its application_id, and its layout by its user_version. An empty file is one
  * whose making was cut short. */
@@ -8,43 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define OUTBOX_APPLICATION 0x4b646f31 /* "Kdo1" */
-#define CACHE_APPLICATION  0x4b646331 /* "Kdc1" */
-#define OUTBOX_LAYOUT      2
-#define CACHE_LAYOUT       1
-
-static const char OUTBOX_TABLES[] =
-    "CREATE TABLE meta("
-    " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, highest_id INTEGER NOT NULL,"
-    " last_sequence INTEGER NOT NULL, sent_through INTEGER NOT NULL, revision INTEGER NOT NULL,"
-    " unrecovered INTEGER NOT NULL, trimmed_through INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
-    " settled_version INTEGER NOT NULL, settled_lineage TEXT NOT NULL,"
-    " organization TEXT NOT NULL, project TEXT NOT NULL);"
-    "CREATE TABLE pending("
-    " sequence INTEGER PRIMARY KEY, client TEXT NOT NULL, id INTEGER NOT NULL, uid BLOB NOT NULL,"
-    " digest BLOB NOT NULL, name TEXT NOT NULL, args TEXT NOT NULL, timestamp INTEGER NOT NULL,"
-    " origin_client TEXT, origin_id INTEGER, covered_version INTEGER);"
-    "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT NULL;"
-    "CREATE TABLE rejected("
-    " sequence INTEGER PRIMARY KEY, client TEXT NOT NULL, id INTEGER NOT NULL, name TEXT NOT NULL,"
-    " args TEXT NOT NULL, timestamp INTEGER NOT NULL, version INTEGER NOT NULL, code TEXT NOT NULL,"
-    " message TEXT NOT NULL, state INTEGER NOT NULL, decided_ms INTEGER NOT NULL);"
-    "CREATE TABLE confirmed("
-    " ordinal INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, client TEXT NOT NULL,"
-    " id INTEGER NOT NULL, uid BLOB NOT NULL, digest BLOB NOT NULL, name TEXT NOT NULL,"
-    " args TEXT NOT NULL, timestamp INTEGER NOT NULL, origin_client TEXT, origin_id INTEGER,"
-    " confirmed_ms INTEGER NOT NULL);";
-
-/* What layout 2 of the outbox has over layout 1. */
-static const char OUTBOX_LAYOUT_2[] =
-    "ALTER TABLE rejected ADD COLUMN uid BLOB;"
-    "ALTER TABLE rejected ADD COLUMN digest BLOB;"
-    "ALTER TABLE rejected ADD COLUMN origin_client TEXT;"
-    "ALTER TABLE rejected ADD COLUMN origin_id INTEGER;"
-    "CREATE TABLE trimmed("
-    " ordinal INTEGER PRIMARY KEY, client TEXT NOT NULL UNIQUE, through INTEGER NOT NULL);"
-    "PRAGMA user_version=2;";
+#define CACHE_APPLICATION 0x4b646331 /* "Kdc1" */
+#define CACHE_LAYOUT      1
 
 static const char CACHE_TABLES[] =
     "CREATE TABLE meta("
@@ -70,33 +37,23 @@ static const char CACHE_TABLES[] =
     " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
     " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);";
 
-typedef enum file_kind { FILE_OURS, FILE_EMPTY } file_kind;
-
-static kedge_status read_number(kedge_store_db *db, const char *sql, int64_t *number,
-                                kedge_error *error)
+kedge_status kedge_schema_layout(kedge_store_db *db, int64_t *layout, kedge_error *error)
 {
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
-    if (status != KEDGE_OK) return status;
-    *number = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
-    return KEDGE_OK;
+    return kedge_store_db_number(db, "PRAGMA user_version", layout, error);
 }
 
-static kedge_status identify(kedge_store_db *db, const char *path, int64_t application, int layout,
-                             file_kind *kind, kedge_error *error)
+kedge_status kedge_schema_identify(kedge_store_db *db, const char *path, int64_t application,
+                                   int layout, bool *empty, kedge_error *error)
 {
     int64_t id = 0, version = 0, tables = 0;
-    kedge_status status = read_number(db, "PRAGMA application_id", &id, error);
-    if (status == KEDGE_OK) status = read_number(db, "PRAGMA user_version", &version, error);
+    kedge_status status = kedge_store_db_number(db, "PRAGMA application_id", &id, error);
     if (status == KEDGE_OK)
-        status = read_number(db, "SELECT count(*) FROM sqlite_master", &tables, error);
+        status = kedge_store_db_number(db, "PRAGMA user_version", &version, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_number(db, "SELECT count(*) FROM sqlite_master", &tables, error);
     if (status != KEDGE_OK) return status;
-    if (id == 0 && version == 0 && tables == 0) {
-        *kind = FILE_EMPTY;
-        return KEDGE_OK;
-    }
+    *empty = id == 0 && version == 0 && tables == 0;
+    if (*empty) return KEDGE_OK;
     if (id != application)
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
                           "%s belongs to another application (application_id %lld)", path,
@@ -105,7 +62,6 @@ static kedge_status identify(kedge_store_db *db, const char *path, int64_t appli
         return kedge_fail(error, KEDGE_NEWER_DATABASE, "newer-database",
                           "%s was written by a newer Kedge (layout %lld; this one knows up to %d)",
                           path, (long long)version, layout);
-    *kind = FILE_OURS;
     return KEDGE_OK;
 }
 
@@ -117,41 +73,6 @@ static kedge_status create_tables(kedge_store_db *db, const char *tables, int64_
                    (long long)application);
     kedge_status status = kedge_store_db_execute(db, tables, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(db, identity, error);
-    return status;
-}
-
-static kedge_status create_outbox(kedge_store *store, kedge_error *error)
-{
-    static const char insert[] =
-        "INSERT INTO meta VALUES(1, ?1, 0, 0, 0, 0, 0, 0, 0, 0, '', ?2, ?3)";
-    kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *statement;
-    char client[33];
-    kedge_random_hex(store->environment, 16, client);
-    kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = create_tables(db, OUTBOX_TABLES, OUTBOX_APPLICATION, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, OUTBOX_LAYOUT_2, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
-    if (status == KEDGE_OK) {
-        kedge_store_bind_chars(db, statement, 1, client);
-        kedge_store_bind_chars(db, statement, 2, store->organization);
-        kedge_store_bind_chars(db, statement, 3, store->project);
-        status = kedge_store_db_run(db, statement, error);
-    }
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
-    if (status != KEDGE_OK) kedge_store_db_rollback(db);
-    return status;
-}
-
-kedge_status kedge_schema_upgrade_outbox(kedge_store *store, kedge_error *error)
-{
-    kedge_store_db *db = &store->outbox;
-    int64_t layout = 0;
-    kedge_status status = read_number(db, "PRAGMA user_version", &layout, error);
-    if (status != KEDGE_OK || layout == OUTBOX_LAYOUT) return status;
-    status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, OUTBOX_LAYOUT_2, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;
 }
 
@@ -204,7 +125,7 @@ static kedge_status check_tenant(kedge_store *store, kedge_store_db *db, kedge_e
     return status;
 }
 
-static bool has_content(const char *path)
+bool kedge_schema_has_content(const char *path)
 {
     struct stat facts;
     return stat(path, &facts) == 0 && facts.st_size > 0;
@@ -212,22 +133,28 @@ static bool has_content(const char *path)
 
 /* A cache with a client id beside an empty outbox: what was pending is gone, and nobody may go on
  * as if it had never been. */
-static kedge_status check_outbox_missing(kedge_store *store, kedge_error *error)
+kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *error)
 {
     kedge_store_db cache;
     kedge_cache_meta meta;
-    file_kind kind = FILE_OURS;
-    if (!has_content(store->cache_path)) return KEDGE_OK;
+    bool empty = false;
+    if (!kedge_schema_has_content(store->cache_path)) return KEDGE_OK;
     kedge_status status = kedge_store_db_open(&cache, store->cache_path, "cache.db",
                                               SQLITE_OPEN_READWRITE, store->vfs, error);
     if (status != KEDGE_OK) return status;
-    status = identify(&cache, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT, &kind, error);
-    if (status == KEDGE_OK && kind == FILE_OURS)
-        status = kedge_cache_meta_read(&cache, &meta, error);
-    bool missing = status == KEDGE_CORRUPT ||
-                   (status == KEDGE_OK && kind == FILE_OURS && meta.client[0] != '\0');
+    status = kedge_schema_identify(&cache, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT,
+                                   &empty, error);
+    if (status == KEDGE_OK && !empty) status = kedge_cache_meta_read(&cache, &meta, error);
+    bool missing =
+        status == KEDGE_CORRUPT || (status == KEDGE_OK && !empty && meta.client[0] != '\0');
     kedge_store_db_close(&cache);
     if (!missing) return status;
+    if (access(store->outbox_path, F_OK) == 0)
+        return kedge_fail(
+            error, KEDGE_CORRUPT, "outbox-missing",
+            "%s is there, but empty, beside a cache: what was pending stood in it or in its -wal"
+            " file; put both back, or open another folder",
+            store->outbox_path);
     return kedge_fail(
         error, KEDGE_CORRUPT, "outbox-missing",
         "the folder %s has a cache but no outbox.db: what was pending in it is missing;"
@@ -235,51 +162,21 @@ static kedge_status check_outbox_missing(kedge_store *store, kedge_error *error)
         store->path);
 }
 
-kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error)
-{
-    kedge_store_db *db = &store->outbox;
-    file_kind kind = FILE_EMPTY;
-    *created = false;
-    if (!has_content(store->outbox_path)) {
-        kedge_status status = check_outbox_missing(store, error);
-        if (status != KEDGE_OK) return status;
-    }
-    kedge_status status =
-        kedge_store_db_open(db, store->outbox_path, "outbox.db",
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
-    if (status == KEDGE_OK)
-        status = identify(db, store->outbox_path, OUTBOX_APPLICATION, OUTBOX_LAYOUT, &kind, error);
-    if (status == KEDGE_OK && kind == FILE_EMPTY) status = check_outbox_missing(store, error);
-    if (status == KEDGE_OK)
-        status =
-            kedge_store_db_execute(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", error);
-    if (status == KEDGE_OK && kind == FILE_EMPTY) {
-        status = create_outbox(store, error);
-        *created = status == KEDGE_OK;
-    }
-    if (status == KEDGE_OK) status = check_tenant(store, db, error);
-    if (status != KEDGE_CORRUPT || !db->damaged) return status;
-    /* Nothing says that this was ever a folder of ours. */
-    if (sqlite3_errcode(db->handle) == SQLITE_NOTADB && !has_content(store->cache_path))
-        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database", "%s is no database",
-                          store->outbox_path);
-    return kedge_store_report_outbox(store, error);
-}
-
 static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error *error)
 {
     kedge_store_db *db = &store->cache;
-    file_kind kind = FILE_EMPTY;
+    bool empty = true;
     kedge_status status =
         kedge_store_db_open(db, store->cache_path, "cache.db",
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
     if (status == KEDGE_OK)
-        status = identify(db, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT, &kind, error);
+        status = kedge_schema_identify(db, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT,
+                                       &empty, error);
     if (status == KEDGE_OK)
         status = kedge_store_db_execute(
             db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192",
             error);
-    if (status == KEDGE_OK && kind == FILE_EMPTY) status = create_cache(store, !fresh, error);
+    if (status == KEDGE_OK && empty) status = create_cache(store, !fresh, error);
     if (status == KEDGE_OK) status = check_tenant(store, db, error);
     /* The outbox fits, so this cache was brought here from elsewhere. */
     if (status == KEDGE_INVALID_ARGUMENT) db->damaged = true;

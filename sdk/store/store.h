@@ -64,6 +64,7 @@ typedef struct kedge_store_position {
     int64_t last_sequence;
     int64_t pending;  /* uncovered mutations, those of covered_version included */
     int64_t rejected; /* rows in the inbox that the app sees */
+    int64_t withheld; /* of the pending ones: not predicted */
     int64_t unrecovered;
     bool resyncing; /* the cache was set aside, is being paged in, or waits for another lineage */
     bool stale;     /* an outbox commit whose cache commit failed waits to catch up */

@@ -21,6 +21,8 @@
 /* Readers at once; so many are kept open between uses. */
 #define KEDGE_STORE_READERS_MAX  64
 #define KEDGE_STORE_READERS_KEPT 4
+/* How often a turn is done once more because something damaged was set aside. */
+#define KEDGE_STORE_HEALS_MAX 4
 /* Damaged caches that are kept until the resync is complete. */
 #define KEDGE_STORE_DAMAGED_MAX 8
 #define KEDGE_STORE_CHANGES_MAX 4096
@@ -44,6 +46,12 @@ typedef struct kedge_outbox_meta {
     int64_t tail_bytes;
     int64_t settled_version; /* at which a mutation of this folder was covered last */
     char settled_lineage[33];
+    /* The client before the living one, when the change had nothing to do with a lost lineage. */
+    char plain_from[KEDGE_CLIENT_ID_SIZE];
+    int64_t pending_rows; /* of `pending`, and the sum of their checksums */
+    int64_t pending_sum;
+    char organization[KEDGE_LIMIT_NAME_BYTES + 1];
+    char project[KEDGE_LIMIT_NAME_BYTES + 1];
 } kedge_outbox_meta;
 
 typedef struct kedge_cache_meta {
@@ -79,6 +87,8 @@ typedef struct kedge_pending {
     kedge_bytes origin_client; /* empty: none */
     int64_t origin_id;
     int64_t covered_version; /* 0: none */
+    bool withheld;           /* not predicted: the canonical state may have it already */
+    int64_t checksum;        /* as it stands in the row */
 } kedge_pending;
 
 typedef struct kedge_store_reader {
@@ -106,6 +116,8 @@ struct kedge_store {
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
     bool mutex_made;
+    /* outbox.db is damaged beyond its rows: nothing is acknowledged any more. */
+    atomic_bool outbox_refused;
     bool untold; /* a repair changed what readers see, and no change set has said so yet */
     kedge_store_db cache;
     kedge_store_db outbox;
@@ -138,10 +150,20 @@ kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work 
                                            kedge_change_set *changes, kedge_error *error);
 void kedge_store_phase(kedge_store *store, const char *phase);
 
-/* ---- schema.c ---- */
+/* ---- schema_outbox.c ---- */
+/* Opens, creates, or brings an older layout up to date. */
 kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error);
-/* In a turn, once it is known to be ours and sound: brings an older layout up to date. */
-kedge_status kedge_schema_upgrade_outbox(kedge_store *store, kedge_error *error);
+/* Makes the tables in an empty file, with `meta` in both copies. */
+kedge_status kedge_schema_make_outbox(kedge_store_db *db, const kedge_outbox_meta *meta,
+                                      kedge_error *error);
+
+/* ---- schema.c ---- */
+/* Is the file ours, or empty, and of no newer layout? */
+kedge_status kedge_schema_identify(kedge_store_db *db, const char *path, int64_t application,
+                                   int layout, bool *empty, kedge_error *error);
+kedge_status kedge_schema_layout(kedge_store_db *db, int64_t *layout, kedge_error *error);
+bool kedge_schema_has_content(const char *path);
+kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *error);
 /* `fresh`: the outbox was made just now, so that an empty cache is no loss. */
 kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error);
 
@@ -151,14 +173,29 @@ kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error)
 void kedge_store_forget_damaged(kedge_store *store);
 kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error);
 
-/* ---- outbox.c, outbox_settle.c: rows of the outbox, inside the caller's transaction ---- */
+/* ---- outbox_meta.c, inside the caller's transaction ---- */
+/* KEDGE_CORRUPT when neither copy proves itself. */
 kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
                                     kedge_error *error);
+/* Both copies. */
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
                                      kedge_error *error);
+kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta *meta,
+                                    kedge_error *error);
+/* Writes a damaged copy again from the other one. */
+kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error);
+
+/* ---- outbox_heal.c ---- */
+/* SQLite's own check of the whole file, its indexes included. */
+kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error);
+/* In a turn, in a transaction of its own: every row that does not prove itself, and every one that
+ * is missing, is set aside, so that those behind it go on. Writes nothing when all is sound. */
+kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error);
+
+/* ---- outbox.c, outbox_settle.c: rows of the outbox, inside the caller's transaction ---- */
 /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
 #define KEDGE_PENDING_IS_COVERED                                                                   \
-    "((client = ?1 AND id <= ?2) OR coalesce(covered_version <= ?3, 0))"
+    "(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))"
 /* Walks `pending` in order of sequence, leaving out what the cache covers. */
 kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache,
                                sqlite3_stmt **walk, kedge_error *error);
@@ -168,16 +205,28 @@ kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pendi
                                kedge_error *error);
 bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row);
 bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *row);
-/* Reads through `pending`: a damaged page is better found when opening than when pushing. */
-kedge_status kedge_outbox_probe(kedge_store_db *db, kedge_error *error);
-kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row, kedge_error *error);
+/* Walks all of `pending`, and tells of each row whether it proves itself. */
+kedge_status kedge_outbox_walk_all(kedge_store_db *db, sqlite3_stmt **walk, kedge_error *error);
+kedge_status kedge_outbox_walk_any(kedge_store_db *db, sqlite3_stmt *walk, kedge_pending *row,
+                                   bool *sound, kedge_error *error);
+/* KEDGE_CORRUPT for a row that does not prove itself; the turn heals the outbox then. */
+kedge_status kedge_outbox_fail_row(kedge_store_db *db, const char *table, int64_t key,
+                                   kedge_error *error);
+/* Counts the row in `meta`, which the caller writes. */
+kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
+                                 kedge_outbox_meta *meta, kedge_error *error);
+/* Gives a pending row that was checked and changed its new checksum; or all rows theirs. */
+kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error);
+kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error);
+/* Counts `pending` anew into `meta`, which the caller writes. */
+kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
+                                        kedge_error *error);
 /* Copies the row into the inbox; does nothing when it is there already, in whatever state. */
 kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
                                  const kedge_outcome_row *outcome, int64_t now_ms,
                                  kedge_error *error);
-kedge_status kedge_outbox_digest(const kedge_allocator *allocator, kedge_bytes name,
-                                 kedge_bytes args, kedge_bytes uid,
-                                 uint8_t digest[KEDGE_DIGEST_SIZE], kedge_error *error);
+void kedge_outbox_digest(kedge_bytes name, kedge_bytes args, kedge_bytes uid,
+                         uint8_t digest[KEDGE_DIGEST_SIZE]);
 /* Deletes what the cache covers, extends the tail by the applied ones, and writes `meta`. With
  * `trim` the tail is cut to its bounds. */
 kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cache,
@@ -233,7 +282,7 @@ void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
 
-/* ---- prediction.c, prediction_write.c ---- */
+/* ---- prediction.c, prediction_write.c, prediction_repair.c ---- */
 /* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
  * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
  * outbox's revision. `outbox` is what the outbox's open transaction, if any, is about to commit. */
@@ -258,9 +307,12 @@ kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_chang
 /* ---- mutate.c, inbox.c ---- */
 /* Commits the outbox, then the cache: the end of each edit. */
 kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error);
-/* Name and args of a mutation that the inbox shows. */
+/* Name and args of a rejected mutation that the inbox shows. */
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error);
+/* In the outbox's transaction: the row is no longer shown, and its args are given up. */
+kedge_status kedge_inbox_answer(kedge_store *store, int64_t sequence, int state,
+                                kedge_error *error);
 
 /* ---- pull.c, pull_steps.c ---- */
 typedef struct kedge_pull_state {

@@ -3,7 +3,8 @@
  * Of the living client the outbox's meta row knows how far its tail was trimmed; the table
  * `trimmed` knows it of earlier ones. A restored backend tells what it has decided of each; what
  * lies between and nobody here holds any more is lost, and counted. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/outbox_heal.h"
+#include "sdk/store/outbox_rows.h"
 
 #include <string.h>
 
@@ -37,35 +38,20 @@ kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t
     return status;
 }
 
-/* Keeps the newest KEDGE_LIMIT_EARLIER_CLIENTS clients. */
-kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t through,
-                                kedge_error *error)
-{
-    static const char put[] = "INSERT INTO trimmed(client, through) VALUES(?1, ?2)"
-                              " ON CONFLICT(client) DO UPDATE SET through = max(through, ?2)";
-    static const char bound[] = "DELETE FROM trimmed WHERE ordinal <="
-                                " (SELECT max(ordinal) FROM trimmed) - ?1";
-    sqlite3_stmt *statement;
-    if (through <= 0) return KEDGE_OK;
-    kedge_status status = kedge_store_db_take(db, put, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, client);
-    kedge_store_bind_integer(db, statement, 2, through);
-    status = kedge_store_db_run(db, statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, bound, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, KEDGE_LIMIT_EARLIER_CLIENTS);
-    return kedge_store_db_run(db, statement, error);
-}
-
 static kedge_status read_marks(kedge_store_db *db, kedge_client_marks *marks, kedge_error *error)
 {
-    static const char sql[] = "SELECT client, through FROM trimmed ORDER BY ordinal";
+    static const char sql[] = "SELECT client, through, checksum = " KEDGE_TRIMMED_CHECKSUM
+                              ", ordinal FROM trimmed ORDER BY ordinal";
     sqlite3_stmt *walk;
     marks->count = 0;
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
     while (status == KEDGE_OK && (status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
         kedge_client_mark *mark = &marks->marks[marks->count];
+        if (sqlite3_column_int(walk, 2) != 1) {
+            int64_t ordinal = sqlite3_column_int64(walk, 3);
+            sqlite3_reset(walk);
+            return kedge_outbox_fail_row(db, "trimmed", ordinal, error);
+        }
         bool fits = marks->count < KEDGE_LIMIT_EARLIER_CLIENTS &&
                     kedge_store_column_chars(walk, 0, mark->client, sizeof mark->client);
         if (!fits) {
@@ -76,6 +62,48 @@ static kedge_status read_marks(kedge_store_db *db, kedge_client_marks *marks, ke
         marks->count++;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status run_mark(kedge_store_db *db, const char *sql, const char *client,
+                             int64_t through, kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, statement, 1, client);
+    if (sqlite3_bind_parameter_count(statement) > 1)
+        kedge_store_bind_integer(db, statement, 2, through);
+    return kedge_store_db_run(db, statement, error);
+}
+
+static kedge_status seal(kedge_store_db *db, const char *client, kedge_error *error)
+{
+    static const char sql[] =
+        "UPDATE trimmed SET checksum = " KEDGE_TRIMMED_CHECKSUM " WHERE client = ?1";
+    return run_mark(db, sql, client, 0, error);
+}
+
+/* Keeps the newest KEDGE_LIMIT_EARLIER_CLIENTS clients. */
+kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t through,
+                                kedge_error *error)
+{
+    static const char raise[] = "UPDATE trimmed SET through = max(through, ?2) WHERE client = ?1";
+    static const char insert[] =
+        "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS ", checksum) SELECT ?1, ?2,"
+        " kedge_checksum(4, ?1, ?2) WHERE ?1 NOT IN (SELECT client FROM trimmed)";
+    static const char bound[] = "DELETE FROM trimmed WHERE ordinal NOT IN"
+                                " (SELECT ordinal FROM trimmed ORDER BY ordinal DESC LIMIT ?1)";
+    sqlite3_stmt *statement;
+    kedge_client_marks marks;
+    if (through <= 0) return KEDGE_OK;
+    kedge_status status = read_marks(db, &marks, error); /* damage is not to be sealed */
+    if (status == KEDGE_OK) status = run_mark(db, raise, client, through, error);
+    if (status == KEDGE_OK) status = seal(db, client, error);
+    if (status == KEDGE_OK) status = run_mark(db, insert, client, through, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, bound, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, statement, 1, KEDGE_LIMIT_EARLIER_CLIENTS);
+    return kedge_store_db_run(db, statement, error);
 }
 
 /* Of a client that was not asked for, or not told of, the next loss will tell. */
@@ -95,12 +123,9 @@ static kedge_status lower(kedge_store_db *db, const char *client, int64_t throug
 {
     static const char sql[] = "UPDATE trimmed SET through = ?2 WHERE client = ?1";
     static const char none[] = "DELETE FROM trimmed WHERE client = ?1";
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, through > 0 ? sql : none, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, client);
-    if (through > 0) kedge_store_bind_integer(db, statement, 2, through);
-    return kedge_store_db_run(db, statement, error);
+    kedge_status status = run_mark(db, through > 0 ? sql : none, client, through, error);
+    if (status == KEDGE_OK && through > 0) status = seal(db, client, error);
+    return status;
 }
 
 kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_marks *decided,
@@ -116,6 +141,21 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_
         if (status == KEDGE_OK) status = lower(db, mark->client, lmid, error);
     }
     return status;
+}
+
+/* How many mutations a damaged row stood for cannot be told any more. */
+kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char sql[] = "DELETE FROM trimmed WHERE checksum IS NOT " KEDGE_TRIMMED_CHECKSUM;
+    kedge_store_db *db = &heal->store->outbox;
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
+    if (status != KEDGE_OK) return status;
+    int damaged = sqlite3_changes(db->handle);
+    heal->meta.unrecovered += damaged;
+    heal->changed = heal->changed || damaged > 0;
+    return KEDGE_OK;
 }
 
 static kedge_status read_work(kedge_store *store, void *context, kedge_error *error)

@@ -17,7 +17,7 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
     return kedge_schema_open_cache(store, false, error);
 }
 
-/* What is committed to a file that nothing leads to any more is lost, so nothing is. */
+/* A commit to a file that has no name any more would be lost. */
 static kedge_status check_outbox_there(kedge_store *store, kedge_error *error)
 {
     if (kedge_store_db_is_at(&store->outbox, store->outbox_path)) return KEDGE_OK;
@@ -46,6 +46,31 @@ static void tell(kedge_store *store, kedge_change_set *changes)
     store->untold = false;
 }
 
+/* Behind the work: what it found damaged. `*again` when it is to be done once more. */
+static kedge_status heal(kedge_store *store, kedge_status status, bool *again, kedge_error *error)
+{
+    kedge_error *why = status == KEDGE_OK ? NULL : error;
+    if (store->outbox.damaged) {
+        store->outbox.damaged = false;
+        atomic_store(&store->outbox_refused, true);
+        return status == KEDGE_OK ? status : kedge_store_report_outbox(store, error);
+    }
+    if (store->outbox.row_damaged) {
+        kedge_status healed = kedge_outbox_heal(store, why);
+        store->outbox.row_damaged = false;
+        *again = healed == KEDGE_OK && status == KEDGE_CORRUPT;
+        return status;
+    }
+    if (store->cache.damaged) {
+        kedge_status aside = kedge_store_set_cache_aside(store, why);
+        *again = aside == KEDGE_OK && status == KEDGE_CORRUPT;
+        return status;
+    }
+    checkpoint_large(&store->cache);
+    checkpoint_large(&store->outbox);
+    return status;
+}
+
 static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context,
                              kedge_change_set *changes, bool *again, kedge_error *error)
 {
@@ -53,21 +78,14 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     kedge_status status = kedge_store_lock(store, error);
     if (status != KEDGE_OK) return status;
     status = check_outbox_there(store, error);
+    if (status == KEDGE_OK && atomic_load(&store->outbox_refused))
+        status = kedge_store_report_outbox(store, error);
     if (status == KEDGE_OK) status = open_current_cache(store, error);
     if (status == KEDGE_OK) status = work(store, context, error);
     if (status == KEDGE_OK) tell(store, changes);
     kedge_store_db_rollback(&store->outbox);
     kedge_store_db_rollback(&store->cache);
-    if (store->cache.damaged) {
-        kedge_status aside = kedge_store_set_cache_aside(store, status == KEDGE_OK ? NULL : error);
-        *again = aside == KEDGE_OK && status == KEDGE_CORRUPT;
-    } else if (store->outbox.damaged) {
-        store->outbox.damaged = false;
-        if (status != KEDGE_OK) status = kedge_store_report_outbox(store, error);
-    } else {
-        checkpoint_large(&store->cache);
-        checkpoint_large(&store->outbox);
-    }
+    status = heal(store, status, again, error);
     kedge_store_unlock(store);
     return status;
 }
@@ -75,9 +93,11 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
 kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
                                            kedge_change_set *changes, kedge_error *error)
 {
-    bool again;
-    kedge_status status = one_turn(store, work, context, changes, &again, error);
-    if (again) status = one_turn(store, work, context, changes, &again, error);
+    bool again = true;
+    kedge_status status = KEDGE_OK;
+    /* Both files may be damaged, and the outbox twice. */
+    for (int attempt = 0; again && attempt < KEDGE_STORE_HEALS_MAX; attempt++)
+        status = one_turn(store, work, context, changes, &again, error);
     return status;
 }
 

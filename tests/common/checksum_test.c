@@ -78,13 +78,15 @@ static void bytes_do_not_move_between_columns(void **state)
 
 static void types_and_kinds_are_told_apart(void **state)
 {
-    kedge_checksum text = kedge_checksum_begin(1), null = text, zero = text;
+    kedge_checksum text = kedge_checksum_begin(1), null = text, zero = text, blob = text;
     kedge_checksum other = kedge_checksum_begin(2);
     (void)state;
     kedge_checksum_bytes(&text, KEDGE_BYTES(""));
+    kedge_checksum_blob(&blob, KEDGE_BYTES(""));
     kedge_checksum_null(&null);
     kedge_checksum_integer(&zero, 0);
     kedge_checksum_integer(&other, 0);
+    assert_int_not_equal(kedge_checksum_end(&text), kedge_checksum_end(&blob));
     assert_int_not_equal(kedge_checksum_end(&text), kedge_checksum_end(&null));
     assert_int_not_equal(kedge_checksum_end(&text), kedge_checksum_end(&zero));
     assert_int_not_equal(kedge_checksum_end(&null), kedge_checksum_end(&zero));

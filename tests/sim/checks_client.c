@@ -231,7 +231,7 @@ static kedge_bytes column(sqlite3_stmt *row, int at)
 static bool replay(const view *of, const kedge_overlay *state, kedge_overlay *overlay)
 {
     static const char sql[] = "SELECT name, args, timestamp, client, id, covered_version FROM"
-                              " pending ORDER BY sequence";
+                              " pending WHERE NOT withheld ORDER BY sequence";
     sim_client *client = of->client;
     kedge_state_reader reader = {(void *)(uintptr_t)state, state_get, state_next};
     kedge_cache_meta cache;
@@ -335,7 +335,7 @@ static void check_i8_forward(const view *of)
     if (!same_line && of->at != NULL) {
         count(of, SIM_I12);
         client->world->report->lineages_lost++;
-        if (strcmp(now->client, seen->client) == 0)
+        if (strcmp(now->client, seen->client) == 0 && !seen->stale)
             sim_violate(client->world, SIM_I12,
                         "client %u met another lineage and kept its client id", client->index);
     }
@@ -372,6 +372,7 @@ static void remember(const view *of)
     }
     seen->lmid = of->position.lmid;
     seen->highest_id = of->position.highest_id;
+    seen->stale = of->position.stale;
 }
 
 /* ---- all of them ---- */

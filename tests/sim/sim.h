@@ -167,6 +167,7 @@ typedef struct sim_seen {
     int64_t lmid;
     int64_t last_sequence;
     int64_t highest_id;
+    bool stale; /* the cache waited to follow the outbox, with another lineage perhaps */
 } sim_seen;
 
 typedef struct sim_client {

@@ -348,9 +348,40 @@ static void test_a_newer_layout_is_refused(void **state)
     run_sql(f, "cache.db", "PRAGMA user_version=2");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "cache.db");
     run_sql(f, "cache.db", "PRAGMA user_version=1");
-    run_sql(f, "outbox.db", "PRAGMA user_version=3");
+    run_sql(f, "outbox.db", "PRAGMA user_version=4");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "outbox.db");
 }
+
+/* The tables of layout 1, with what the living ones hold. */
+static const char AS_LAYOUT_1[] =
+    "DROP TABLE totals; DROP TABLE trimmed; DROP TABLE rejected; DROP TABLE confirmed;"
+    "ALTER TABLE meta RENAME TO m; ALTER TABLE pending RENAME TO p; DROP INDEX pending_covered;"
+    "CREATE TABLE meta("
+    " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, highest_id INTEGER NOT NULL,"
+    " last_sequence INTEGER NOT NULL, sent_through INTEGER NOT NULL, revision INTEGER NOT NULL,"
+    " unrecovered INTEGER NOT NULL, trimmed_through INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
+    " settled_version INTEGER NOT NULL, settled_lineage TEXT NOT NULL,"
+    " organization TEXT NOT NULL, project TEXT NOT NULL);"
+    "CREATE TABLE pending("
+    " sequence INTEGER PRIMARY KEY, client TEXT NOT NULL, id INTEGER NOT NULL, uid BLOB NOT NULL,"
+    " digest BLOB NOT NULL, name TEXT NOT NULL, args TEXT NOT NULL, timestamp INTEGER NOT NULL,"
+    " origin_client TEXT, origin_id INTEGER, covered_version INTEGER);"
+    "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT NULL;"
+    "CREATE TABLE rejected("
+    " sequence INTEGER PRIMARY KEY, client TEXT NOT NULL, id INTEGER NOT NULL, name TEXT NOT NULL,"
+    " args TEXT NOT NULL, timestamp INTEGER NOT NULL, version INTEGER NOT NULL, code TEXT NOT NULL,"
+    " message TEXT NOT NULL, state INTEGER NOT NULL, decided_ms INTEGER NOT NULL);"
+    "CREATE TABLE confirmed("
+    " ordinal INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, client TEXT NOT NULL,"
+    " id INTEGER NOT NULL, uid BLOB NOT NULL, digest BLOB NOT NULL, name TEXT NOT NULL,"
+    " args TEXT NOT NULL, timestamp INTEGER NOT NULL, origin_client TEXT, origin_id INTEGER,"
+    " confirmed_ms INTEGER NOT NULL);"
+    "INSERT INTO meta SELECT 1, client, highest_id, last_sequence, sent_through, revision,"
+    " unrecovered, trimmed_through, tail_bytes, settled_version, settled_lineage, organization,"
+    " project FROM m WHERE copy = 1;"
+    "INSERT INTO pending SELECT sequence, client, id, uid, digest, name, args, timestamp,"
+    " origin_client, origin_id, covered_version FROM p;"
+    "DROP TABLE m; DROP TABLE p; PRAGMA user_version=1";
 
 static void test_an_older_layout_is_brought_up_to_date(void **state)
 {
@@ -358,11 +389,7 @@ static void test_an_older_layout_is_brought_up_to_date(void **state)
     kedge_client_marks earlier;
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_close(f);
-    run_sql(f, "outbox.db",
-            "DROP TABLE trimmed; ALTER TABLE rejected DROP COLUMN uid;"
-            "ALTER TABLE rejected DROP COLUMN digest;"
-            "ALTER TABLE rejected DROP COLUMN origin_client;"
-            "ALTER TABLE rejected DROP COLUMN origin_id; PRAGMA user_version=1");
+    run_sql(f, "outbox.db", AS_LAYOUT_1);
     f->options.project = "elsewhere";
     expect_refusal(f, KEDGE_INVALID_ARGUMENT, "other-project", "org/project");
     f->options.project = "project";
@@ -372,7 +399,7 @@ static void test_an_older_layout_is_brought_up_to_date(void **state)
     assert_int_equal(earlier.count, 0);
     assert_int_equal(fixture_position(f).pending, 1);
     fixture_close(f);
-    expect_layout(f, 2);
+    expect_layout(f, 3);
     fixture_open(f);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "1");

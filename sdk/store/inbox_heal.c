@@ -1,0 +1,137 @@
+/* Edits that were damaged on the disk, as the inbox shows them. */
+#include "sdk/store/outbox_heal.h"
+#include "sdk/store/outbox_rows.h"
+
+#include "common/json.h"
+#include "common/names.h"
+#include <string.h>
+
+/* Args that are not JSON any more become a JSON string of what is legible in them. */
+static void write_legible(kedge_bytes bytes, kedge_buffer *out)
+{
+    kedge_buffer_append_byte(out, '"');
+    for (size_t i = 0; i < bytes.size; i++) {
+        char byte = bytes.data[i];
+        bool plain = byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
+        kedge_buffer_append_byte(out, plain ? byte : '?');
+    }
+    kedge_buffer_append_byte(out, '"');
+}
+
+static kedge_status read_legible(kedge_bytes name, kedge_bytes args, kedge_inbox_entry *entry,
+                                 kedge_error *error)
+{
+    if (kedge_check_name("mutator", name, NULL) == KEDGE_OK)
+        kedge_buffer_append_bytes(&entry->name, name);
+    if (args.size == 0)
+        kedge_buffer_append_text(&entry->args, "null");
+    else if (kedge_json_check(args, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK)
+        kedge_buffer_append_bytes(&entry->args, args);
+    else
+        write_legible(args, &entry->args);
+    kedge_status status = kedge_buffer_status(&entry->name, error);
+    return status == KEDGE_OK ? kedge_buffer_status(&entry->args, error) : status;
+}
+
+static void make_buffers(kedge_outbox_healing *heal, kedge_inbox_entry *entry)
+{
+    entry->name = kedge_buffer_make(heal->store->allocator);
+    entry->args = kedge_buffer_make(heal->store->allocator);
+    entry->timestamp_ms = heal->now_ms;
+}
+
+kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
+                                     kedge_inbox_entry *entry, kedge_error *error)
+{
+    static const char sql[] = "SELECT name, args FROM pending WHERE sequence = ?1";
+    kedge_store_db *db = &heal->store->outbox;
+    sqlite3_stmt *find;
+    make_buffers(heal, entry);
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, key);
+    status = kedge_store_db_step(db, find, error);
+    if (status == KEDGE_DONE) return read_legible(KEDGE_BYTES(""), KEDGE_BYTES(""), entry, error);
+    if (status == KEDGE_OK)
+        status =
+            read_legible(kedge_store_column(find, 0), kedge_store_column(find, 1), entry, error);
+    sqlite3_reset(find);
+    return status;
+}
+
+kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
+                                   kedge_error *error)
+{
+    static const char sql[] =
+        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
+        ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM
+        " FROM (SELECT ?1 AS sequence, ?2 AS client, ?3 AS id, NULL AS uid, NULL AS digest,"
+        " ?4 AS name, ?5 AS args, ?6 AS timestamp, NULL AS origin_client, NULL AS origin_id,"
+        " 0 AS version, 'damaged' AS code, ?7 AS message, 3 AS state, ?6 AS decided_ms)";
+    kedge_store_db *db = &heal->store->outbox;
+    sqlite3_stmt *insert;
+    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    if (status == KEDGE_OK) {
+        kedge_store_bind_integer(db, insert, 1, entry->sequence);
+        kedge_store_bind_chars(db, insert, 2, heal->meta.client);
+        kedge_store_bind_integer(db, insert, 3, entry->id);
+        kedge_store_bind_text(db, insert, 4, kedge_buffer_bytes(&entry->name));
+        kedge_store_bind_text(db, insert, 5, kedge_buffer_bytes(&entry->args));
+        kedge_store_bind_integer(db, insert, 6, entry->timestamp_ms);
+        kedge_store_bind_chars(db, insert, 7, entry->message);
+        status = kedge_store_db_run(db, insert, error);
+    }
+    kedge_buffer_free(&entry->name);
+    kedge_buffer_free(&entry->args);
+    heal->changed = true;
+    return status;
+}
+
+/* ---- entries that are damaged themselves ---- */
+
+static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *error)
+{
+    static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1";
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, statement, 1, key);
+    return kedge_store_db_run(db, statement, error);
+}
+
+/* KEDGE_DONE when all prove themselves. */
+static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge_inbox_entry *entry,
+                                 kedge_error *error)
+{
+    static const char sql[] = "SELECT sequence, name, args FROM rejected WHERE checksum IS"
+                              " NOT " KEDGE_REJECTED_CHECKSUM " LIMIT 1";
+    kedge_store_db *db = &heal->store->outbox;
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    make_buffers(heal, entry);
+    *key = sqlite3_column_int64(find, 0);
+    status = read_legible(kedge_store_column(find, 1), kedge_store_column(find, 2), entry, error);
+    sqlite3_reset(find);
+    return status;
+}
+
+kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
+{
+    kedge_inbox_entry entry;
+    kedge_status status;
+    int64_t key;
+    while (true) {
+        entry = (kedge_inbox_entry){.message = "this rejected edit was damaged on the disk"};
+        status = next_damaged(heal, &key, &entry, error);
+        if (status == KEDGE_DONE) return KEDGE_OK;
+        if (status != KEDGE_OK) return status;
+        /* A sequence that was never given out is damaged itself: the entry gets a new one. */
+        bool known = key >= 1 && key <= heal->meta.last_sequence;
+        entry.sequence = known ? key : ++heal->meta.last_sequence;
+        status = delete_entry(&heal->store->outbox, key, error);
+        if (status == KEDGE_OK) status = kedge_inbox_set_aside(heal, &entry, error);
+        if (status != KEDGE_OK) return status;
+    }
+}

@@ -1,0 +1,325 @@
+/* Rows of the outbox that do not prove themselves, and rows that are missing.
+ *
+ * The ids of the living client have no gap from the lowest undecided one to highest_id, and their
+ * sequences rise with them. So what belongs to `pending` is known without any of its rows:
+ *
+ *   1. walk `pending`: a row that is sound and in its place counts as present; any other one is an
+ *      orphan; an id that no present row has is missing, in the hole between two sequences
+ *   2. each missing id is given to a kedge.noop, so that the edits behind it go on; the edit itself
+ *      stands in the inbox as damaged, with what an orphan in that hole still says
+ *   3. orphans are deleted. One that fills no hole was decided already, or is an old row that a
+ *      disk has brought back
+ *
+ * An entry of the inbox keeps its place with what can be read. The tables that may lose rows
+ * without a trace are held to `totals`. */
+#include "sdk/store/outbox_heal.h"
+#include "sdk/store/outbox_rows.h"
+
+#include "common/error.h"
+#include "common/json.h"
+#include <string.h>
+
+/* ---- the file as a whole ---- */
+
+static kedge_status integrity(kedge_store_db *db, bool *sound, kedge_error *error)
+{
+    static const char sql[] = "PRAGMA integrity_check(1)";
+    sqlite3_stmt *check;
+    kedge_status status = kedge_store_db_take(db, sql, &check, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, check, error);
+    if (status != KEDGE_OK) return status;
+    *sound = kedge_bytes_equal_text(kedge_store_column(check, 0), "ok");
+    sqlite3_reset(check);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error)
+{
+    bool sound = false;
+    kedge_status status = integrity(db, &sound, error);
+    if (status != KEDGE_OK || sound) return status;
+    /* An index holds nothing that its table does not hold. */
+    status = kedge_store_db_execute(db, "REINDEX", error);
+    if (status == KEDGE_OK) status = integrity(db, &sound, error);
+    if (status == KEDGE_OK && !sound)
+        status = kedge_store_db_fail(db, SQLITE_CORRUPT, "checking it as a whole", error);
+    return status;
+}
+
+/* ---- 1: what is present, and what is missing ---- */
+
+static int64_t *orphans_of(const kedge_outbox_healing *heal)
+{
+    return (int64_t *)(void *)heal->orphans.data;
+}
+
+static kedge_missing_id *missing_of(const kedge_outbox_healing *heal)
+{
+    return (kedge_missing_id *)(void *)heal->missing.data;
+}
+
+static kedge_status add_orphan(kedge_outbox_healing *heal, const kedge_pending *row,
+                               kedge_error *error)
+{
+    kedge_buffer_append(&heal->orphans, &row->sequence, sizeof row->sequence);
+    heal->orphan_count++;
+    return kedge_buffer_status(&heal->orphans, error);
+}
+
+/* The ids from `id` to `end` - 1, in the hole of sequences between two present rows. */
+static kedge_status add_missing(kedge_outbox_healing *heal, int64_t id, int64_t end, int64_t low,
+                                int64_t high, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (; id < end && status == KEDGE_OK; id++) {
+        /* From the upper end: where no sequence was skipped, this is the one it had. */
+        kedge_missing_id missing = {.id = id, .sequence = high - (end - id)};
+        if (missing.sequence <= low)
+            return kedge_store_db_fail(&heal->store->outbox, SQLITE_CORRUPT,
+                                       "giving a missing mutation its place", error);
+        kedge_buffer_append(&heal->missing, &missing, sizeof missing);
+        heal->missing_count++;
+        status = kedge_buffer_status(&heal->missing, error);
+    }
+    return status;
+}
+
+static bool is_in_place(const kedge_outbox_healing *heal, const kedge_pending *row)
+{
+    if (!kedge_bytes_equal_text(row->client, heal->meta.client)) return row->covered_version > 0;
+    return row->id > heal->last_id && row->sequence > 0;
+}
+
+/* A sound row proves counters that are behind it. */
+static void raise_counters(kedge_outbox_healing *heal, const kedge_pending *row)
+{
+    kedge_outbox_meta *meta = &heal->meta;
+    if (row->id <= meta->highest_id && row->sequence <= meta->last_sequence) return;
+    if (row->id > meta->highest_id) meta->highest_id = row->id;
+    if (row->sequence > meta->last_sequence) meta->last_sequence = row->sequence;
+    meta->sent_through = meta->highest_id; /* nobody knows; so none can be taken back */
+    heal->changed = true;
+}
+
+static kedge_status look_at(kedge_outbox_healing *heal, const kedge_pending *row, bool sound,
+                            kedge_error *error)
+{
+    if (!sound || !is_in_place(heal, row)) return add_orphan(heal, row, error);
+    heal->present++;
+    if (!kedge_bytes_equal_text(row->client, heal->meta.client)) return KEDGE_OK;
+    raise_counters(heal, row);
+    kedge_status status = KEDGE_OK;
+    if (heal->last_id > 0)
+        status = add_missing(heal, heal->last_id + 1, row->id, heal->last_sequence, row->sequence,
+                             error);
+    else
+        heal->first = (kedge_missing_id){.id = row->id, .sequence = row->sequence};
+    heal->last_id = row->id;
+    heal->last_sequence = row->sequence;
+    return status;
+}
+
+/* Behind the last present row. With none present, as many as meta has counted. */
+static kedge_status look_behind(kedge_outbox_healing *heal, kedge_error *error)
+{
+    const kedge_outbox_meta *meta = &heal->meta;
+    int64_t id = heal->last_id + 1;
+    if (heal->last_id == 0) id = meta->highest_id + 1 - (meta->pending_rows - heal->present);
+    if (id <= heal->decided_through) id = heal->decided_through + 1;
+    if (id < 1) id = 1;
+    return add_missing(heal, id, meta->highest_id + 1, heal->last_sequence, meta->last_sequence + 1,
+                       error);
+}
+
+/* Before the first present row: what meta has counted and is nowhere else. What the cache covers is
+ * decided. */
+static kedge_status look_before(kedge_outbox_healing *heal, int64_t counted, kedge_error *error)
+{
+    int64_t absent = counted - heal->present - (int64_t)heal->missing_count;
+    int64_t id = heal->first.id - absent;
+    if (heal->last_id == 0 || absent <= 0) return KEDGE_OK;
+    if (id <= heal->decided_through) id = heal->decided_through + 1;
+    if (id < 1) id = 1;
+    kedge_buffer behind = heal->missing;
+    size_t count = heal->missing_count;
+    heal->missing = kedge_buffer_make(heal->store->allocator);
+    heal->missing_count = 0;
+    kedge_status status = add_missing(heal, id, heal->first.id, 0, heal->first.sequence, error);
+    kedge_buffer_append_bytes(&heal->missing, kedge_buffer_bytes(&behind));
+    heal->missing_count += count;
+    kedge_buffer_free(&behind);
+    return status == KEDGE_OK ? kedge_buffer_status(&heal->missing, error) : status;
+}
+
+static kedge_status look(kedge_outbox_healing *heal, kedge_error *error)
+{
+    kedge_store_db *db = &heal->store->outbox;
+    int64_t counted = heal->meta.pending_rows;
+    kedge_pending row;
+    bool sound;
+    sqlite3_stmt *walk;
+    kedge_status status = kedge_outbox_walk_all(db, &walk, error);
+    if (status != KEDGE_OK) return status;
+    while ((status = kedge_outbox_walk_any(db, walk, &row, &sound, error)) == KEDGE_OK) {
+        status = look_at(heal, &row, sound, error);
+        if (status != KEDGE_OK) break;
+    }
+    sqlite3_reset(walk);
+    if (status != KEDGE_DONE) return status;
+    status = look_behind(heal, error);
+    if (status == KEDGE_OK) status = look_before(heal, counted, error);
+    return status;
+}
+
+/* ---- 2 and 3: setting aside ---- */
+
+static kedge_status delete_orphan(kedge_outbox_healing *heal, int64_t key, kedge_error *error)
+{
+    static const char sql[] = "DELETE FROM pending WHERE sequence = ?1";
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(&heal->store->outbox, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(&heal->store->outbox, statement, 1, key);
+    return kedge_store_db_run(&heal->store->outbox, statement, error);
+}
+
+static kedge_status insert_noop(kedge_outbox_healing *heal, int64_t sequence, int64_t id,
+                                kedge_error *error)
+{
+    kedge_store *store = heal->store;
+    char uid[KEDGE_STORE_UID_SIZE];
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    store->environment->random(store->environment->context, uid, sizeof uid);
+    kedge_pending row = {.sequence = sequence,
+                         .client = kedge_bytes_of(heal->meta.client),
+                         .id = id,
+                         .uid = {uid, sizeof uid},
+                         .digest = {(const char *)digest, sizeof digest},
+                         .name = KEDGE_BYTES("kedge.noop"),
+                         .args = KEDGE_BYTES("null"),
+                         .timestamp_ms = heal->now_ms};
+    kedge_outbox_digest(row.name, row.args, row.uid, digest);
+    return kedge_outbox_insert(&store->outbox, &row, &heal->meta, error);
+}
+
+/* Both lists rise. True when the orphan stands where a mutation is missing: it is that one. */
+static bool match_in_place(kedge_outbox_healing *heal, int64_t orphan, size_t *at)
+{
+    kedge_missing_id *missing = missing_of(heal);
+    while (*at < heal->missing_count && missing[*at].sequence < orphan)
+        ++*at;
+    if (*at == heal->missing_count || missing[*at].sequence != orphan) return false;
+    missing[*at].orphan = orphan;
+    return true;
+}
+
+/* An orphan that stands elsewhere has a damaged key, and is taken for the first that is missing
+ * still; when none is missing it was decided already. */
+static void match_orphans(kedge_outbox_healing *heal)
+{
+    kedge_missing_id *missing = missing_of(heal);
+    size_t at = 0, free_at = 0;
+    for (size_t i = 0; i < heal->orphan_count; i++)
+        (void)match_in_place(heal, orphans_of(heal)[i], &at);
+    at = 0;
+    for (size_t i = 0; i < heal->orphan_count; i++) {
+        if (match_in_place(heal, orphans_of(heal)[i], &at)) continue;
+        while (free_at < heal->missing_count && missing[free_at].orphan != 0)
+            free_at++;
+        if (free_at == heal->missing_count) return;
+        missing[free_at].orphan = orphans_of(heal)[i];
+    }
+}
+
+static kedge_status show_missing(kedge_outbox_healing *heal, const kedge_missing_id *missing,
+                                 kedge_error *error)
+{
+    bool sent = missing->id <= heal->meta.sent_through;
+    kedge_inbox_entry entry = {
+        .sequence = missing->sequence,
+        .id = missing->id,
+        .message = sent ? "this edit was damaged on the disk; the server may have it"
+                        : "this edit was damaged on the disk before it was sent",
+    };
+    kedge_status status = kedge_inbox_read_orphan(heal, missing->orphan, &entry, error);
+    if (status == KEDGE_OK) status = kedge_inbox_set_aside(heal, &entry, error);
+    return status;
+}
+
+static kedge_status set_all_aside(kedge_outbox_healing *heal, kedge_error *error)
+{
+    kedge_missing_id *missing = missing_of(heal);
+    kedge_status status = KEDGE_OK;
+    match_orphans(heal);
+    for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
+        status = show_missing(heal, &missing[i], error);
+    for (size_t i = 0; i < heal->orphan_count && status == KEDGE_OK; i++)
+        status = delete_orphan(heal, orphans_of(heal)[i], error);
+    for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
+        status = insert_noop(heal, missing[i].sequence, missing[i].id, error);
+    return status;
+}
+
+static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
+{
+    kedge_outbox_meta now = heal->meta;
+    kedge_status status = look(heal, error);
+    if (status == KEDGE_OK) status = set_all_aside(heal, error);
+    if (status == KEDGE_OK)
+        status = kedge_outbox_count_pending(&heal->store->outbox, &heal->meta, error);
+    if (status == KEDGE_OK && (heal->missing_count > 0 || heal->orphan_count > 0 || heal->changed ||
+                               heal->meta.pending_rows != now.pending_rows ||
+                               heal->meta.pending_sum != now.pending_sum)) {
+        heal->meta.revision++;
+        heal->changed = true;
+    }
+    return status;
+}
+
+/* ---- the whole of it ---- */
+
+static void begin(kedge_outbox_healing *heal)
+{
+    kedge_cache_meta cache;
+    kedge_store *store = heal->store;
+    heal->now_ms = store->environment->now_ms(store->environment->context);
+    /* What the cache covers is decided, whether its rows were deleted already or not. */
+    bool knows = store->cache.handle != NULL &&
+                 kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK &&
+                 strcmp(cache.client, heal->meta.client) == 0 &&
+                 cache.lmid <= heal->meta.highest_id;
+    heal->decided_through = knows ? cache.lmid : 0;
+}
+
+static kedge_status heal_rows(kedge_outbox_healing *heal, kedge_error *error)
+{
+    kedge_store_db *db = &heal->store->outbox;
+    kedge_status status = kedge_outbox_meta_heal(db, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(db, &heal->meta, error);
+    if (status != KEDGE_OK) return status;
+    begin(heal);
+    status = kedge_totals_check(heal, error);
+    if (status == KEDGE_OK) status = kedge_inbox_heal(heal, error);
+    if (status == KEDGE_OK) status = kedge_trimmed_heal(heal, error);
+    if (status == KEDGE_OK) status = heal_pending(heal, error);
+    if (status == KEDGE_OK && (heal->changed || heal->totals_wrong))
+        status = kedge_totals_write(db, error);
+    if (status == KEDGE_OK && heal->changed)
+        status = kedge_outbox_meta_write(db, &heal->meta, error);
+    return status;
+}
+
+kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error)
+{
+    kedge_outbox_healing heal = {.store = store,
+                                 .orphans = kedge_buffer_make(store->allocator),
+                                 .missing = kedge_buffer_make(store->allocator)};
+    kedge_store_db *db = &store->outbox;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = heal_rows(&heal, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_OK) kedge_store_db_rollback(db);
+    kedge_buffer_free(&heal.orphans);
+    kedge_buffer_free(&heal.missing);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* What the files share that heal the outbox: outbox_heal.c, inbox_heal.c, totals.c, trimmed.c. */
+#ifndef KEDGE_SDK_STORE_OUTBOX_HEAL_H
+#define KEDGE_SDK_STORE_OUTBOX_HEAL_H
+
+#include "sdk/store/store_internal.h"
+
+/* An id of the living client that no sound row has. */
+typedef struct kedge_missing_id {
+    int64_t id;
+    int64_t sequence;
+    int64_t orphan; /* the key of a damaged row that may be what is left of it; 0: none */
+} kedge_missing_id;
+
+typedef struct kedge_outbox_healing {
+    kedge_store *store;
+    int64_t now_ms;
+    kedge_outbox_meta meta; /* written at the end when `changed` */
+    bool changed;
+    bool totals_wrong;
+    int64_t decided_through; /* ids that the cache covers */
+    /* The walk over `pending`. */
+    int64_t present;        /* sound rows in their places */
+    kedge_missing_id first; /* of the living client's */
+    int64_t last_id;        /* 0: none yet */
+    int64_t last_sequence;
+    kedge_buffer orphans; /* keys of rows, as int64_t */
+    size_t orphan_count;
+    kedge_buffer missing; /* kedge_missing_id */
+    size_t missing_count;
+} kedge_outbox_healing;
+
+/* An edit that the inbox shows as damaged. */
+typedef struct kedge_inbox_entry {
+    int64_t sequence;
+    int64_t id;
+    int64_t timestamp_ms;
+    kedge_buffer name;
+    kedge_buffer args; /* JSON */
+    const char *message;
+} kedge_inbox_entry;
+
+/* ---- inbox_heal.c ---- */
+/* What the row `key` of `pending` still says (0: there is none), for kedge_inbox_set_aside. */
+kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
+                                     kedge_inbox_entry *entry, kedge_error *error);
+/* Puts the entry into the inbox, unless its sequence is there, and frees its buffers. */
+kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
+                                   kedge_error *error);
+/* Entries that do not prove themselves stay, as damaged ones. */
+kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error);
+
+/* ---- trimmed.c ---- */
+kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error);
+
+/* ---- totals.c ---- */
+/* Before anything is healed: what the tables lack. */
+kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error);
+/* Makes them anew from the tables. */
+kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error);
+
+#endif

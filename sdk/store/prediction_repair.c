@@ -1,0 +1,171 @@
+/* Making the prediction fit again: after a crash between the two commits of an edit, after a
+ * rotation that was cut short, and when one of the two files is older than the other.
+ *
+ * The cache tells what its canonical state has of its own client id, by lmid. Of edits that had
+ * another id before, it tells nothing. What may be in that state already is withheld from the
+ * prediction, until the server has said what became of it:
+ *
+ *   the outbox is older than the cache (its revision is)   everything in it
+ *   the client changed with a lost lineage                 what was renumbered (has an origin)
+ *   the client changed otherwise                           nothing: the server had decided none of
+ * it
+ */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <string.h>
+
+bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
+{
+    return strcmp(outbox->client, cache->client) == 0 && outbox->revision == cache->revision &&
+           cache->lmid <= outbox->highest_id;
+}
+
+/* Damage must not be sealed. */
+static kedge_status check_pending(kedge_store_db *db, kedge_error *error)
+{
+    sqlite3_stmt *walk;
+    kedge_pending row;
+    bool sound = true;
+    kedge_status status = kedge_outbox_walk_all(db, &walk, error);
+    if (status != KEDGE_OK) return status;
+    while ((status = kedge_outbox_walk_any(db, walk, &row, &sound, error)) == KEDGE_OK && sound)
+        continue;
+    int64_t sequence = row.sequence;
+    sqlite3_reset(walk);
+    if (status == KEDGE_OK) return kedge_outbox_fail_row(db, "pending", sequence, error);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+/* In the outbox's transaction. */
+static kedge_status withhold(kedge_store_db *db, bool all, kedge_outbox_meta *meta,
+                             kedge_error *error)
+{
+    static const char everything[] =
+        "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL";
+    static const char renumbered[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL"
+                                     " AND origin_client IS NOT NULL";
+    kedge_status status = check_pending(db, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_execute(db, all ? everything : renumbered, error);
+    if (status == KEDGE_OK) status = kedge_outbox_seal_all(db, error);
+    if (status == KEDGE_OK) status = kedge_outbox_count_pending(db, meta, error);
+    return status;
+}
+
+/* The rotation of a lost lineage is in the outbox, and the state that goes with it still staged. */
+static bool is_half_rotated(const kedge_outbox_meta *outbox, const kedge_staging *staging)
+{
+    return staging->version >= 0 && staging->lost && staging->complete &&
+           staging->version == outbox->settled_version &&
+           strcmp(staging->lineage, outbox->settled_lineage) == 0;
+}
+
+/* In the cache's transaction. */
+static kedge_status finish_rotation(kedge_store *store, const kedge_staging *staging,
+                                    kedge_cache_meta *cache, kedge_error *error)
+{
+    kedge_status status = kedge_staging_swap(store, error);
+    if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
+    cache->version = staging->version;
+    cache->resyncing = false;
+    memcpy(cache->lineage, staging->lineage, sizeof cache->lineage);
+    return status;
+}
+
+typedef struct misfit {
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_staging staging;
+    bool older;   /* the outbox: the cache reflects commits that it does not have */
+    bool same;    /* the client */
+    bool rotated; /* see is_half_rotated */
+} misfit;
+
+static kedge_status read_misfit(kedge_store *store, misfit *at, kedge_error *error)
+{
+    kedge_status status = kedge_outbox_meta_read(&store->outbox, &at->outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &at->cache, error);
+    if (status == KEDGE_OK) status = kedge_staging_read(&store->cache, &at->staging, error);
+    if (status != KEDGE_OK) return status;
+    at->older = at->cache.revision > at->outbox.revision;
+    at->same = strcmp(at->outbox.client, at->cache.client) == 0;
+    at->rotated = !at->same && !at->older && is_half_rotated(&at->outbox, &at->staging);
+    return KEDGE_OK;
+}
+
+/* Does the cache's state say nothing of edits that it may have? */
+static bool must_withhold(const misfit *at)
+{
+    if (at->cache.version == 0) return false; /* it has none */
+    if (at->same) return at->cache.lmid > at->outbox.highest_id;
+    if (at->older) return true;
+    return !at->rotated && strcmp(at->outbox.plain_from, at->cache.client) != 0;
+}
+
+/* The outbox's half: what the cache covers leaves `pending` while the cache still says so, and what
+ * may be decided is withheld. And edits that the outbox lacks are counted, once, and their
+ * sequences are not given out again: it is durable before the cache is written, so a cache that
+ * reflects more was written behind commits that outbox.db has lost since. SQLite reads a damaged
+ * WAL up to the damage, and says nothing. */
+static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    bool covers = !at->same && !at->older;
+    bool hides = must_withhold(at);
+    int64_t lost =
+        at->older || at->same ? at->cache.reflected_sequence - at->outbox.last_sequence : 0;
+    if (!covers && !hides && lost <= 0) return KEDGE_OK;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK && covers)
+        status = kedge_outbox_settle(db, &at->cache, &at->outbox, now_ms, true, error);
+    if (status == KEDGE_OK && hides)
+        status = withhold(db, at->older || at->same, &at->outbox, error);
+    if (lost > 0) {
+        at->outbox.unrecovered += lost;
+        at->outbox.last_sequence = at->cache.reflected_sequence;
+    }
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, &at->outbox, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    return status;
+}
+
+/* The cache's half. Its lmid says nothing of a client that is not its own, nor of ids that an older
+ * outbox will give out once more. */
+static kedge_status repair_cache(kedge_store *store, misfit *at, kedge_change_set *changes,
+                                 kedge_error *error)
+{
+    kedge_cache_meta next = at->cache;
+    kedge_status status = kedge_store_db_begin(&store->cache, error);
+    if (status == KEDGE_OK && at->rotated)
+        status = finish_rotation(store, &at->staging, &next, error);
+    if (!at->same || next.lmid > at->outbox.highest_id) next.lmid = 0;
+    memcpy(next.client, at->outbox.client, sizeof next.client);
+    if (status == KEDGE_OK)
+        status = kedge_prediction_rebase(store, NULL, &at->outbox, &next, changes, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    return status;
+}
+
+kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
+                                     kedge_error *error)
+{
+    misfit at;
+    kedge_status status = read_misfit(store, &at, error);
+    if (status != KEDGE_OK || (!force && kedge_prediction_fits(&at.outbox, &at.cache)))
+        return status;
+    status = repair_outbox(store, &at, error);
+    if (status == KEDGE_OK) status = repair_cache(store, &at, changes, error);
+    if (status != KEDGE_OK) {
+        kedge_store_db_rollback(&store->outbox);
+        kedge_store_db_rollback(&store->cache);
+        kedge_changes_clear(changes);
+    } else if (at.rotated) {
+        kedge_changes_all(changes);
+        store->untold = store->untold || !changes;
+    } else if (!changes) {
+        store->untold = true;
+    }
+    return status;
+}
