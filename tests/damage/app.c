@@ -168,6 +168,28 @@ static bool read_status(app *one, kedge_sync_status *status)
     return true;
 }
 
+/* A damaged entry tells its edit by its sequence, or by the args that can be read. */
+static void read_rejected(app *one, const kedge_mutation *row)
+{
+    damage_seen *seen = one->seen;
+    bool damaged = strcmp(row->code, "damaged") == 0;
+    long named = damage_token_of_sequence(one->ledger, row->sequence);
+    long written = damage_token_of_args(one->ledger, row->args, row->args_size);
+    if (damaged) {
+        if (!seen->set_aside)
+            damage_note(seen, "set aside: %lld, %.60s: %s", (long long)row->sequence, row->args,
+                        row->message);
+        seen->set_aside = true;
+        seen->inboxed[written]++;
+    } else if (named == 0 || written != named) {
+        damage_wrong(seen, "the inbox has %lld (%s) %.60s, which is not what was made",
+                     (long long)row->sequence, row->code, row->args);
+    } else if (!one->ledger->edits[named].rejected) {
+        damage_note(seen, "t%ld was rejected: %s, %s", named, row->code, row->message);
+    }
+    seen->inboxed[named]++;
+}
+
 static bool read_inbox(app *one)
 {
     kedge_mutation_list *list = NULL;
@@ -178,16 +200,7 @@ static bool read_inbox(app *one)
     if (status != KEDGE_OK) return read_failed(seen, "the inbox", &error);
     memset(seen->inboxed, 0, sizeof seen->inboxed);
     while ((status = kedge_mutation_list_next(list, &row, &error)) == KEDGE_OK) {
-        long token = damage_token_of_sequence(one->ledger, row.sequence);
-        bool damaged = strcmp(row.code, "damaged") == 0;
-        if (damaged) seen->set_aside = true;
-        if (!damaged &&
-            (!token || damage_token_of_args(one->ledger, row.args, row.args_size) != token))
-            damage_wrong(seen, "the inbox has %lld (%s) %.60s, which is not what was made",
-                         (long long)row.sequence, row.code, row.args);
-        seen->inboxed[token]++;
-        if (token && !damaged && !one->ledger->edits[token].rejected)
-            damage_note(seen, "t%ld was rejected: %s, %s", token, row.code, row.message);
+        read_rejected(one, &row);
     }
     kedge_mutation_list_close(list);
     return status == KEDGE_DONE || read_failed(seen, "the inbox", &error);

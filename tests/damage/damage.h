@@ -117,8 +117,8 @@ void damage_copy_folder(const char *from, const char *to);
 void damage_remove_folder(const char *path);
 /* Moves the WALs of both files into them, as a checkpoint of everything does. */
 void damage_checkpoint(const char *folder);
-/* A number for the contents of both files and their WALs. */
-uint64_t damage_fingerprint(const char *folder);
+/* A number for the contents of a file and its WAL. */
+uint64_t damage_fingerprint(const char *folder, const char *file);
 /* Memory of zeros that is shared with the children. */
 void *damage_share(size_t size);
 void damage_unshare(void *memory, size_t size);
@@ -191,7 +191,7 @@ typedef struct damage_result {
     atomic_bool done;
     uint64_t seed;
     size_t kind;
-    const char *state;
+    size_t state;
     bool applied; /* the damage took effect */
     char place[96];
     damage_seen seen;

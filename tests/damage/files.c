@@ -127,14 +127,15 @@ void damage_checkpoint(const char *folder)
     }
 }
 
-uint64_t damage_fingerprint(const char *folder)
+uint64_t damage_fingerprint(const char *folder, const char *file)
 {
-    static const char *const files[] = {"outbox.db", "outbox.db-wal", "cache.db", "cache.db-wal"};
+    static const char *const suffixes[] = {"", "-wal"};
     uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < 4; i++) {
-        char path[DAMAGE_PATH_BYTES];
+    for (size_t i = 0; i < 2; i++) {
+        char name[64], path[DAMAGE_PATH_BYTES];
         size_t size;
-        damage_path(path, folder, files[i]);
+        (void)snprintf(name, sizeof name, "%.50s%s", file, suffixes[i]);
+        damage_path(path, folder, name);
         unsigned char *data = damage_read(path, &size);
         for (size_t at = 0; data && at < size; at++)
             hash = (hash ^ data[at]) * 0x100000001b3u;

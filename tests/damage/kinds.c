@@ -217,7 +217,7 @@ const damage_kind damage_kinds[] = {{"a bit flipped", OUTBOX, flip_bit, false, 3
                                     {"older, no WAL", CACHE, older_without_wal, false, 1},
                                     {"older, newer WAL", OUTBOX, older_beside_wal, true, 1},
                                     {"older, newer WAL", CACHE, older_beside_wal, false, 1},
-                                    {"removed", OUTBOX, remove_file, false, 1},
+                                    {"removed", OUTBOX, remove_file, true, 1},
                                     {"removed", OUTBOX "-wal", remove_file, true, 1},
                                     {"removed", CACHE, remove_file, false, 1},
                                     {"removed", CACHE "-wal", remove_file, false, 1},

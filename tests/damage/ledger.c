@@ -8,19 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-damage_dice damage_dice_make(uint64_t seed)
+static uint64_t mix(uint64_t z)
 {
-    return (damage_dice){(seed + 1) * 0x9e3779b97f4a7c15u};
-}
-
-/* splitmix64: neighbouring seeds give unlike numbers. Scaled, so that the same seed hits about the
- * same place of a file that came out a little longer. */
-uint64_t damage_draw(damage_dice *dice, uint64_t below)
-{
-    uint64_t z = dice->state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (((z ^ (z >> 31)) >> 32) * below) >> 32;
+    return z ^ (z >> 31);
+}
+
+/* splitmix64. The seed is mixed first: the stream of one seed is no part of another's. */
+damage_dice damage_dice_make(uint64_t seed)
+{
+    return (damage_dice){mix(seed + 0x632be59bd9b4e019u)};
+}
+
+/* Scaled, so that the same seed hits about the same place of a file that came out a little
+ * longer. */
+uint64_t damage_draw(damage_dice *dice, uint64_t below)
+{
+    return ((mix(dice->state += 0x9e3779b97f4a7c15u) >> 32) * below) >> 32;
 }
 
 static kedge_status client_only(kedge_tx *tx, const char *args, size_t args_size, void *userdata,

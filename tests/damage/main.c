@@ -26,6 +26,7 @@ typedef struct tally {
 typedef struct totals {
     tally kinds[KINDS_MAX];
     tally all;
+    int states[DAMAGE_STATES_MAX];
     int rounds, bad, overstated, repaired, waiting;
     char columns[DAMAGE_COLUMNS_MAX][96];
     bool column_hit[DAMAGE_COLUMNS_MAX];
@@ -73,25 +74,27 @@ static void add(tally *to, const damage_result *result)
     to->mute += seen->mute > 0;
 }
 
-static void print_round(const damage_result *result)
+static void print_round(const damage_pool *pool, const damage_result *result)
 {
     const damage_seen *seen = &result->seen;
     printf("seed %llu: %s, %s, in \"%s\": %s%s%s%s%s%s%s%s\n", (unsigned long long)result->seed,
            damage_kinds[result->kind].name, damage_kinds[result->kind].file,
-           result->state ? result->state : "no state", result->applied ? "" : "not possible ",
-           seen->healed ? "healed " : "", seen->set_aside ? "set aside " : "",
-           seen->refused ? "refused " : "", seen->repaired ? "repaired " : "",
-           seen->rotated ? "rotated " : "", seen->overstated ? "told more than is missing " : "",
-           is_bad(result) ? "BAD" : "good");
+           result->applied ? pool->states[result->state].name : "no state",
+           result->applied ? "" : "not possible ", seen->healed ? "healed " : "",
+           seen->set_aside ? "set aside " : "", seen->refused ? "refused " : "",
+           seen->repaired ? "repaired " : "", seen->rotated ? "rotated " : "",
+           seen->overstated ? "told more than is missing " : "", is_bad(result) ? "BAD" : "good");
     fputs(seen->trace, stdout);
     fflush(stdout);
 }
 
-static void take(totals *sum, const damage_result *result, const arguments *given)
+static void take(totals *sum, const damage_pool *pool, const damage_result *result,
+                 const arguments *given)
 {
     sum->rounds++;
     add(&sum->kinds[result->kind], result);
     add(&sum->all, result);
+    if (result->applied) sum->states[result->state]++;
     sum->overstated += result->seen.overstated;
     sum->repaired += result->seen.repaired;
     sum->waiting += result->seen.waiting;
@@ -99,7 +102,7 @@ static void take(totals *sum, const damage_result *result, const arguments *give
         if (strcmp(sum->columns[i], result->place) == 0) sum->column_hit[i] = true;
     sum->bad += is_bad(result);
     if (given->replay || given->all || (is_bad(result) && sum->bad <= SHOWN_MAX))
-        print_round(result);
+        print_round(pool, result);
 }
 
 /* ---- rounds beside each other ---- */
@@ -124,11 +127,11 @@ static void start_job(job *one, const damage_setting *setting, uint64_t seed)
     _exit(0);
 }
 
-static void end_job(job *one, totals *sum, const arguments *given)
+static void end_job(job *one, totals *sum, const damage_pool *pool, const arguments *given)
 {
     if (!atomic_load(&one->result->done))
         damage_fail("the round of seed %llu ended early", (unsigned long long)one->result->seed);
-    take(sum, one->result, given);
+    take(sum, pool, one->result, given);
     one->pid = 0;
 }
 
@@ -151,7 +154,7 @@ static void run_rounds(const damage_setting *setting, const arguments *given, to
         pid_t ended = waitpid(-1, NULL, 0);
         for (long i = 0; i < given->jobs; i++) {
             if (ended <= 0 || jobs[i].pid != ended) continue;
-            end_job(&jobs[i], sum, given);
+            end_job(&jobs[i], sum, &setting->pool, given);
             running--;
         }
         if (now_s() - told >= 10) {
@@ -172,7 +175,7 @@ static void print_row(const char *name, const char *file, const tally *row)
 }
 
 /* Returns how many kinds never took effect, where each had its turn. */
-static int print_table(const totals *sum)
+static int print_table(const damage_pool *pool, const totals *sum)
 {
     int never = 0;
     printf("%-20s %-13s %5s %5s %8s %6s %9s %7s %5s %7s %5s %4s\n", "damage", "to", "tried", "took",
@@ -186,6 +189,10 @@ static int print_table(const totals *sum)
         printf("never took effect: %s, %s\n", damage_kinds[i].name, damage_kinds[i].file);
         never++;
     }
+    printf("states:");
+    for (size_t i = 0; i < pool->count; i++)
+        printf("%s %s %d", i ? "," : "", pool->states[i].name, sum->states[i]);
+    puts("");
     size_t hit = 0;
     for (size_t i = 0; i < sum->column_count; i++)
         hit += sum->column_hit[i];
@@ -276,6 +283,6 @@ int main(int argc, char **argv)
     damage_path(fresh, setting.pool.states[0].path, "older");
     sum.column_count = damage_list_columns(fresh, sum.columns);
     run_rounds(&setting, &given, &sum);
-    int never = given.replay ? 0 : print_table(&sum);
+    int never = given.replay ? 0 : print_table(&setting.pool, &sum);
     return sum.all.lost || sum.all.endless || sum.all.wrong || sum.all.mute || never;
 }

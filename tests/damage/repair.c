@@ -6,7 +6,7 @@
 
 kedge_status damage_repair(const char *folder, const char *new_folder, kedge_error *error)
 {
-    kedge_repair_report report = {0};
+    kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
     return kedge_repair(folder, new_folder, &report, error);
 }
 #else

@@ -41,13 +41,19 @@ static void place(round *one, const damage_state *state, bool checkpointed)
     damage_checkpoint(one->older);
 }
 
+static uint64_t fingerprint(const round *one)
+{
+    return damage_fingerprint(one->client, "outbox.db") * 31 +
+           damage_fingerprint(one->client, "cache.db");
+}
+
 static bool apply(round *one, size_t kind, uint64_t turn, bool main_one)
 {
     damage_target target = {
         .folder = one->client, .older = one->older, .turn = turn, .dice = &one->dice};
-    uint64_t before = damage_fingerprint(one->client);
+    uint64_t before = fingerprint(one);
     if (!damage_kinds[kind].apply(&target, damage_kinds[kind].file)) return false;
-    if (damage_fingerprint(one->client) == before) return false;
+    if (fingerprint(one) == before) return false;
     if (main_one) memcpy(one->result->place, target.place, sizeof target.place);
     damage_note(&one->result->seen, "%s", target.what);
     return true;
@@ -83,7 +89,8 @@ static bool damage(round *one, uint64_t turn)
     const damage_pool *pool = &one->setting->pool;
     size_t kind = one->result->kind;
     for (int tries = 0; tries < STATE_TRIES; tries++) {
-        const damage_state *state = &pool->states[damage_draw(&one->dice, pool->count)];
+        size_t number = (size_t)damage_draw(&one->dice, pool->count);
+        const damage_state *state = &pool->states[number];
         bool checkpointed = damage_draw(&one->dice, 2) == 0;
         place(one, state, checkpointed);
         one->result->seen.trace_size = 0;
@@ -92,7 +99,7 @@ static bool damage(round *one, uint64_t turn)
         damage_path(from, state->path, "server");
         damage_copy_folder(from, one->data);
         memcpy(one->ledger, state->ledger, sizeof *one->ledger);
-        one->result->state = state->name;
+        one->result->state = number;
         apply_more(one, kind);
         return true;
     }
@@ -161,8 +168,8 @@ static ino_t cache_identity(const round *one)
 static void after_refusal(round *one, uint64_t before)
 {
     damage_seen *seen = &one->result->seen;
-    if (!seen->opened && damage_fingerprint(one->client) != before)
-        damage_wrong(seen, "the folder was refused, and its files were changed");
+    if (!seen->opened && damage_fingerprint(one->client, "outbox.db") != before)
+        damage_wrong(seen, "the folder was refused, and its outbox was changed");
     if (!run(one, APP_SECONDS, repair, "the repair") || !seen->repaired) return;
     seen->opened = false;
     seen->finished = false;
@@ -178,7 +185,7 @@ static void play(round *one)
 {
     damage_seen *seen = &one->result->seen;
     ino_t cache = cache_identity(one);
-    uint64_t before = damage_fingerprint(one->client);
+    uint64_t before = damage_fingerprint(one->client, "outbox.db");
     damage_server_start(&one->server, one->setting->server_program, one->data);
     run(one, APP_SECONDS, use, "the app");
     if (seen->refused)
