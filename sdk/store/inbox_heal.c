@@ -18,9 +18,13 @@ static void write_legible(kedge_bytes bytes, kedge_buffer *out)
     kedge_buffer_append_byte(out, '"');
 }
 
-static kedge_status read_legible(kedge_bytes name, kedge_bytes args, kedge_inbox_entry *entry,
-                                 kedge_error *error)
+kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes name,
+                                      kedge_bytes args, kedge_inbox_entry *entry,
+                                      kedge_error *error)
 {
+    entry->name = kedge_buffer_make(heal->store->allocator);
+    entry->args = kedge_buffer_make(heal->store->allocator);
+    entry->timestamp_ms = heal->now_ms;
     if (kedge_check_name("mutator", name, NULL) == KEDGE_OK)
         kedge_buffer_append_bytes(&entry->name, name);
     if (args.size == 0)
@@ -33,28 +37,21 @@ static kedge_status read_legible(kedge_bytes name, kedge_bytes args, kedge_inbox
     return status == KEDGE_OK ? kedge_buffer_status(&entry->args, error) : status;
 }
 
-static void make_buffers(kedge_outbox_healing *heal, kedge_inbox_entry *entry)
-{
-    entry->name = kedge_buffer_make(heal->store->allocator);
-    entry->args = kedge_buffer_make(heal->store->allocator);
-    entry->timestamp_ms = heal->now_ms;
-}
-
 kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
                                      kedge_inbox_entry *entry, kedge_error *error)
 {
     static const char sql[] = "SELECT name, args FROM pending WHERE sequence = ?1";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *find;
-    make_buffers(heal, entry);
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, find, 1, key);
     status = kedge_store_db_step(db, find, error);
-    if (status == KEDGE_DONE) return read_legible(KEDGE_BYTES(""), KEDGE_BYTES(""), entry, error);
+    if (status == KEDGE_DONE)
+        return kedge_inbox_read_legible(heal, KEDGE_BYTES(""), KEDGE_BYTES(""), entry, error);
     if (status == KEDGE_OK)
-        status =
-            read_legible(kedge_store_column(find, 0), kedge_store_column(find, 1), entry, error);
+        status = kedge_inbox_read_legible(heal, kedge_store_column(find, 0),
+                                          kedge_store_column(find, 1), entry, error);
     sqlite3_reset(find);
     return status;
 }
@@ -110,9 +107,9 @@ static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
     if (status != KEDGE_OK) return status;
-    make_buffers(heal, entry);
     *key = sqlite3_column_int64(find, 0);
-    status = read_legible(kedge_store_column(find, 1), kedge_store_column(find, 2), entry, error);
+    status = kedge_inbox_read_legible(heal, kedge_store_column(find, 1),
+                                      kedge_store_column(find, 2), entry, error);
     sqlite3_reset(find);
     return status;
 }

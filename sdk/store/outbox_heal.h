@@ -43,6 +43,9 @@ typedef struct kedge_inbox_entry {
 /* What the row `key` of `pending` still says (0: there is none), for kedge_inbox_set_aside. */
 kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
                                      kedge_inbox_entry *entry, kedge_error *error);
+kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes name,
+                                      kedge_bytes args, kedge_inbox_entry *entry,
+                                      kedge_error *error);
 /* Puts the entry into the inbox, unless its sequence is there, and frees its buffers. */
 kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
                                    kedge_error *error);

@@ -118,7 +118,8 @@ struct kedge_store {
     bool mutex_made;
     /* outbox.db is damaged beyond its rows: nothing is acknowledged any more. */
     atomic_bool outbox_refused;
-    bool untold; /* a repair changed what readers see, and no change set has said so yet */
+    kedge_error refusal; /* why, once a turn has said it */
+    bool untold;         /* a repair changed what readers see, and no change set has said so yet */
     kedge_store_db cache;
     kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */

@@ -159,7 +159,7 @@ void fixture_remove_tree(const char *path)
     assert_int_equal(rmdir(path), 0);
 }
 
-static void copy_file(const char *from, const char *to)
+void fixture_copy_file(const char *from, const char *to)
 {
     char block[65536];
     size_t size;
@@ -183,7 +183,7 @@ void fixture_copy_tree(const char *from, const char *to)
         if (entry->d_name[0] == '.') continue;
         snprintf(a, sizeof a, "%s/%s", from, entry->d_name);
         snprintf(b, sizeof b, "%s/%s", to, entry->d_name);
-        copy_file(a, b);
+        fixture_copy_file(a, b);
     }
     closedir(folder);
 }

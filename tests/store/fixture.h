@@ -37,6 +37,7 @@ void fixture_reopen(fixture *f);
 void fixture_close_flat(fixture *f);
 void fixture_remove_tree(const char *path);
 void fixture_copy_tree(const char *from, const char *to);
+void fixture_copy_file(const char *from, const char *to);
 
 /* Each asserts success. */
 int64_t fixture_mutate(fixture *f, const char *name, const char *args);

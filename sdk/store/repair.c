@@ -1,0 +1,364 @@
+/* A new folder out of what can be read of a damaged one.
+ *
+ * The new outbox has a client id of its own, since nobody can tell which ids the old one has given
+ * out. What was pending keeps its sequence and is numbered anew, with the name it had as origin, so
+ * that the server applies it once. It is withheld unless it is known that it never left the folder.
+ * The cache is not taken over: it can be pulled again. */
+#include "sdk/store/repair.h"
+
+#include "common/error.h"
+#include "sdk/store/outbox_heal.h"
+#include "sdk/store/outbox_rows.h"
+#include "sdk/store/salvage.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct repair {
+    const kedge_environment *environment;
+    kedge_repair_report *report;
+    kedge_store_db old;
+    kedge_outbox_meta old_meta;
+    bool meta_known;
+    int64_t limit;
+    kedge_outbox_healing made; /* of the new outbox */
+} repair;
+
+/* ---- what was pending ---- */
+
+static bool never_left(const repair *all, const kedge_pending *row)
+{
+    return all->meta_known && !kedge_outbox_row_sent(&all->old_meta, row);
+}
+
+static kedge_status save_pending(repair *all, sqlite3_stmt *from, kedge_error *error)
+{
+    kedge_outbox_meta *meta = &all->made.meta;
+    kedge_pending row = {.sequence = sqlite3_column_int64(from, 1),
+                         .client = kedge_store_column(from, 2),
+                         .id = sqlite3_column_int64(from, 3),
+                         .uid = kedge_store_column(from, 4),
+                         .digest = kedge_store_column(from, 5),
+                         .name = kedge_store_column(from, 6),
+                         .args = kedge_store_column(from, 7),
+                         .timestamp_ms = sqlite3_column_int64(from, 8),
+                         .origin_client = kedge_store_column(from, 9),
+                         .origin_id = sqlite3_column_int64(from, 10),
+                         .withheld = sqlite3_column_int64(from, 12) != 0};
+    row.withheld = !never_left(all, &row);
+    if (row.origin_client.size == 0) {
+        row.origin_client = row.client;
+        row.origin_id = row.id;
+    }
+    row.client = kedge_bytes_of(meta->client);
+    row.id = ++meta->highest_id;
+    all->report->pending++;
+    return kedge_outbox_insert(&all->made.store->outbox, &row, meta, error);
+}
+
+static kedge_status save_damaged(repair *all, int64_t sequence, kedge_bytes name, kedge_bytes args,
+                                 kedge_error *error)
+{
+    kedge_inbox_entry entry = {.sequence = sequence,
+                               .message = "this edit was damaged on the disk; the server may have"
+                                          " it"};
+    kedge_status status = kedge_inbox_read_legible(&all->made, name, args, &entry, error);
+    if (status == KEDGE_OK) status = kedge_inbox_set_aside(&all->made, &entry, error);
+    all->report->damaged++;
+    return status;
+}
+
+static void note_sequence(repair *all, int64_t sequence)
+{
+    kedge_outbox_meta *meta = &all->made.meta;
+    if (sequence > meta->last_sequence) meta->last_sequence = sequence;
+}
+
+static kedge_status save_all_pending(repair *all, kedge_error *error)
+{
+    int64_t key = 0;
+    sqlite3_stmt *row;
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_pending, all->limit,
+                                                    &key, &row) == KEDGE_OK) {
+        note_sequence(all, key);
+        if (sqlite3_column_int(row, 13) == 1)
+            status = save_pending(all, row, error);
+        else
+            status = save_damaged(all, key, kedge_store_column(row, 6), kedge_store_column(row, 7),
+                                  error);
+    }
+    return status;
+}
+
+/* ---- the other tables ---- */
+
+static kedge_status copy_row(repair *all, const char *sql, sqlite3_stmt *from, kedge_error *error)
+{
+    kedge_store_db *db = &all->made.store->outbox;
+    sqlite3_stmt *insert;
+    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    if (status != KEDGE_OK) return status;
+    int columns = sqlite3_bind_parameter_count(insert);
+    for (int i = 1; i <= columns; i++) {
+        int code = sqlite3_bind_value(insert, i, sqlite3_column_value(from, i));
+        if (code != SQLITE_OK) return kedge_store_db_fail(db, code, "copying a row", error);
+    }
+    return kedge_store_db_run(db, insert, error);
+}
+
+static kedge_status save_inbox(repair *all, kedge_error *error)
+{
+    static const char sql[] =
+        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
+        ", checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+        " kedge_checksum(2, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15))";
+    int64_t key = 0;
+    sqlite3_stmt *row;
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_rejected, all->limit,
+                                                    &key, &row) == KEDGE_OK) {
+        note_sequence(all, key);
+        if (sqlite3_column_int(row, 16) == 1) {
+            status = copy_row(all, sql, row, error);
+            all->report->rejected++;
+        } else {
+            status = save_damaged(all, key, kedge_store_column(row, 6), kedge_store_column(row, 7),
+                                  error);
+        }
+    }
+    return status;
+}
+
+/* A damaged row of the tail was confirmed: should the backend be restored, it counts as trimmed. */
+static kedge_status save_tail(repair *all, kedge_error *error)
+{
+    static const char sql[] = "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
+                              ", checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+                              " kedge_checksum(3, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))";
+    int64_t key = 0;
+    sqlite3_stmt *row;
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_confirmed, all->limit,
+                                                    &key, &row) == KEDGE_OK) {
+        if (sqlite3_column_int(row, 12) != 1) continue;
+        note_sequence(all, sqlite3_column_int64(row, 1));
+        all->made.meta.tail_bytes += sqlite3_column_bytes(row, 7);
+        all->report->confirmed++;
+        status = copy_row(all, sql, row, error);
+    }
+    return status;
+}
+
+static kedge_status save_trimmed(repair *all, kedge_error *error)
+{
+    static const char sql[] = "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS
+                              ", checksum) VALUES(?1, ?2, kedge_checksum(4, ?1, ?2))";
+    int64_t key = 0, lowest = 0;
+    sqlite3_stmt *row;
+    kedge_cache_meta nothing = {0};
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_trimmed, all->limit,
+                                                    &key, &row) == KEDGE_OK)
+        if (sqlite3_column_int(row, 3) == 1) status = copy_row(all, sql, row, error);
+    /* What is in the tail is known; of the rest up to the lowest pending id nobody has the text. */
+    if (status == KEDGE_OK && all->meta_known &&
+        kedge_outbox_lowest(&all->old, &all->old_meta, &nothing, &lowest, NULL) == KEDGE_OK)
+        status =
+            kedge_trimmed_keep(&all->made.store->outbox, all->old_meta.client, lowest - 1, error);
+    return status;
+}
+
+/* ---- the folders ---- */
+
+static void count_missing(repair *all)
+{
+    int64_t seen = all->report->pending + all->report->damaged;
+    int64_t missing = all->old_meta.pending_rows - seen;
+    all->report->missing = !all->meta_known ? -1 : missing > 0 ? missing : 0;
+    if (all->report->missing > 0) all->made.meta.unrecovered += all->report->missing;
+}
+
+static kedge_status save_rows(repair *all, kedge_error *error)
+{
+    kedge_store_db *db = &all->made.store->outbox;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = save_all_pending(all, error);
+    if (status == KEDGE_OK) status = save_inbox(all, error);
+    if (status == KEDGE_OK) status = save_tail(all, error);
+    if (status == KEDGE_OK) status = save_trimmed(all, error);
+    if (status != KEDGE_OK) return status;
+    count_missing(all);
+    status = kedge_outbox_meta_write(db, &all->made.meta, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status == KEDGE_OK)
+        (void)sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    return status;
+}
+
+static void path_in(const char *folder, const char *name, char out[KEDGE_STORE_PATH_BYTES])
+{
+    (void)snprintf(out, KEDGE_STORE_PATH_BYTES, "%s/%s", folder, name);
+}
+
+/* Without a meta row that can be read, the cache knows whose folder it is. */
+static kedge_status ask_cache(repair *all, const char *path, kedge_error *error)
+{
+    static const char sql[] = "SELECT organization, project, reflected_sequence FROM meta";
+    kedge_outbox_meta *meta = &all->made.meta;
+    kedge_store_db cache;
+    sqlite3_stmt *row;
+    char file[KEDGE_STORE_PATH_BYTES];
+    bool known = false;
+    path_in(path, "cache.db", file);
+    if (kedge_store_db_open(&cache, file, "cache.db", SQLITE_OPEN_READWRITE, NULL, NULL) ==
+        KEDGE_OK) {
+        known = kedge_store_db_take(&cache, sql, &row, NULL) == KEDGE_OK &&
+                kedge_store_db_step(&cache, row, NULL) == KEDGE_OK &&
+                kedge_store_column_chars(row, 0, meta->organization, sizeof meta->organization) &&
+                kedge_store_column_chars(row, 1, meta->project, sizeof meta->project);
+        if (known) note_sequence(all, sqlite3_column_int64(row, 2));
+        kedge_store_db_close(&cache);
+    }
+    if (known || all->meta_known) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_CORRUPT, "nothing-readable",
+                      "neither outbox.db nor cache.db in %s tells which project they belong to",
+                      path);
+}
+
+static kedge_status read_old(repair *all, const char *path, kedge_error *error)
+{
+    char file[KEDGE_STORE_PATH_BYTES];
+    kedge_outbox_meta *meta = &all->made.meta;
+    path_in(path, "outbox.db", file);
+    if (access(file, F_OK) != 0)
+        return kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing", "there is no %s: %s", file,
+                          strerror(errno));
+    kedge_status status =
+        kedge_store_db_open(&all->old, file, "outbox.db", SQLITE_OPEN_READWRITE, NULL, error);
+    if (status != KEDGE_OK) return status;
+    all->meta_known = kedge_outbox_meta_read(&all->old, &all->old_meta, NULL) == KEDGE_OK;
+    if (all->meta_known) *meta = all->old_meta;
+    status = ask_cache(all, path, error);
+    if (status != KEDGE_OK) return status;
+    all->limit = kedge_salvage_limit(all->meta_known ? &all->old_meta : NULL);
+    kedge_random_hex(all->environment, 16, meta->client);
+    meta->highest_id = meta->sent_through = meta->trimmed_through = meta->tail_bytes = 0;
+    meta->pending_rows = meta->pending_sum = 0;
+    meta->plain_from[0] = '\0';
+    meta->revision++;
+    return KEDGE_OK;
+}
+
+static kedge_status make_folder(const char *path, kedge_error *error)
+{
+    if (mkdir(path, 0700) == 0) return KEDGE_OK;
+    int code = errno;
+    DIR *folder = code == EEXIST ? opendir(path) : NULL;
+    if (folder) {
+        int entries = 0;
+        while (entries < 3 && readdir(folder))
+            entries++;
+        closedir(folder);
+        if (entries <= 2) return KEDGE_OK;
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "folder-not-empty",
+                          "%s is not empty; what is saved goes into a folder of its own", path);
+    }
+    return kedge_fail(error, code == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO, "folder-not-made",
+                      "the folder %s cannot be made: %s", path, strerror(code));
+}
+
+static kedge_status write_new(repair *all, const char *path, kedge_error *error)
+{
+    kedge_store_db *db = &all->made.store->outbox;
+    char file[KEDGE_STORE_PATH_BYTES];
+    path_in(path, "outbox.db", file);
+    kedge_status status = make_folder(path, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_store_db_open(db, file, "outbox.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                                 NULL, error);
+    if (status == KEDGE_OK)
+        status =
+            kedge_store_db_execute(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", error);
+    if (status == KEDGE_OK) status = kedge_schema_make_outbox(db, &all->made.meta, error);
+    if (status == KEDGE_OK) status = save_rows(all, error);
+    kedge_store_db_close(db);
+    if (status == KEDGE_OK) return status;
+    static const char *const files[] = {"outbox.db", "outbox.db-wal", "outbox.db-shm"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        path_in(path, files[i], file);
+        (void)unlink(file);
+    }
+    (void)rmdir(path);
+    return status;
+}
+
+/* Nobody may have the folder open: what is saved twice would be sent twice. */
+static kedge_status shut_others_out(kedge_store *old, kedge_error *error)
+{
+    bool alone = false;
+    kedge_status status = kedge_store_locks_open(old, error);
+    if (status == KEDGE_OK) status = kedge_store_lock(old, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_store_presence(old, &alone, error);
+    kedge_store_unlock(old);
+    if (status == KEDGE_OK && !alone)
+        status = kedge_fail(error, KEDGE_BUSY, "folder-open",
+                            "%s is open in some process; close it first", old->path);
+    return status;
+}
+
+static kedge_status check_paths(const char *path, const char *new_path, kedge_error *error)
+{
+    struct stat facts;
+    size_t longest = KEDGE_STORE_PATH_BYTES - 64;
+    if (!path || !new_path || path[0] == '\0' || new_path[0] == '\0')
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-missing",
+                          "the path of a folder is missing");
+    if (strlen(path) > longest || strlen(new_path) > longest)
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
+                          "the path of a folder is longer than %zu bytes", longest);
+    if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))
+        return kedge_fail(error, KEDGE_NOT_FOUND, "folder-missing", "there is no folder %s", path);
+    return KEDGE_OK;
+}
+
+static kedge_status run(repair *all, kedge_store *old, const char *path, const char *new_path,
+                        kedge_error *error)
+{
+    kedge_status status = shut_others_out(old, error);
+    if (status == KEDGE_OK) status = read_old(all, path, error);
+    if (status == KEDGE_OK) status = write_new(all, new_path, error);
+    kedge_store_db_close(&all->old);
+    return status;
+}
+
+kedge_status kedge_store_repair(const kedge_environment *environment, const char *path,
+                                const char *new_path, kedge_repair_report *report,
+                                kedge_error *error)
+{
+    kedge_repair_report found = KEDGE_REPAIR_REPORT_INIT;
+    kedge_store made = {.environment = environment, .allocator = environment->allocator};
+    kedge_status status = check_paths(path, new_path, error);
+    if (status != KEDGE_OK) return status;
+    /* `old` needs a path to lock, and nothing else. */
+    kedge_store old = {.allocator = environment->allocator, .lock_file = -1, .presence_file = -1};
+    old.path = kedge_copy_text(environment->allocator, kedge_bytes_of(path));
+    repair *all = kedge_allocate(environment->allocator, sizeof *all);
+    bool ready = old.path && all && pthread_mutex_init(&old.mutex, NULL) == 0;
+    status = ready ? KEDGE_OK : kedge_fail_no_memory(error);
+    if (ready) {
+        *all = (repair){.environment = environment, .report = &found, .made = {.store = &made}};
+        all->made.now_ms = environment->now_ms(environment->context);
+        status = run(all, &old, path, new_path, error);
+        kedge_store_locks_close(&old);
+        pthread_mutex_destroy(&old.mutex);
+    }
+    kedge_release(environment->allocator, old.path);
+    kedge_release(environment->allocator, all);
+    if (status == KEDGE_OK && report) *report = found;
+    return status;
+}
