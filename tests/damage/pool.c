@@ -11,7 +11,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SYNC_TIMEOUT_MS 30000
@@ -35,6 +37,7 @@ typedef struct plan {
     bool shared;  /* and one more to the shared item, before them */
     bool big;
     bool sync;
+    int days_ago;      /* what this machine's clock says meanwhile */
     int dismiss;       /* so many out of the inbox at the end */
     const char *phase; /* killed when it comes there for the n-th time */
     int nth;
@@ -44,6 +47,17 @@ typedef struct trap {
     const char *phase;
     atomic_int left;
 } trap;
+
+/* The C library's clock, for a state that needs a month to come about. It is this one that the
+ * whole program calls. */
+static long clock_offset_s;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int result = (int)syscall(SYS_clock_gettime, clock, now);
+    if (result == 0 && clock == CLOCK_REALTIME) now->tv_sec += clock_offset_s;
+    return result;
+}
 
 static void on_phase(void *context, const char *phase)
 {
@@ -104,6 +118,7 @@ static void sync_all(kedge_db *db)
 static void work_in_child(const making *make, const plan *work, long first)
 {
     damage_ledger *ledger = make->state->ledger;
+    clock_offset_s = -86400L * work->days_ago;
     trap set = {.phase = work->phase};
     atomic_init(&set.left, work->nth);
     kedge_options options = damage_options(work->folder, make->server.url);
@@ -285,6 +300,16 @@ static bool is_staging(const char *folder)
     return found;
 }
 
+static void remove_cache(const making *make)
+{
+    static const char *const names[] = {"cache.db", "cache.db-wal"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[DAMAGE_PATH_BYTES];
+        damage_path(path, make->client, names[i]);
+        unlink(path);
+    }
+}
+
 /* Killed between two pages of the first pull, as well as it can be hit. */
 static void make_first_pull(making *make)
 {
@@ -313,6 +338,21 @@ static void make_first_pull(making *make)
     damage_fail("no first pull was interrupted between its pages");
 }
 
+/* The whole state is staged, with the outcomes of what was pushed before, and not put in place. */
+static void make_staged(making *make)
+{
+    ours(make, 2, true);
+    do_work(make, (plan){.folder = make->client, .edits = 5, .rejected = 2, .ours = true});
+    keep_older(make);
+    remove_cache(make);
+    do_work(make, (plan){.folder = make->client,
+                         .edits = 2,
+                         .ours = true,
+                         .sync = true,
+                         .phase = "pull-before-inbox",
+                         .nth = 1});
+}
+
 /* A folder that was copied: the copy has pushed under the ids that our edits have. */
 static void make_twin(making *make)
 {
@@ -328,6 +368,19 @@ static void make_rotated(making *make)
     make_twin(make);
     keep_older(make);
     ours(make, 2, true);
+    ours(make, 3, false);
+}
+
+/* Of the client id before the last one the oldest edits have left the tail. */
+static void make_trimmed(making *make)
+{
+    do_work(make,
+            (plan){.folder = make->client, .edits = 5, .ours = true, .sync = true, .days_ago = 31});
+    ours(make, 4, true);
+    keep_older(make);
+    damage_copy_folder(make->client, make->twin);
+    do_work(make, (plan){.folder = make->twin, .edits = 3, .sync = true});
+    ours(make, 4, true);
     ours(make, 3, false);
 }
 
@@ -381,7 +434,9 @@ static const struct {
                {"killed between two commits", make_torn},
                {"rejected in the inbox", make_rejected},
                {"in the first pull", make_first_pull},
+               {"staged, not in place", make_staged},
                {"copied folder", make_twin},
+               {"trimmed tail", make_trimmed},
                {"rotated", make_rotated},
                {"restored backend", make_restored},
                {"called back", make_called_back},

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define STATE_TRIES   48
-#define APP_SECONDS   60
-#define JUDGE_SECONDS 60
+#define APP_SECONDS   30
+#define JUDGE_SECONDS 30
 #define MORE_MAX      2
 
 typedef struct round {
