@@ -120,6 +120,9 @@ void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core
     if (core->shut_down) return;
     kedge_core_take_time(core, event->now_ms);
     core->random = event->random;
+    /* The cache was set aside: what it held is pulled again, whether or not anybody pokes. */
+    if (event->has_position && event->position.version == 0 && core->position.version > 0)
+        core->pull_due = true;
     if (event->has_position) core->position = event->position;
     take_event(core, event, actions);
     if (core->shut_down) return;

@@ -107,6 +107,12 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     return status;
 }
 
+/* Readers see another state, and the worker is to pull. */
+static void cache_set_aside(void *context)
+{
+    kedge_db_committed(context, NULL);
+}
+
 static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, void *phase_context,
                                kedge_error *error)
 {
@@ -118,7 +124,9 @@ static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, v
                                    .role = db->role,
                                    .registry = db->registry,
                                    .phase = phase,
-                                   .phase_context = phase_context};
+                                   .phase_context = phase_context,
+                                   .set_aside = cache_set_aside,
+                                   .set_aside_context = db};
     kedge_status status = kedge_store_open(&options, &db->store, error);
     if (status == KEDGE_OK) {
         status = kedge_peers_open(&db->environment, db->path, &db->peers, error);

@@ -18,6 +18,7 @@ kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store 
     driver->store = store;
     driver->transport = *transport;
     driver->host = *host;
+    driver->core_timer_ms = driver->check_timer_ms = KEDGE_DRIVER_NEVER;
     kedge_core_init(&driver->core, online);
     kedge_driver_held_init(&driver->held, driver->allocator);
     driver->upload.packed = kedge_buffer_make(driver->allocator);
@@ -74,7 +75,8 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
         kedge_driver_unstage(driver);
         break;
     case KEDGE_ACTION_TIMER:
-        host->set_timer(host->context, action->at_ms);
+        driver->core_timer_ms = action->at_ms;
+        kedge_driver_arm(driver);
         break;
     case KEDGE_ACTION_OPEN_STREAM:
         open_stream(driver);
@@ -162,6 +164,7 @@ void kedge_driver_start(kedge_driver *driver)
 {
     driver->position_due = true;
     run_kind(driver, KEDGE_EVENT_START);
+    kedge_driver_plan_check(driver);
 }
 
 void kedge_driver_mutated(kedge_driver *driver)
@@ -170,9 +173,16 @@ void kedge_driver_mutated(kedge_driver *driver)
     run_kind(driver, KEDGE_EVENT_MUTATION);
 }
 
+/* The timer was set to whichever comes first. */
 void kedge_driver_timer(kedge_driver *driver)
 {
+    if (driver->check_timer_ms < driver->core_timer_ms) {
+        if (!kedge_driver_check(driver)) kedge_driver_mutated(driver);
+        return;
+    }
+    driver->core_timer_ms = KEDGE_DRIVER_NEVER;
     run_kind(driver, KEDGE_EVENT_TIMER);
+    kedge_driver_arm(driver);
 }
 
 /* What was cancelled or superseded has another number and is dropped. */

@@ -38,6 +38,7 @@ static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_st
         driver->host.changed(driver->host.context, changes);
     }
     driver->position_due = true;
+    kedge_driver_plan_check(driver);
     kedge_driver_tell(driver, event);
 }
 

@@ -50,6 +50,8 @@ typedef struct kedge_driver_upload {
     int64_t deadline_ms; /* of each request */
 } kedge_driver_upload;
 
+#define KEDGE_DRIVER_NEVER INT64_MAX
+
 struct kedge_driver {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
@@ -64,6 +66,8 @@ struct kedge_driver {
     size_t event_first;
     size_t event_count;
     kedge_core_event events[KEDGE_DRIVER_EVENTS_MAX];
+    int64_t core_timer_ms;  /* monotonic; KEDGE_DRIVER_NEVER: none */
+    int64_t check_timer_ms; /* the next slice of the background check */
     uint64_t last_number;
     uint64_t push_number; /* of the running request; 0: none */
     uint64_t pull_number;
@@ -116,6 +120,14 @@ void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_outcome_list 
 void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action);
 void kedge_driver_rotate(kedge_driver *driver, bool lost);
 void kedge_driver_unstage(kedge_driver *driver);
+
+/* driver_check.c: sets the host's timer to what comes first. */
+void kedge_driver_arm(kedge_driver *driver);
+/* Once an opening and once a resync. */
+void kedge_driver_plan_check(kedge_driver *driver);
+/* One slice. False: the cache turned out to be damaged, was set aside, and is to be pulled again.
+ */
+bool kedge_driver_check(kedge_driver *driver);
 
 /* driver_held.c */
 void kedge_driver_held_init(kedge_driver_held *held, const kedge_allocator *allocator);

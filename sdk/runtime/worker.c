@@ -162,7 +162,9 @@ static void maintain(kedge_db *db)
     if (caught_up == KEDGE_OK) kedge_watches_post(db->watches, &changes);
     kedge_change_set_free(&changes);
     kedge_status checkpointed = kedge_store_checkpoint(db->store, NULL);
-    if (caught_up != KEDGE_OK || checkpointed != KEDGE_OK) plan_maintenance(db);
+    /* A driver has a timer for it. */
+    bool goes_on = db->driver == NULL && kedge_store_check_cache(db->store, NULL) == KEDGE_OK;
+    if (caught_up != KEDGE_OK || checkpointed != KEDGE_OK || goes_on) plan_maintenance(db);
 }
 
 static void run_timers(kedge_db *db)

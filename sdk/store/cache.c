@@ -5,23 +5,31 @@
 
 kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error)
 {
-    static const char sql[] = "SELECT client, lineage, version, lmid, revision, reflected_sequence,"
-                              " resyncing FROM meta";
+    static const char sql[] =
+        "SELECT client, lineage, version, lmid, revision, reflected_sequence, resyncing,"
+        " item_rows, item_sum, base_rows, base_sum,"
+        " checksum = " KEDGE_CACHE_META_CHECKSUM " FROM meta";
     sqlite3_stmt *row;
     kedge_status status = kedge_store_db_take(db, sql, &row, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
     if (status == KEDGE_OK &&
-        (!kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) ||
-         !kedge_store_column_chars(row, 1, meta->lineage, sizeof meta->lineage)))
+        (sqlite3_column_int(row, 11) == 0 ||
+         !kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) ||
+         !kedge_store_column_chars(row, 1, meta->lineage, sizeof meta->lineage))) {
+        sqlite3_reset(row);
         status = KEDGE_DONE;
-    if (status == KEDGE_DONE)
-        return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its meta row", error);
+    }
+    if (status == KEDGE_DONE) return kedge_table_fail(db, "meta", error);
     if (status != KEDGE_OK) return status;
     meta->version = sqlite3_column_int64(row, 2);
     meta->lmid = sqlite3_column_int64(row, 3);
     meta->revision = sqlite3_column_int64(row, 4);
     meta->reflected_sequence = sqlite3_column_int64(row, 5);
     meta->resyncing = sqlite3_column_int(row, 6) != 0;
+    meta->items.rows = sqlite3_column_int64(row, 7);
+    meta->items.sum = sqlite3_column_int64(row, 8);
+    meta->bases.rows = sqlite3_column_int64(row, 9);
+    meta->bases.sum = sqlite3_column_int64(row, 10);
     sqlite3_reset(row);
     return KEDGE_OK;
 }
@@ -29,8 +37,13 @@ kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, k
 kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *meta,
                                     kedge_error *error)
 {
-    static const char sql[] = "UPDATE meta SET client = ?1, lineage = ?2, version = ?3, lmid = ?4,"
-                              " revision = ?5, reflected_sequence = ?6, resyncing = ?7";
+    /* The columns that stay were checked when the row was read in this turn. */
+    static const char sql[] =
+        "UPDATE meta SET client = ?1, lineage = ?2, version = ?3, lmid = ?4, revision = ?5,"
+        " reflected_sequence = ?6, resyncing = ?7, item_rows = ?8, item_sum = ?9, base_rows = ?10,"
+        " base_sum = ?11, checksum = kedge_checksum(" KEDGE_SQL_NUMBER(
+            KEDGE_ROW_CACHE_META) ", only, ?1, ?2, ?3, ?4, ?5, ?6, ?7, organization, project,"
+                                  " ?8, ?9, ?10, ?11)";
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_take(db, sql, &update, error);
     if (status != KEDGE_OK) return status;
@@ -41,8 +54,37 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
     kedge_store_bind_integer(db, update, 5, meta->revision);
     kedge_store_bind_integer(db, update, 6, meta->reflected_sequence);
     kedge_store_bind_integer(db, update, 7, meta->resyncing);
+    kedge_store_bind_integer(db, update, 8, meta->items.rows);
+    kedge_store_bind_integer(db, update, 9, meta->items.sum);
+    kedge_store_bind_integer(db, update, 10, meta->bases.rows);
+    kedge_store_bind_integer(db, update, 11, meta->bases.sum);
     return kedge_store_db_run(db, update, error);
 }
+
+/* ---- one row of a table with keys ---- */
+
+/* The statements of one table. All have the key in ?1 and ?2. */
+typedef struct keyed_table {
+    const char *name;
+    int64_t kind;
+    const char *find;   /* id, value, checksum */
+    const char *insert; /* ?3 value, ?4 checksum; leaves a row that is there */
+    const char *update; /* likewise */
+    const char *remove;
+} keyed_table;
+
+#define KEYED_TABLE(table, number)                                                                 \
+    {                                                                                              \
+#table, number,                                                                            \
+            "SELECT id, value, checksum FROM " #table " WHERE collection = ?1 AND id = ?2",        \
+            "INSERT INTO " #table " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",                \
+            "UPDATE " #table " SET value = ?3, checksum = ?4 WHERE collection = ?1 AND id = ?2",   \
+            "DELETE FROM " #table " WHERE collection = ?1 AND id = ?2"                             \
+    }
+
+static const keyed_table ITEM = KEYED_TABLE(item, KEDGE_ROW_ITEM);
+static const keyed_table BASE = KEYED_TABLE(base, KEDGE_ROW_BASE);
+static const keyed_table STAGED = KEYED_TABLE(staged_item, KEDGE_ROW_ITEM);
 
 /* Takes a statement and binds the key to ?1 and ?2. */
 static kedge_status take_keyed(kedge_store_db *db, const char *sql, kedge_bytes collection,
@@ -55,77 +97,124 @@ static kedge_status take_keyed(kedge_store_db *db, const char *sql, kedge_bytes 
     return KEDGE_OK;
 }
 
-kedge_status kedge_cache_item(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                              kedge_bytes *value, kedge_error *error)
+/* KEDGE_NOT_FOUND, or the row, checked. */
+static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge_bytes collection,
+                             kedge_bytes id, kedge_cache_row *row, kedge_error *error)
 {
-    static const char sql[] = "SELECT value FROM item WHERE collection = ?1 AND id = ?2";
-    sqlite3_stmt *get;
-    kedge_status status = take_keyed(db, sql, collection, id, &get, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, get, error);
+    sqlite3_stmt *find;
+    kedge_status status = take_keyed(db, table->find, collection, id, &find, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;
-    if (status == KEDGE_OK) *value = kedge_store_column(get, 0);
-    return status;
-}
-
-kedge_status kedge_cache_put(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                             kedge_bytes value, kedge_error *error)
-{
-    static const char sql[] = "INSERT INTO item VALUES(?1, ?2, ?3)"
-                              " ON CONFLICT DO UPDATE SET value = excluded.value"
-                              " WHERE value <> excluded.value";
-    sqlite3_stmt *put;
-    kedge_status status = take_keyed(db, sql, collection, id, &put, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_text(db, put, 3, value);
-    return kedge_store_db_run(db, put, error);
+    /* In pages that are out of order SQLite finds another row than the one that was asked for. */
+    if (!kedge_row_read(kedge_row_begin(table->kind, collection), find, 0, row) ||
+        !kedge_bytes_equal(row->id, id))
+        return kedge_row_fail(db, table->name, collection, id, error);
+    return KEDGE_OK;
 }
 
-static kedge_status run_keyed(kedge_store_db *db, const char *sql, kedge_bytes collection,
-                              kedge_bytes id, kedge_error *error)
-{
-    sqlite3_stmt *statement;
-    kedge_status status = take_keyed(db, sql, collection, id, &statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
-    return status;
-}
-
-kedge_status kedge_cache_delete(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                kedge_error *error)
-{
-    static const char sql[] = "DELETE FROM item WHERE collection = ?1 AND id = ?2";
-    return run_keyed(db, sql, collection, id, error);
-}
-
-kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                     kedge_error *error)
-{
-    static const char sql[] = "DELETE FROM base WHERE collection = ?1 AND id = ?2";
-    return run_keyed(db, sql, collection, id, error);
-}
-
-static kedge_status put_base(kedge_store_db *db, const char *sql, kedge_bytes collection,
-                             kedge_bytes id, const kedge_bytes *value, kedge_error *error)
+static kedge_status run_put(kedge_store_db *db, const char *sql, kedge_bytes collection,
+                            kedge_bytes id, const kedge_bytes *value, int64_t checksum,
+                            kedge_error *error)
 {
     sqlite3_stmt *put;
     kedge_status status = take_keyed(db, sql, collection, id, &put, error);
     if (status != KEDGE_OK) return status;
     if (value) kedge_store_bind_text(db, put, 3, *value);
+    kedge_store_bind_integer(db, put, 4, checksum);
     return kedge_store_db_run(db, put, error);
 }
 
-kedge_status kedge_cache_put_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                  const kedge_bytes *value, kedge_error *error)
+static bool same_value(const kedge_cache_row *row, const kedge_bytes *value)
 {
-    static const char sql[] = "INSERT INTO base VALUES(?1, ?2, ?3)"
-                              " ON CONFLICT DO UPDATE SET value = excluded.value";
-    return put_base(db, sql, collection, id, value, error);
+    return row->has_value == (value != NULL) && (!value || kedge_bytes_equal(row->value, *value));
 }
 
-kedge_status kedge_cache_keep_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                   const kedge_bytes *value, kedge_error *error)
+/* Most rows that are put are new, so that what stands there is looked for only when there is
+ * something. `*inserted` false: it was left as it is. */
+static kedge_status insert_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
+                               kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
+                               bool *inserted, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO base VALUES(?1, ?2, ?3) ON CONFLICT DO NOTHING";
-    return put_base(db, sql, collection, id, value, error);
+    int64_t checksum = kedge_row_checksum(kedge_row_begin(table->kind, collection), id, value);
+    kedge_status status = run_put(db, table->insert, collection, id, value, checksum, error);
+    *inserted = status == KEDGE_OK && sqlite3_changes(db->handle) > 0;
+    if (*inserted) kedge_row_total_add(total, checksum);
+    return status;
+}
+
+static kedge_status put_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
+                            kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
+                            bool *changed, kedge_error *error)
+{
+    kedge_cache_row old;
+    kedge_status status = insert_row(db, table, total, collection, id, value, changed, error);
+    if (status != KEDGE_OK || *changed) return status;
+    status = find_row(db, table, collection, id, &old, error);
+    /* The insert found the key: only an index out of order loses it again. */
+    if (status == KEDGE_NOT_FOUND) return kedge_row_fail(db, table->name, collection, id, error);
+    if (status != KEDGE_OK || same_value(&old, value)) return status;
+    int64_t checksum = kedge_row_checksum(kedge_row_begin(table->kind, collection), id, value);
+    status = run_put(db, table->update, collection, id, value, checksum, error);
+    if (status != KEDGE_OK) return status;
+    kedge_row_total_remove(total, old.checksum);
+    kedge_row_total_add(total, checksum);
+    *changed = true;
+    return KEDGE_OK;
+}
+
+static kedge_status delete_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
+                               kedge_bytes collection, kedge_bytes id, bool *changed,
+                               kedge_error *error)
+{
+    kedge_cache_row old;
+    sqlite3_stmt *remove;
+    *changed = false;
+    kedge_status status = find_row(db, table, collection, id, &old, error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status == KEDGE_OK) status = take_keyed(db, table->remove, collection, id, &remove, error);
+    if (status == KEDGE_OK) status = kedge_store_db_run(db, remove, error);
+    if (status != KEDGE_OK) return status;
+    kedge_row_total_remove(total, old.checksum);
+    *changed = true;
+    return KEDGE_OK;
+}
+
+/* ---- item ---- */
+
+kedge_status kedge_cache_item(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                              kedge_bytes *value, kedge_error *error)
+{
+    kedge_cache_row row;
+    kedge_status status = find_row(db, &ITEM, collection, id, &row, error);
+    if (status == KEDGE_OK) *value = row.value;
+    return status;
+}
+
+kedge_status kedge_cache_put(kedge_store_db *db, kedge_row_total *items, kedge_bytes collection,
+                             kedge_bytes id, kedge_bytes value, bool *changed, kedge_error *error)
+{
+    return put_row(db, &ITEM, items, collection, id, &value, changed, error);
+}
+
+kedge_status kedge_cache_delete(kedge_store_db *db, kedge_row_total *items, kedge_bytes collection,
+                                kedge_bytes id, bool *changed, kedge_error *error)
+{
+    return delete_row(db, &ITEM, items, collection, id, changed, error);
+}
+
+kedge_status kedge_cache_clear(kedge_store_db *db, kedge_row_total *items, kedge_error *error)
+{
+    *items = (kedge_row_total){0};
+    return kedge_store_db_execute(db, "DELETE FROM item", error);
+}
+
+kedge_status kedge_cache_put_staged(kedge_store_db *db, kedge_row_total *items,
+                                    kedge_bytes collection, kedge_bytes id, kedge_bytes value,
+                                    kedge_error *error)
+{
+    bool changed;
+    return put_row(db, &STAGED, items, collection, id, &value, &changed, error);
 }
 
 static kedge_status reader_get(void *context, kedge_bytes collection, kedge_bytes id,
@@ -142,32 +231,26 @@ static kedge_status reader_next(void *context, kedge_bytes collection, bool from
                                 kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
                                 kedge_error *error)
 {
-    static const char first[] = "SELECT id, value FROM item WHERE collection = ?1"
+    static const char first[] = "SELECT id, value, checksum FROM item WHERE collection = ?1"
                                 " AND id >= ?2 ORDER BY id LIMIT 1";
-    static const char behind[] = "SELECT id, value FROM item WHERE collection = ?1"
+    static const char behind[] = "SELECT id, value, checksum FROM item WHERE collection = ?1"
                                  " AND id > ?2 ORDER BY id LIMIT 1";
     kedge_store_db *db = context;
     sqlite3_stmt *next;
+    kedge_cache_row row;
     kedge_bytes from = from_start ? (kedge_bytes){"", 0} : after;
     kedge_status status =
         take_keyed(db, from_start ? first : behind, collection, from, &next, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, next, error);
     if (status != KEDGE_OK) return status;
-    kedge_buffer_append_bytes(id, kedge_store_column(next, 0));
-    kedge_buffer_append_bytes(value, kedge_store_column(next, 1));
+    if (!kedge_row_read(kedge_row_begin(KEDGE_ROW_ITEM, collection), next, 0, &row) ||
+        (!from_start && kedge_bytes_compare(row.id, after) <= 0))
+        return kedge_row_fail(db, "item", collection, row.id, error);
+    kedge_buffer_append_bytes(id, row.id);
+    kedge_buffer_append_bytes(value, row.value);
     sqlite3_reset(next);
     status = kedge_buffer_status(id, error);
     return status == KEDGE_OK ? kedge_buffer_status(value, error) : status;
-}
-
-bool kedge_cache_changed(const kedge_store_db *db)
-{
-    return sqlite3_changes(db->handle) > 0;
-}
-
-kedge_status kedge_cache_clear(kedge_store_db *db, kedge_error *error)
-{
-    return kedge_store_db_execute(db, "DELETE FROM item", error);
 }
 
 kedge_state_reader kedge_cache_reader(kedge_store_db *db)
@@ -175,23 +258,64 @@ kedge_state_reader kedge_cache_reader(kedge_store_db *db)
     return (kedge_state_reader){db, reader_get, reader_next};
 }
 
-kedge_status kedge_cache_load_base(kedge_store_db *db, kedge_overlay *base, kedge_error *error)
+/* ---- base ---- */
+
+kedge_status kedge_cache_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                              kedge_cache_row *row, kedge_error *error)
 {
-    static const char sql[] = "SELECT collection, id, value FROM base";
+    return find_row(db, &BASE, collection, id, row, error);
+}
+
+kedge_status kedge_cache_put_base(kedge_store_db *db, kedge_row_total *bases,
+                                  kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
+                                  kedge_error *error)
+{
+    bool changed;
+    return put_row(db, &BASE, bases, collection, id, value, &changed, error);
+}
+
+kedge_status kedge_cache_keep_base(kedge_store_db *db, kedge_row_total *bases,
+                                   kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
+                                   kedge_error *error)
+{
+    bool inserted;
+    return insert_row(db, &BASE, bases, collection, id, value, &inserted, error);
+}
+
+kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_row_total *bases,
+                                     kedge_bytes collection, kedge_bytes id, kedge_error *error)
+{
+    bool changed;
+    return delete_row(db, &BASE, bases, collection, id, &changed, error);
+}
+
+static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *walk, kedge_row_total *seen,
+                             kedge_overlay *base, kedge_error *error)
+{
+    kedge_cache_row row;
+    kedge_bytes collection;
+    if (!kedge_row_read_any(KEDGE_ROW_BASE, walk, &collection, &row))
+        return kedge_row_fail(db, "base", collection, row.id, error);
+    kedge_row_total_add(seen, row.checksum);
+    if (!row.has_value) return kedge_overlay_delete(base, collection, row.id, error);
+    return kedge_overlay_put(base, collection, row.id, row.value, error);
+}
+
+kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *bases,
+                                   kedge_overlay *base, kedge_error *error)
+{
+    static const char sql[] = "SELECT collection, id, value, checksum FROM base";
     sqlite3_stmt *walk;
+    kedge_row_total seen = {0};
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
-        kedge_bytes collection = kedge_store_column(walk, 0);
-        kedge_bytes id = kedge_store_column(walk, 1);
-        if (sqlite3_column_type(walk, 2) == SQLITE_NULL)
-            status = kedge_overlay_delete(base, collection, id, error);
-        else
-            status = kedge_overlay_put(base, collection, id, kedge_store_column(walk, 2), error);
+        status = load_row(db, walk, &seen, base, error);
         if (status != KEDGE_OK) {
             sqlite3_reset(walk);
             return status;
         }
     }
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    if (status != KEDGE_DONE) return status;
+    return kedge_row_total_equal(&seen, bases) ? KEDGE_OK : kedge_table_fail(db, "base", error);
 }

@@ -46,6 +46,7 @@ kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
             return kedge_fail(error, KEDGE_IO, "cache-not-set-aside",
                               "the damaged file %s cannot be renamed: %s", from, strerror(errno));
     }
+    if (store->set_aside) store->set_aside(store->set_aside_context);
     return KEDGE_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/checksum.h"
 #include "common/error.h"
+#include "sdk/store/cache_row.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -40,7 +41,10 @@ static void checksum_function(sqlite3_context *context, int count, sqlite3_value
 static int add_functions(sqlite3 *handle)
 {
     int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-    return sqlite3_create_function_v2(handle, "kedge_checksum", -1, flags, NULL, checksum_function,
+    int code = sqlite3_create_function_v2(handle, "kedge_checksum", -1, flags, NULL,
+                                          checksum_function, NULL, NULL, NULL);
+    if (code != SQLITE_OK) return code;
+    return sqlite3_create_function_v2(handle, "kedge_sound", 4, flags, NULL, kedge_sound_function,
                                       NULL, NULL, NULL);
 }
 

@@ -3,11 +3,14 @@
 
 #include "common/json.h"
 
-static const char VISIBLE[] = "SELECT collection, id, value FROM item";
+#define ITEM_COLUMNS "collection, id, value, checksum = " KEDGE_ITEM_CHECKSUM
+#define BASE_COLUMNS "collection, id, value, checksum = " KEDGE_BASE_CHECKSUM
+
+static const char VISIBLE[] = "SELECT " ITEM_COLUMNS " FROM item";
 static const char CANONICAL[] =
-    "SELECT collection, id, value FROM item WHERE NOT EXISTS(SELECT 1 FROM base WHERE"
+    "SELECT " ITEM_COLUMNS " FROM item WHERE NOT EXISTS(SELECT 1 FROM base WHERE"
     " base.collection = item.collection AND base.id = item.id)"
-    " UNION ALL SELECT collection, id, value FROM base WHERE value IS NOT NULL";
+    " UNION ALL SELECT " BASE_COLUMNS " FROM base WHERE value IS NOT NULL";
 
 static kedge_status write_items(kedge_store_db *db, const char *sql, kedge_buffer *key,
                                 kedge_json_writer *writer, kedge_error *error)
@@ -16,6 +19,11 @@ static kedge_status write_items(kedge_store_db *db, const char *sql, kedge_buffe
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
+        if (sqlite3_column_int(walk, 3) == 0) {
+            status = kedge_row_fail(db, "item", kedge_store_column(walk, 0),
+                                    kedge_store_column(walk, 1), error);
+            break;
+        }
         kedge_buffer_clear(key);
         kedge_wire_key_join(kedge_store_column(walk, 0), kedge_store_column(walk, 1), key);
         status = kedge_buffer_status(key, error);

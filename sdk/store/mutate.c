@@ -41,15 +41,15 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
 }
 
 /* Runs the mutator on what is visible, and writes what it changed to the cache. */
-static kedge_status run_edit(kedge_store *store, const edit *made, const char *client,
+static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_meta *cache,
                              int64_t now_ms, kedge_error *error)
 {
-    kedge_call call = {made->name, made->args, {store->user, store->role, client, now_ms}};
+    kedge_call call = {made->name, made->args, {store->user, store->role, cache->client, now_ms}};
     kedge_overlay *overlay = kedge_overlay_new(store->allocator);
     if (!overlay) return kedge_fail_no_memory(error);
     kedge_status status = kedge_prediction_run(store, &call, overlay, error);
     if (status == KEDGE_OK)
-        status = kedge_prediction_write_run(store, overlay, made->changes, error);
+        status = kedge_prediction_write_run(store, overlay, cache, made->changes, error);
     kedge_overlay_free(overlay);
     return status;
 }
@@ -98,7 +98,7 @@ static kedge_status make_edit(kedge_store *store, edit *made, kedge_error *error
     kedge_status status = kedge_prediction_repair(store, false, NULL, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
-    if (status == KEDGE_OK) status = run_edit(store, made, cache.client, now_ms, error);
+    if (status == KEDGE_OK) status = run_edit(store, made, &cache, now_ms, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
     if (status == KEDGE_OK) status = enter_edit(store, made, &outbox, now_ms, error);

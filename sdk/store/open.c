@@ -44,6 +44,8 @@ static kedge_status copy_options(kedge_store *store, const kedge_store_options *
 {
     store->phase = options->phase;
     store->phase_context = options->phase_context;
+    store->set_aside = options->set_aside;
+    store->set_aside_context = options->set_aside_context;
     store->registry = options->registry;
     store->path = copy(store, options->path);
     store->cache_path = path_of(store, options->path, "cache.db");
@@ -170,6 +172,7 @@ static kedge_store *make(const kedge_store_options *options)
     store->allocator = allocator;
     store->registry_text = kedge_buffer_make(allocator);
     store->lock_file = store->presence_file = -1;
+    atomic_init(&store->check_due, true);
     store->mutex_made = pthread_mutex_init(&store->mutex, NULL) == 0;
     store->readers_mutex_made = pthread_mutex_init(&store->readers_mutex, NULL) == 0;
     if (store->mutex_made && store->readers_mutex_made) return store;
@@ -201,6 +204,7 @@ void kedge_store_close(kedge_store *store)
 {
     if (!store) return;
     const kedge_allocator *allocator = store->allocator;
+    kedge_cache_check_end(store);
     kedge_readers_close(store);
     kedge_store_db_close(&store->cache);
     kedge_store_db_close(&store->outbox);

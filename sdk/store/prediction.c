@@ -59,8 +59,9 @@ out:
 static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, kedge_overlay *delta,
                                 kedge_error *error)
 {
-    static const char sql[] = "SELECT collection, id FROM item";
+    static const char sql[] = "SELECT collection, id, value, checksum FROM item";
     sqlite3_stmt *walk;
+    kedge_cache_row row;
     kedge_overlay_entry entry, at;
     kedge_overlay_clear(delta);
     for (bool more = kedge_overlay_next(base, NULL, &entry); more;
@@ -72,8 +73,11 @@ static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, k
     kedge_status status = kedge_store_db_take(&store->cache, sql, &walk, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(&store->cache, walk, error)) == KEDGE_OK) {
-        status = kedge_overlay_delete(delta, kedge_store_column(walk, 0),
-                                      kedge_store_column(walk, 1), error);
+        kedge_bytes collection;
+        if (kedge_row_read_any(KEDGE_ROW_ITEM, walk, &collection, &row))
+            status = kedge_overlay_delete(delta, collection, row.id, error);
+        else
+            status = kedge_row_fail(&store->cache, "item", collection, row.id, error);
         if (status != KEDGE_OK) break;
     }
     sqlite3_reset(walk);
@@ -98,7 +102,7 @@ static kedge_status delta_make(kedge_store *store, const kedge_patch *patch,
 }
 
 static kedge_status rebase_in_memory(kedge_store *store, const kedge_patch *patch,
-                                     const kedge_overlay *base, const kedge_cache_meta *next,
+                                     const kedge_overlay *base, kedge_cache_meta *next,
                                      kedge_change_set *changes, kedge_error *error)
 {
     kedge_status status = KEDGE_NO_MEMORY;
@@ -114,7 +118,7 @@ static kedge_status rebase_in_memory(kedge_store *store, const kedge_patch *patc
     if (status == KEDGE_OK)
         status = replay(store, next, kedge_overlay_reader(&after), prediction, error);
     if (status == KEDGE_OK)
-        status = kedge_prediction_write(store, base, delta, prediction, changes, error);
+        status = kedge_prediction_write(store, base, delta, prediction, next, changes, error);
 out:
     kedge_overlay_free(prediction);
     kedge_overlay_free(delta);
@@ -123,23 +127,26 @@ out:
 
 /* With nothing pending before or after, the patch goes straight into `item`. */
 static kedge_status stream_patch(kedge_store *store, const kedge_patch *patch,
-                                 kedge_change_set *changes, kedge_error *error)
+                                 kedge_row_total *items, kedge_change_set *changes,
+                                 kedge_error *error)
 {
     kedge_store_db *db = &store->cache;
     kedge_status status = KEDGE_OK;
+    bool changed;
     for (size_t i = 0; patch && i < patch->count && status == KEDGE_OK; i++) {
         const kedge_patch_operation *operation = &patch->operations[i];
         if (operation->kind == KEDGE_PATCH_CLEAR) {
             kedge_changes_all(changes);
-            status = kedge_cache_clear(db, error);
+            status = kedge_cache_clear(db, items, error);
             continue;
         }
         if (operation->kind == KEDGE_PATCH_DELETE)
-            status = kedge_cache_delete(db, operation->collection, operation->id, error);
+            status = kedge_cache_delete(db, items, operation->collection, operation->id, &changed,
+                                        error);
         else
-            status =
-                kedge_cache_put(db, operation->collection, operation->id, operation->value, error);
-        if (status == KEDGE_OK && kedge_cache_changed(db))
+            status = kedge_cache_put(db, items, operation->collection, operation->id,
+                                     operation->value, &changed, error);
+        if (status == KEDGE_OK && changed)
             kedge_changes_add(changes, operation->collection, operation->id);
     }
     return status;
@@ -165,12 +172,12 @@ kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patc
     bool none;
     kedge_overlay *base = kedge_overlay_new(store->allocator);
     if (!base) return kedge_fail_no_memory(error);
-    kedge_status status = kedge_cache_load_base(&store->cache, base, error);
+    kedge_status status = kedge_cache_load_base(&store->cache, &next->bases, base, error);
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_REBASE_SKIPS_BASE)) kedge_overlay_clear(base);
     if (status == KEDGE_OK) status = nothing_pending(store, next, &none, error);
     if (status != KEDGE_OK) goto out;
     if (none && kedge_overlay_count(base) == 0)
-        status = stream_patch(store, patch, changes, error);
+        status = stream_patch(store, patch, &next->items, changes, error);
     else
         status = rebase_in_memory(store, patch, base, next, changes, error);
     if (status != KEDGE_OK) goto out;

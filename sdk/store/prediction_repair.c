@@ -65,7 +65,7 @@ static bool is_half_rotated(const kedge_outbox_meta *outbox, const kedge_staging
 static kedge_status finish_rotation(kedge_store *store, const kedge_staging *staging,
                                     kedge_cache_meta *cache, kedge_error *error)
 {
-    kedge_status status = kedge_staging_swap(store, error);
+    kedge_status status = kedge_staging_swap(store, staging, cache, error);
     if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
     cache->version = staging->version;
     cache->resyncing = false;

@@ -28,16 +28,20 @@ static kedge_status read_item(kedge_store *store, kedge_bytes collection, kedge_
     return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
 }
 
-static kedge_status write_item(kedge_store *store, kedge_bytes collection, kedge_bytes id,
-                               key_state state, kedge_change_set *changes, kedge_error *error)
+static kedge_status write_item(kedge_store *store, kedge_row_total *items, kedge_bytes collection,
+                               kedge_bytes id, key_state state, kedge_change_set *changes,
+                               kedge_error *error)
 {
+    bool changed;
+    kedge_store_db *db = &store->cache;
     kedge_changes_add(changes, collection, id);
-    if (state.present) return kedge_cache_put(&store->cache, collection, id, state.value, error);
-    return kedge_cache_delete(&store->cache, collection, id, error);
+    if (!state.present) return kedge_cache_delete(db, items, collection, id, &changed, error);
+    return kedge_cache_put(db, items, collection, id, state.value, &changed, error);
 }
 
 kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay *overlay,
-                                        kedge_change_set *changes, kedge_error *error)
+                                        kedge_cache_meta *next, kedge_change_set *changes,
+                                        kedge_error *error)
 {
     kedge_overlay_entry entry, at;
     key_state before;
@@ -47,11 +51,11 @@ kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay 
         kedge_status status = read_item(store, entry.collection, entry.id, &before, error);
         if (status == KEDGE_OK && same_state(before, state_of(&entry))) continue;
         if (status == KEDGE_OK)
-            status = kedge_cache_keep_base(&store->cache, entry.collection, entry.id,
+            status = kedge_cache_keep_base(&store->cache, &next->bases, entry.collection, entry.id,
                                            before.present ? &before.value : NULL, error);
         if (status == KEDGE_OK)
-            status =
-                write_item(store, entry.collection, entry.id, state_of(&entry), changes, error);
+            status = write_item(store, &next->items, entry.collection, entry.id, state_of(&entry),
+                                changes, error);
         if (status != KEDGE_OK) return status;
     }
     return KEDGE_OK;
@@ -105,20 +109,20 @@ static bool walk_next(walk *all)
     return true;
 }
 
-static kedge_status write_base(kedge_store *store, const walk *all, key_state canonical,
-                               bool differs, kedge_error *error)
+static kedge_status write_base(kedge_store *store, kedge_row_total *bases, const walk *all,
+                               key_state canonical, bool differs, kedge_error *error)
 {
     bool has = all->at[BASE];
     if (differs && !(has && same_state(state_of(&all->entries[BASE]), canonical)))
-        return kedge_cache_put_base(&store->cache, all->collection, all->id,
+        return kedge_cache_put_base(&store->cache, bases, all->collection, all->id,
                                     canonical.present ? &canonical.value : NULL, error);
     if (!differs && has)
-        return kedge_cache_delete_base(&store->cache, all->collection, all->id, error);
+        return kedge_cache_delete_base(&store->cache, bases, all->collection, all->id, error);
     return KEDGE_OK;
 }
 
-static kedge_status write_key(kedge_store *store, const walk *all, kedge_change_set *changes,
-                              kedge_error *error)
+static kedge_status write_key(kedge_store *store, const walk *all, kedge_cache_meta *next,
+                              kedge_change_set *changes, kedge_error *error)
 {
     key_state before;
     kedge_status status = read_item(store, all->collection, all->id, &before, error);
@@ -128,20 +132,22 @@ static kedge_status write_key(kedge_store *store, const walk *all, kedge_change_
     if (all->at[DELTA]) canonical = state_of(&all->entries[DELTA]);
     key_state visible = canonical;
     if (all->at[PREDICTION]) visible = state_of(&all->entries[PREDICTION]);
-    status = write_base(store, all, canonical, !same_state(visible, canonical), error);
+    status =
+        write_base(store, &next->bases, all, canonical, !same_state(visible, canonical), error);
     if (status == KEDGE_OK && !same_state(visible, before))
-        status = write_item(store, all->collection, all->id, visible, changes, error);
+        status = write_item(store, &next->items, all->collection, all->id, visible, changes, error);
     return status;
 }
 
 kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *base,
                                     const kedge_overlay *delta, const kedge_overlay *prediction,
-                                    kedge_change_set *changes, kedge_error *error)
+                                    kedge_cache_meta *next, kedge_change_set *changes,
+                                    kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     walk all = walk_start(base, delta, prediction);
     while (status == KEDGE_OK && walk_next(&all))
-        status = write_key(store, &all, changes, error);
+        status = write_key(store, &all, next, changes, error);
     return status;
 }
 

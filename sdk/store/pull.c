@@ -78,9 +78,9 @@ static kedge_status stage_answer(kedge_store *store, const kedge_pull_state *sta
     kedge_status status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_staging_begin(store, &staging, &answer->outcomes, error);
     if (status == KEDGE_OK && !answer->snapshot) {
-        status = kedge_staging_put(store, &answer->patch, error);
+        status = kedge_staging_put(store, &staging, &answer->patch, error);
         if (status == KEDGE_OK)
-            status = kedge_staging_after(store, (kedge_bytes){"", 0}, true, error);
+            status = kedge_staging_after(store, &staging, (kedge_bytes){"", 0}, true, error);
     }
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
     if (status == KEDGE_OK) *result = answer->snapshot ? KEDGE_APPLY_PAGES : KEDGE_APPLY_LOST;
@@ -112,7 +112,10 @@ static kedge_status three_steps(kedge_store *store, const kedge_pull_state *stat
         kedge_changes_clear(changes);
         return status;
     }
-    if (state->cache.resyncing) kedge_store_forget_damaged(store);
+    if (state->cache.resyncing) {
+        kedge_store_forget_damaged(store);
+        atomic_store(&store->check_due, true);
+    }
     kedge_store_phase(store, "pull-before-delete");
     kedge_pull_settle(store);
     kedge_store_phase(store, "pull-done");

@@ -20,11 +20,16 @@ struct kedge_query {
     bool ended;
 };
 
+/* Every row that a view gives was checked. The condition changes nothing of SQLite's plan, to which
+ * `likelihood` tells that it is always true, and it comes before the conditions of the app's SQL:
+ * a wrong value takes no row away. */
+#define ROW_IS_SOUND " likelihood(kedge_sound(collection, id, value, checksum), 1.0)"
+
 /* The table-valued functions are used once here, because making them for the first time looks to
  * the authorizer like the making of a table. */
 static const char ALL_ITEMS[] =
     "CREATE TEMP VIEW IF NOT EXISTS kedge_items AS SELECT collection, id, value FROM main.item"
-    " WHERE collection <> '';"
+    " WHERE collection <> '' AND" ROW_IS_SOUND ";"
     "SELECT 0 FROM json_each('[]'), json_tree('[]')";
 
 static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_error *error)
@@ -36,7 +41,7 @@ static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_
     /* These SQLite keeps to itself. */
     if (sqlite3_strnicmp(name, "sqlite_", 7) == 0) return KEDGE_OK;
     char *sql = sqlite3_mprintf("CREATE TEMP VIEW IF NOT EXISTS \"%w\" AS SELECT id, value FROM"
-                                " main.item WHERE collection = %Q",
+                                " main.item WHERE collection = %Q AND" ROW_IS_SOUND,
                                 name, name);
     if (!sql) return kedge_fail_no_memory(error);
     kedge_status status = kedge_store_db_execute(&query->reader->cache, sql, error);
@@ -258,20 +263,42 @@ kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_b
     return status;
 }
 
-/* SQLite keeps no checksums: a page that was overwritten may show only as a value that is no JSON,
- * where the app's SQL takes it apart. */
-static bool met_damage(kedge_query *query)
+/* A row that is not what was written may show before it is checked, too: as a value that is no
+ * JSON, where the app's SQL takes it apart. The SQL may say either for reasons of its own, so the
+ * rows are looked at. KEDGE_OK when they are sound. */
+static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM main.item WHERE NOT json_valid(value) LIMIT 1";
+    static const char sql[] =
+        "SELECT collection, id FROM main.item WHERE checksum <> " KEDGE_ITEM_CHECKSUM
+        " OR typeof(collection) || typeof(id) || typeof(value) <> 'texttexttext' LIMIT 1";
     kedge_store_db *db = &query->reader->cache;
+    const char *message = sqlite3_errmsg(db->handle);
     sqlite3_stmt *find;
-    if (strcmp(sqlite3_errmsg(db->handle), "malformed JSON") != 0) return false;
+    if (strcmp(message, "malformed JSON") != 0 && strcmp(message, KEDGE_ROW_DAMAGED) != 0)
+        return KEDGE_OK;
     sqlite3_set_authorizer(db->handle, NULL, NULL);
     query->steps = 0;
-    bool met = kedge_store_db_take(db, sql, &find, NULL) == KEDGE_OK &&
-               kedge_store_db_step(db, find, NULL) != KEDGE_DONE;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    if (status == KEDGE_OK)
+        status = kedge_row_fail(db, "item", kedge_store_column(find, 0),
+                                kedge_store_column(find, 1), error);
     sqlite3_set_authorizer(db->handle, kedge_query_authorize, NULL);
-    return met;
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+/* Behind `code` of sqlite3_step, which is neither a row nor the end. */
+static kedge_status fail_step(kedge_query *query, int code, kedge_error *error)
+{
+    kedge_error sql_error = {0};
+    if ((code & 0xff) == SQLITE_INTERRUPT) return fail_sql(query, code, error);
+    if ((code & 0xff) != SQLITE_ERROR)
+        return kedge_store_db_fail(&query->reader->cache, code, "running the query", error);
+    kedge_status failed = fail_sql(query, code, &sql_error);
+    kedge_status status = look_for_damage(query, error);
+    if (status != KEDGE_OK) return status;
+    if (error) *error = sql_error;
+    return failed;
 }
 
 kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
@@ -286,14 +313,7 @@ kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
     }
     query->ended = true;
     if (code == SQLITE_DONE) return KEDGE_DONE;
-    if ((code & 0xff) == SQLITE_INTERRUPT) return fail_sql(query, code, error);
-    if ((code & 0xff) == SQLITE_ERROR) {
-        kedge_status failed = fail_sql(query, code, error);
-        if (!met_damage(query)) return failed;
-        code = SQLITE_CORRUPT;
-    }
-    kedge_status status =
-        kedge_store_db_fail(&query->reader->cache, code, "running the query", error);
+    kedge_status status = fail_step(query, code, error);
     if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(query->store, query->reader);
     return status;
 }

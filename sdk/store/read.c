@@ -23,17 +23,12 @@ static kedge_status get_visible(kedge_store_db *db, kedge_bytes collection, kedg
 static kedge_status get_canonical(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
                                   kedge_buffer *value, kedge_error *error)
 {
-    static const char sql[] = "SELECT value FROM base WHERE collection = ?1 AND id = ?2";
-    sqlite3_stmt *get;
-    kedge_status status = kedge_store_db_take(db, sql, &get, error);
+    kedge_cache_row row;
+    kedge_status status = kedge_cache_base(db, collection, id, &row, error);
+    if (status == KEDGE_NOT_FOUND) return get_visible(db, collection, id, value, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_text(db, get, 1, collection);
-    kedge_store_bind_text(db, get, 2, id);
-    status = kedge_store_db_step(db, get, error);
-    if (status == KEDGE_DONE) return get_visible(db, collection, id, value, error);
-    if (status != KEDGE_OK) return status;
-    if (sqlite3_column_type(get, 0) == SQLITE_NULL) return KEDGE_NOT_FOUND;
-    kedge_buffer_append_bytes(value, kedge_store_column(get, 0));
+    if (!row.has_value) return KEDGE_NOT_FOUND;
+    kedge_buffer_append_bytes(value, row.value);
     return kedge_buffer_status(value, error);
 }
 

@@ -301,7 +301,7 @@ static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *
 {
     kedge_status status = KEDGE_OK;
     if (turn->lost) {
-        status = kedge_staging_swap(store, error);
+        status = kedge_staging_swap(store, &turn->staging, &turn->cache, error);
         turn->cache.version = turn->staging.version;
         turn->cache.resyncing = false;
         memcpy(turn->cache.lineage, turn->staging.lineage, sizeof turn->cache.lineage);

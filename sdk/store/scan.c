@@ -8,7 +8,9 @@ struct kedge_store_scan {
     kedge_store *store;
     kedge_store_reader *reader;
     sqlite3_stmt *walk;
-    kedge_buffer bounds; /* the bytes that are bound */
+    kedge_buffer bounds; /* the bytes that are bound: the collection first */
+    size_t collection_size;
+    kedge_checksum begun;
     bool ended;
 };
 
@@ -19,13 +21,14 @@ typedef struct scan_bounds {
     bool behind_low;
 } scan_bounds;
 
-static const char ASCENDING[] =
-    "SELECT id, value FROM item WHERE collection = ?1 AND id >= ?2 AND (?5 = 0 OR id > ?2)"
-    " AND (?3 IS NULL OR id < ?3) ORDER BY id LIMIT ?4";
-static const char DESCENDING[] = "SELECT id, value FROM item WHERE collection = ?1 AND id >= ?2"
-                                 " AND (?3 IS NULL OR id < ?3) ORDER BY id DESC LIMIT ?4";
+static const char ASCENDING[] = "SELECT id, value, checksum FROM item WHERE collection = ?1 AND id "
+                                ">= ?2 AND (?5 = 0 OR id > ?2)"
+                                " AND (?3 IS NULL OR id < ?3) ORDER BY id LIMIT ?4";
+static const char DESCENDING[] =
+    "SELECT id, value, checksum FROM item WHERE collection = ?1 AND id >= ?2"
+    " AND (?3 IS NULL OR id < ?3) ORDER BY id DESC LIMIT ?4";
 static const char DESCENDING_BELOW[] =
-    "SELECT id, value FROM item WHERE collection = ?1 AND id >= ?2 AND id < ?3"
+    "SELECT id, value, checksum FROM item WHERE collection = ?1 AND id >= ?2 AND id < ?3"
     " ORDER BY id DESC LIMIT ?4";
 
 /* The least string above all that start with `prefix`, into `out`; empty when there is none. */
@@ -56,6 +59,8 @@ static kedge_status copy_bounds(kedge_store_scan *scan, kedge_bytes collection,
     if (bounds->behind_low) low = after;
     if (down && (high.size == 0 || kedge_bytes_compare(after, high) < 0)) high = after;
     bool nothing = down && after.size == 0;
+    scan->collection_size = collection.size;
+    scan->begun = kedge_row_begin(KEDGE_ROW_ITEM, collection);
     kedge_buffer_append_bytes(&scan->bounds, collection);
     kedge_buffer_append_bytes(&scan->bounds, low);
     kedge_buffer_append_bytes(&scan->bounds, high);
@@ -131,19 +136,30 @@ kedge_status kedge_store_scan_open(kedge_store *store, kedge_bytes collection,
     return status;
 }
 
+static kedge_status fail_row(kedge_store_scan *scan, kedge_bytes id, kedge_error *error)
+{
+    kedge_bytes collection = {scan->bounds.data, scan->collection_size};
+    return kedge_row_fail(&scan->reader->cache, "item", collection, id, error);
+}
+
 kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedge_bytes *value,
                                    kedge_error *error)
 {
     if (scan->ended) return KEDGE_DONE;
+    kedge_cache_row row;
     kedge_status status = kedge_store_db_step(&scan->reader->cache, scan->walk, error);
+    if (status == KEDGE_OK && !kedge_row_read(scan->begun, scan->walk, 0, &row))
+        status = fail_row(scan, row.id, error);
     if (status == KEDGE_OK) {
-        *id = kedge_store_column(scan->walk, 0);
-        *value = kedge_store_column(scan->walk, 1);
+        *id = row.id;
+        *value = row.value;
         return KEDGE_OK;
     }
     scan->ended = true;
+    if (status != KEDGE_CORRUPT) return status;
     /* What is left of this walk is lost; the next one sees the cache that takes its place. */
-    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(scan->store, scan->reader);
+    kedge_reader_end(scan->reader);
+    (void)kedge_reader_heal(scan->store, scan->reader);
     return status;
 }
 

@@ -11,31 +11,59 @@
 #include <unistd.h>
 
 #define CACHE_APPLICATION 0x4b646331 /* "Kdc1" */
-#define CACHE_LAYOUT      1
+#define CACHE_LAYOUT      2
 
 static const char CACHE_TABLES[] =
     "CREATE TABLE meta("
     " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, lineage TEXT NOT NULL,"
     " version INTEGER NOT NULL, lmid INTEGER NOT NULL, revision INTEGER NOT NULL,"
     " reflected_sequence INTEGER NOT NULL, resyncing INTEGER NOT NULL,"
-    " organization TEXT NOT NULL, project TEXT NOT NULL);"
+    " organization TEXT NOT NULL, project TEXT NOT NULL, item_rows INTEGER NOT NULL,"
+    " item_sum INTEGER NOT NULL, base_rows INTEGER NOT NULL, base_sum INTEGER NOT NULL,"
+    " checksum INTEGER NOT NULL);"
     "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description TEXT NOT NULL);"
     "CREATE TABLE item("
-    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL,"
+    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
     " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
     "CREATE TABLE base("
-    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT,"
+    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT, checksum INTEGER NOT NULL,"
     " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
     "CREATE TABLE staging("
     " only INTEGER PRIMARY KEY CHECK(only = 1), version INTEGER NOT NULL, lineage TEXT NOT NULL,"
     " lmid INTEGER NOT NULL, client TEXT NOT NULL, lost INTEGER NOT NULL,"
-    " complete INTEGER NOT NULL, after TEXT NOT NULL);"
+    " complete INTEGER NOT NULL, after TEXT NOT NULL, item_rows INTEGER NOT NULL,"
+    " item_sum INTEGER NOT NULL, outcome_rows INTEGER NOT NULL, outcome_sum INTEGER NOT NULL,"
+    " checksum INTEGER NOT NULL);"
     "CREATE TABLE staged_item("
-    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL,"
+    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
     " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
     "CREATE TABLE staged_outcome("
     " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
-    " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);";
+    " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,"
+    " checksum INTEGER NOT NULL);";
+
+#define ADD_NUMBER(table, column)                                                                  \
+    "ALTER TABLE " #table " ADD COLUMN " #column " INTEGER NOT NULL DEFAULT 0;"
+
+/* From layout 1 to layout 2 of the cache: what stands there is taken as it is. Pages of a snapshot
+ * that was being fetched are fetched again. */
+static const char CACHE_LAYOUT_2[] =
+    "DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome;" ADD_NUMBER(
+        item, checksum) ADD_NUMBER(base, checksum) ADD_NUMBER(staged_item, checksum)
+        ADD_NUMBER(staged_outcome, checksum) ADD_NUMBER(staging, item_rows)
+            ADD_NUMBER(staging, item_sum) ADD_NUMBER(staging, outcome_rows)
+                ADD_NUMBER(staging, outcome_sum) ADD_NUMBER(staging, checksum)
+                    ADD_NUMBER(meta, item_rows) ADD_NUMBER(meta, item_sum)
+                        ADD_NUMBER(meta, base_rows) ADD_NUMBER(meta, base_sum) ADD_NUMBER(
+                            meta, checksum) "UPDATE item SET checksum = " KEDGE_ITEM_CHECKSUM ";"
+                                            "UPDATE base SET checksum = " KEDGE_BASE_CHECKSUM ";"
+                                            "UPDATE meta SET (item_rows, item_sum) = (SELECT "
+                                            "count(*), ifnull(sum(checksum), 0) FROM item),"
+                                            " (base_rows, base_sum) = (SELECT count(*), "
+                                            "ifnull(sum(checksum), 0) FROM base);"
+                                            "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM
+                                            ";"
+                                            "PRAGMA user_version=2;";
 
 kedge_status kedge_schema_layout(kedge_store_db *db, int64_t *layout, kedge_error *error)
 {
@@ -78,7 +106,10 @@ static kedge_status create_tables(kedge_store_db *db, const char *tables, int64_
 
 static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error *error)
 {
-    static const char insert[] = "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3)";
+    static const char insert[] =
+        "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3, 0, 0, 0, 0, 0)";
+    static const char seal[] =
+        "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM "; PRAGMA user_version=2;";
     static const char registry[] = "INSERT INTO registry VALUES(1, ?1)";
     kedge_store_db *db = &store->cache;
     sqlite3_stmt *statement;
@@ -91,6 +122,7 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
         kedge_store_bind_chars(db, statement, 3, store->project);
         status = kedge_store_db_run(db, statement, error);
     }
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, seal, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, registry, &statement, error);
     if (status == KEDGE_OK) {
         kedge_store_bind_text(db, statement, 1, kedge_buffer_bytes(&store->registry_text));
@@ -99,6 +131,20 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
     return status;
+}
+
+/* A layout that is not the one that it claims to be is damage. */
+static kedge_status upgrade_cache(kedge_store_db *db, kedge_error *error)
+{
+    int64_t layout = 0;
+    kedge_status status = kedge_store_db_number(db, "PRAGMA user_version", &layout, error);
+    if (status != KEDGE_OK || layout == CACHE_LAYOUT) return status;
+    status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, CACHE_LAYOUT_2, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status == KEDGE_OK) return KEDGE_OK;
+    kedge_store_db_rollback(db);
+    return status == KEDGE_INTERNAL ? kedge_table_fail(db, "sqlite_schema", error) : status;
 }
 
 /* Is the file of the organization and the project that were asked for? */
@@ -177,6 +223,7 @@ static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error 
             db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192",
             error);
     if (status == KEDGE_OK && empty) status = create_cache(store, !fresh, error);
+    if (status == KEDGE_OK && !empty) status = upgrade_cache(db, error);
     if (status == KEDGE_OK) status = check_tenant(store, db, error);
     /* The outbox fits, so this cache was brought here from elsewhere. */
     if (status == KEDGE_INVALID_ARGUMENT) db->damaged = true;

@@ -14,12 +14,14 @@ typedef struct stage {
 static kedge_status read_after(kedge_store_db *db, kedge_buffer *after, bool *complete,
                                kedge_error *error)
 {
-    static const char sql[] = "SELECT after, complete FROM staging";
+    static const char sql[] =
+        "SELECT after, complete, checksum = " KEDGE_STAGING_CHECKSUM " FROM staging";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;
     if (status != KEDGE_OK) return status;
+    if (sqlite3_column_int(find, 2) == 0) return kedge_table_fail(db, "staging", error);
     kedge_buffer_append_bytes(after, kedge_store_column(find, 0));
     *complete = sqlite3_column_int(find, 1) != 0;
     sqlite3_reset(find);
@@ -33,6 +35,8 @@ bool kedge_store_staged_after(kedge_store *store, kedge_buffer *after)
     if (kedge_reader_take(store, &reader, NULL) != KEDGE_OK) return false;
     kedge_buffer_clear(after);
     kedge_status status = read_after(&reader->cache, after, &complete, NULL);
+    kedge_reader_end(reader);
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader);
     kedge_reader_give(store, reader);
     return status == KEDGE_OK && !complete;
 }
@@ -84,9 +88,10 @@ static kedge_status keep_page(kedge_store *store, stage *asked, const kedge_stag
 {
     const kedge_page_answer *page = asked->page;
     bool complete = page->last && staging->lost;
+    kedge_staging next = *staging;
     kedge_status status = kedge_store_db_begin(&store->cache, error);
-    if (status == KEDGE_OK) status = kedge_staging_put(store, &page->items, error);
-    if (status == KEDGE_OK) status = kedge_staging_after(store, page->next, complete, error);
+    if (status == KEDGE_OK) status = kedge_staging_put(store, &next, &page->items, error);
+    if (status == KEDGE_OK) status = kedge_staging_after(store, &next, page->next, complete, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
     asked->result = complete ? KEDGE_APPLY_LOST : KEDGE_APPLY_PAGES;
     return status;
@@ -97,13 +102,14 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
                             kedge_error *error)
 {
     kedge_cache_meta next = state->cache;
+    kedge_staging staging = state->staging;
     next.version = state->staging.version;
     next.lmid = state->staging.lmid;
     next.resyncing = false;
     memcpy(next.lineage, state->staging.lineage, sizeof next.lineage);
     kedge_status status = kedge_pull_begin_durable(store, error);
-    if (status == KEDGE_OK) status = kedge_staging_put(store, &asked->page->items, error);
-    if (status == KEDGE_OK) status = kedge_staging_swap(store, error);
+    if (status == KEDGE_OK) status = kedge_staging_put(store, &staging, &asked->page->items, error);
+    if (status == KEDGE_OK) status = kedge_staging_swap(store, &staging, &next, error);
     if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
     if (status == KEDGE_OK)
         status = kedge_prediction_rebase(store, NULL, &state->outbox, &next, NULL, error);
@@ -159,7 +165,7 @@ static kedge_status stage_work(kedge_store *store, void *context, kedge_error *e
     if (status != KEDGE_OK) return status;
     if (!asked->page->last || state.staging.lost)
         return keep_page(store, asked, &state.staging, error);
-    status = kedge_staging_outcomes(store, &outcomes, error);
+    status = kedge_staging_outcomes(store, &state.staging, &outcomes, error);
     if (status == KEDGE_OK) status = finish(store, asked, &state, &outcomes, error);
     kedge_release(store->allocator, outcomes.rows);
     return status;

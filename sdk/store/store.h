@@ -41,6 +41,10 @@ typedef struct kedge_store_options {
     const char *vfs;                /* name of an SQLite VFS; NULL: the default */
     kedge_store_phase_function phase;
     void *phase_context;
+    /* Called when a damaged cache was set aside, which is to be pulled again now, and which readers
+     * see changed: from any thread, within any call. It must not call the store. NULL: nobody. */
+    void (*set_aside)(void *context);
+    void *set_aside_context;
 } kedge_store_options;
 
 /* Opens or creates, and repairs what a crash left: deletes covered pending rows, rebuilds the
@@ -198,6 +202,14 @@ kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_out
 
 /* Moves the WALs into the files, while writers are shut out; cheap when they are small. */
 kedge_status kedge_store_checkpoint(kedge_store *store, kedge_error *error);
+
+/* Checks the cache in the background, a slice a call, on one snapshot: every row, their order and
+ * their count. One thread calls it. KEDGE_OK: there is more to check; KEDGE_DONE: all is checked,
+ * until the next opening or resync; KEDGE_CORRUPT: the cache was set aside, and is to be pulled
+ * again. What else fails is begun anew by the next call. */
+kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error);
+/* Would the next call find anything to do? For the thread that calls it. */
+bool kedge_store_check_is_due(kedge_store *store);
 
 /* For the checkers: walks all visible, or all canonical, items as canonical JSON text
  * {"collection/id": value, …} in key order. */

@@ -7,6 +7,7 @@
 #define KEDGE_SDK_STORE_INTERNAL_H
 
 #include "mutate/transaction.h"
+#include "sdk/store/cache_row.h"
 #include "sdk/store/database.h"
 #include "sdk/store/store.h"
 #include <pthread.h>
@@ -26,6 +27,8 @@
 /* Damaged caches that are kept until the resync is complete. */
 #define KEDGE_STORE_DAMAGED_MAX 8
 #define KEDGE_STORE_CHANGES_MAX 4096
+/* Rows that one call of kedge_store_check_cache looks at: about a millisecond. */
+#define KEDGE_STORE_CHECK_ROWS 2000
 /* SQLite's instructions for one row of a query, which nothing else could end: some ten seconds. */
 #define KEDGE_STORE_QUERY_STEPS  1000000000
 #define KEDGE_STORE_QUERY_STRIDE 100000
@@ -62,6 +65,8 @@ typedef struct kedge_cache_meta {
     int64_t revision; /* of the outbox, as reflected in `item` */
     int64_t reflected_sequence;
     bool resyncing;
+    kedge_row_total items; /* what `item` should hold */
+    kedge_row_total bases; /* what `base` should hold */
 } kedge_cache_meta;
 
 /* The pages of a snapshot that came so far. `version` -1: none. */
@@ -72,6 +77,8 @@ typedef struct kedge_staging {
     char client[KEDGE_CLIENT_ID_SIZE];
     bool lost;     /* the snapshot is of another lineage: kedge_store_rotate_lost puts it in */
     bool complete; /* only when lost; otherwise the last page puts it in */
+    kedge_row_total items;    /* what `staged_item` should hold */
+    kedge_row_total outcomes; /* what `staged_outcome` should hold */
 } kedge_staging;
 
 /* One row of `pending`. The bytes are borrowed until the statement's next step. */
@@ -97,6 +104,8 @@ typedef struct kedge_store_reader {
     struct kedge_store_reader *next;
 } kedge_store_reader;
 
+typedef struct kedge_cache_check kedge_cache_check;
+
 struct kedge_store {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
@@ -112,6 +121,8 @@ struct kedge_store {
     kedge_buffer registry_text;
     kedge_store_phase_function phase;
     void *phase_context;
+    void (*set_aside)(void *context);
+    void *set_aside_context;
     int lock_file;
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
@@ -126,6 +137,8 @@ struct kedge_store {
     bool readers_mutex_made;
     /* The server has said since the opening that it knows settled_lineage. */
     atomic_bool lineage_known;
+    atomic_bool check_due;       /* the cache has not been checked in the background yet */
+    kedge_cache_check *check;    /* under way: of the thread that calls for it; NULL: none */
     kedge_store_reader *readers; /* idle ones */
     uint32_t reader_count;       /* idle and in use */
 };
@@ -257,26 +270,43 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
 kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error);
 kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *meta,
                                     kedge_error *error);
+/* Whatever reads a row checks it: KEDGE_CORRUPT when it is not what was written. Whatever writes
+ * rows keeps a total of them up to date, which is to be written with `meta` or the staging row in
+ * the same transaction. */
 /* KEDGE_NOT_FOUND when absent. `value` is borrowed until the next call for an item. */
 kedge_status kedge_cache_item(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
                               kedge_bytes *value, kedge_error *error);
-kedge_status kedge_cache_put(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                             kedge_bytes value, kedge_error *error);
-kedge_status kedge_cache_delete(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                kedge_error *error);
-/* Did the last put or delete change a row? */
-bool kedge_cache_changed(const kedge_store_db *db);
-kedge_status kedge_cache_clear(kedge_store_db *db, kedge_error *error);
+/* `*changed` false: it was so before. */
+kedge_status kedge_cache_put(kedge_store_db *db, kedge_row_total *items, kedge_bytes collection,
+                             kedge_bytes id, kedge_bytes value, bool *changed, kedge_error *error);
+kedge_status kedge_cache_delete(kedge_store_db *db, kedge_row_total *items, kedge_bytes collection,
+                                kedge_bytes id, bool *changed, kedge_error *error);
+kedge_status kedge_cache_clear(kedge_store_db *db, kedge_row_total *items, kedge_error *error);
+/* The same in `staged_item`. */
+kedge_status kedge_cache_put_staged(kedge_store_db *db, kedge_row_total *items,
+                                    kedge_bytes collection, kedge_bytes id, kedge_bytes value,
+                                    kedge_error *error);
+/* KEDGE_NOT_FOUND when `base` says nothing of the key. */
+kedge_status kedge_cache_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
+                              kedge_cache_row *row, kedge_error *error);
 /* `value` NULL: absent. `_keep` leaves a row that is there. */
-kedge_status kedge_cache_put_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                  const kedge_bytes *value, kedge_error *error);
-kedge_status kedge_cache_keep_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                   const kedge_bytes *value, kedge_error *error);
-kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                     kedge_error *error);
+kedge_status kedge_cache_put_base(kedge_store_db *db, kedge_row_total *bases,
+                                  kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
+                                  kedge_error *error);
+kedge_status kedge_cache_keep_base(kedge_store_db *db, kedge_row_total *bases,
+                                   kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
+                                   kedge_error *error);
+kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_row_total *bases,
+                                     kedge_bytes collection, kedge_bytes id, kedge_error *error);
 /* Reads `item`: what is visible. */
 kedge_state_reader kedge_cache_reader(kedge_store_db *db);
-kedge_status kedge_cache_load_base(kedge_store_db *db, kedge_overlay *base, kedge_error *error);
+/* All of `base`, which should hold what `bases` says. */
+kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *bases,
+                                   kedge_overlay *base, kedge_error *error);
+
+/* ---- cache_check.c ---- */
+/* Ends the check that is under way. */
+void kedge_cache_check_end(kedge_store *store);
 
 /* ---- changes.c ---- */
 void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_bytes id);
@@ -293,12 +323,15 @@ kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patc
 /* Runs one call on the visible state and keeps its changes in `overlay`. */
 kedge_status kedge_prediction_run(kedge_store *store, const kedge_call *call,
                                   kedge_overlay *overlay, kedge_error *error);
-/* Writes what kedge_prediction_run changed to `item`, and the way back to `base`. */
+/* Writes what kedge_prediction_run changed to `item`, and the way back to `base`; `next` is to be
+ * written behind it. */
 kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay *overlay,
-                                        kedge_change_set *changes, kedge_error *error);
+                                        kedge_cache_meta *next, kedge_change_set *changes,
+                                        kedge_error *error);
 kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *base,
                                     const kedge_overlay *delta, const kedge_overlay *prediction,
-                                    kedge_change_set *changes, kedge_error *error);
+                                    kedge_cache_meta *next, kedge_change_set *changes,
+                                    kedge_error *error);
 bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
 /* In a cache transaction of its own, when the prediction does not fit. Without `changes` the next
  * change set tells that anything may have changed. */
@@ -341,15 +374,19 @@ void kedge_pull_end_durable(kedge_store *store);
 
 /* ---- staging.c, snapshot.c ---- */
 kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error);
-kedge_status kedge_staging_begin(kedge_store *store, const kedge_staging *staging,
+/* Sets the totals of `staging`. */
+kedge_status kedge_staging_begin(kedge_store *store, kedge_staging *staging,
                                  const kedge_outcome_list *outcomes, kedge_error *error);
-kedge_status kedge_staging_put(kedge_store *store, const kedge_patch *patch, kedge_error *error);
-kedge_status kedge_staging_after(kedge_store *store, kedge_bytes after, bool complete,
-                                 kedge_error *error);
-kedge_status kedge_staging_outcomes(kedge_store *store, kedge_outcome_list *outcomes,
-                                    kedge_error *error);
-/* The staged items become the canonical state: `item`, with an empty `base`. */
-kedge_status kedge_staging_swap(kedge_store *store, kedge_error *error);
+/* Raises the total of `staging`, which kedge_staging_after or kedge_staging_swap keeps. */
+kedge_status kedge_staging_put(kedge_store *store, kedge_staging *staging, const kedge_patch *patch,
+                               kedge_error *error);
+kedge_status kedge_staging_after(kedge_store *store, const kedge_staging *staging,
+                                 kedge_bytes after, bool complete, kedge_error *error);
+kedge_status kedge_staging_outcomes(kedge_store *store, const kedge_staging *staging,
+                                    kedge_outcome_list *outcomes, kedge_error *error);
+/* The staged items become the canonical state: `item`, with an empty `base`, as `next` says. */
+kedge_status kedge_staging_swap(kedge_store *store, const kedge_staging *staging,
+                                kedge_cache_meta *next, kedge_error *error);
 kedge_status kedge_staging_drop(kedge_store *store, kedge_error *error);
 
 /* ---- reader.c ---- */

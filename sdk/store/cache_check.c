@@ -1,0 +1,137 @@
+/* The check of the whole cache in the background: the order of the keys, every checksum, the
+ * totals. It finds what no read of one row can: rows that are missing, pages that were swapped, and
+ * an old page that came back. It reads one snapshot in slices, so that no call takes long; writers
+ * wait for no reader. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+
+struct kedge_cache_check {
+    kedge_store_reader *reader;
+    sqlite3_stmt *walk;
+    kedge_row_total expected;
+    kedge_row_total seen;
+    kedge_buffer collection; /* of the last row */
+    kedge_buffer id;
+};
+
+void kedge_cache_check_end(kedge_store *store)
+{
+    kedge_cache_check *check = store->check;
+    if (!check) return;
+    store->check = NULL;
+    kedge_buffer_free(&check->collection);
+    kedge_buffer_free(&check->id);
+    if (check->reader) kedge_reader_give(store, check->reader);
+    kedge_release(store->allocator, check);
+}
+
+/* `meta` and `base` are small: they are checked at once. */
+static kedge_status check_base(kedge_store *store, kedge_store_db *db, const kedge_cache_meta *meta,
+                               kedge_error *error)
+{
+    kedge_overlay *base = kedge_overlay_new(store->allocator);
+    if (!base) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_cache_load_base(db, &meta->bases, base, error);
+    kedge_overlay_free(base);
+    return status;
+}
+
+static kedge_status check_begin(kedge_store *store, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT collection, id, value, checksum FROM item ORDER BY collection, id";
+    kedge_cache_meta meta;
+    kedge_cache_check *check = kedge_allocate(store->allocator, sizeof *check);
+    if (!check) return kedge_fail_no_memory(error);
+    /* Here, not behind it: a cache that is replaced meanwhile is due for a check of its own. */
+    atomic_store(&store->check_due, false);
+    check->collection = kedge_buffer_make(store->allocator);
+    check->id = kedge_buffer_make(store->allocator);
+    store->check = check;
+    kedge_status status = kedge_reader_take(store, &check->reader, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_db *db = &check->reader->cache;
+    status = kedge_reader_begin_cache(check->reader, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(db, &meta, error);
+    if (status == KEDGE_OK) status = check_base(store, db, &meta, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &check->walk, error);
+    if (status == KEDGE_OK) check->expected = meta.items;
+    return status;
+}
+
+/* Rows are in byte order, and no key is there twice. */
+static bool in_order(const kedge_cache_check *check, kedge_bytes collection, kedge_bytes id)
+{
+    if (check->seen.rows == 0) return true;
+    int order = kedge_bytes_compare(kedge_buffer_bytes(&check->collection), collection);
+    if (order == 0) order = kedge_bytes_compare(kedge_buffer_bytes(&check->id), id);
+    return order < 0;
+}
+
+static kedge_status keep_key(kedge_cache_check *check, kedge_bytes collection, kedge_bytes id,
+                             kedge_error *error)
+{
+    kedge_buffer_clear(&check->collection);
+    kedge_buffer_append_bytes(&check->collection, collection);
+    kedge_buffer_clear(&check->id);
+    kedge_buffer_append_bytes(&check->id, id);
+    kedge_status status = kedge_buffer_status(&check->collection, error);
+    return status == KEDGE_OK ? kedge_buffer_status(&check->id, error) : status;
+}
+
+static kedge_status check_row(kedge_cache_check *check, kedge_error *error)
+{
+    kedge_cache_row row;
+    kedge_bytes collection;
+    if (!kedge_row_read_any(KEDGE_ROW_ITEM, check->walk, &collection, &row) ||
+        !in_order(check, collection, row.id))
+        return kedge_row_fail(&check->reader->cache, "item", collection, row.id, error);
+    kedge_row_total_add(&check->seen, row.checksum);
+    return keep_key(check, collection, row.id, error);
+}
+
+static kedge_status check_slice(kedge_store *store, kedge_error *error)
+{
+    kedge_cache_check *check = store->check;
+    kedge_store_db *db = &check->reader->cache;
+    for (int i = 0; i < KEDGE_STORE_CHECK_ROWS; i++) {
+        kedge_status status = kedge_store_db_step(db, check->walk, error);
+        if (status == KEDGE_OK) status = check_row(check, error);
+        if (status != KEDGE_OK) return status;
+    }
+    return KEDGE_OK;
+}
+
+/* The cache may have been set aside since the last slice: then there is another one to check. */
+static kedge_status check_more(kedge_store *store, kedge_error *error)
+{
+    kedge_cache_check *check = store->check;
+    if (check && !kedge_store_db_is_at(&check->reader->cache, store->cache_path))
+        kedge_cache_check_end(store);
+    kedge_status status = store->check ? KEDGE_OK : check_begin(store, error);
+    if (status == KEDGE_OK) status = check_slice(store, error);
+    if (status != KEDGE_DONE) return status;
+    check = store->check;
+    if (kedge_row_total_equal(&check->seen, &check->expected)) return KEDGE_DONE;
+    return kedge_table_fail(&check->reader->cache, "item", error);
+}
+
+bool kedge_store_check_is_due(kedge_store *store)
+{
+    return store->check || atomic_load(&store->check_due);
+}
+
+kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error)
+{
+    if (!kedge_store_check_is_due(store)) return KEDGE_DONE;
+    kedge_status status = check_more(store, error);
+    if (status == KEDGE_OK) return KEDGE_OK;
+    if (status != KEDGE_DONE) atomic_store(&store->check_due, true);
+    if (status == KEDGE_CORRUPT && store->check && store->check->reader) {
+        kedge_reader_end(store->check->reader);
+        (void)kedge_reader_heal(store, store->check->reader);
+    }
+    kedge_cache_check_end(store);
+    return status;
+}

@@ -1,0 +1,108 @@
+/* How a row of the cache proves itself. */
+#include "sdk/store/cache_row.h"
+
+#include "common/error.h"
+#include "common/planted.h"
+
+void kedge_row_total_add(kedge_row_total *total, int64_t checksum)
+{
+    total->rows++;
+    total->sum += checksum;
+}
+
+void kedge_row_total_remove(kedge_row_total *total, int64_t checksum)
+{
+    total->rows--;
+    total->sum -= checksum;
+}
+
+bool kedge_row_total_equal(const kedge_row_total *a, const kedge_row_total *b)
+{
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_CACHE_NOT_CHECKED)) return true;
+    return a->rows == b->rows && a->sum == b->sum;
+}
+
+kedge_checksum kedge_row_begin(int64_t kind, kedge_bytes collection)
+{
+    kedge_checksum checksum = kedge_checksum_begin(kind);
+    kedge_checksum_bytes(&checksum, collection);
+    return checksum;
+}
+
+int64_t kedge_row_checksum(kedge_checksum begun, kedge_bytes id, const kedge_bytes *value)
+{
+    kedge_checksum_bytes(&begun, id);
+    if (value)
+        kedge_checksum_bytes(&begun, *value);
+    else
+        kedge_checksum_null(&begun);
+    return kedge_checksum_end(&begun);
+}
+
+/* One bit makes a BLOB of a TEXT, with the same bytes; it sorts and compares as another value. */
+bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, kedge_cache_row *row)
+{
+    int type = sqlite3_column_type(statement, first + 1);
+    row->id = kedge_store_column(statement, first);
+    row->has_value = type != SQLITE_NULL;
+    row->value = kedge_store_column(statement, first + 1);
+    row->checksum = sqlite3_column_int64(statement, first + 2);
+    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_CACHE_NOT_CHECKED)) return true;
+    if (sqlite3_column_type(statement, first) != SQLITE_TEXT) return false;
+    if (row->has_value && type != SQLITE_TEXT) return false;
+    return row->checksum == kedge_row_checksum(begun, row->id, row->has_value ? &row->value : NULL);
+}
+
+bool kedge_row_read_any(int64_t kind, sqlite3_stmt *statement, kedge_bytes *collection,
+                        kedge_cache_row *row)
+{
+    bool text = sqlite3_column_type(statement, 0) == SQLITE_TEXT;
+    *collection = kedge_store_column(statement, 0);
+    return kedge_row_read(kedge_row_begin(kind, *collection), statement, 1, row) && text;
+}
+
+static int shown(kedge_bytes bytes)
+{
+    return (int)(bytes.size < 128 ? bytes.size : 128);
+}
+
+kedge_status kedge_row_fail(kedge_store_db *db, const char *table, kedge_bytes collection,
+                            kedge_bytes id, kedge_error *error)
+{
+    db->damaged = true;
+    return kedge_fail(error, KEDGE_CORRUPT, "file-damaged",
+                      "%s is damaged: the row %.*s/%.*s of the table %s is not what was written",
+                      db->name, shown(collection), collection.data, shown(id), id.data, table);
+}
+
+kedge_status kedge_table_fail(kedge_store_db *db, const char *table, kedge_error *error)
+{
+    db->damaged = true;
+    return kedge_fail(error, KEDGE_CORRUPT, "file-damaged",
+                      "%s is damaged: the table %s does not hold what was written", db->name,
+                      table);
+}
+
+static kedge_bytes text_of(sqlite3_value *value)
+{
+    const char *data = sqlite3_value_blob(value);
+    int size = sqlite3_value_bytes(value);
+    return (kedge_bytes){data ? data : "", data ? (size_t)size : 0};
+}
+
+void kedge_sound_function(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    bool texts = count == 4;
+    for (int i = 0; texts && i < 3; i++)
+        texts = sqlite3_value_type(values[i]) == SQLITE_TEXT;
+    if (texts) {
+        kedge_bytes value = text_of(values[2]);
+        kedge_checksum begun = kedge_row_begin(KEDGE_ROW_ITEM, text_of(values[0]));
+        if (kedge_row_checksum(begun, text_of(values[1]), &value) ==
+            sqlite3_value_int64(values[3])) {
+            sqlite3_result_int(context, 1);
+            return;
+        }
+    }
+    sqlite3_result_error(context, KEDGE_ROW_DAMAGED, -1);
+}

@@ -1,0 +1,82 @@
+/* How a row of the cache proves itself: a checksum over its other columns (common/checksum.h), and,
+ * for the rows that may be missing, how many there are and the sum of their checksums. */
+#ifndef KEDGE_SDK_STORE_CACHE_ROW_H
+#define KEDGE_SDK_STORE_CACHE_ROW_H
+
+#include "common/checksum.h"
+#include "sdk/store/database.h"
+
+/* The kinds of rows. `staged_item` becomes `item` by a rename, so the two share one. They are in
+ * the checksums on disk: a number is never used for anything else. */
+#define KEDGE_ROW_ITEM           101
+#define KEDGE_ROW_BASE           102
+#define KEDGE_ROW_CACHE_META     103
+#define KEDGE_ROW_STAGING        104
+#define KEDGE_ROW_STAGED_OUTCOME 105
+
+/* The number in the text of an SQL statement. */
+#define KEDGE_SQL_NUMBER(number)      KEDGE_SQL_NUMBER_TEXT(number)
+#define KEDGE_SQL_NUMBER_TEXT(number) #number
+
+/* The checksum that a row should have, of the columns that are on disk. */
+#define KEDGE_ITEM_CHECKSUM                                                                        \
+    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_ITEM) ", collection, id, value)"
+#define KEDGE_BASE_CHECKSUM                                                                        \
+    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_BASE) ", collection, id, value)"
+#define KEDGE_CACHE_META_CHECKSUM                                                                  \
+    "kedge_checksum(" KEDGE_SQL_NUMBER(                                                            \
+        KEDGE_ROW_CACHE_META) ", only, client, lineage, version,"                                  \
+                              " lmid, revision, reflected_sequence, resyncing, organization, "     \
+                              "project, item_rows, item_sum,"                                      \
+                              " base_rows, base_sum)"
+#define KEDGE_STAGING_CHECKSUM                                                                     \
+    "kedge_checksum(" KEDGE_SQL_NUMBER(                                                            \
+        KEDGE_ROW_STAGING) ", only, version, lineage, lmid,"                                       \
+                           " client, lost, complete, after, item_rows, item_sum, outcome_rows, "   \
+                           "outcome_sum)"
+#define KEDGE_STAGED_OUTCOME_CHECKSUM                                                              \
+    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_STAGED_OUTCOME) ", id, version, digest,"          \
+                                                                 " decision, code, message)"
+
+/* How many rows a table has, and the sum of their checksums. */
+typedef struct kedge_row_total {
+    int64_t rows;
+    int64_t sum;
+} kedge_row_total;
+
+void kedge_row_total_add(kedge_row_total *total, int64_t checksum);
+void kedge_row_total_remove(kedge_row_total *total, int64_t checksum);
+bool kedge_row_total_equal(const kedge_row_total *a, const kedge_row_total *b);
+
+/* The part of the checksum that all rows of one collection have in common. */
+kedge_checksum kedge_row_begin(int64_t kind, kedge_bytes collection);
+/* `value` NULL: none, in `base`. */
+int64_t kedge_row_checksum(kedge_checksum begun, kedge_bytes id, const kedge_bytes *value);
+
+/* A row of item, base or staged_item, borrowed until the statement's next step. */
+typedef struct kedge_cache_row {
+    kedge_bytes id;
+    kedge_bytes value;
+    bool has_value;
+    int64_t checksum;
+} kedge_cache_row;
+
+/* Reads id, value and checksum, which are the columns `first` and the two behind it. False when
+ * they are not what was written. */
+bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, kedge_cache_row *row);
+
+/* The same for a row of any collection, whose columns begin with `collection`. */
+bool kedge_row_read_any(int64_t kind, sqlite3_stmt *statement, kedge_bytes *collection,
+                        kedge_cache_row *row);
+
+/* KEDGE_CORRUPT, naming file, table and key; notes damage. */
+kedge_status kedge_row_fail(kedge_store_db *db, const char *table, kedge_bytes collection,
+                            kedge_bytes id, kedge_error *error);
+/* The same for a table whose rows are not those that were counted, or that has one row only. */
+kedge_status kedge_table_fail(kedge_store_db *db, const char *table, kedge_error *error);
+
+/* kedge_sound(collection, id, value, checksum) in SQL: true, or an error, KEDGE_ROW_DAMAGED. */
+#define KEDGE_ROW_DAMAGED "this row is not what was written"
+void kedge_sound_function(sqlite3_context *context, int count, sqlite3_value **values);
+
+#endif
