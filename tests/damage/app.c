@@ -3,6 +3,7 @@
 
 #include "common/json.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #define SYNC_TRIES      12
 #define SYNC_TIMEOUT_MS 1000
 #define STOPS_MAX       3
+#define WAITS           60
+#define WAIT_MS         50
 #define CLIENTS_MAX     5  /* ids that one session may go through */
 #define VERSIONS_MAX    60 /* that one session may make; a push of everything is one */
 
@@ -160,7 +163,7 @@ static bool read_status(app *one, kedge_sync_status *status)
     damage_seen *seen = one->seen;
     if (kedge_get_status(one->db, status, &error) != KEDGE_OK)
         return read_failed(seen, "the status", &error);
-    if (status->resyncing) seen->healed = true;
+    if (status->resyncing && !seen->repaired) seen->healed = true;
     if (one->client[0] && strcmp(one->client, status->client) != 0) seen->rotated = true;
     (void)snprintf(one->client, sizeof one->client, "%s", status->client);
     seen->unrecovered = status->unrecovered;
@@ -269,7 +272,9 @@ static void make_edits(app *one)
             continue;
         }
         long other = damage_token_of_sequence(ledger, edit->sequence);
-        if (other)
+        if (other && one->seen->repaired)
+            ledger->edits[other].sequence = 0; /* the new folder counts for itself */
+        else if (other)
             damage_wrong(one->seen, "sequence %lld was given out again: t%ld, now t%ld",
                          (long long)edit->sequence, other, token);
         edit->ours = edit->late = true;
@@ -380,4 +385,18 @@ void damage_app(const char *folder, const char *url, bool cache_damaged, damage_
         ended = session(&one, false);
     }
     seen->finished = ended || seen->refused;
+}
+
+void damage_app_waits(const char *folder, const char *url, damage_ledger *ledger, damage_seen *seen)
+{
+    app one = {.folder = folder, .url = url, .ledger = ledger, .seen = seen};
+    if (!open_one(&one)) return;
+    damage_note(seen, "opened and waited for, since %s", damage_difference(seen));
+    kedge_set_online(one.db, true, NULL);
+    for (int i = 0; i < WAITS && damage_difference(seen); i++) {
+        poll(NULL, 0, WAIT_MS);
+        seen->synced = kedge_sync(one.db, SYNC_TIMEOUT_MS, NULL) == KEDGE_OK;
+        if (!damage_read_all(one.db, ledger, seen, &seen->view) || !read_lists(&one)) break;
+    }
+    kedge_close(one.db);
 }

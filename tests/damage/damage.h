@@ -83,6 +83,7 @@ typedef struct damage_seen {
     int wrong, endless, lost, mute;
     /* What the client did about the damage. */
     bool opened, refused, healed, set_aside, told_by_read, rotated, repaired, overstated;
+    bool nobody_knows; /* the repair says that it cannot tell what is missing */
     kedge_error refusal;
     /* What the app saw last. */
     bool finished, synced, waiting;
@@ -209,16 +210,24 @@ void damage_round(const damage_setting *setting, uint64_t seed, damage_result *r
 /* Uses the folder as an app does: opens, reads, edits, syncs, closes, and all again. */
 void damage_app(const char *folder, const char *url, bool cache_damaged, damage_ledger *ledger,
                 damage_seen *seen);
+/* Keeps the folder open for a while, until it shows what the server has: some damage to a cache is
+ * found in the background. */
+void damage_app_waits(const char *folder, const char *url, damage_ledger *ledger,
+                      damage_seen *seen);
 /* Reads all that the folder shows; false when reads keep failing. */
 bool damage_read_all(kedge_db *db, const damage_ledger *ledger, damage_seen *seen,
                      damage_view *view);
 /* Reads the server's state and history through a new, sound copy. */
 void damage_read_server(const char *folder, const char *url, const damage_ledger *ledger,
                         damage_seen *seen);
+/* A copy that says it is done shows what the server has; NULL when it does, otherwise a difference.
+ */
+const char *damage_difference(const damage_seen *seen);
 /* What became of each edit. */
 void damage_judge(const damage_ledger *ledger, damage_seen *seen);
 
-/* kedge_repair, where the library has it; otherwise KEDGE_UNSUPPORTED. */
-kedge_status damage_repair(const char *folder, const char *new_folder, kedge_error *error);
+/* kedge_repair. `missing` as in its report: -1 when nobody can know. */
+kedge_status damage_repair(const char *folder, const char *new_folder, int64_t *missing,
+                           kedge_error *error);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "common/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SYNC_TIMEOUT_MS 20000
@@ -109,27 +110,30 @@ static void judge_edits(const damage_ledger *ledger, damage_seen *seen)
     int64_t told = seen->refused && !seen->repaired ? 0 : seen->unrecovered;
     if (told > 0) seen->set_aside = true;
     seen->overstated = told > missing;
-    if (missing > told) {
+    if (missing > told && seen->repaired && seen->nobody_knows) {
+        seen->set_aside = true;
+    } else if (missing > told) {
         seen->lost += (int)(missing - told);
         damage_note(seen, "LOST: %lld edits are nowhere, %lld are counted as unrecovered",
                     (long long)missing, (long long)told);
     }
 }
 
-/* A copy that says it is done shows what the server has. */
-static void judge_state(damage_seen *seen)
+const char *damage_difference(const damage_seen *seen)
 {
-    if (!seen->synced || seen->pending != 0) return;
+    static char words[96];
+    if (!seen->judged || !seen->synced || seen->pending != 0) return NULL;
     for (long token = 1; token < DAMAGE_TOKENS_MAX; token++) {
         if (seen->view.shown[token] == seen->server.shown[token]) continue;
-        damage_wrong(seen, "after a sync, t%ld is %s here and %s on the server", token,
-                     seen->view.shown[token] ? "shown" : "missing",
-                     seen->server.shown[token] ? "there" : "not");
-        return;
+        (void)snprintf(words, sizeof words, "t%ld is %s here and %s on the server", token,
+                       seen->view.shown[token] ? "shown" : "missing",
+                       seen->server.shown[token] ? "there" : "not");
+        return words;
     }
-    if (seen->view.shared != seen->server.shared)
-        damage_wrong(seen, "after a sync, the shared item is t%ld here and t%ld on the server",
-                     seen->view.shared, seen->server.shared);
+    if (seen->view.shared == seen->server.shared) return NULL;
+    (void)snprintf(words, sizeof words, "the shared item is t%ld here and t%ld on the server",
+                   seen->view.shared, seen->server.shared);
+    return words;
 }
 
 void damage_judge(const damage_ledger *ledger, damage_seen *seen)
@@ -142,5 +146,6 @@ void damage_judge(const damage_ledger *ledger, damage_seen *seen)
         damage_endless(seen, "no sync ends");
     if (!seen->judged) return;
     judge_edits(ledger, seen);
-    if (used) judge_state(seen);
+    if (used && damage_difference(seen))
+        damage_wrong(seen, "after a sync, %s", damage_difference(seen));
 }

@@ -142,11 +142,13 @@ static void repair(round *one)
 {
     damage_seen *seen = &one->result->seen;
     kedge_error error = {0};
-    kedge_status status = damage_repair(one->client, one->repaired, &error);
+    int64_t missing = 0;
+    kedge_status status = damage_repair(one->client, one->repaired, &missing, &error);
     if (status == KEDGE_OK) {
         seen->repaired = true;
-        damage_note(seen, "repaired into a new folder");
-    } else if (status != KEDGE_UNSUPPORTED) {
+        seen->nobody_knows = missing < 0;
+        damage_note(seen, "repaired into a new folder; %lld edits are missing", (long long)missing);
+    } else {
         damage_note(seen, "not repaired: %s (%s)", error.message, error.code);
     }
 }
@@ -154,6 +156,13 @@ static void repair(round *one)
 static void look_at_server(round *one)
 {
     damage_read_server(one->sound, one->server.url, one->ledger, &one->result->seen);
+}
+
+static void wait_for_it(round *one)
+{
+    bool repaired = one->result->seen.repaired;
+    damage_app_waits(repaired ? one->repaired : one->client, one->server.url, one->ledger,
+                     &one->result->seen);
 }
 
 static ino_t cache_identity(const round *one)
@@ -186,13 +195,17 @@ static void play(round *one)
     damage_seen *seen = &one->result->seen;
     ino_t cache = cache_identity(one);
     uint64_t before = damage_fingerprint(one->client, "outbox.db");
+    if (one->setting->keep) {
+        char damaged[DAMAGE_PATH_BYTES];
+        damage_path(damaged, one->folder, "damaged");
+        damage_copy_folder(one->client, damaged);
+    }
     damage_server_start(&one->server, one->setting->server_program, one->data);
     run(one, APP_SECONDS, use, "the app");
-    if (seen->refused)
-        after_refusal(one, before);
-    else if (cache_identity(one) != cache)
-        seen->healed = true;
+    if (seen->refused) after_refusal(one, before);
     run(one, JUDGE_SECONDS, look_at_server, "the sound copy");
+    if (damage_difference(seen)) run(one, APP_SECONDS, wait_for_it, "the app that waits");
+    if (!seen->refused && cache_identity(one) != cache) seen->healed = true;
     damage_server_stop(&one->server);
     damage_judge(one->ledger, seen);
 }
