@@ -144,7 +144,8 @@ void damage_judge(const damage_ledger *ledger, damage_seen *seen)
         damage_endless(seen, "the folder opens, and its reads never work");
     if (used && !seen->endless && !seen->synced && !seen->waiting)
         damage_endless(seen, "no sync ends");
-    if (!seen->judged) return;
+    /* Who was stopped cannot have told yet what is missing. */
+    if (!seen->judged || seen->endless) return;
     judge_edits(ledger, seen);
     if (used && damage_difference(seen))
         damage_wrong(seen, "after a sync, %s", damage_difference(seen));
