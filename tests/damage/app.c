@@ -76,8 +76,10 @@ static bool read_collection(kedge_db *db, const damage_ledger *ledger, damage_se
            KEDGE_OK) {
         value.data = text;
         read_value(ledger, seen, view, collection, id, value);
-        if (before[0] && strcmp(before, id) >= 0)
-            damage_wrong(seen, "a scan of %s gave %.40s behind %.40s", collection, id, before);
+        if (before[0] && strcmp(before, id) >= 0) {
+            damage_note(seen, "a scan of %s gave %.40s behind %.40s", collection, id, before);
+            view->disorder = true;
+        }
         (void)snprintf(before, sizeof before, "%s", id);
     }
     kedge_scan_close(scan);
@@ -111,7 +113,7 @@ static bool read_query(kedge_db *db, const damage_ledger *ledger, damage_seen *s
 
 /* By key what the scan gave, and nothing else. */
 static bool read_by_key(kedge_db *db, const damage_ledger *ledger, damage_seen *seen,
-                        const damage_view *view)
+                        damage_view *view)
 {
     for (long token = 1; token < ledger->count; token++) {
         const damage_edit *edit = &ledger->edits[token];
@@ -124,8 +126,10 @@ static bool read_by_key(kedge_db *db, const damage_ledger *ledger, damage_seen *
         kedge_status status = kedge_get(db, collection, id, (size_t)size, &document, &error);
         if (status != KEDGE_OK && status != KEDGE_NOT_FOUND)
             return read_failed(seen, "kedge_get", &error);
-        if ((status == KEDGE_OK) != (view->shown[token] != 0))
-            damage_wrong(seen, "%s/%s: kedge_get and a scan differ", collection, id);
+        if ((status == KEDGE_OK) != (view->shown[token] != 0)) {
+            damage_note(seen, "%s/%s: kedge_get and a scan differ", collection, id);
+            view->disorder = true;
+        }
         size_t value_size = 0;
         const char *value = status == KEDGE_OK ? kedge_document_json(document, &value_size) : NULL;
         if (value && !damage_token_of(ledger, collection, id, value, value_size))
@@ -140,7 +144,6 @@ bool damage_read_all(kedge_db *db, const damage_ledger *ledger, damage_seen *see
 {
     static damage_view queried;
     for (int tries = 0; tries < READ_TRIES; tries++) {
-        int wrong = seen->wrong;
         memset(view, 0, sizeof *view);
         memset(&queried, 0, sizeof queried);
         if (!read_collection(db, ledger, seen, view, "edits") ||
@@ -148,8 +151,9 @@ bool damage_read_all(kedge_db *db, const damage_ledger *ledger, damage_seen *see
             !read_collection(db, ledger, seen, view, "shared") ||
             !read_query(db, ledger, seen, &queried) || !read_by_key(db, ledger, seen, view))
             continue;
-        if (wrong == seen->wrong && memcmp(view, &queried, sizeof queried) != 0)
-            damage_wrong(seen, "a query and scans differ");
+        if (memcmp(view->shown, queried.shown, sizeof queried.shown) != 0 ||
+            view->shared != queried.shared)
+            view->disorder = true;
         return true;
     }
     return false;
@@ -288,7 +292,7 @@ static bool is_over(app *one, const kedge_sync_status *now, int64_t version, int
                     const kedge_error *error, int stops)
 {
     damage_seen *seen = one->seen;
-    seen->waiting = strncmp(now->last_error.code, "rotat", 5) == 0;
+    seen->waiting = strcmp(now->last_error.code, "client-id-unstable") == 0;
     if (clients > CLIENTS_MAX || now->version - version > VERSIONS_MAX) {
         damage_endless(seen, "%d client ids and %lld versions in one sync; last_error \"%s\"",
                        clients, (long long)(now->version - version), now->last_error.code);

@@ -76,6 +76,7 @@ long damage_token_of_sequence(const damage_ledger *ledger, int64_t sequence);
 typedef struct damage_view {
     unsigned char shown[DAMAGE_TOKENS_MAX];
     long shared;
+    bool disorder; /* a scan was out of order, or kedge_get and a query do not agree with it */
 } damage_view;
 
 typedef struct damage_seen {

@@ -122,6 +122,7 @@ static void judge_edits(const damage_ledger *ledger, damage_seen *seen)
 const char *damage_difference(const damage_seen *seen)
 {
     static char words[96];
+    if (seen->view.disorder) return "reads by key, scans and queries do not agree";
     if (!seen->judged || !seen->synced || seen->pending != 0) return NULL;
     for (long token = 1; token < DAMAGE_TOKENS_MAX; token++) {
         if (seen->view.shown[token] == seen->server.shown[token]) continue;

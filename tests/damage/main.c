@@ -197,7 +197,7 @@ static int print_table(const damage_pool *pool, const totals *sum)
     for (size_t i = 0; i < sum->column_count; i++)
         hit += sum->column_hit[i];
     printf("%zu of %zu columns were given another value", hit, sum->column_count);
-    for (size_t i = 0; hit + 12 > sum->column_count && i < sum->column_count; i++)
+    for (size_t i = 0; hit + 24 > sum->column_count && i < sum->column_count; i++)
         if (!sum->column_hit[i]) printf("; not %s", sum->columns[i]);
     printf("\n%d rounds; %d folders repaired; %d told of more than was missing; %d waited with a "
            "rotation\n",

@@ -282,9 +282,10 @@ static void make_rejected(making *make)
     ours(make, 3, false);
 }
 
-/* True when a page has been staged and more are to come. */
-static bool is_staging(const char *folder)
+/* True when a page has been staged and more are to come, or an outcome is. */
+static bool is_staging(const char *folder, const char *table)
 {
+    char sql[64];
     char path[DAMAGE_PATH_BYTES];
     sqlite3 *db = NULL;
     sqlite3_stmt *find = NULL;
@@ -292,7 +293,8 @@ static bool is_staging(const char *folder)
     damage_path(path, folder, "cache.db");
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        sqlite3_prepare_v2(db, "SELECT count(*) FROM staging", -1, &find, NULL);
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %.20s", table);
+        sqlite3_prepare_v2(db, sql, -1, &find, NULL);
         found = find && sqlite3_step(find) == SQLITE_ROW && sqlite3_column_int(find, 0) > 0;
     }
     sqlite3_finalize(find);
@@ -311,12 +313,8 @@ static void remove_cache(const making *make)
 }
 
 /* Killed between two pages of the first pull, as well as it can be hit. */
-static void make_first_pull(making *make)
+static void interrupt_first_pull(making *make, const char *table)
 {
-    do_work(make, (plan){.folder = make->other, .edits = 90, .big = true, .sync = true});
-    ours(make, 4, false);
-    keep_older(make);
-    ours(make, 2, false);
     for (int tries = 0; tries < STAGING_TRIES; tries++) {
         char saved[DAMAGE_PATH_BYTES];
         damage_path(saved, make->state->path, "saved");
@@ -324,10 +322,10 @@ static void make_first_pull(making *make)
         plan work = {.folder = make->client, .ours = true, .sync = true};
         pid_t child = start_work(make, &work);
         while (waitpid(child, NULL, WNOHANG) == 0) {
-            if (is_staging(make->client)) kill(child, SIGKILL);
+            if (is_staging(make->client, table)) kill(child, SIGKILL);
             poll(NULL, 0, 1);
         }
-        bool hit = is_staging(make->client);
+        bool hit = is_staging(make->client, table);
         if (!hit) {
             damage_remove_folder(make->client);
             damage_copy_folder(saved, make->client);
@@ -338,19 +336,29 @@ static void make_first_pull(making *make)
     damage_fail("no first pull was interrupted between its pages");
 }
 
-/* The whole state is staged, with the outcomes of what was pushed before, and not put in place. */
+static void make_first_pull(making *make)
+{
+    do_work(make, (plan){.folder = make->other, .edits = 90, .big = true, .sync = true});
+    ours(make, 4, false);
+    keep_older(make);
+    ours(make, 2, false);
+    interrupt_first_pull(make, "staged_item");
+}
+
+/* What was pushed had been decided before, so its outcomes come with the first page. */
 static void make_staged(making *make)
 {
-    ours(make, 2, true);
+    do_work(make, (plan){.folder = make->other, .edits = 90, .big = true, .sync = true});
     do_work(make, (plan){.folder = make->client, .edits = 5, .rejected = 2, .ours = true});
     keep_older(make);
-    remove_cache(make);
     do_work(make, (plan){.folder = make->client,
                          .edits = 2,
                          .ours = true,
                          .sync = true,
                          .phase = "pull-before-inbox",
                          .nth = 1});
+    remove_cache(make);
+    interrupt_first_pull(make, "staged_outcome");
 }
 
 /* A folder that was copied: the copy has pushed under the ids that our edits have. */
@@ -434,7 +442,7 @@ static const struct {
                {"killed between two commits", make_torn},
                {"rejected in the inbox", make_rejected},
                {"in the first pull", make_first_pull},
-               {"staged, not in place", make_staged},
+               {"staged, with outcomes", make_staged},
                {"copied folder", make_twin},
                {"trimmed tail", make_trimmed},
                {"rotated", make_rotated},
