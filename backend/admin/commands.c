@@ -90,7 +90,7 @@ static const kedge_admin_command commands[] = {
      kedge_admin_verify,
      NULL,
      PROJECT,
-     "",
+     "p",
      "looks for damage in all that the project keeps"},
     {"retention",
      {NULL},
@@ -162,6 +162,7 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
         {"--keep-days", 'd', &line->keep_days, NULL},
         {"--grace-hours", 'g', &line->grace_hours, NULL},
         {"--remove", 'r', NULL, &line->remove},
+        {"--repair", 'p', NULL, &line->repair},
         {"--help", 0, NULL, &line->help},
         {"-h", 0, NULL, &line->help},
     };
@@ -381,6 +382,7 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --keep-days D       retention: versions of the last D days are kept\n"
         "  --grace-hours H     gc: what is younger stays; 24 when not given\n"
         "  --remove            retention, gc: removes; otherwise nothing is changed\n"
+        "  --repair            verify: writes again what copies still have\n"
         "  --before V          versions: below this one\n"
         "  --after NAME        projects, items: behind this one (\"next\" of the page before)\n"
         "  --limit N           how many in one page\n"
@@ -388,5 +390,5 @@ void kedge_admin_write_help(kedge_buffer *out)
         "\n"
         "The answer goes to the standard output. Ends with 1 when there is none (the reason goes\n"
         "to the standard error), with 2 when the command line is wrong, with 3 when verify has\n"
-        "found something.\n");
+        "found something that it has not repaired.\n");
 }

@@ -25,6 +25,7 @@ typedef struct kedge_admin_line {
     const char *keep_days;
     const char *grace_hours;
     bool remove;
+    bool repair;
     bool items;
     bool help;
 } kedge_admin_line;
@@ -37,7 +38,7 @@ typedef struct kedge_admin_command {
     int (*run)(const kedge_admin *admin);             /* gives the exit code */
     const char *method;  /* of what is one request; NULL: other commands */
     const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
-    const char *options; /* letters of those that it takes: b a l v i f t m k d g r */
+    const char *options; /* letters of those that it takes: b a l v i f t m k d g r p */
     const char *help;
 } kedge_admin_command;
 

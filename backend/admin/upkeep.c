@@ -46,9 +46,12 @@ int kedge_admin_verify(const kedge_admin *admin)
     kedge_error error = {0};
     kedge_verify_summary summary;
     kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status = kedge_verify_project(admin->backend, &ref, &printed, &summary, &error);
+    kedge_status status =
+        admin->line->repair
+            ? kedge_repair_project(admin->backend, &ref, &printed, &summary, &error)
+            : kedge_verify_project(admin->backend, &ref, &printed, &summary, &error);
     int code = end(status, &error);
-    return code == 0 && summary.findings > 0 ? KEDGE_ADMIN_FINDINGS : code;
+    return code == 0 && summary.findings > summary.repaired ? KEDGE_ADMIN_FINDINGS : code;
 }
 
 /* A number from 1 on; 0 when the option was not given. */

@@ -8,7 +8,7 @@
 
 #define KEDGE_ADMIN_NO_ANSWER 1
 #define KEDGE_ADMIN_USAGE     2
-#define KEDGE_ADMIN_FINDINGS  3 /* verify has found something */
+#define KEDGE_ADMIN_FINDINGS  3 /* verify has found something, and not repaired it */
 
 struct kedge_admin {
     kedge_backend *backend;

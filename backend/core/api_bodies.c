@@ -1,7 +1,7 @@
 /* GET collections/{c}/bodies/{sha256}: an item's body as it is stored, compressed, by its hash. */
 #include "backend/core/api_internal.h"
-#include "backend/core/layout.h"
-#include "common/gzip.h"
+#include "backend/core/blob.h"
+#include "backend/core/state_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,36 +82,94 @@ static void answer_stored(kedge_api_call *call, kedge_bytes stored)
     }
 }
 
-static kedge_status answer_plain(kedge_api_call *call, kedge_bytes stored)
+/* ---- bodies that are lost ---- */
+
+typedef struct body_search {
+    const uint8_t *hash;
+    bool found;
+} body_search;
+
+static bool has_hash(void *context, kedge_item *item)
 {
-    kedge_status status =
-        kedge_gunzip(stored, KEDGE_LIMIT_ITEM_BYTES, &call->response->body, &call->error);
-    call->response->immutable = status == KEDGE_OK;
+    body_search *search = context;
+    search->found = memcmp(item->entry.hash, search->hash, KEDGE_SHA256_SIZE) == 0;
+    return !search->found;
+}
+
+/* Whether an item of the newest version has this body. An older version that a client reads may
+ * have gone in the meantime, and its bodies with it; that is no damage. */
+static kedge_status is_referred_to(kedge_api_call *call, const kedge_version *head,
+                                   const uint8_t hash[KEDGE_SHA256_SIZE], bool *referred)
+{
+    kedge_state *state;
+    const kedge_map *map = NULL;
+    body_search search = {.hash = hash};
+    kedge_status status = kedge_state_open(call->backend, &call->ref, head, &state, &call->error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_state_collection(state, call->argument[0], &map, &call->error);
+    if (status == KEDGE_OK && map != NULL) kedge_map_walk(map, has_hash, &search);
+    kedge_state_close(state);
+    *referred = search.found;
+    return status;
+}
+
+static void refuse_damaged(kedge_api_call *call, const kedge_error *damage)
+{
+    call->response->cause = *damage;
+    call->response->damaged_items = 1;
+    kedge_api_refuse(call, 404, damage->code, "%s", damage->message);
+}
+
+static kedge_status refuse_missing(kedge_api_call *call, const kedge_version *head,
+                                   const uint8_t hash[KEDGE_SHA256_SIZE], const kedge_error *damage)
+{
+    bool referred = false;
+    kedge_status status = is_referred_to(call, head, hash, &referred);
+    if (status != KEDGE_OK) return status;
+    if (referred) {
+        refuse_damaged(call, damage);
+    } else {
+        kedge_api_refuse(call, 404, "body-not-found",
+                         "no body of this hash is stored by itself in the collection \"%.*s\"",
+                         (int)call->argument[0].size, call->argument[0].data);
+    }
+    return KEDGE_OK;
+}
+
+/* ---- the request ---- */
+
+static kedge_status answer_body(kedge_api_call *call, const kedge_version *head)
+{
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_error damage = {0};
+    kedge_hex_decode(call->argument[1], hash, sizeof hash);
+    kedge_buffer stored = kedge_buffer_make(call->allocator);
+    kedge_buffer plain = kedge_buffer_make(call->allocator);
+    kedge_status status = kedge_blob_body(call->backend, &call->ref, call->argument[0], hash,
+                                          &stored, &plain, &damage);
+    if (status == KEDGE_OK && call->request->accepts_gzip) {
+        answer_stored(call, kedge_buffer_bytes(&stored));
+    } else if (status == KEDGE_OK) {
+        kedge_buffer_append_bytes(&call->response->body, kedge_buffer_bytes(&plain));
+        call->response->immutable = true;
+    } else if (strcmp(damage.code, "item-body-missing") == 0) {
+        status = refuse_missing(call, head, hash, &damage);
+    } else if (strcmp(damage.code, "item-body-damaged") == 0) {
+        refuse_damaged(call, &damage);
+        status = KEDGE_OK;
+    } else {
+        call->error = damage;
+    }
+    kedge_buffer_free(&plain);
+    kedge_buffer_free(&stored);
     return status;
 }
 
 void kedge_api_item_body(kedge_api_call *call)
 {
     const kedge_version *head;
-    uint8_t hash[KEDGE_SHA256_SIZE];
     if (!kedge_api_open_head(call, &head)) return;
+    kedge_status status = answer_body(call, head);
     kedge_version_release(head);
-    kedge_hex_decode(call->argument[1], hash, sizeof hash);
-    kedge_key key = kedge_key_body(&call->ref, call->argument[0], hash);
-    kedge_buffer stored = kedge_buffer_make(call->allocator);
-    kedge_blobs blobs = call->backend->options.blobs;
-    kedge_status status =
-        blobs.vtable->get(blobs.self, kedge_key_bytes(&key), &stored, &call->error);
-    if (status == KEDGE_OK) status = kedge_buffer_status(&stored, &call->error);
-    if (status == KEDGE_NOT_FOUND) {
-        kedge_api_refuse(call, 404, "body-not-found",
-                         "no body of this hash is stored by itself in the collection \"%.*s\"",
-                         (int)call->argument[0].size, call->argument[0].data);
-    } else if (status == KEDGE_OK && call->request->accepts_gzip) {
-        answer_stored(call, kedge_buffer_bytes(&stored));
-    } else if (status == KEDGE_OK) {
-        status = answer_plain(call, kedge_buffer_bytes(&stored));
-    }
-    kedge_buffer_free(&stored);
-    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) kedge_api_fail(call, status);
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
 }

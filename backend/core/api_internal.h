@@ -24,6 +24,7 @@
 #define KEDGE_API_PAGE_BYTES_MAX    4194304
 #define KEDGE_API_LIST_MAX          100  /* versions or projects in one answer */
 #define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one answer */
+#define KEDGE_API_DAMAGED_MAX       100  /* lost items that an answer names, and that end a page */
 #define KEDGE_API_PATH_BYTES_MAX    4096
 #define KEDGE_API_ARGUMENTS_MAX     5 /* variable segments of a path */
 
@@ -94,6 +95,12 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
 /* The parameter "version", a number or "latest"; latest when absent. */
 bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 
+/* ---- new clients (api_admit.c) ---- */
+
+/* Whether the user may begin with the clients that are new in the push; otherwise the call is
+ * refused, and nothing was written. */
+bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
+
 /* ---- the wire (api_wire.c) ---- */
 
 void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id);
@@ -122,6 +129,36 @@ kedge_status kedge_api_write_outcomes(kedge_json_writer *writer, kedge_backend *
 /* `null` for 0. */
 void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t next);
 
+/* ---- lost items (api_damage.c) ---- */
+
+/* What an answer leaves out because the backend has lost it. */
+typedef struct kedge_api_damage {
+    int64_t count;            /* of items, also of those that are not named */
+    kedge_buffer keys;        /* of the first ones, as JSON texts */
+    kedge_buffer collections; /* that cannot be read at all, as JSON texts */
+    kedge_buffer key;         /* scratch */
+    kedge_error cause;        /* of the last one */
+} kedge_api_damage;
+
+kedge_api_damage kedge_api_damage_make(const kedge_allocator *allocator);
+void kedge_api_damage_free(kedge_api_damage *damage);
+void kedge_api_damage_item(kedge_api_damage *damage, kedge_bytes collection, kedge_bytes id,
+                           const kedge_error *cause);
+void kedge_api_damage_collection(kedge_api_damage *damage, kedge_bytes collection, int64_t items,
+                                 const kedge_error *cause);
+/* For a part of an answer that is taken back: how much was noted in front of it. */
+typedef struct kedge_api_damage_mark {
+    int64_t count;
+    size_t keys;
+    size_t collections;
+} kedge_api_damage_mark;
+kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage);
+void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
+/* Tells the front end, for its log and metrics, and the client: "damaged": {…}, or nothing when
+ * nothing is damaged. `writer` NULL: a client that does not know the member. */
+kedge_status kedge_api_damage_tell(kedge_api_call *call, const kedge_api_damage *damage,
+                                   kedge_json_writer *writer);
+
 /* ---- walking a state (api_walk.c) ---- */
 
 /* A place in a state, in key order: the project record, then each collection's items. */
@@ -132,6 +169,8 @@ typedef struct kedge_api_walk {
     size_t collection; /* index of the one that is walked */
     bool from_start;
     kedge_bytes after;
+    kedge_api_damage *damage; /* collections that cannot be read are noted here and passed over;
+                                 NULL: they end the walk with their failure */
 } kedge_api_walk;
 
 kedge_api_walk kedge_api_walk_from_start(kedge_state *state);

@@ -30,6 +30,8 @@ static const char *title_of(int status)
         return "Unsupported Media Type";
     case 416:
         return "Range Not Satisfiable";
+    case 429:
+        return "Too Many Requests";
     case 501:
         return "Not Implemented";
     case 503:

@@ -231,6 +231,7 @@ void kedge_api_limits(kedge_api_call *call)
         {"snapshot_page_bytes", KEDGE_API_PAGE_BYTES_MAX},
         {"answer_bytes",
          (int64_t)kedge_api_at_most(KEDGE_API_ANSWER_BYTES_MAX, options->answer_bytes_max)},
+        {"new_clients_per_minute", options->new_clients_per_minute},
         {"request_deadline_ms", KEDGE_LIMIT_REQUEST_DEADLINE_MS},
     };
     kedge_json_writer writer = kedge_json_write(&call->response->body);

@@ -45,6 +45,7 @@ typedef struct pull_answer {
     bool snapshot;
     kedge_json_writer writer;
     kedge_buffer scratch;
+    kedge_api_damage damage;
 } pull_answer;
 
 /* ---- the request ---- */
@@ -216,14 +217,21 @@ static void begin_operation(pull_answer *answer, const char *operation)
     kedge_json_chars(&answer->writer, operation);
 }
 
+/* An item whose body is lost is left out: what the client has of it stays. */
 static kedge_status write_put(pull_answer *answer, kedge_bytes collection, const kedge_entry *entry)
 {
+    size_t start = answer->writer.buffer->size;
+    bool comma = answer->writer.comma;
     begin_operation(answer, "put");
     kedge_api_write_key(&answer->writer, collection, entry->id, &answer->scratch);
     kedge_status status = kedge_api_write_value(&answer->writer, answer->state, collection, entry,
                                                 answer->request->native, &answer->call->error);
     kedge_json_end_object(&answer->writer);
-    return status;
+    if (status != KEDGE_CORRUPT) return status;
+    kedge_buffer_truncate(answer->writer.buffer, start);
+    answer->writer.comma = comma;
+    kedge_api_damage_item(&answer->damage, collection, entry->id, &answer->call->error);
+    return KEDGE_OK;
 }
 
 /* KEDGE_LIMIT_EXCEEDED: longer than `most`. */
@@ -233,6 +241,7 @@ static kedge_status write_everything(pull_answer *answer, size_t most)
     kedge_entry entry;
     size_t start = answer->writer.buffer->size;
     kedge_api_walk walk = kedge_api_walk_from_start(answer->state);
+    walk.damage = &answer->damage;
     begin_operation(answer, "clear");
     kedge_json_end_object(&answer->writer);
     for (;;) {
@@ -268,7 +277,7 @@ static kedge_status write_changes(pull_answer *answer, const kedge_changes *chan
     return status;
 }
 
-/* KEDGE_NOT_FOUND: the versions in between are gone. */
+/* KEDGE_NOT_FOUND: the versions in between are gone, KEDGE_CORRUPT: one of them is damaged. */
 static kedge_status write_delta(pull_answer *answer, size_t most)
 {
     kedge_changes changes = {.count = 0};
@@ -285,6 +294,7 @@ static void restart_patch(pull_answer *answer, size_t start)
 {
     kedge_buffer_truncate(answer->writer.buffer, start);
     answer->writer.comma = false;
+    kedge_api_damage_back(&answer->damage, (kedge_api_damage_mark){.count = 0});
 }
 
 static size_t native_delta_bytes_max(const kedge_backend_options *options)
@@ -308,7 +318,8 @@ static kedge_status fill_patch(pull_answer *answer)
         status = write_delta(answer,
                              native ? native_delta_bytes_max(options) : KEDGE_API_ANSWER_BYTES_MAX);
     }
-    if (status == KEDGE_NOT_FOUND || (native && status == KEDGE_LIMIT_EXCEEDED)) {
+    bool gone = status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT;
+    if (gone || (native && status == KEDGE_LIMIT_EXCEEDED)) {
         restart_patch(answer, start);
         answer->from = 0;
         status = write_everything(answer, native ? KEDGE_API_INLINE_PULL_BYTES
@@ -471,6 +482,7 @@ static kedge_status write_native(pull_answer *answer)
     }
     kedge_json_key(writer, "lost");
     kedge_json_boolean(writer, answer->lost);
+    if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &answer->damage, writer);
     kedge_json_end_object(writer);
     return status;
 }
@@ -485,7 +497,11 @@ static kedge_status write_answer(pull_answer *answer)
     write_cookie(answer);
     kedge_status status = write_clients(answer);
     if (status == KEDGE_OK) status = write_patch(answer);
-    if (status == KEDGE_OK && answer->request->native) status = write_native(answer);
+    if (status == KEDGE_OK && answer->request->native) {
+        status = write_native(answer);
+    } else if (status == KEDGE_OK) {
+        status = kedge_api_damage_tell(answer->call, &answer->damage, NULL);
+    }
     kedge_json_end_object(writer);
     return status;
 }
@@ -520,9 +536,11 @@ void kedge_api_pull(kedge_api_call *call)
     pull_answer answer = {.call = call,
                           .request = &request,
                           .writer = kedge_json_write(&call->response->body),
-                          .scratch = kedge_buffer_make(call->allocator)};
+                          .scratch = kedge_buffer_make(call->allocator),
+                          .damage = kedge_api_damage_make(call->allocator)};
     if (!kedge_api_open_head(call, &answer.head)) return;
     answer_pull(&answer);
     kedge_version_release(answer.head);
     kedge_buffer_free(&answer.scratch);
+    kedge_api_damage_free(&answer.damage);
 }

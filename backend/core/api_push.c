@@ -165,6 +165,8 @@ static void answer_push(kedge_api_call *call)
         bool queued = call->backend->options.enqueue != NULL && push.native && push.push.count > 0;
         if (!push.supported) {
             answer_version_not_supported(call);
+        } else if (!kedge_api_admit_clients(call, &push.push)) {
+            /* refused */
         } else if (queued) {
             answer_queued(call, &push);
         } else {

@@ -230,6 +230,7 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->immutable = false;
     response->retry_after_s = 0;
     response->content_range[0] = '\0';
+    response->damaged_items = 0;
     kedge_cost before = kedge_meter_of_thread();
     answer(&call);
     kedge_cost after = kedge_meter_of_thread();

@@ -31,34 +31,62 @@ static kedge_api_walk start_walk(kedge_state *state, const page_request *request
     return kedge_api_walk_behind(state, collection, id);
 }
 
-/* Writes items until the page is full. The one that passes the limit is taken back, if it is not
- * the first; `*full` tells that it was. `scratch` holds the key of the last one that stays. */
-static kedge_status write_items(kedge_json_writer *writer, kedge_api_walk *walk, size_t limit,
-                                kedge_buffer *last, bool *full, kedge_error *error)
+/* A page that is being written. */
+typedef struct page_writing {
+    kedge_json_writer *writer;
+    kedge_api_walk *walk;
+    kedge_api_damage *damage;
+    size_t start; /* of the items in the buffer */
+    size_t limit;
+    size_t count;
+    kedge_buffer last; /* the key to go on behind */
+    bool full;
+} page_writing;
+
+/* One item. An item whose body is lost is left out; one that passes the limit is taken back, if it
+ * is not the first, and the page is full. */
+static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_error *error)
 {
-    kedge_buffer *body = writer->buffer;
-    size_t start = body->size;
+    kedge_json_writer *writer = page->writer;
     kedge_bytes collection;
     kedge_entry entry;
-    kedge_buffer key = kedge_buffer_make(body->allocator);
-    kedge_status status = KEDGE_OK;
-    for (bool first = true;; first = false) {
-        size_t before = body->size;
-        status = kedge_api_walk_next(walk, &collection, &entry, error);
-        if (status != KEDGE_OK) break;
-        kedge_json_begin_object(writer);
-        kedge_api_write_key(writer, collection, entry.id, &key);
-        status = kedge_api_write_value(writer, walk->state, collection, &entry, true, error);
-        kedge_json_end_object(writer);
-        if (status != KEDGE_OK) break;
-        if (!first && body->size - start > limit) {
-            kedge_buffer_truncate(body, before);
-            *full = true;
-            break;
-        }
-        kedge_buffer_clear(last);
-        kedge_buffer_append_bytes(last, kedge_buffer_bytes(&key));
+    size_t before = writer->buffer->size;
+    bool comma = writer->comma;
+    kedge_api_damage_mark mark = kedge_api_damage_now(page->damage);
+    kedge_status status = kedge_api_walk_next(page->walk, &collection, &entry, error);
+    if (status != KEDGE_OK) return status;
+    kedge_json_begin_object(writer);
+    kedge_api_write_key(writer, collection, entry.id, key);
+    status = kedge_api_write_value(writer, page->walk->state, collection, &entry, true, error);
+    kedge_json_end_object(writer);
+    if (status != KEDGE_OK && status != KEDGE_CORRUPT) return status;
+    bool lost = status == KEDGE_CORRUPT;
+    bool over = page->count > 0 && writer->buffer->size - page->start > page->limit;
+    if (lost || over) {
+        kedge_buffer_truncate(writer->buffer, before);
+        writer->comma = comma;
     }
+    if (lost) kedge_api_damage_item(page->damage, collection, entry.id, error);
+    if (over && !lost) {
+        kedge_api_damage_back(page->damage, mark);
+        page->full = true;
+        return KEDGE_OK;
+    }
+    if (!lost) page->count++;
+    kedge_buffer_clear(&page->last);
+    kedge_buffer_append_bytes(&page->last, kedge_buffer_bytes(key));
+    page->full = lost && page->damage->count >= KEDGE_API_DAMAGED_MAX;
+    return KEDGE_OK;
+}
+
+/* Writes items until the page is full. Looking for bodies that are lost takes time, too: so many of
+ * them fill a page. */
+static kedge_status write_items(page_writing *page, kedge_error *error)
+{
+    kedge_buffer key = kedge_buffer_make(page->writer->buffer->allocator);
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && !page->full)
+        status = write_item(page, &key, error);
     if (status == KEDGE_DONE) status = KEDGE_OK;
     if (status == KEDGE_OK) status = kedge_buffer_status(&key, error);
     kedge_buffer_free(&key);
@@ -68,10 +96,10 @@ static kedge_status write_items(kedge_json_writer *writer, kedge_api_walk *walk,
 static kedge_status write_page(kedge_api_call *call, const page_request *request,
                                kedge_state *state)
 {
-    bool full = false;
     const kedge_version *version = kedge_state_version(state);
     kedge_api_walk walk = start_walk(state, request);
-    kedge_buffer last = kedge_buffer_make(call->allocator);
+    kedge_api_damage damage = kedge_api_damage_make(call->allocator);
+    walk.damage = &damage;
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "version");
@@ -80,30 +108,26 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     kedge_json_chars(&writer, version->lineage);
     kedge_json_key(&writer, "items");
     kedge_json_begin_array(&writer);
-    kedge_status status =
-        write_items(&writer, &walk, (size_t)request->limit_bytes, &last, &full, &call->error);
+    page_writing page = {.writer = &writer,
+                         .walk = &walk,
+                         .damage = &damage,
+                         .start = writer.buffer->size,
+                         .limit = (size_t)request->limit_bytes,
+                         .last = kedge_buffer_make(call->allocator)};
+    kedge_status status = write_items(&page, &call->error);
     kedge_json_end_array(&writer);
     kedge_json_key(&writer, "next");
-    if (full) {
-        kedge_json_text(&writer, kedge_buffer_bytes(&last));
+    if (page.full) {
+        kedge_json_text(&writer, kedge_buffer_bytes(&page.last));
     } else {
         kedge_json_null(&writer);
     }
+    if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &damage, &writer);
     kedge_json_end_object(&writer);
-    if (status == KEDGE_OK) status = kedge_buffer_status(&last, &call->error);
-    kedge_buffer_free(&last);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&page.last, &call->error);
+    kedge_buffer_free(&page.last);
+    kedge_api_damage_free(&damage);
     return status;
-}
-
-/* A client would ask for the pages of a damaged version for ever, while a newer one is whole again.
- */
-static bool is_superseded(kedge_api_call *call, int64_t number)
-{
-    const kedge_version *newest;
-    if (kedge_version_load(call->backend, &call->ref, 0, &newest, NULL) != KEDGE_OK) return false;
-    bool superseded = newest->number > number;
-    kedge_version_release(newest);
-    return superseded;
 }
 
 static void answer_page(kedge_api_call *call, const page_request *request)
@@ -117,15 +141,8 @@ static void answer_page(kedge_api_call *call, const page_request *request)
         status = write_page(call, request, state);
         kedge_state_close(state);
     }
-    int64_t number = version->number;
     kedge_version_release(version);
-    if (status == KEDGE_CORRUPT && is_superseded(call, number)) {
-        call->response->cause = call->error;
-        kedge_api_refuse(call, 410, "version-gone",
-                         "version %lld is damaged; a newer one may be whole", (long long)number);
-    } else if (status != KEDGE_OK) {
-        kedge_api_fail(call, status);
-    }
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
 }
 
 void kedge_api_snapshot(kedge_api_call *call)

@@ -164,7 +164,14 @@ static kedge_status write_item(kedge_json_writer *writer, kedge_state *state, co
     kedge_json_begin_object(writer);
     kedge_api_write_entry(writer, entry);
     if (list->values) {
+        size_t start = writer->buffer->size;
+        bool comma = writer->comma;
         status = kedge_api_write_value(writer, state, list->collection, entry, false, error);
+        if (status == KEDGE_CORRUPT) { /* its value is lost, and left out */
+            kedge_buffer_truncate(writer->buffer, start);
+            writer->comma = comma;
+            status = KEDGE_OK;
+        }
     }
     kedge_json_end_object(writer);
     return status;
@@ -309,6 +316,14 @@ void kedge_api_item(kedge_api_call *call)
         kedge_state_close(state);
         return;
     }
-    if (status == KEDGE_OK) status = write_one(call, state, &entry);
+    if (status == KEDGE_OK) {
+        status = write_one(call, state, &entry);
+        if (status == KEDGE_CORRUPT) { /* told by its own code; the item is named by the path */
+            call->response->cause = call->error;
+            call->response->damaged_items = 1;
+            kedge_api_refuse(call, 500, call->error.code, "%s", call->error.message);
+            status = KEDGE_OK;
+        }
+    }
     end_state(call, state, status);
 }

@@ -41,7 +41,12 @@ static kedge_status next_item(kedge_api_walk *walk, kedge_bytes *collection, ked
             walk->after = entry->id;
             return KEDGE_OK;
         }
-        if (status != KEDGE_DONE) return status;
+        if (status == KEDGE_CORRUPT && walk->damage != NULL) {
+            kedge_api_damage_collection(walk->damage, name,
+                                        walk->version->collections[walk->collection].items, error);
+        } else if (status != KEDGE_DONE) {
+            return status;
+        }
         walk->collection++;
         walk->from_start = true;
     }

@@ -30,6 +30,13 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
         kedge_release(allocator, made);
         return status;
     }
+    status = kedge_new_clients_open(&made->new_clients, made->environment,
+                                    options->new_clients_per_minute, error);
+    if (status != KEDGE_OK) {
+        kedge_cache_close(&made->cache);
+        kedge_release(allocator, made);
+        return status;
+    }
     for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
         pthread_mutex_init(&made->project_locks[i], NULL);
         atomic_init(&made->writing_checkpoints[i], false);
@@ -41,6 +48,7 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
 void kedge_backend_free(kedge_backend *backend)
 {
     if (backend == NULL) return;
+    kedge_new_clients_close(&backend->new_clients);
     kedge_cache_close(&backend->cache);
     for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
         pthread_mutex_destroy(&backend->project_locks[i]);

@@ -62,6 +62,9 @@ typedef struct kedge_backend_options {
      * /v1/limits tells both, and a delta over `answer_bytes_max` becomes a snapshot. */
     size_t push_bytes_max;
     size_t answer_bytes_max;
+    /* Client ids that one user may begin with in a minute, and at once; 0: no limit. Counted in
+     * this process alone. */
+    int64_t new_clients_per_minute;
     /* Waits between two tries of a commit that lost a race; NULL: sleeps. */
     void (*pause)(void *context, int64_t ms);
     void *pause_context;
@@ -90,8 +93,10 @@ typedef struct kedge_api_response {
     int32_t retry_after_s;        /* 0: none */
     char content_range[64];       /* "" when none */
     kedge_buffer body;
-    kedge_error
-        cause; /* of a 500 or 503, for the log alone: it may name what nobody else should see */
+    /* Of a 500 or 503, or of items that were left out; for the log alone: it may name what nobody
+     * else should see. */
+    kedge_error cause;
+    int64_t damaged_items; /* that the answer leaves out because the backend has lost them */
     /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
      * (backend/ports/meter.h); what `later` took is not in it. */
     kedge_cost cost;

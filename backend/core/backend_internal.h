@@ -3,6 +3,7 @@
 #define KEDGE_BACKEND_CORE_BACKEND_INTERNAL_H
 
 #include "backend/core/cache.h"
+#include "backend/core/new_clients.h"
 #include "backend/core/version.h"
 
 #include <stdatomic.h>
@@ -14,6 +15,7 @@ struct kedge_backend {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
     kedge_cache cache;
+    kedge_new_clients new_clients;
     atomic_ullong families; /* of states, given out so far */
     /* One push at a time for a project in this process, to spare useless races; nothing relies on
      * it. */

@@ -77,6 +77,18 @@ static bool read_member(kedge_bytes key, kedge_bytes value, kedge_entry *entry, 
     return true;
 }
 
+/* A body that is not what its hash says counts as none: it is looked for among the blobs, where a
+ * repair puts what it finds elsewhere. */
+static void check_body(kedge_entry *entry)
+{
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    if (entry->body.data == NULL) return;
+    kedge_sha256(entry->body, hash);
+    if (memcmp(hash, entry->hash, sizeof hash) == 0) return;
+    entry->body = (kedge_bytes){NULL, 0};
+    entry->size = 0; /* not known */
+}
+
 kedge_status kedge_entry_read(kedge_bytes key, kedge_bytes value, kedge_arena *arena,
                               kedge_entry *entry, bool *deleted, kedge_error *error)
 {
@@ -94,6 +106,7 @@ kedge_status kedge_entry_read(kedge_bytes key, kedge_bytes value, kedge_arena *a
             fine = read_member(member, content, &found, &hashed);
         }
         if (!fine || members.failed || !hashed) return kedge_record_damaged("an item", error);
+        check_body(&found);
     }
     *entry = found;
     *deleted = absent;

@@ -45,9 +45,26 @@ void kedge_answer_cost(const kedge_api_response *response, const kedge_allocator
     kedge_buffer_free(&text);
 }
 
+/* What is lost, whatever became of the request: somebody has to restore or repair it. */
+static void log_damage(kedge_log *log, const kedge_answered *answered)
+{
+    kedge_log_line line;
+    if (!kedge_log_begin(&line, log, KEDGE_LOG_ERROR, "items-damaged")) return;
+    kedge_json_key(&line.json, "path");
+    kedge_json_text(&line.json, answered->path);
+    kedge_json_key(&line.json, "items");
+    kedge_json_integer(&line.json, answered->response->damaged_items);
+    kedge_json_key(&line.json, "cause");
+    kedge_json_chars(&line.json, answered->response->cause.message);
+    kedge_json_key(&line.json, "code");
+    kedge_json_chars(&line.json, answered->response->cause.code);
+    kedge_log_end(&line);
+}
+
 void kedge_answer_log(kedge_log *log, const kedge_answered *answered)
 {
     const kedge_api_response *response = answered->response;
+    if (response->damaged_items > 0) log_damage(log, answered);
     kedge_log_level level = response->status == 503   ? KEDGE_LOG_WARNING
                             : response->status >= 500 ? KEDGE_LOG_ERROR
                                                       : answered->level;

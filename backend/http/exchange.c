@@ -101,6 +101,8 @@ static void finish(kedge_exchange *exchange)
     int64_t took_us = now_us() - exchange->started_us;
     if (exchange->stream) exchange->response.status = 200;
     kedge_metrics_answered(&exchange->context->metrics, exchange->response.status, took_us);
+    atomic_fetch_add(&exchange->context->metrics.damaged,
+                     (uint64_t)exchange->response.damaged_items);
     kedge_answer_log(exchange->context->log,
                      &(kedge_answered){.level = KEDGE_LOG_DEBUG,
                                        .method = exchange->method,

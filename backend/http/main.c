@@ -2,6 +2,7 @@
  *
  * It prints one line when it is ready, logs JSON lines on stderr, and ends in order on SIGINT or
  * SIGTERM. */
+#include "backend/core/new_clients.h"
 #include "backend/front/file.h"
 #include "backend/http/consumers.h"
 #include "backend/http/server.h"
@@ -18,9 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LARGE_BLOCK       262144
-#define DEFAULT_WORKERS   16
-#define DEFAULT_CONSUMERS 4
+#define LARGE_BLOCK         262144
+#define DEFAULT_WORKERS     16
+#define DEFAULT_CONSUMERS   4
+#define DEFAULT_NEW_CLIENTS 600 /* per user and minute */
 
 typedef struct kedge_arguments {
     kedge_stores_options stores;
@@ -41,6 +43,7 @@ typedef struct kedge_arguments {
     const char *request_timeout;
     const char *ping;
     const char *log_level;
+    const char *new_clients;
     bool open;
     bool cost_header;
     kedge_origins origins;
@@ -55,7 +58,8 @@ typedef struct kedge_settings {
     uint32_t workers;
     uint32_t ping_s;
     uint32_t request_timeout_s;
-    uint32_t consumers; /* these three in queued mode */
+    uint32_t new_clients_per_minute; /* 0: no limit */
+    uint32_t consumers;              /* these three in queued mode */
     uint32_t claim_bytes;
     uint32_t visibility_s;
 } kedge_settings;
@@ -107,6 +111,10 @@ static void print_help(FILE *out)
         "  --request-timeout SECONDS\n"
         "                      for a request's head, and then for its body; default 30\n"
         "  --ping SECONDS      between two pings on an event stream; at most the default, 15\n"
+        "  --new-clients-per-minute N\n"
+        "                      client ids that one user may begin with; default 600, and with "
+        "--open,\n"
+        "                      where everybody is one user, 0: no limit\n"
         "  --cost-header       each answer tells in the header kedge-cost what it would cost on "
         "AWS\n"
         "  --log-level error|warning|info|debug\n"
@@ -137,6 +145,7 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
         {"--consumers", &arguments->consumers},
         {"--visibility", &arguments->visibility},
         {"--claim-bytes", &arguments->claim_bytes},
+        {"--new-clients-per-minute", &arguments->new_clients},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (strcmp(name, options[i].name) == 0) return options[i].value;
@@ -209,16 +218,17 @@ static kedge_status parse_listen(const char *listen, char *address, size_t addre
     return KEDGE_OK;
 }
 
-/* An option that is a whole number from 1 on; absent, `number` stays. */
-static kedge_status parse_count(const char *option, const char *text, uint32_t most,
+/* An option that is a whole number; absent, `number` stays. */
+static kedge_status parse_count(const char *option, const char *text, uint32_t least, uint32_t most,
                                 uint32_t *number, kedge_error *error)
 {
     if (!text) return KEDGE_OK;
     char *end = NULL;
-    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-    if (value < 1 || value > most || *end) {
+    bool digits = *text >= '0' && *text <= '9';
+    unsigned long value = digits ? strtoul(text, &end, 10) : 0;
+    if (!digits || value < least || value > most || *end) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
-                          "%s takes a number from 1 to %u, not \"%s\"", option, most, text);
+                          "%s takes a number from %u to %u, not \"%s\"", option, least, most, text);
     }
     *number = (uint32_t)value;
     return KEDGE_OK;
@@ -250,25 +260,30 @@ static kedge_status parse_mode(const kedge_arguments *arguments, bool *queued, k
 static kedge_status read_settings(const kedge_arguments *arguments, kedge_settings *settings,
                                   kedge_error *error)
 {
-    *settings = (kedge_settings){.workers = DEFAULT_WORKERS,
-                                 .ping_s = KEDGE_SERVER_PING_S,
-                                 .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
-                                 .consumers = DEFAULT_CONSUMERS,
-                                 .claim_bytes = KEDGE_QUEUED_CLAIM_BYTES,
-                                 .visibility_s = KEDGE_CONSUMERS_VISIBILITY_S};
+    *settings =
+        (kedge_settings){.workers = DEFAULT_WORKERS,
+                         .ping_s = KEDGE_SERVER_PING_S,
+                         .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
+                         .new_clients_per_minute = arguments->open ? 0 : DEFAULT_NEW_CLIENTS,
+                         .consumers = DEFAULT_CONSUMERS,
+                         .claim_bytes = KEDGE_QUEUED_CLAIM_BYTES,
+                         .visibility_s = KEDGE_CONSUMERS_VISIBILITY_S};
     const struct {
         const char *option;
         const char *text;
+        uint32_t least;
         uint32_t most;
         uint32_t *number;
     } counts[] = {
-        {"--workers", arguments->workers, KEDGE_WORKERS_MAX, &settings->workers},
-        {"--request-timeout", arguments->request_timeout, 3600, &settings->request_timeout_s},
-        {"--ping", arguments->ping, KEDGE_SERVER_PING_S, &settings->ping_s},
-        {"--consumers", arguments->consumers, KEDGE_CONSUMERS_MAX, &settings->consumers},
-        {"--claim-bytes", arguments->claim_bytes, KEDGE_QUEUE_BODY_BYTES_MAX,
+        {"--new-clients-per-minute", arguments->new_clients, 0, KEDGE_NEW_CLIENTS_PER_MINUTE_MAX,
+         &settings->new_clients_per_minute},
+        {"--workers", arguments->workers, 1, KEDGE_WORKERS_MAX, &settings->workers},
+        {"--request-timeout", arguments->request_timeout, 1, 3600, &settings->request_timeout_s},
+        {"--ping", arguments->ping, 1, KEDGE_SERVER_PING_S, &settings->ping_s},
+        {"--consumers", arguments->consumers, 1, KEDGE_CONSUMERS_MAX, &settings->consumers},
+        {"--claim-bytes", arguments->claim_bytes, 1, KEDGE_QUEUE_BODY_BYTES_MAX,
          &settings->claim_bytes},
-        {"--visibility", arguments->visibility, KEDGE_QUEUE_VISIBILITY_MS_MAX / 1000,
+        {"--visibility", arguments->visibility, 1, KEDGE_QUEUE_VISIBILITY_MS_MAX / 1000,
          &settings->visibility_s},
     };
     kedge_status status = parse_listen(arguments->listen, settings->address,
@@ -276,8 +291,8 @@ static kedge_status read_settings(const kedge_arguments *arguments, kedge_settin
     if (status == KEDGE_OK) status = parse_cadence(arguments->cadence, &settings->cadence, error);
     if (status == KEDGE_OK) status = parse_mode(arguments, &settings->queued, error);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == KEDGE_OK; i++) {
-        status =
-            parse_count(counts[i].option, counts[i].text, counts[i].most, counts[i].number, error);
+        status = parse_count(counts[i].option, counts[i].text, counts[i].least, counts[i].most,
+                             counts[i].number, error);
     }
     return status;
 }
@@ -397,6 +412,7 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         .later_context = service->server,
         .enqueue = service->consumers ? kedge_consumers_enqueue : NULL,
         .enqueue_context = service->consumers,
+        .new_clients_per_minute = settings->new_clients_per_minute,
     };
     kedge_status status = kedge_backend_new(&options, &service->backend, error);
     if (status == KEDGE_OK && service->consumers) {

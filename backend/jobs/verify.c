@@ -40,22 +40,46 @@ kedge_status verify_tell(verifying *work, const char *finding, int64_t version, 
     return kedge_lines_put(work->lines, &work->line, error);
 }
 
-kedge_status verify_failure(verifying *work, kedge_status status, const char *finding,
-                            int64_t version, kedge_bytes key, const kedge_error *failure,
-                            kedge_error *error)
+bool verify_is_damage(kedge_status status)
 {
     switch (status) {
-    case KEDGE_OK:
-        return KEDGE_OK;
     case KEDGE_CORRUPT:
     case KEDGE_LIMIT_EXCEEDED:
     case KEDGE_NEWER_DATABASE:
     case KEDGE_NOT_FOUND:
     case KEDGE_INVALID_JSON:
-        return verify_tell(work, finding, version, key, error, "%s", failure->message);
+        return true;
     default:
-        return kedge_fail(error, status, failure->code, "%s", failure->message);
+        return false;
     }
+}
+
+kedge_status verify_failure(verifying *work, kedge_status status, const char *finding,
+                            int64_t version, kedge_bytes key, const kedge_error *failure,
+                            kedge_error *error)
+{
+    if (status == KEDGE_OK) return KEDGE_OK;
+    if (verify_is_damage(status))
+        return verify_tell(work, finding, version, key, error, "%s", failure->message);
+    return kedge_fail(error, status, failure->code, "%s", failure->message);
+}
+
+kedge_status verify_tell_repaired(verifying *work, const char *what, int64_t version,
+                                  kedge_bytes key, const char *from, kedge_error *error)
+{
+    work->summary->repaired++;
+    kedge_json_writer writer = kedge_json_write(&work->line);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "repaired");
+    kedge_json_chars(&writer, what);
+    kedge_json_key(&writer, "version");
+    kedge_json_integer(&writer, version);
+    kedge_json_key(&writer, "key");
+    kedge_json_text(&writer, key);
+    kedge_json_key(&writer, "from");
+    kedge_json_chars(&writer, from);
+    kedge_json_end_object(&writer);
+    return kedge_lines_put(work->lines, &work->line, error);
 }
 
 kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
@@ -216,12 +240,15 @@ static kedge_status tell_summary(verifying *work, kedge_error *error)
     } members[] = {{"oldest", summary->oldest},       {"newest", summary->newest},
                    {"mutations", summary->mutations}, {"items", summary->items},
                    {"bodies", summary->bodies},       {"checkpoints", summary->checkpoints},
-                   {"rows", summary->rows},           {"findings", summary->findings}};
+                   {"rows", summary->rows},           {"findings", summary->findings},
+                   {"repaired", summary->repaired},   {"lost", summary->lost}};
+    size_t count = sizeof members / sizeof members[0];
+    if (!work->repair) count -= 2;
     kedge_json_writer writer = kedge_json_write(&work->line);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "verified");
     kedge_json_text(&writer, work->ref->project);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         kedge_json_key(&writer, members[i].name);
         kedge_json_integer(&writer, members[i].value);
     }
@@ -275,12 +302,15 @@ static kedge_status run(verifying *work, kedge_error *error)
     if (status == KEDGE_OK) status = verify_other_roots(work, error);
     if (status == KEDGE_OK) status = verify_all_rows(work, error);
     if (status == KEDGE_OK) status = verify_gone(work, error);
+    /* Bodies first: a checkpoint that is written again may have had a copy of one. */
+    if (status == KEDGE_OK) status = verify_repair_bodies(work, error);
+    if (status == KEDGE_OK) status = verify_repair_checkpoints(work, error);
     return status == KEDGE_OK ? tell_summary(work, error) : status;
 }
 
-kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_lines *lines, kedge_verify_summary *summary,
-                                  kedge_error *error)
+static kedge_status verify(kedge_backend *backend, const kedge_project_ref *ref,
+                           const kedge_lines *lines, bool repair, kedge_verify_summary *summary,
+                           kedge_error *error)
 {
     const kedge_allocator *allocator = backend->allocator;
     verifying work = {.backend = backend,
@@ -293,7 +323,9 @@ kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_re
                       .arena = kedge_arena_make(allocator),
                       .replay = kedge_replay_make(backend, ref),
                       .bodies = {.allocator = allocator},
-                      .rows = {.allocator = allocator}};
+                      .rows = {.allocator = allocator},
+                      .repair = repair,
+                      .lost_sizes = {.allocator = allocator}};
     memset(summary, 0, sizeof *summary);
     kedge_status status = kedge_project_ref_check(ref, error);
     if (status == KEDGE_OK) status = find_newest(&work, error);
@@ -304,9 +336,25 @@ kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_re
     kedge_release(allocator, work.clients);
     kedge_buffer_free(&work.project_record);
     kedge_replay_free(&work.replay);
+    verify_forget_bad_roots(&work);
+    kedge_key_set_free(&work.lost_sizes);
     kedge_key_set_free(&work.bodies);
     kedge_key_set_free(&work.rows);
     kedge_arena_free(&work.arena);
     kedge_buffer_free(&work.line);
     return status;
+}
+
+kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_lines *lines, kedge_verify_summary *summary,
+                                  kedge_error *error)
+{
+    return verify(backend, ref, lines, false, summary, error);
+}
+
+kedge_status kedge_repair_project(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_lines *lines, kedge_verify_summary *summary,
+                                  kedge_error *error)
+{
+    return verify(backend, ref, lines, true, summary, error);
 }

@@ -5,7 +5,10 @@
  * against the fold of all deltas, every body against the hash that it is named by. Every checkpoint
  * against that fold, every index row against the version that it is made from, every row and
  * checkpoint against the lineage of its version. It changes nothing, and may run beside pushes: it
- * looks at what was there when it began. */
+ * looks at what was there when it began.
+ *
+ * Repair does the same, and then writes again what can be made again: bodies of which a copy is
+ * found, checkpoints and index rows. What is right it leaves alone, and it may be repeated. */
 #ifndef KEDGE_BACKEND_JOBS_VERIFY_H
 #define KEDGE_BACKEND_JOBS_VERIFY_H
 
@@ -21,12 +24,21 @@ typedef struct kedge_verify_summary {
     int64_t checkpoints;
     int64_t rows;
     int64_t findings;
+    int64_t repaired; /* of the findings */
+    int64_t lost;     /* bodies that stay lost */
 } kedge_verify_summary;
 
 /* A line for each finding, {"finding", "version"?, "key"?, "detail"}, and one for the summary.
  * KEDGE_OK also with findings; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE: a store did not
  * answer, or versions were removed meanwhile. */
 kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_lines *lines, kedge_verify_summary *summary,
+                                  kedge_error *error);
+
+/* Also a line for each finding that is no more, {"repaired", "version", "key", "from"}, and one for
+ * each item and version whose body stays lost, {"lost":"item-body", "collection", "id", "version",
+ * "newest", "hash"}; `newest`: the item still has it at the newest version. */
+kedge_status kedge_repair_project(kedge_backend *backend, const kedge_project_ref *ref,
                                   const kedge_lines *lines, kedge_verify_summary *summary,
                                   kedge_error *error);
 

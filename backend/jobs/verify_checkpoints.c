@@ -64,7 +64,7 @@ kedge_status verify_list_roots(verifying *work, kedge_error *error)
 
 /* ---- one checkpoint ---- */
 
-static kedge_status load_root(verifying *work, const verify_root *root, kedge_map *map,
+kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_map *map,
                               kedge_error *error)
 {
     const kedge_records *records = &work->backend->options.records;
@@ -116,14 +116,17 @@ static kedge_status check_root(verifying *work, const verify_root *root, bool co
         return verify_tell(work, "checkpoint-foreign", root->version, key, error,
                            "the version that it names is not there or has another lineage");
     }
-    status = load_root(work, root, &map, &failure);
+    int64_t before = work->summary->findings;
+    status = verify_load_root(work, root, &map, &failure);
     if (status != KEDGE_OK) {
-        return verify_failure(work, status, "checkpoint-damaged", root->version, key, &failure,
-                              error);
+        status =
+            verify_failure(work, status, "checkpoint-damaged", root->version, key, &failure, error);
+    } else if (compare && !work->broken) {
+        status = compare_root(work, root, key, &map, error);
     }
-    if (compare && !work->broken) status = compare_root(work, root, key, &map, error);
     kedge_map_free(work->backend->allocator, &map);
-    return status;
+    bool bad = work->repair && compare && work->summary->findings > before;
+    return status == KEDGE_OK && bad ? verify_note_bad_root(work, root, error) : status;
 }
 
 kedge_status verify_roots_of(verifying *work, int64_t version, kedge_error *error)

@@ -5,6 +5,17 @@
 
 /* ---- the rows of a version ---- */
 
+static kedge_status repair_row(verifying *work, const kedge_record_write *wanted,
+                               kedge_error *error)
+{
+    const kedge_records *records = &work->backend->options.records;
+    int64_t version = kedge_record_attribute(&wanted->record, "version")->number;
+    kedge_status status = records->vtable->write(records->self, wanted, error);
+    if (status != KEDGE_OK) return status;
+    return verify_tell_repaired(work, "row", version, wanted->record.key.sort, "its version",
+                                error);
+}
+
 static kedge_status see_row(void *context, const kedge_record_write *wanted,
                             const kedge_record *found, bool same, kedge_error *error)
 {
@@ -13,12 +24,15 @@ static kedge_status see_row(void *context, const kedge_record_write *wanted,
     int64_t version = kedge_record_attribute(&wanted->record, "version")->number;
     kedge_status status = kedge_key_set_add(&work->rows, key, NULL, error);
     if (status != KEDGE_OK) return status;
-    if (found == NULL && version <= work->rows_through) {
-        return verify_tell(work, "row-missing", version, key, error, "the index row is not there");
+    if (same || (found == NULL && version > work->rows_through)) return KEDGE_OK;
+    if (found == NULL) {
+        status =
+            verify_tell(work, "row-missing", version, key, error, "the index row is not there");
+    } else {
+        status = verify_tell(work, "row-wrong", version, key, error,
+                             "the index row is not what its version says");
     }
-    if (found == NULL || same) return KEDGE_OK;
-    return verify_tell(work, "row-wrong", version, key, error,
-                       "the index row is not what its version says");
+    return status == KEDGE_OK && work->repair ? repair_row(work, wanted, error) : status;
 }
 
 kedge_status verify_rows_of(verifying *work, const kedge_version *version, kedge_error *error)

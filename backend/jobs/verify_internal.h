@@ -34,6 +34,23 @@ typedef struct verify_run {
     char *texts;
 } verify_run;
 
+/* A body that is gone or damaged. */
+typedef struct verify_lost {
+    kedge_bytes collection;
+    kedge_bytes id; /* the first item that was seen to have it, and the version */
+    int64_t version;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    int64_t size; /* 0: not known */
+    bool found;   /* and written back */
+    bool told;    /* as lost */
+} verify_lost;
+
+/* A checkpoint to write again, and what it is of. */
+typedef struct verify_bad_root {
+    verify_root root;
+    kedge_map map;
+} verify_bad_root;
+
 typedef struct verifying {
     kedge_backend *backend;
     const kedge_project_ref *ref;
@@ -64,6 +81,15 @@ typedef struct verifying {
     size_t recent_capacity;
     int64_t indexed_through; /* of the version before */
     int64_t gone;            /* the last of the versions that are no longer kept */
+    bool repair;
+    verify_lost *lost;
+    size_t lost_count;
+    size_t lost_capacity;
+    kedge_key_set lost_sizes;
+    bool lost_of_any_size; /* of one of them the size is not known */
+    verify_bad_root *bad_roots;
+    size_t bad_root_count;
+    size_t bad_root_capacity;
 } verifying;
 
 /* Tells a finding. `version` 0: of none; `key` empty: of none. */
@@ -74,6 +100,11 @@ kedge_status verify_tell(verifying *work, const char *finding, int64_t version, 
 kedge_status verify_failure(verifying *work, kedge_status status, const char *finding,
                             int64_t version, kedge_bytes key, const kedge_error *failure,
                             kedge_error *error);
+/* The status of a read tells damage, and not that a store did not answer. */
+bool verify_is_damage(kedge_status status);
+/* Tells that the finding under this key is no more. `from`: of what it was made again. */
+kedge_status verify_tell_repaired(verifying *work, const char *what, int64_t version,
+                                  kedge_bytes key, const char *from, kedge_error *error);
 /* Whether a version of this number and lineage is there: one that was looked at, one that is no
  * longer kept, or one that was made since. */
 kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
@@ -91,6 +122,18 @@ kedge_status verify_body(verifying *work, int64_t version, kedge_bytes collectio
 kedge_status verify_list_roots(verifying *work, kedge_error *error);
 kedge_status verify_roots_of(verifying *work, int64_t version, kedge_error *error);
 kedge_status verify_other_roots(verifying *work, kedge_error *error);
+
+kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_map *map,
+                              kedge_error *error);
+
+/* What repair does: notes during the walk, and the work behind it (repair_bodies.c,
+ * repair_checkpoints.c). */
+kedge_status verify_note_lost(verifying *work, int64_t version, kedge_bytes collection,
+                              const kedge_entry *entry, kedge_error *error);
+kedge_status verify_repair_bodies(verifying *work, kedge_error *error);
+kedge_status verify_note_bad_root(verifying *work, const verify_root *root, kedge_error *error);
+kedge_status verify_repair_checkpoints(verifying *work, kedge_error *error);
+void verify_forget_bad_roots(verifying *work);
 
 /* The index rows of one version, and in the end all rows (verify_index.c). */
 kedge_status verify_rows_of(verifying *work, const kedge_version *version, kedge_error *error);

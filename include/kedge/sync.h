@@ -30,7 +30,9 @@ typedef struct kedge_sync_status {
     int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept; and
                             acknowledged ones that a damaged or older outbox.db lacks */
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
-    kedge_error last_error; /* the last failed request; status KEDGE_OK when none since */
+    kedge_error last_error; /* the last failed request; status KEDGE_OK when none since. While
+                               online also "items-damaged": the server has lost items and left them
+                               out; the message names the first ones */
 } kedge_sync_status;
 
 /* A consistent picture of the moment, from the disk and the worker; touches no network. */
@@ -44,8 +46,10 @@ KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
 /* Pushes all that was pending at the call and then pulls once: when KEDGE_OK returns, every edit
  * made before the call has been decided, and the reads show the server's version at some moment
  * after the call. KEDGE_TIMEOUT after `timeout_ms` (-1: wait for ever). When offline: KEDGE_NETWORK
- * at once. Nothing is lost by any failure: sync goes on in the background. In a callback that runs
- * on the worker thread: KEDGE_INVALID_ARGUMENT, as for all functions that wait. */
+ * at once. When the server did not take several new client ids in a row: KEDGE_UNAVAILABLE with the
+ * code client-id-unstable, at once, while the client waits before it asks for another. Nothing is
+ * lost by any failure: sync goes on in the background. In a callback that runs on the worker
+ * thread: KEDGE_INVALID_ARGUMENT, as for all functions that wait. */
 KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 

@@ -60,6 +60,12 @@ typedef struct kedge_patch {
     kedge_buffer text; /* decoded keys and normalized values that are not the body's own */
 } kedge_patch;
 
+/* What the server has lost and left out of an answer. */
+typedef struct kedge_damaged_items {
+    int64_t count;
+    kedge_bytes keys; /* of the first ones: a JSON array of wire keys; borrowed from the body */
+} kedge_damaged_items;
+
 typedef struct kedge_pull_answer {
     int64_t from; /* the cookie's version that the patch starts from */
     int64_t version;
@@ -71,6 +77,7 @@ typedef struct kedge_pull_answer {
     bool snapshot; /* page through `version` */
     kedge_outcome_list outcomes;
     kedge_patch patch;
+    kedge_damaged_items damaged;
 } kedge_pull_answer;
 
 typedef struct kedge_page_answer {
@@ -80,6 +87,7 @@ typedef struct kedge_page_answer {
     bool last;
     kedge_bytes next; /* wire key to go on behind, decoded; in next_text */
     kedge_buffer next_text;
+    kedge_damaged_items damaged;
 } kedge_page_answer;
 
 /* An id of each of some clients. */
@@ -114,6 +122,8 @@ kedge_status kedge_outcomes_decode(kedge_bytes body, kedge_outcome_list *outcome
 /* A body fetched by hash: checks the hash and puts the value into the operation. */
 kedge_status kedge_patch_set_body(kedge_patch *patch, size_t operation, kedge_bytes body,
                                   kedge_error *error);
+/* Takes an operation out: its body is lost. */
+void kedge_patch_leave_out(kedge_patch *patch, size_t operation);
 void kedge_pull_answer_free(kedge_pull_answer *answer);
 void kedge_page_answer_free(kedge_page_answer *answer);
 void kedge_retire_answer_free(kedge_retire_answer *answer);

@@ -24,12 +24,13 @@ static kedge_status read_after(const kedge_member *member, kedge_page_answer *ou
 kedge_status kedge_page_answer_decode(const kedge_allocator *allocator, kedge_bytes body,
                                       kedge_page_answer *out, kedge_error *error)
 {
-    enum { VERSION, LINEAGE, ITEMS, NEXT, MEMBERS };
+    enum { VERSION, LINEAGE, ITEMS, NEXT, DAMAGED, MEMBERS };
     kedge_place place = KEDGE_PLACE("");
     kedge_member members[MEMBERS] = {[VERSION] = {.name = "version"},
                                      [LINEAGE] = {.name = "lineage"},
                                      [ITEMS] = {.name = "items"},
-                                     [NEXT] = {.name = "next"}};
+                                     [NEXT] = {.name = "next"},
+                                     [DAMAGED] = {.name = "damaged"}};
     out->items.text = kedge_buffer_make(allocator);
     out->next_text = kedge_buffer_make(allocator);
     kedge_status status = kedge_answer_members(place, body, members, MEMBERS, error);
@@ -43,7 +44,8 @@ kedge_status kedge_page_answer_decode(const kedge_allocator *allocator, kedge_by
         status = kedge_answer_patch(place, &members[ITEMS], true, &out->items, error);
     }
     if (status == KEDGE_OK) status = read_after(&members[NEXT], out, error);
-    if (status == KEDGE_OK && !out->last && out->items.count == 0) {
+    if (status == KEDGE_OK) status = kedge_answer_damaged(&members[DAMAGED], &out->damaged, error);
+    if (status == KEDGE_OK && !out->last && out->items.count == 0 && out->damaged.count == 0) {
         status = kedge_answer_fail(place, &members[ITEMS], "filled while more pages follow", error);
     }
     return status;

@@ -259,6 +259,14 @@ kedge_status kedge_patch_set_body(kedge_patch *patch, size_t operation, kedge_by
     return KEDGE_OK;
 }
 
+void kedge_patch_leave_out(kedge_patch *patch, size_t operation)
+{
+    kedge_patch_operation *place = &patch->operations[operation];
+    kedge_release(patch->text.allocator, place->owned);
+    patch->count--;
+    memmove(place, place + 1, (patch->count - operation) * sizeof *place);
+}
+
 void kedge_patch_free(kedge_patch *patch)
 {
     const kedge_allocator *allocator = patch->text.allocator;

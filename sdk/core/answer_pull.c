@@ -16,6 +16,7 @@ enum {
     NEXT,
     SNAPSHOT,
     LOST,
+    DAMAGED,
     NATIVE_MEMBERS
 };
 
@@ -102,6 +103,7 @@ static kedge_status read_native(kedge_bytes object, kedge_pull_answer *out, kedg
         [RETIRED] = {.name = "retired"},   [KNOWN] = {.name = "known"},
         [OUTCOMES] = {.name = "outcomes"}, [NEXT] = {.name = "outcomes_next"},
         [SNAPSHOT] = {.name = "snapshot"}, [LOST] = {.name = "lost"},
+        [DAMAGED] = {.name = "damaged"},
     };
     kedge_status status = kedge_answer_members(place, object, members, NATIVE_MEMBERS, error);
     if (status == KEDGE_OK) status = read_scalars(place, members, out, error);
@@ -110,6 +112,7 @@ static kedge_status read_native(kedge_bytes object, kedge_pull_answer *out, kedg
         status = kedge_answer_outcomes(place, &members[OUTCOMES], &members[NEXT], out->lmid,
                                        out->version, &out->outcomes, error);
     }
+    if (status == KEDGE_OK) status = kedge_answer_damaged(&members[DAMAGED], &out->damaged, error);
     if (status != KEDGE_OK || kedge_answer_is_null(&members[SNAPSHOT])) return status;
     out->snapshot = true;
     return check_pair("snapshot", "version", &members[SNAPSHOT], out, error);

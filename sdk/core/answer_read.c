@@ -102,6 +102,30 @@ kedge_status kedge_answer_hex(kedge_place place, const kedge_member *member, uin
     return KEDGE_OK;
 }
 
+kedge_status kedge_answer_damaged(const kedge_member *member, kedge_damaged_items *damaged,
+                                  kedge_error *error)
+{
+    enum { COUNT, KEYS, MEMBERS };
+    kedge_place place = KEDGE_PLACE("damaged");
+    kedge_member members[MEMBERS] = {[COUNT] = {.name = "count"}, [KEYS] = {.name = "keys"}};
+    kedge_bytes key;
+    if (member->value.data == NULL) return KEDGE_OK;
+    kedge_status status = kedge_answer_members(place, member->value, members, MEMBERS, error);
+    if (status == KEDGE_OK)
+        status = kedge_answer_integer(place, &members[COUNT], 1, &damaged->count, error);
+    if (status != KEDGE_OK) return status;
+    kedge_json_iterator walk = kedge_json_iterate(members[KEYS].value);
+    while (kedge_json_next_element(&walk, &key)) {
+        if (kedge_json_type_of(key) != KEDGE_JSON_STRING ||
+            kedge_json_check(key, 1, NULL) != KEDGE_OK) {
+            return kedge_answer_fail(place, &members[KEYS], "an array of keys", error);
+        }
+    }
+    if (walk.failed) return kedge_answer_fail(place, &members[KEYS], "an array of keys", error);
+    damaged->keys = members[KEYS].value;
+    return KEDGE_OK;
+}
+
 kedge_status kedge_answer_lineage(kedge_place place, const kedge_member *member, char lineage[33],
                                   kedge_error *error)
 {

@@ -57,6 +57,9 @@ kedge_status kedge_answer_outcomes(kedge_place place, const kedge_member *member
  */
 kedge_status kedge_answer_patch(kedge_place place, const kedge_member *member, bool items,
                                 kedge_patch *patch, kedge_error *error);
+/* The optional member `damaged`: what the server has lost. */
+kedge_status kedge_answer_damaged(const kedge_member *member, kedge_damaged_items *damaged,
+                                  kedge_error *error);
 void kedge_patch_free(kedge_patch *patch);
 void kedge_outcome_list_free(kedge_outcome_list *list);
 

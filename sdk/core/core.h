@@ -35,7 +35,10 @@
 #define KEDGE_CORE_PUSH_COUNT_MAX    1000
 #define KEDGE_CORE_PUSH_BYTES_MAX    1048576
 #define KEDGE_CORE_PUSH_BYTES_MIN    1024
-#define KEDGE_CORE_IDENTITY_MAX      3 /* identity refusals that pulls do not explain: rotate */
+#define KEDGE_CORE_IDENTITY_MAX      3     /* identity refusals that pulls do not explain: rotate */
+#define KEDGE_CORE_ROTATE_MIN_MS     60000 /* two rotations in so long; each further one … */
+#define KEDGE_CORE_ROTATE_MAX_MS     480000 /* … waits twice as long as the one before, up to this */
+#define KEDGE_CORE_ROTATE_CALM_MS    900000 /* so long without one: as if there had been none */
 
 typedef enum kedge_request_kind {
     KEDGE_REQUEST_PUSH,
@@ -114,6 +117,8 @@ typedef struct kedge_core_event {
     int64_t version;
     bool ok;
     kedge_error error; /* what to show in the status */
+    bool has_damage; /* of an applied pull or page: `damage` is what the server has lost by then */
+    kedge_error damage;
     bool has_position; /* may be true in any event */
     kedge_core_position position;
 } kedge_core_event;
@@ -218,6 +223,12 @@ typedef struct kedge_core {
     uint32_t identity;  /* identity refusals in a row */
     bool identity_held; /* no push until a pull begun after one has ended */
 
+    uint32_t rotations; /* in a row, without a calm in between */
+    int64_t spell_ms;   /* when the first of them ended */
+    int64_t rotated_ms; /* … and the last */
+    int64_t rotate_ms;  /* no other before */
+    bool rotation_held; /* the id is spent; pulls go on until another may be had */
+
     kedge_core_lane pull;
     kedge_pull_step step;
     kedge_request_kind source; /* whose answer the step is about: pull, page or retire */
@@ -250,6 +261,7 @@ typedef struct kedge_core {
     bool reported;
     kedge_connection connection;
     kedge_error error;
+    kedge_error damage; /* shown while nothing worse is */
     kedge_error error_reported;
 } kedge_core;
 

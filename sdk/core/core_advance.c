@@ -143,6 +143,11 @@ static void begin_work(kedge_core *core, kedge_core_actions *actions)
 static void advance_pull(kedge_core *core, kedge_core_actions *actions)
 {
     if (core->working || !core->started) return;
+    bool waits = kedge_core_rotation_waits(core);
+    if (core->step == KEDGE_STEP_RETIRE && waits) return;
+    if (core->step == KEDGE_STEP_IDLE && core->rotation_held && !waits) {
+        kedge_core_rotate(core, false);
+    }
     if (core->step == KEDGE_STEP_IDLE) {
         if (!kedge_core_pull_is_wanted(core)) return;
         core->step = KEDGE_STEP_PULL;
@@ -183,6 +188,7 @@ static kedge_connection connection_of(const kedge_core *core)
     if (!core->online) return KEDGE_OFFLINE;
     if (core->stopped) return KEDGE_STOPPED;
     bool well = core->answered && core->push.failures == 0 && core->pull.failures == 0;
+    if (kedge_core_rotation_waits(core)) return KEDGE_CONNECTING;
     return well && !core->token_wanted ? KEDGE_ONLINE : KEDGE_CONNECTING;
 }
 
@@ -195,7 +201,10 @@ static bool errors_differ(const kedge_error *a, const kedge_error *b)
 static void report(kedge_core *core, kedge_core_actions *actions)
 {
     kedge_connection connection = connection_of(core);
-    if (connection == KEDGE_ONLINE) core->error = (kedge_error){0};
+    if (connection == KEDGE_ONLINE) core->error = core->damage;
+    if (kedge_core_rotation_waits(core) && !core->stopped) {
+        kedge_core_rotation_error(core, &core->error);
+    }
     if (core->reported && connection == core->connection &&
         !errors_differ(&core->error, &core->error_reported)) {
         return;

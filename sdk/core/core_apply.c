@@ -41,36 +41,19 @@ static void pulled(kedge_core *core)
     /* Told of a version that a pull begun afterwards did not bring: do not ask for ever. */
     if (core->want_version <= core->pull_wanted) core->want_version = 0;
     if (core->identity_held && !core->pull_due) {
-        core->identity_held = false;
         if (core->identity >= KEDGE_CORE_IDENTITY_MAX) {
-            core->lost = false;
-            core->step = KEDGE_STEP_RETIRE;
+            kedge_core_rotate_between_pulls(core);
+        } else {
+            core->identity_held = false;
         }
     }
-}
-
-/* There is a new client id, and all pending mutations have new ids. */
-static void rotated(kedge_core *core)
-{
-    kedge_lane_succeed(&core->pull);
-    kedge_lane_succeed(&core->push);
-    core->step = KEDGE_STEP_IDLE;
-    core->lost = false;
-    core->identity = 0;
-    core->identity_held = false;
-    core->pushed_through = 0;
-    core->queued_through = 0;
-    core->push_cut = false;
-    core->want_version = 0;
-    core->sync_through = core->position.highest_id;
-    core->pull_due = true;
 }
 
 static void done(kedge_core *core, kedge_pull_step step)
 {
     switch (step) {
     case KEDGE_STEP_ROTATE:
-        rotated(core);
+        kedge_core_rotated(core);
         break;
     case KEDGE_STEP_UNSTAGE: /* the backoff of kedge_core_pull_again, if any, holds on */
         core->step = KEDGE_STEP_PULL;
@@ -83,8 +66,7 @@ static void done(kedge_core *core, kedge_pull_step step)
 
 static void rotate(kedge_core *core, bool lost)
 {
-    core->lost = lost;
-    core->step = KEDGE_STEP_RETIRE;
+    kedge_core_rotate(core, lost);
     kedge_core_pull_again(core);
 }
 
@@ -99,6 +81,7 @@ static void more_pages(kedge_core *core)
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
 {
     core->working = false;
+    if (event->has_damage) core->damage = event->damage;
     switch (event->applied) {
     case KEDGE_APPLIED_DONE:
         done(core, core->step);

@@ -61,6 +61,18 @@ void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
 int64_t kedge_core_pull_interval(kedge_core *core);
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
 void kedge_core_pull_again(kedge_core *core);
+/* core_rotate.c */
+/* This client id is spent, or (`lost`) the lineage is another one: the next step is to retire it.
+ * When it may not be another yet, that step waits. */
+void kedge_core_rotate(kedge_core *core, bool lost);
+/* The same, found between two pulls, which may go on until the moment is there. */
+void kedge_core_rotate_between_pulls(kedge_core *core);
+/* There is a new client id, and all pending mutations have new ids. */
+void kedge_core_rotated(kedge_core *core);
+/* A rotation is wanted, and may not come yet. */
+bool kedge_core_rotation_waits(const kedge_core *core);
+/* What the app is told meanwhile; the same for as long as it waits. */
+void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
 /* core_stream.c */
 void kedge_core_stream_came_up(kedge_core *core);
 void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event);

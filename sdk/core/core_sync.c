@@ -1,5 +1,6 @@
 /* Waits of kedge_sync: over when all that was pending at the call is covered and a pull begun after
- * the call has ended; or when nothing can be sent any more. A failed request does not end them. */
+ * the call has ended; or when nothing can be sent any more, or not before the wait for another
+ * client id is over. A failed request does not end them. */
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
@@ -46,5 +47,7 @@ void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const ke
         end(core, actions, &core->error);
     } else if (core->sync_pulled && core->position.lowest_pending > core->sync_through) {
         end(core, actions, NULL);
+    } else if (kedge_core_rotation_waits(core)) {
+        end(core, actions, &core->error);
     }
 }

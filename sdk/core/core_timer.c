@@ -28,6 +28,9 @@ void kedge_core_take_time(kedge_core *core, int64_t now_ms)
         shift_lane(&core->stream, by);
         shift(&core->stall_ms, by);
         shift(&core->next_pull_ms, by);
+        shift(&core->rotate_ms, by);
+        core->spell_ms += by;
+        core->rotated_ms += by;
         core->stream_up_ms += by;
         core->stream_heard_ms += by;
         core->timer_ms = KEDGE_CORE_NEVER;
@@ -79,15 +82,22 @@ static int64_t push_moment(const kedge_core *core)
     return core->push_pulled == core->push_count ? core->stall_ms : KEDGE_CORE_NEVER;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static int64_t pull_moment(const kedge_core *core)
 {
     if (core->pull.running) return core->pull.guard_ms;
     if (core->working) return KEDGE_CORE_NEVER;
     if (core->step >= KEDGE_STEP_APPLY) return core->pull.at_ms;
     if (!kedge_core_may_send(core)) return KEDGE_CORE_NEVER;
+    if (core->step == KEDGE_STEP_RETIRE) return later(core->pull.at_ms, core->rotate_ms);
     if (core->step != KEDGE_STEP_IDLE) return core->pull.at_ms;
     bool told = core->stream_up && !kedge_core_is_queued(core);
-    return told ? KEDGE_CORE_NEVER : core->next_pull_ms;
+    int64_t next = told ? KEDGE_CORE_NEVER : core->next_pull_ms;
+    return core->rotation_held ? earlier(next, core->rotate_ms) : next;
 }
 
 static int64_t stream_moment(const kedge_core *core)

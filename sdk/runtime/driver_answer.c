@@ -93,6 +93,10 @@ static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_erro
                                           &held->pull, error);
     }
     if (status == KEDGE_OK) kedge_driver_bound_pull(&held->pull);
+    held->damage = (kedge_driver_damage){.count = 0};
+    if (status == KEDGE_OK && !held->pull.snapshot) { /* a snapshot's pages tell theirs */
+        kedge_driver_damage_add_told(&held->damage, &held->pull.damaged);
+    }
     held->pull_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_pull(held);
     return status;
@@ -110,6 +114,8 @@ static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_erro
                                           &held->page, error);
     }
     if (status == KEDGE_OK) status = kedge_driver_bound_page(&held->page, error);
+    held->damage = (kedge_driver_damage){.count = 0};
+    if (status == KEDGE_OK) kedge_driver_damage_add_told(&held->damage, &held->page.damaged);
     held->page_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_page(held);
     return status;
@@ -172,6 +178,14 @@ static bool tells_unsupported(kedge_bytes body)
            kedge_json_text_equals(code, "VersionNotSupported");
 }
 
+static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
+{
+    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
+    event->more_outcomes = outcomes != NULL && outcomes->next != 0;
+    event->more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
+}
+
 static void read_ok(kedge_driver *driver, kedge_request_kind kind,
                     const kedge_driver_answer *answer, kedge_core_event *event)
 {
@@ -188,10 +202,24 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind,
         event->last_id = driver->push_last_id;
         return;
     }
-    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
-    if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
-    event->more_outcomes = outcomes != NULL && outcomes->next != 0;
-    event->more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
+    tell_what_is_lacking(driver, event);
+}
+
+/* The server has told that it has this body no more, though a version that it keeps has the item:
+ * asked for again it would not come. */
+static bool is_lost_body(kedge_request_kind kind, const char *code)
+{
+    static const char *const lost[] = {"item-body-missing", "item-body-damaged", NULL};
+    return kind == KEDGE_REQUEST_BODY && is_one_of(code, lost);
+}
+
+static void read_lost_body(kedge_driver *driver, kedge_core_event *event)
+{
+    event->answer = KEDGE_ANSWER_TRANSIENT;
+    if (kedge_driver_leave_body_out(driver, &event->error) != KEDGE_OK) return;
+    event->error = (kedge_error){.status = KEDGE_OK};
+    event->answer = KEDGE_ANSWER_OK;
+    tell_what_is_lacking(driver, event);
 }
 
 void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
@@ -208,5 +236,6 @@ void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
     } else {
         kedge_net_problem(answer->status, answer->content_type, answer->body, &event->error);
         event->answer = refusal_class(kind, answer->status, event->error.code);
+        if (is_lost_body(kind, event->error.code)) read_lost_body(driver, event);
     }
 }

@@ -42,6 +42,32 @@ static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_st
     kedge_driver_tell(driver, event);
 }
 
+/* What the cache lacks, now that it has the answer that is held. */
+static void take_damage(kedge_driver *driver, kedge_core_event *event)
+{
+    kedge_driver_damage_add_all(&driver->damage, &driver->held.damage);
+    driver->held.damage = (kedge_driver_damage){.count = 0};
+    event->has_damage = true;
+    kedge_driver_damage_tell(&driver->damage, &event->damage);
+}
+
+/* What the pull brings is whole, and what it clears is nobody's affair any more. Without memory for
+ * a key it stays noted. */
+static void heal_damage(kedge_driver *driver, const kedge_pull_answer *pull)
+{
+    const kedge_patch *patch = &pull->patch;
+    bool anew =
+        pull->snapshot || (patch->count > 0 && patch->operations[0].kind == KEDGE_PATCH_CLEAR);
+    kedge_buffer key = kedge_buffer_make(driver->allocator);
+    if (anew) driver->damage = (kedge_driver_damage){.count = 0};
+    for (size_t i = 0; i < patch->count && driver->damage.count > 0; i++) {
+        kedge_buffer_clear(&key);
+        kedge_wire_key_join(patch->operations[i].collection, patch->operations[i].id, &key);
+        if (!key.no_memory) kedge_driver_damage_heal(&driver->damage, kedge_buffer_bytes(&key));
+    }
+    kedge_buffer_free(&key);
+}
+
 static kedge_status apply_pull(kedge_driver *driver, kedge_core_event *event,
                                kedge_change_set *changes)
 {
@@ -51,6 +77,10 @@ static kedge_status apply_pull(kedge_driver *driver, kedge_core_event *event,
         kedge_store_apply(driver->store, &held->pull, &result, changes, &event->error);
     if (status != KEDGE_OK) return status;
     event->applied = applied_as(result);
+    if (event->applied != KEDGE_APPLIED_AGAIN) {
+        heal_damage(driver, &held->pull);
+        take_damage(driver, event);
+    }
     kedge_driver_held_free_pull(held);
     return KEDGE_OK;
 }
@@ -64,6 +94,7 @@ static kedge_status apply_page(kedge_driver *driver, kedge_core_event *event,
         kedge_store_stage(driver->store, &held->page, &result, changes, &event->error);
     if (status != KEDGE_OK) return status;
     event->applied = applied_as(result);
+    if (event->applied != KEDGE_APPLIED_AGAIN) take_damage(driver, event);
     kedge_driver_held_free_page(held);
     return KEDGE_OK;
 }

@@ -127,3 +127,24 @@ kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_ans
     if (!more) kedge_driver_held_free_parts(held);
     return status;
 }
+
+/* ---- a body that is lost ---- */
+
+kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error)
+{
+    kedge_driver_held *held = &driver->held;
+    const kedge_patch_operation *operation = kedge_driver_held_next_body(held);
+    if (operation == NULL) {
+        return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "no body is missing");
+    }
+    kedge_buffer key = kedge_buffer_make(driver->allocator);
+    kedge_wire_key_join(operation->collection, operation->id, &key);
+    kedge_status status = kedge_buffer_status(&key, error);
+    if (status == KEDGE_OK) {
+        kedge_driver_damage_add(&held->damage, kedge_buffer_bytes(&key));
+        kedge_patch_leave_out(kedge_driver_held_patch(held), held->next_body);
+        kedge_driver_held_free_parts(held);
+    }
+    kedge_buffer_free(&key);
+    return status;
+}

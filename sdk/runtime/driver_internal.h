@@ -4,6 +4,7 @@
 
 #include "common/hash.h"
 #include "sdk/runtime/driver.h"
+#include "sdk/runtime/driver_damage.h"
 
 /* Events that wait while another one is carried out: one an action, and what the host says from
  * inside a callback. */
@@ -33,6 +34,7 @@ typedef struct kedge_driver_held {
     kedge_buffer parts;        /* what has come of the next body, from its first byte on */
     int64_t parts_size;        /* of all its parts, when one has come */
     bool parts_gzip;
+    kedge_driver_damage damage; /* what the answer that is held lacks */
 } kedge_driver_held;
 
 /* A push that goes through the server's blobs, and the request of it that runs. */
@@ -76,6 +78,7 @@ struct kedge_driver {
     uint32_t push_held;
     kedge_driver_upload upload;
     kedge_driver_held held;
+    kedge_driver_damage damage; /* what the cache lacks, as far as this opening was told */
 };
 
 /* driver.c: adds an event to those that wait. */
@@ -108,6 +111,8 @@ kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_
                                            kedge_error *error);
 kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_answer *answer,
                                     kedge_error *error);
+/* The server has lost it: goes on without the item. KEDGE_NO_MEMORY. */
+kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);
 
 /* driver_bound.c: a pull or page whose bodies are within the bound, be it by paging. */
 void kedge_driver_bound_pull(kedge_pull_answer *pull);

@@ -140,6 +140,8 @@ kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status, kedge_err
     status->connection = db->shared.connection;
     status->last_error = db->shared.last_error;
     pthread_mutex_unlock(&db->lock);
+    /* Whatever the server says, nothing of it can be kept. */
+    if (position.stale) (void)kedge_store_cache_error(db->store, &status->last_error);
     return KEDGE_OK;
 }
 

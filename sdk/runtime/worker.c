@@ -223,6 +223,7 @@ static void *run(void *context)
     db->shared.worker = pthread_self();
     db->shared.worker_runs = true;
     pthread_mutex_unlock(&db->lock);
+    plan_maintenance(db); /* the opening may have met a full disk */
     if (db->driver != NULL) kedge_driver_start(db->driver);
     requests asked;
     for (;;) {

@@ -158,6 +158,7 @@ kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_e
 kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
 {
     sqlite3_stmt *statement;
+    if (db->rehearsing && !sqlite3_get_autocommit(db->handle)) return KEDGE_OK;
     kedge_status status = kedge_store_db_take(db, "BEGIN IMMEDIATE", &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
     return status;
@@ -174,6 +175,7 @@ kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error)
 {
     sqlite3_stmt *statement;
     kedge_store_db_reset(db);
+    if (db->rehearsing) return KEDGE_OK;
     kedge_status status = kedge_store_db_take(db, "COMMIT", &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
     return status;

@@ -24,6 +24,7 @@ typedef struct kedge_store_db {
     int wal_pages;    /* after the last commit here */
     bool damaged;     /* SQLite said that the contents are */
     bool row_damaged; /* a row did not prove itself; the others can be had */
+    bool rehearsing;  /* transactions are begun once, and not committed: they will be rolled back */
     dev_t device;     /* which file it is: another process may have set it aside */
     ino_t inode;
 } kedge_store_db;

@@ -203,7 +203,9 @@ kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_chan
 static kedge_status catch_up_work(kedge_store *store, void *context, kedge_error *error)
 {
     kedge_changes_clear(context);
-    return kedge_prediction_repair(store, false, context, error);
+    kedge_status status = kedge_prediction_repair(store, false, context, error);
+    if (status == KEDGE_OK) kedge_shadow_end(store);
+    return status;
 }
 
 kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes, kedge_error *error)

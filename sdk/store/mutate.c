@@ -5,8 +5,8 @@
  *   → COMMIT of the cache.
  *
  * A mutator that refuses leaves no trace. When the cache's commit fails behind the outbox's, the
- * edit is made all the same; the revisions no longer fit, and the prediction is rebuilt when it can
- * be. */
+ * edit is made all the same, and reads show it (shadow.c); the revisions no longer fit, and the
+ * prediction is rebuilt when it can be. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -32,9 +32,12 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
         return status;
     }
     kedge_store_phase(store, "mutate-between-commits");
-    if (kedge_store_db_commit(&store->cache, NULL) != KEDGE_OK) {
+    status = kedge_store_db_commit(&store->cache, NULL);
+    if (status != KEDGE_OK) {
         kedge_store_db_rollback(&store->cache);
-        kedge_changes_clear(changes);
+        kedge_shadow_note(store, status);
+    } else {
+        kedge_shadow_end(store);
     }
     kedge_store_phase(store, "mutate-after-cache");
     return KEDGE_OK;

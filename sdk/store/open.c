@@ -149,7 +149,9 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     status = kedge_prediction_repair(store, rebuild, NULL, error);
     /* Behind the rebuilding, so that a crash in between repeats it. */
     if (status == KEDGE_OK && rebuild) status = write_registry(store, error);
-    return status == KEDGE_DISK_FULL ? KEDGE_OK : status;
+    if (status != KEDGE_DISK_FULL) return status;
+    kedge_shadow_note(store, status);
+    return KEDGE_OK;
 }
 
 static kedge_status open_files(kedge_store *store, kedge_error *error)
@@ -206,6 +208,7 @@ void kedge_store_close(kedge_store *store)
     const kedge_allocator *allocator = store->allocator;
     kedge_cache_check_end(store);
     kedge_readers_close(store);
+    kedge_shadow_free(store);
     kedge_store_db_close(&store->cache);
     kedge_store_db_close(&store->outbox);
     kedge_store_locks_close(store);

@@ -130,6 +130,8 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
     /* A pair that does not fit may have been read while somebody wrote: only a turn can tell. */
     if (again || (status == KEDGE_OK && at.stale))
         status = kedge_store_take_turn(store, position_work, &at, error);
+    if (status == KEDGE_OK && at.stale && !atomic_load(&store->stale))
+        kedge_shadow_note(store, KEDGE_OK);
     if (status == KEDGE_OK) *position = at;
     return status;
 }

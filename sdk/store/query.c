@@ -27,10 +27,15 @@ struct kedge_query {
 
 /* The table-valued functions are used once here, because making them for the first time looks to
  * the authorizer like the making of a table. */
-static const char ALL_ITEMS[] =
-    "CREATE TEMP VIEW IF NOT EXISTS kedge_items AS SELECT collection, id, value FROM main.item"
-    " WHERE collection <> '' AND" ROW_IS_SOUND ";"
-    "SELECT 0 FROM json_each('[]'), json_tree('[]')";
+#define ALL_ITEMS(source)                                                                          \
+    "CREATE TEMP VIEW IF NOT EXISTS kedge_items AS SELECT collection, id, value FROM " source      \
+    " WHERE collection <> '' AND" ROW_IS_SOUND ";"                                                 \
+    "SELECT 0 FROM json_each('[]'), json_tree('[]')"
+
+/* What the views read; with a shadow (shadow.c) its view, whose other name a collection may have.
+ */
+#define TABLE  "main.item"
+#define SHADOW "temp.\"kedge shown\""
 
 static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_error *error)
 {
@@ -41,8 +46,8 @@ static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_
     /* These SQLite keeps to itself. */
     if (sqlite3_strnicmp(name, "sqlite_", 7) == 0) return KEDGE_OK;
     char *sql = sqlite3_mprintf("CREATE TEMP VIEW IF NOT EXISTS \"%w\" AS SELECT id, value FROM"
-                                " main.item WHERE collection = %Q AND" ROW_IS_SOUND,
-                                name, name);
+                                " %s WHERE collection = %Q AND" ROW_IS_SOUND,
+                                name, query->reader->shadowed ? SHADOW : TABLE, name);
     if (!sql) return kedge_fail_no_memory(error);
     kedge_status status = kedge_store_db_execute(&query->reader->cache, sql, error);
     sqlite3_free(sql);
@@ -52,13 +57,16 @@ static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_
 /* Hops from collection to collection by the primary key. */
 static kedge_status make_views(kedge_query *query, kedge_error *error)
 {
-    static const char sql[] = "SELECT min(collection) FROM main.item WHERE collection > ?1";
+    static const char table[] = "SELECT min(collection) FROM " TABLE " WHERE collection > ?1";
+    static const char shadow[] = "SELECT min(collection) FROM " SHADOW " WHERE collection > ?1";
     kedge_store_db *db = &query->reader->cache;
+    bool shadowed = query->reader->shadowed;
     char name[KEDGE_LIMIT_NAME_BYTES + 1] = "";
-    kedge_status status = kedge_store_db_execute(db, ALL_ITEMS, error);
+    kedge_status status = kedge_store_db_execute(
+        db, shadowed ? "DROP VIEW temp.item;" ALL_ITEMS(SHADOW) : ALL_ITEMS(TABLE), error);
     for (int i = 0; i < KEDGE_LIMIT_COLLECTIONS && status == KEDGE_OK; i++) {
         sqlite3_stmt *next;
-        status = kedge_store_db_take(db, sql, &next, error);
+        status = kedge_store_db_take(db, shadowed ? shadow : table, &next, error);
         if (status != KEDGE_OK) break;
         kedge_store_bind_chars(db, next, 1, name);
         status = kedge_store_db_step(db, next, error);
@@ -232,7 +240,7 @@ static kedge_status open_once(kedge_store *store, kedge_bytes sql, kedge_bytes p
     *again = false;
     if (!made) return kedge_fail_no_memory(error);
     made->store = store;
-    kedge_status status = kedge_reader_take(store, &made->reader, error);
+    kedge_status status = kedge_reader_take_shown(store, &made->reader, error);
     if (status == KEDGE_OK) status = open_views(made, error);
     if (status == KEDGE_OK) status = prepare(made, sql, error);
     if (status == KEDGE_OK) status = bind_all(made, parameters, error);

@@ -36,7 +36,9 @@ static kedge_status get_once(kedge_store *store, get_function function, kedge_by
                              kedge_bytes id, kedge_buffer *value, bool *again, kedge_error *error)
 {
     kedge_store_reader *reader;
-    kedge_status status = kedge_reader_take(store, &reader, error);
+    bool shown = function == get_visible;
+    kedge_status status = shown ? kedge_reader_take_shown(store, &reader, error)
+                                : kedge_reader_take(store, &reader, error);
     *again = false;
     if (status != KEDGE_OK) return status;
     kedge_buffer_clear(value);

@@ -99,7 +99,7 @@ void kedge_reader_give(kedge_store *store, kedge_store_reader *reader)
     pthread_mutex_lock(&store->readers_mutex);
     for (const kedge_store_reader *at = store->readers; at; at = at->next)
         idle++;
-    bool keep = idle < KEDGE_STORE_READERS_KEPT && !reader->cache.damaged &&
+    bool keep = idle < KEDGE_STORE_READERS_KEPT && !reader->shadowed && !reader->cache.damaged &&
                 !reader->outbox.damaged && !reader->outbox.row_damaged;
     if (keep) {
         reader->next = store->readers;
@@ -119,6 +119,7 @@ void kedge_readers_close(kedge_store *store)
 
 kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *error)
 {
+    if (reader->shadowed) return KEDGE_OK;
     return kedge_store_db_execute(&reader->cache, "BEGIN", error);
 }
 

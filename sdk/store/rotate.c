@@ -351,9 +351,12 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) {
         kedge_store_phase(store, "rotate-after-outbox");
         /* Behind the outbox's commit it is done; a cache that could not follow is rebuilt later. */
-        if (kedge_store_db_commit(&store->cache, NULL) == KEDGE_OK) {
+        kedge_status followed = kedge_store_db_commit(&store->cache, NULL);
+        if (followed == KEDGE_OK) {
             if (resyncing && !turn->cache.resyncing) kedge_store_forget_damaged(store);
             kedge_pull_settle(store);
+        } else {
+            kedge_shadow_note(store, followed);
         }
     } else {
         kedge_changes_clear(turn->changes);

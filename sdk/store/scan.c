@@ -104,7 +104,7 @@ static kedge_status open_once(kedge_store *store, kedge_bytes collection,
     if (!made) return kedge_fail_no_memory(error);
     made->store = store;
     made->bounds = kedge_buffer_make(store->allocator);
-    kedge_status status = kedge_reader_take(store, &made->reader, error);
+    kedge_status status = kedge_reader_take_shown(store, &made->reader, error);
     if (status == KEDGE_OK) status = prepare(made, collection, options, error);
     if (status == KEDGE_OK) {
         *scan = made;

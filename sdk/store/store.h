@@ -96,7 +96,8 @@ bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedg
 /* ---- writing (mutate.c, inbox.c) ---- */
 
 /* BEGIN IMMEDIATE on the cache, mutator in a savepoint, outbox commit (durable), cache commit. When
- * the cache commit fails after the outbox commit, the call succeeds and the store is `stale`. */
+ * the cache commit fails after the outbox commit, the call succeeds, the store is `stale`, and
+ * reads show the edit all the same. */
 kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_bytes args,
                                 int64_t *sequence, kedge_change_set *changes, kedge_error *error);
 kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,
@@ -105,6 +106,8 @@ kedge_status kedge_store_dismiss(kedge_store *store, int64_t sequence, kedge_err
 /* One outbox transaction: a new pending mutation in, the inbox row out (a tombstone stays). */
 kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t *new_sequence,
                                   kedge_change_set *changes, kedge_error *error);
+/* True when the cache cannot be written, and reads show edits that it lacks; `error` says why. */
+bool kedge_store_cache_error(kedge_store *store, kedge_error *error);
 /* Rebuilds a stale prediction; KEDGE_OK and nothing done when it is not stale. */
 kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
                                   kedge_error *error);

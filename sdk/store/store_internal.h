@@ -101,8 +101,21 @@ typedef struct kedge_pending {
 typedef struct kedge_store_reader {
     kedge_store_db cache;
     kedge_store_db outbox;
+    bool shadowed; /* the shadow lies in front of `item`, and a transaction is open */
     struct kedge_store_reader *next;
 } kedge_store_reader;
+
+/* What reads show under which keys, while the cache cannot be written; and of which files. */
+typedef struct kedge_shadow {
+    kedge_overlay *rows; /* NULL: none */
+    char outbox_client[KEDGE_CLIENT_ID_SIZE];
+    int64_t outbox_revision;
+    char cache_client[KEDGE_CLIENT_ID_SIZE];
+    char lineage[33];
+    int64_t version;
+    int64_t lmid;
+    int64_t cache_revision;
+} kedge_shadow;
 
 typedef struct kedge_cache_check kedge_cache_check;
 
@@ -135,6 +148,10 @@ struct kedge_store {
     kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */
     bool readers_mutex_made;
+    /* The cache could not follow the outbox, or did not when somebody looked; and why. */
+    atomic_bool stale;
+    atomic_int stale_why; /* a kedge_status; KEDGE_OK: not known */
+    kedge_shadow shadow;  /* of writers, in their turn */
     /* The server has said since the opening that it knows settled_lineage. */
     atomic_bool lineage_known;
     atomic_bool check_due;       /* the cache has not been checked in the background yet */
@@ -399,6 +416,17 @@ kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *e
 void kedge_reader_end(kedge_store_reader *reader);
 /* Sets a cache aside that a reader found damaged; true when reading again makes sense. */
 bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader);
+
+/* ---- shadow.c ---- */
+/* The cache could not be written behind the outbox. From now on reads look whether they have to
+ * show more than it holds. */
+void kedge_shadow_note(kedge_store *store, kedge_status why);
+/* In a turn: the cache was written, and fits. */
+void kedge_shadow_end(kedge_store *store);
+void kedge_shadow_free(kedge_store *store);
+/* kedge_reader_take for who reads what is visible: every acknowledged edit, written or not. */
+kedge_status kedge_reader_take_shown(kedge_store *store, kedge_store_reader **reader,
+                                     kedge_error *error);
 
 /* ---- authorizer.c ---- */
 #define KEDGE_CACHE_TABLES 7

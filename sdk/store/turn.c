@@ -73,7 +73,8 @@ static kedge_status heal(kedge_store *store, kedge_status status, bool *again, k
     if (store->cache.damaged) {
         kedge_status aside = kedge_store_set_cache_aside(store, why);
         *again = aside == KEDGE_OK && status == KEDGE_CORRUPT;
-        return status;
+        /* What keeps it from being set aside is what there is to tell: a full disk, say. */
+        return status == KEDGE_CORRUPT && aside != KEDGE_OK ? aside : status;
     }
     checkpoint_large(&store->cache);
     checkpoint_large(&store->outbox);

@@ -286,6 +286,30 @@ static void test_a_project_is_verified(void **state)
     assert_non_null(strstr(folder->complaint, "project-not-found"));
 }
 
+static void test_what_has_copies_is_repaired_when_told_so(void **state)
+{
+    folder_world *folder = *state;
+    kedge_records records = kedge_embedded_records(folder->ports);
+    assert_int_equal(run(folder, PROJECT "index"), 0);
+    kedge_attribute version = {"version", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 1};
+    kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{KEDGE_BYTES("Project#acme/notes"), KEDGE_BYTES("Mutation#c1#0000000000000001")},
+                   &version,
+                   1}};
+    assert_int_equal(records.vtable->write(records.self, &write, NULL), KEDGE_OK);
+    assert_int_equal(run(folder, PROJECT "verify"), 3);
+    assert_int_equal(run(folder, PROJECT "verify|--repair"), 0);
+    assert_non_null(strstr(folder->text, "{\"repaired\":\"row\","));
+    assert_int_equal(run(folder, PROJECT "verify"), 0);
+    write.kind = KEDGE_WRITE_DELETE;
+    write.record.key.sort = KEDGE_BYTES("ProjectVersion#pv_000000000002");
+    write.record.attribute_count = 0;
+    assert_int_equal(records.vtable->write(records.self, &write, NULL), KEDGE_OK);
+    assert_int_equal(run(folder, PROJECT "verify|--repair"), 3);
+    assert_int_equal(run(folder, PROJECT "versions|--repair"), 2);
+}
+
 static void test_old_versions_are_removed_when_told_so(void **state)
 {
     folder_world *folder = *state;
@@ -534,6 +558,7 @@ int main(int argc, char **argv)
         TEST(test_a_rebase_runs_the_mutators_of_a_plugin),
         TEST(test_dead_letters_are_listed_with_their_reasons_and_put_back),
         TEST(test_a_project_is_verified),
+        TEST(test_what_has_copies_is_repaired_when_told_so),
         TEST(test_old_versions_are_removed_when_told_so),
         TEST(test_garbage_is_told_and_left_for_its_grace),
         TEST(test_a_project_is_exported_and_imported),

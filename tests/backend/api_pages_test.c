@@ -164,20 +164,47 @@ static void lose_body(api_world *world, const char *collection, const char *valu
                      KEDGE_OK);
 }
 
-/* Otherwise who pages through it would ask for ever. */
-static void test_a_damaged_version_is_gone_once_there_is_a_newer_one(void **state)
+static void damage_body(api_world *world, const char *collection, const char *value)
+{
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_project_ref ref = {KEDGE_BYTES("acme"), KEDGE_BYTES("notes")};
+    kedge_buffer other = kedge_buffer_make(&kedge_allocator_default);
+    lose_body(world, collection, value);
+    kedge_sha256(kedge_bytes_of(value), hash);
+    kedge_key key = kedge_key_body(&ref, kedge_bytes_of(collection), hash);
+    assert_int_equal(kedge_gzip(KEDGE_BYTES("{\"not\":\"it\"}"), &other, NULL), KEDGE_OK);
+    assert_int_equal(world->blobs.vtable->put_if_absent(world->blobs.self, kedge_key_bytes(&key),
+                                                        kedge_buffer_bytes(&other), NULL),
+                     KEDGE_OK);
+    kedge_buffer_free(&other);
+}
+
+static void test_a_page_leaves_out_lost_items_and_names_them(void **state)
 {
     api_world *world = api_world_new();
     put_large(world, 1, "a", text_value(20000));
+    put_large(world, 2, "b", text_value(20001));
+    put_large(world, 3, "c", text_value(20002));
     lose_body(world, "d", text_value(20000));
+    damage_body(world, "d", text_value(20002));
     api_world_restart(world);
-    api_get(world, "snapshot?version=1");
-    assert_answer(world, 500, "internal");
-    put_large(world, 2, "a", text_value(20001));
-    api_get(world, "snapshot?version=1");
-    assert_answer(world, 410, "version-gone");
-    api_get(world, "snapshot?version=2");
+    api_get(world, "snapshot?version=3");
     assert_answer(world, 200, "");
+    assert_int_equal(api_count(world, "items"), 1);
+    assert_string_equal(api_string(world, "items.0.key"), "d/b");
+    assert_string_equal(api_string(world, "damaged.code"), "items-damaged");
+    assert_int_equal(api_number(world, "damaged.count"), 2);
+    assert_int_equal(api_count(world, "damaged.keys"), 2);
+    assert_string_equal(api_string(world, "damaged.keys.0"), "d/a");
+    assert_string_equal(api_string(world, "damaged.keys.1"), "d/c");
+    assert_int_equal(world->response.damaged_items, 2);
+    assert_string_equal(world->response.cause.code, "item-body-damaged");
+    put_large(world, 4, "a", text_value(20003));
+    put_large(world, 5, "c", text_value(20004));
+    api_get(world, "snapshot?version=5");
+    assert_int_equal(api_count(world, "items"), 3);
+    assert_null(api_at(world, "damaged"));
+    assert_int_equal(world->response.damaged_items, 0);
     api_world_free(world);
     (void)state;
 }
@@ -300,6 +327,27 @@ static void test_a_body_that_is_not_stored_by_itself_is_not_found(void **state)
 }
 
 /* ---- versions ---- */
+
+/* A client that was told of it would otherwise ask for the same version, and the body, for ever. */
+static void test_a_body_of_the_newest_version_that_is_lost_is_told_apart(void **state)
+{
+    api_world *world = api_world_new();
+    put_large(world, 1, "a", text_value(70000));
+    put_large(world, 2, "b", text_value(70001));
+    lose_body(world, "d", text_value(70000));
+    damage_body(world, "d", text_value(70001));
+    world->accepts_gzip = true;
+    api_get(world, body_path("d", text_value(70000)));
+    assert_answer(world, 404, "item-body-missing");
+    assert_int_equal(world->response.damaged_items, 1);
+    api_get(world, body_path("d", text_value(70001)));
+    assert_answer(world, 404, "item-body-damaged");
+    put_large(world, 3, "a", text_value(70002));
+    api_get(world, body_path("d", text_value(70000)));
+    assert_answer(world, 404, "body-not-found");
+    api_world_free(world);
+    (void)state;
+}
 
 static void test_versions_are_listed_newest_first_and_in_pages(void **state)
 {
@@ -502,7 +550,8 @@ int main(void)
         cmocka_unit_test(test_pages_of_any_size_make_up_the_pinned_version),
         cmocka_unit_test(test_a_page_goes_on_behind_a_key_that_is_gone),
         cmocka_unit_test(test_a_page_of_a_version_that_is_not_there_is_gone),
-        cmocka_unit_test(test_a_damaged_version_is_gone_once_there_is_a_newer_one),
+        cmocka_unit_test(test_a_page_leaves_out_lost_items_and_names_them),
+        cmocka_unit_test(test_a_body_of_the_newest_version_that_is_lost_is_told_apart),
         cmocka_unit_test(test_a_page_names_large_values_by_their_hash),
         cmocka_unit_test(test_a_body_is_served_as_it_is_stored),
         cmocka_unit_test(test_ranges_are_of_the_stored_bytes),

@@ -62,6 +62,7 @@ static void open_backend(api_world *world)
                                      .pause = no_pause,
                                      .enqueue = world->queued ? enqueue : NULL,
                                      .enqueue_context = world,
+                                     .new_clients_per_minute = world->new_clients,
                                      .create_projects = world->open};
     kedge_error error = {0};
     assert_int_equal(kedge_backend_new(&options, &world->backend, &error), KEDGE_OK);
@@ -158,7 +159,8 @@ static void check_answer(api_world *world)
     assert_int_equal(api_number(world, "status"), response->status);
     assert_true(api_string(world, "title")[0] != '\0');
     assert_true(api_string(world, "detail")[0] != '\0');
-    assert_int_equal(response->retry_after_s > 0, response->status == 503);
+    bool waits = response->status == 503 || response->status == 429;
+    assert_int_equal(response->retry_after_s > 0, waits);
 }
 
 int api_ask(api_world *world, const kedge_identity *who, const char *method, const char *path,

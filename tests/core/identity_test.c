@@ -237,6 +237,181 @@ static void test_rotations_that_lead_nowhere_back_off(void **state)
                     "          report online\n");
 }
 
+/* Each round goes well: pulled, pushed, answered, and the next pull says that this id is spent,
+ * too.
+ */
+static void round_that_spends_a_client(trace *t)
+{
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, t->position.version + 1, 0);
+    trace_pushed(t, 1, t->position.version + 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+}
+
+static void rotate_to_one_pending(trace *t)
+{
+    trace_ok(t, KEDGE_REQUEST_RETIRE);
+    trace_rotated(t, 1);
+}
+
+static void test_the_third_rotation_within_a_minute_waits_and_the_status_says_why(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_IDENTITY);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_pass(t, 500);
+    rotate_to_one_pending(t);
+    trace_skip(t);
+    trace_pass(t, 500);
+    round_that_spends_a_client(t);
+    rotate_to_one_pending(t);
+    round_that_spends_a_client(t);
+    trace_poke(t, 20);
+    trace_mutation(t);
+    trace_simple(t, KEDGE_EVENT_ONLINE, "online");
+    trace_pass(t, 39000);
+    trace_simple(t, KEDGE_EVENT_PING, "ping");
+    trace_timer(t);
+    rotate_to_one_pending(t);
+    trace_expect(t, "[ 1000] pull ok\n"
+                    "          apply pull\n"
+                    "[ 1000] applied version 4, covers 0\n"
+                    "[ 1000] pushed through 1, in version 5\n"
+                    "          send pull\n"
+                    "[ 1000] pull ok\n"
+                    "          apply pull\n"
+                    "[ 1000] rotate\n"
+                    "          send retire\n"
+                    "[ 1000] retire ok\n"
+                    "          rotate\n"
+                    "[ 1000] rotated\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "[ 1000] pull ok\n"
+                    "          apply pull\n"
+                    "[ 1000] applied version 5, covers 0\n"
+                    "[ 1000] pushed through 1, in version 6\n"
+                    "          send pull\n"
+                    "[ 1000] pull ok\n"
+                    "          apply pull\n"
+                    "[ 1000] rotate\n"
+                    "          report connecting: client-id-unstable\n"
+                    "[ 1000] poke of version 20\n"
+                    "[ 1000] mutation 2\n"
+                    "[ 1000] online\n"
+                    "[40000] ping\n"
+                    "[60500] timer\n"
+                    "          send retire\n"
+                    "          report online\n"
+                    "[60500] retire ok\n"
+                    "          rotate\n"
+                    "[60500] rotated\n"
+                    "          send pull\n"
+                    "          send push\n");
+}
+
+/* One rotation after the other, each wanted as soon as the one before has ended. */
+static void test_further_rotations_wait_twice_as_long_each_up_to_eight_minutes(void **state)
+{
+    static const int64_t waits_ms[] = {0, 0, 60000, 120000, 240000, 480000, 480000, 480000};
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_poke(t, 4);
+    for (size_t i = 0; i < sizeof waits_ms / sizeof waits_ms[0]; i++) {
+        int64_t before_ms = t->now_ms;
+        trace_ok(t, KEDGE_REQUEST_PULL);
+        trace_applied_as(t, i % 2 == 0 ? KEDGE_APPLIED_ROTATE : KEDGE_APPLIED_LOST);
+        while (!trace_sends(t, KEDGE_REQUEST_RETIRE))
+            trace_timer(t);
+        assert_in_range(t->now_ms - before_ms, waits_ms[i] > 100 ? waits_ms[i] - 100 : 0,
+                        waits_ms[i] + 100);
+        trace_ok(t, KEDGE_REQUEST_RETIRE);
+        trace_rotated(t, 0);
+    }
+}
+
+static void spend_two_clients(trace *t)
+{
+    for (int i = 0; i < 2; i++) {
+        trace_poke(t, t->position.version + 1);
+        trace_ok(t, KEDGE_REQUEST_PULL);
+        trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+        if (!trace_sends(t, KEDGE_REQUEST_RETIRE)) trace_timer(t);
+        trace_ok(t, KEDGE_REQUEST_RETIRE);
+        trace_rotated(t, 0);
+        trace_ok(t, KEDGE_REQUEST_PULL);
+        trace_applied(t, t->position.version + 1, 0);
+    }
+}
+
+static void test_after_a_quarter_of_an_hour_rotations_count_anew(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    spend_two_clients(t);
+    trace_pass(t, KEDGE_CORE_ROTATE_CALM_MS);
+    trace_simple(t, KEDGE_EVENT_PING, "ping");
+    spend_two_clients(t);
+    assert_int_equal(t->now_ms, KEDGE_CORE_ROTATE_CALM_MS);
+}
+
+static void test_a_sync_ends_with_the_reason_when_a_rotation_has_to_wait(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    spend_two_clients(t);
+    trace_skip(t);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_expect(t, "[    0] sync\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] rotate\n"
+                    "          report connecting: client-id-unstable\n"
+                    "          synced client-id-unstable\n"
+                    "[    0] sync\n"
+                    "          synced client-id-unstable\n");
+}
+
+/* Only pushes are refused: what others change is pulled all the same. */
+static void test_pulls_go_on_while_a_rotation_waits_that_only_pushes_asked_for(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    spend_two_clients(t);
+    trace_mutation(t);
+    for (int i = 0; i < KEDGE_CORE_IDENTITY_MAX; i++) {
+        if (i > 0) trace_timer(t);
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_IDENTITY);
+        if (i == KEDGE_CORE_IDENTITY_MAX - 1) trace_skip(t);
+        trace_ok(t, KEDGE_REQUEST_PULL);
+        trace_applied(t, 5, 0);
+    }
+    trace_pass(t, 30000);
+    trace_poke(t, 6);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 6, 0);
+    trace_timer(t);
+    trace_expect(t, "[  221] pull ok\n"
+                    "          apply pull\n"
+                    "[  221] applied version 5, covers 0\n"
+                    "          report connecting: client-id-unstable\n"
+                    "[30221] poke of version 6\n"
+                    "          send pull\n"
+                    "[30221] pull ok\n"
+                    "          apply pull\n"
+                    "[30221] applied version 6, covers 0\n"
+                    "[60000] timer\n"
+                    "          send retire\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +433,20 @@ int main(void)
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_rotations_that_lead_nowhere_back_off, trace_setup,
                                         trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_the_third_rotation_within_a_minute_waits_and_the_status_says_why, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_further_rotations_wait_twice_as_long_each_up_to_eight_minutes, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(test_after_a_quarter_of_an_hour_rotations_count_anew,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_sync_ends_with_the_reason_when_a_rotation_has_to_wait, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_pulls_go_on_while_a_rotation_waits_that_only_pushes_asked_for, trace_setup,
+            trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  *   - the timer is always ahead; while something waits and nothing runs, it is set
  *   - once the server works, all that is pending is pushed and covered
  *   - a server that always fails gets a bounded number of requests, however often we are woken
+ *   - never more than two rotations in a minute, and ever fewer, whatever goes well in between
  * The random events include answers to nothing, clocks that jump, and stores that fail. */
 #include "sdk/core/core.h"
 
@@ -37,6 +38,9 @@ typedef struct world {
     bool stream_open;
     bool sync_wanted;
     int64_t sends;
+    int64_t seen_ms;       /* of the last event */
+    int64_t rotations;     /* that ended */
+    int64_t rotated_ms[2]; /* when the last two did */
 } world;
 
 static uint64_t draw(world *w, uint64_t bound)
@@ -58,6 +62,13 @@ static void world_init(world *w, uint64_t seed)
 
 /* ---- what each action means, and when it may come ---- */
 
+/* The third rotation within a minute has not begun. */
+static void check_rotations(const world *w)
+{
+    if (w->rotations < 2) return;
+    assert_true(w->now_ms - w->rotated_ms[w->rotations % 2] >= KEDGE_CORE_ROTATE_MIN_MS);
+}
+
 static void take_send(world *w, const kedge_core_action *action)
 {
     assert_true(w->online && !w->stopped && !w->token_asked && !w->shut_down);
@@ -74,6 +85,7 @@ static void take_send(world *w, const kedge_core_action *action)
         return;
     }
     assert_false(w->pull_running || w->working);
+    if (action->request == KEDGE_REQUEST_RETIRE) check_rotations(w);
     w->pull_running = true;
     w->pull_kind = action->request;
 }
@@ -143,10 +155,21 @@ static void check_waits(const world *w)
     assert_true(runs && w->working);
 }
 
+/* A clock that goes back takes all moments with it. */
+static void take_time(world *w)
+{
+    if (w->now_ms < w->seen_ms) {
+        w->rotated_ms[0] += w->now_ms - w->seen_ms;
+        w->rotated_ms[1] += w->now_ms - w->seen_ms;
+    }
+    w->seen_ms = w->now_ms;
+}
+
 /* `w` stands as the event says; the core must agree. */
 static void take_event(world *w, kedge_core_event event)
 {
     kedge_core_actions actions;
+    take_time(w);
     event.now_ms = w->now_ms;
     event.random = draw(w, UINT64_MAX);
     event.has_position = true;
@@ -199,6 +222,7 @@ static void finish_work(world *w)
     } else if (work == KEDGE_ACTION_ROTATE) {
         w->position.highest_id = (int64_t)draw(w, 5);
         w->position.lowest_pending = 1;
+        w->rotated_ms[w->rotations++ % 2] = w->now_ms;
     } else if (work == KEDGE_ACTION_APPLY) {
         static const kedge_applied ends[] = {
             KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,   KEDGE_APPLIED_DONE,
@@ -376,10 +400,12 @@ static void end_well(world *w, int64_t *decided)
     }
 }
 
-/* Whatever has happened before, what is pending arrives within a minute or two. */
+/* Whatever has happened before, what is pending arrives within a minute or two; later if there have
+ * been so many rotations that another has to wait. */
 static void check_recovery(world *w)
 {
     int64_t until = w->now_ms + 2 * KEDGE_CORE_BACKOFF_MAX_MS;
+    if (w->rotations >= 2) until += KEDGE_CORE_ROTATE_MAX_MS;
     int64_t decided = w->position.lowest_pending - 1;
     w->online = true;
     w->token_asked = false;
@@ -482,12 +508,41 @@ static void test_a_server_that_always_fails_is_not_stormed(void **state)
     }
 }
 
+/* ---- client ids that are spent as soon as they are there ---- */
+
+static void answer_everything(world *w)
+{
+    int64_t before = w->rotations;
+    if (w->push_running) answer(w, true, KEDGE_ANSWER_OK);
+    if (w->pull_running) answer(w, false, KEDGE_ANSWER_OK);
+    if (w->working) finish_work(w);
+    if (w->rotations > before) w->position.highest_id = 5; /* each has pending ones to tell about */
+}
+
+/* At once, once more, after 1, 2, 4 and 8 minutes, and then every 8: an hour has room for 12. */
+static void test_in_an_hour_there_are_a_dozen_rotations_however_much_goes_well(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        world w;
+        world_init(&w, seed);
+        take_event(&w, (kedge_core_event){.kind = KEDGE_EVENT_START});
+        while (w.now_ms < 3600000) {
+            w.now_ms += 20;
+            wake_in_every_way(&w, true);
+            answer_everything(&w);
+        }
+        assert_in_range(w.rotations, 8, 12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_sequence_of_events_breaks_the_rules),
         cmocka_unit_test(test_after_any_sequence_of_events_a_server_that_works_gets_all),
         cmocka_unit_test(test_a_server_that_always_fails_is_not_stormed),
+        cmocka_unit_test(test_in_an_hour_there_are_a_dozen_rotations_however_much_goes_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

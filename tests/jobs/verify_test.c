@@ -273,7 +273,7 @@ static void test_wrong_numbers_in_a_version_are_found(void **state)
                 "{\"items\":{\"a\":{\"hash\":"
                 "\"0000000000000000000000000000000000000000000000000000000000000000\","
                 "\"body\":{\"v\":3}}}}");
-    expect(world, "body-wrong");
+    expect(world, "item-body-missing");
 }
 
 static void test_wrong_runs_in_a_version_are_found(void **state)

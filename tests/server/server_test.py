@@ -446,6 +446,36 @@ class Restarts(unittest.TestCase):
         self.assertNotIn(ticket, server.logged())
         self.assertNotIn("s3cret", server.logged())
 
+    def test_a_lost_body_is_left_out_counted_and_logged(self):
+        server = Server(self.data)
+        server.request("POST", BASE + "/push", push_body("a", [put("gone", "g" * 20000), put("here", "h" * 20000)]))
+        bodies = {gzip.decompress(file.read_bytes())[1:2]: file for file in self.data.rglob("*.json.gz")}
+        bodies[b"g"].unlink()
+        status, _, pulled = server.request("POST", BASE + "/pull", pull_body("b"))
+        self.assertEqual(status, 200)
+        self.assertEqual([change.get("key") for change in pulled["patch"]], [None, "notes/here"])
+        _, _, page = server.request("GET", BASE + "/snapshot")
+        self.assertEqual(page["damaged"], {"code": "items-damaged", "count": 1, "keys": ["notes/gone"],
+                                           "collections": []})
+        self.assertEqual(server.metric("kedge_items_damaged_total"), 2)
+        self.assertEqual(server.stop(), 0)
+        lines = [json.loads(line) for line in server.logged().splitlines()]
+        damaged = [line for line in lines if line["event"] == "items-damaged"]
+        self.assertEqual([(line["level"], line["items"], line["code"], line["path"]) for line in damaged],
+                         [("error", 1, "item-body-missing", BASE + "/pull"),
+                          ("error", 1, "item-body-missing", BASE + "/snapshot")])
+
+    def test_new_clients_are_limited_when_told_so(self):
+        server = Server(self.data, "--open", "--new-clients-per-minute", "2")
+        self.assertEqual(server.request("GET", "/v1/limits")[2]["new_clients_per_minute"], 2)
+        for client in "ab":
+            self.assertEqual(server.request("POST", BASE + "/push", push_body(client, [put(client, 1)]))[0], 200)
+        status, headers, problem = server.request("POST", BASE + "/push", push_body("c", [put("c", 1)]))
+        self.assertEqual((status, problem["code"]), (429, "too-many-clients"))
+        self.assertIn(int(headers["Retry-After"]), range(1, 32))
+        self.assertEqual(server.request("POST", BASE + "/push", push_body("a", [put("a", 2)], 2))[0], 200)
+        self.assertEqual(server.stop(), 0)
+
     def test_the_log_is_quiet_about_requests_when_not_asked(self):
         server = Server(self.data)
         server.request("GET", "/v1/none")
@@ -473,6 +503,7 @@ class Restarts(unittest.TestCase):
         self.assertIn("--bucket BUCKET", self.refused("--table", "t", *loopback, "--open"))
         self.assertIn("--table TABLE", self.refused("--queue", "q.fifo", *loopback, "--open"))
         self.assertIn("--jwks", self.refused(*data, *loopback))
+        self.assertIn("0 to 1000000", self.refused(*data, *loopback, "--open", "--new-clients-per-minute", "-1"))
         self.assertIn("nowhere.so", self.refused(*data, *loopback, "--open", "--mutators", "/nowhere.so"))
         for option in ("--workers", "--request-timeout", "--ping", "--log-level"):
             for value in ("0", "x", "7x", "-1", "", "99999999999999999999"):

@@ -54,8 +54,7 @@ static void trouble_folder(sim_world *world, sim_client *client)
     if (sim_strikes(world, &world->dice, SIM_CACHE_CORRUPT) && sim_client_runs(client)) {
         /* Under the running process, or while it is closed. */
         if (sim_dice_chance(&world->dice, 500)) sim_client_close(client);
-        if (sim_disk_ruin_cache(&client->disk)) {
-            client->corrupted = true;
+        if (sim_damage_ruin_cache(client)) {
             sim_trace(world, "client %u has a corrupt cache", client->index);
             sim_took_effect(world, SIM_CACHE_CORRUPT);
         }
@@ -130,6 +129,8 @@ static void refresh_replica(sim_world *world)
         server->replica_behind = false;
 }
 
+#define AGAIN_MS 4000
+
 static void trouble_server(sim_world *world)
 {
     static const sim_fault restores[] = {SIM_RESTORE_RECORDS, SIM_RESTORE_BLOBS, SIM_RESTORE_BOTH};
@@ -138,6 +139,10 @@ static void trouble_server(sim_world *world)
         if (!sim_strikes(world, &world->dice, restores[i])) continue;
         if (sim_server_restore(world, restores[i])) sim_took_effect(world, restores[i]);
     }
+    bool lately = world->restored && world->now_ms - world->restored_ms < AGAIN_MS;
+    if (lately && sim_strikes(world, &world->dice, SIM_RESTORE_AGAIN) &&
+        sim_server_restore(world, SIM_RESTORE_BOTH))
+        sim_took_effect(world, SIM_RESTORE_BOTH);
     if (sim_dice_chance(&world->dice, 400)) refresh_replica(world);
 }
 
@@ -175,6 +180,7 @@ void sim_trouble(sim_world *world)
     trouble_connection(world, any_client(world));
     trouble_clocks(world, any_client(world));
     trouble_folder(world, any_client(world));
+    sim_trouble_files(world, any_client(world));
     trouble_server(world);
     sim_queue_trouble(world);
     if (sim_dice_chance(&world->dice, 150)) read_history(world);

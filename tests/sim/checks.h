@@ -13,10 +13,13 @@
  *   I13 effects, lmid and version together; a pull is one version, its lmids are of it
  *   I14 every body that a retained version refers to is there and has its hash
  *   I17 a paused processor cannot commit over a newer version
- *   I18 once faults stop, everything reaches the same bytes within a bound */
+ *   I18 once faults stop, everything reaches the same bytes within a bound
+ *   I21 a prediction never shows an edit that the canonical state has
+ *   I22 a client whose files lie says so, sends nothing that nobody made, and rotates in bounds */
 #ifndef KEDGE_TESTS_SIM_CHECKS_H
 #define KEDGE_TESTS_SIM_CHECKS_H
 
+#include <kedge/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +39,8 @@ typedef enum sim_check {
     SIM_I14,
     SIM_I17,
     SIM_I18,
+    SIM_I21,
+    SIM_I22,
     SIM_CHECKS
 } sim_check;
 
@@ -65,6 +70,16 @@ void check_answer(struct sim_world *world, const struct sim_message *message,
 /* checks_client.c: on a running client, between its steps. */
 void check_client(struct sim_client *client);
 void check_i11_living_copies(struct sim_world *world);
+
+/* checks_damage.c: on a running client whose prediction is that of the version `at`; when its
+ * client id has changed; when its store refused to open; when a request arrives at the server. */
+void check_i21_shown_once(struct sim_client *client, const struct sim_version *at);
+/* The column that tells which pending rows are not predicted, or 0 where there is none. */
+struct sqlite3;
+const char *sim_withheld_column(struct sqlite3 *outbox);
+void check_i22_rotation(struct sim_client *client);
+void check_i22_opened(struct sim_client *client, kedge_status status, const char *code);
+void check_i22_sent(struct sim_world *world, const struct sim_message *message);
 
 /* checks_end.c: when all is quiet, or ought to be. */
 void check_i18_converged(struct sim_world *world);

@@ -22,6 +22,9 @@ typedef struct inbox_row {
     char client[64];
     int64_t id;
     int state; /* 0: the app sees it */
+    bool damaged; /* so it is told */
+    bool has_uid;
+    uint8_t uid[SIM_UID_SIZE];
 } inbox_row;
 
 typedef struct view {
@@ -37,6 +40,12 @@ typedef struct view {
 static void count(const view *of, sim_check check)
 {
     of->client->world->report->checks[check]++;
+}
+
+/* Old or foreign pages of its cache may be read, until they were looked at. */
+static bool is_doubted(const view *of)
+{
+    return of->client->damage.doubt_ms > of->client->world->now_ms;
 }
 
 /* ---- looking ---- */
@@ -60,7 +69,8 @@ static bool read_pending(view *of)
 
 static bool read_inbox(view *of)
 {
-    static const char sql[] = "SELECT sequence, client, id, state FROM rejected ORDER BY sequence";
+    static const char sql[] =
+        "SELECT sequence, client, id, state, code, uid FROM rejected ORDER BY sequence";
     sqlite3_stmt *walk;
     sqlite3 *outbox = of->client->store->outbox.handle;
     if (sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK) return false;
@@ -72,6 +82,9 @@ static bool read_inbox(view *of)
                        (const char *)sqlite3_column_text(walk, 1));
         row->id = sqlite3_column_int64(walk, 2);
         row->state = sqlite3_column_int(walk, 3);
+        row->damaged = sqlite3_stricmp((const char *)sqlite3_column_text(walk, 4), "damaged") == 0;
+        row->has_uid = sqlite3_column_bytes(walk, 5) == SIM_UID_SIZE;
+        if (row->has_uid) memcpy(row->uid, sqlite3_column_blob(walk, 5), SIM_UID_SIZE);
     }
     sqlite3_finalize(walk);
     return code == SQLITE_DONE;
@@ -84,6 +97,7 @@ static bool look(view *of)
     if (!read_pending(of) || !read_inbox(of)) return false;
     of->at = sim_oracle_find(oracle, of->position.lineage, of->position.version);
     if (of->position.version == 0 || of->at != NULL) return true;
+    if (is_doubted(of)) return false;
     sim_violate(of->client->world, SIM_I8, "client %u is at version %" PRId64 ", which never was",
                 of->client->index, of->position.version);
     return false;
@@ -91,28 +105,60 @@ static bool look(view *of)
 
 /* ---- I6 ---- */
 
+static bool is_row_of(const sim_entry *entry, const pending_row *row)
+{
+    if (memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0) return true;
+    return entry->damaged && sim_entry_is(entry, row->sequence);
+}
+
 static bool is_pending(const view *of, const sim_entry *entry)
 {
     for (size_t i = 0; i < of->pending_count; i++)
-        if (memcmp(of->pending[i].uid, entry->uid, SIM_UID_SIZE) == 0) return true;
+        if (is_row_of(entry, &of->pending[i])) return true;
     return false;
 }
 
 static bool is_in_inbox(const view *of, const sim_entry *entry)
 {
-    for (size_t i = 0; i < of->inbox_count; i++)
-        if (of->inbox[i].sequence == entry->sequence) return true;
+    for (size_t i = 0; i < of->inbox_count; i++) {
+        const inbox_row *row = &of->inbox[i];
+        if (sim_entry_is(entry, row->sequence)) return true;
+        if (row->has_uid && memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0) return true;
+    }
     return false;
 }
 
-static bool is_covered(const view *of, sim_entry *entry)
+static bool is_in_tail(const view *of, const sim_entry *entry)
+{
+    static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1 OR sequence = ?2";
+    sqlite3_stmt *find;
+    sqlite3 *outbox = of->client->store->outbox.handle;
+    if (sqlite3_prepare_v2(outbox, sql, -1, &find, NULL) != SQLITE_OK) return false;
+    sqlite3_bind_blob(find, 1, entry->uid, SIM_UID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int64(find, 2, entry->damaged ? entry->sequence : 0);
+    bool found = sqlite3_step(find) == SQLITE_ROW;
+    sqlite3_finalize(find);
+    return found;
+}
+
+static bool is_covered_at(const sim_version *at, sim_entry *entry)
 {
     const sim_version *where = NULL;
-    if (entry->found != NULL && sim_oracle_descends(of->at, entry->found)) return true;
-    const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, &where);
+    if (entry->found != NULL && sim_oracle_descends(at, entry->found)) return true;
+    const sim_decided *decided = sim_oracle_decided_as(at, entry->uid, entry->digest, &where);
     if (decided == NULL || decided->rejected) return false;
     entry->found = where;
     return true;
+}
+
+/* A cache that was lost or went back will cover again what it had covered. Until then the tail
+ * tells what that was. */
+static bool is_covered(const view *of, sim_entry *entry)
+{
+    if (is_covered_at(of->at, entry)) return true;
+    if (of->client->damage.cache_was == NULL) return false;
+    return entry->found != NULL || is_in_tail(of, entry) ||
+           is_covered_at(of->client->world->oracle.head, entry);
 }
 
 static void check_i6_nothing_lost(const view *of)
@@ -125,6 +171,7 @@ static void check_i6_nothing_lost(const view *of)
         entry->in_inbox = is_in_inbox(of, entry);
         if (entry->in_inbox || is_pending(of, entry) || is_covered(of, entry)) continue;
         entry->released = true;
+        if (of->client->damage.forgive) continue;
         /* Older than the tail when the backend was restored: lost, but counted and told. */
         if (of->client->unrecovered < of->position.unrecovered) {
             of->client->unrecovered++;
@@ -132,16 +179,22 @@ static void check_i6_nothing_lost(const view *of)
         }
         sim_violate(of->client->world, SIM_I6,
                     "client %u: %" PRId64 " is neither pending, nor covered by version %" PRId64
-                    ", nor in the inbox",
-                    of->client->index, entry->sequence, of->position.version);
+                    ", nor in the inbox, nor among %" PRId64 " unrecovered",
+                    of->client->index, entry->sequence, of->position.version,
+                    of->position.unrecovered);
     }
 }
 
-static const sim_entry *entry_of(const view *of, int64_t sequence)
+/* Whose row it is, when nothing was done to it. */
+static const sim_entry *entry_of(const view *of, const inbox_row *row)
 {
     const sim_ledger *ledger = &of->client->ledger;
-    for (size_t i = 0; i < ledger->count; i++)
-        if (ledger->entries[i].sequence == sequence) return &ledger->entries[i];
+    if (row->damaged) return NULL;
+    for (size_t i = 0; i < ledger->count; i++) {
+        const sim_entry *entry = &ledger->entries[i];
+        bool same = !row->has_uid || memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0;
+        if (entry->sequence == row->sequence && same) return entry->damaged ? NULL : entry;
+    }
     return NULL;
 }
 
@@ -159,7 +212,7 @@ static void check_i6_inbox(const view *of)
     for (size_t i = 0; i < of->inbox_count; i++) {
         const inbox_row *row = &of->inbox[i];
         if (row->state != 0) continue;
-        const sim_entry *entry = entry_of(of, row->sequence);
+        const sim_entry *entry = entry_of(of, row);
         count(of, SIM_I6);
         if (entry != NULL && entry->answered)
             sim_violate(of->client->world, SIM_I6,
@@ -170,7 +223,8 @@ static void check_i6_inbox(const view *of)
                         "client %u: the rejection of %" PRId64 " is shown, and version %" PRId64
                         " holds it as applied",
                         of->client->index, row->sequence, of->position.version);
-        for (size_t j = 0; j < i; j++) {
+        for (size_t j = 0; j < i && entry != NULL; j++) {
+            if (entry_of(of, &of->inbox[j]) == NULL) continue;
             if (of->inbox[j].id != row->id || strcmp(of->inbox[j].client, row->client) != 0)
                 continue;
             sim_violate(of->client->world, SIM_I6,
@@ -210,7 +264,8 @@ static kedge_status state_next(void *context, kedge_bytes collection, bool from_
     return KEDGE_DONE;
 }
 
-/* The rule of store.h, here once more: what the cache covers is not replayed. */
+/* The rule of store.h, here once more: what the cache covers is not replayed, nor what it may have
+ * without telling. */
 static bool is_replayed(const kedge_cache_meta *cache, sqlite3_stmt *row)
 {
     const char *client = (const char *)sqlite3_column_text(row, 3);
@@ -218,7 +273,7 @@ static bool is_replayed(const kedge_cache_meta *cache, sqlite3_stmt *row)
         strcmp(client, cache->client) == 0 && sqlite3_column_int64(row, 4) <= cache->lmid;
     if (sqlite3_column_type(row, 5) != SQLITE_NULL)
         covered = covered || sqlite3_column_int64(row, 5) <= cache->version;
-    return !covered;
+    return !covered && sqlite3_column_int(row, 6) == 0;
 }
 
 static kedge_bytes column(sqlite3_stmt *row, int at)
@@ -230,13 +285,16 @@ static kedge_bytes column(sqlite3_stmt *row, int at)
 /* Runs what is pending and not covered on `overlay`, in order, each in a savepoint. */
 static bool replay(const view *of, const kedge_overlay *state, kedge_overlay *overlay)
 {
-    static const char sql[] = "SELECT name, args, timestamp, client, id, covered_version FROM"
-                              " pending WHERE NOT withheld ORDER BY sequence";
+    char sql[256];
     sim_client *client = of->client;
     kedge_state_reader reader = {(void *)(uintptr_t)state, state_get, state_next};
     kedge_cache_meta cache;
     sqlite3_stmt *row;
     kedge_tx *tx;
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT name, args, timestamp, client, id, covered_version, %s FROM pending"
+                   " ORDER BY sequence",
+                   sim_withheld_column(client->store->outbox.handle));
     if (kedge_cache_meta_read(&client->store->cache, &cache, NULL) != KEDGE_OK ||
         sqlite3_prepare_v2(client->store->outbox.handle, sql, -1, &row, NULL) != SQLITE_OK)
         return false;
@@ -282,14 +340,32 @@ static bool dump_is(const view *of, bool canonical, const kedge_overlay *state)
     return same;
 }
 
+/* Reading may have found the cache damaged, and set it aside. */
+static bool has_moved(const view *of)
+{
+    kedge_store_position now;
+    return kedge_store_position_get(of->client->store, &now, NULL) != KEDGE_OK ||
+           now.version != of->position.version || now.pending != of->position.pending ||
+           strcmp(now.client, of->position.client) != 0;
+}
+
 static void check_i7_canonical(const view *of, const kedge_overlay *state)
 {
     count(of, SIM_I7);
     count(of, SIM_I8);
-    if (!dump_is(of, true, state))
+    if (!dump_is(of, true, state) && !has_moved(of))
         sim_violate(of->client->world, SIM_I7,
                     "client %u: its canonical state is not that of version %" PRId64,
                     of->client->index, of->position.version);
+}
+
+/* A row that was changed and not read since: its prediction is that of what it was. */
+static bool has_damaged_pending(const view *of)
+{
+    const sim_ledger *ledger = &of->client->ledger;
+    for (size_t i = 0; i < ledger->count; i++)
+        if (ledger->entries[i].damaged && is_pending(of, &ledger->entries[i])) return true;
+    return false;
 }
 
 static void check_i7_visible(const view *of, const kedge_overlay *state)
@@ -300,7 +376,7 @@ static void check_i7_visible(const view *of, const kedge_overlay *state)
         lay_over(state, visible);
         lay_over(overlay, visible);
         count(of, SIM_I7);
-        if (!dump_is(of, false, visible))
+        if (!dump_is(of, false, visible) && !has_moved(of))
             sim_violate(of->client->world, SIM_I7,
                         "client %u: what it reads is not version %" PRId64 " with its %" PRId64
                         " pending mutations",
@@ -312,13 +388,24 @@ static void check_i7_visible(const view *of, const kedge_overlay *state)
 
 /* ---- I8, I12 ---- */
 
+/* Without a cache a client cannot know of another lineage, and need not as long as the lineage has
+ * all that was ever confirmed to it. */
+static bool has_nothing_to_lose(const view *of)
+{
+    const sim_ledger *ledger = &of->client->ledger;
+    if (!of->client->damage.cache_aside) return false;
+    for (size_t i = 0; i < ledger->count; i++)
+        if (!sim_oracle_descends(of->at, ledger->entries[i].found)) return false;
+    return true;
+}
+
 static void check_i8_forward(const view *of)
 {
     sim_client *client = of->client;
     const kedge_store_position *now = &of->position;
     sim_seen *seen = &client->seen;
     const sim_version *was = sim_oracle_find(&client->world->oracle, seen->lineage, seen->version);
-    bool anew = now->version == 0 && client->corrupted;
+    bool anew = now->version == 0 && client->damage.cache;
     bool same_line = was == NULL || sim_oracle_descends(of->at, was);
     count(of, SIM_I8);
     if (same_line && now->version < seen->version && !anew)
@@ -335,10 +422,17 @@ static void check_i8_forward(const view *of)
     if (!same_line && of->at != NULL) {
         count(of, SIM_I12);
         client->world->report->lineages_lost++;
-        if (strcmp(now->client, seen->client) == 0 && !seen->stale)
+        if (strcmp(now->client, seen->at_version) == 0 && !seen->stale &&
+            !has_nothing_to_lose(of))
             sim_violate(client->world, SIM_I12,
                         "client %u met another lineage and kept its client id", client->index);
     }
+}
+
+static void turned(sim_client *client)
+{
+    client->world->report->rotations++;
+    check_i22_rotation(client);
 }
 
 /* An id that was given up is never taken again; the counter never goes back. */
@@ -357,21 +451,41 @@ static void check_i11_ids(const view *of)
                     client->index, of->position.client, of->position.highest_id,
                     client->seen.highest_id);
     if (client->seen.client[0] != '\0' && strcmp(client->seen.client, of->position.client) != 0)
-        client->world->report->rotations++;
+        turned(client);
+}
+
+/* Another cache than the one that lied: it is held to what it says again. */
+static void note_cache(const view *of)
+{
+    const sim_oracle *oracle = &of->client->world->oracle;
+    sim_damage *damage = &of->client->damage;
+    if (sim_damage_new_cache(of->client)) {
+        damage->doubt_ms = 0;
+        damage->cache_aside = true;
+    }
+    if (of->position.version == 0 && damage->cache) sim_damage_cache_was(of->client);
+    if (of->position.version > 0 && damage->cache_aside)
+        damage->cache = damage->cache_aside = false;
+    if (of->at == NULL || damage->cache_was == NULL || is_doubted(of)) return;
+    bool there = sim_oracle_descends(of->at, damage->cache_was);
+    bool elsewhere = sim_oracle_descends(oracle->head, of->at) &&
+                     !sim_oracle_descends(damage->cache_was, of->at);
+    if (there || elsewhere) damage->cache_was = NULL;
 }
 
 static void remember(const view *of)
 {
     sim_seen *seen = &of->client->seen;
-    bool keep = of->position.version == 0 && of->client->corrupted;
+    note_cache(of);
     memcpy(seen->client, of->position.client, sizeof seen->client);
-    if (!keep) {
+    if (of->position.version > 0 || !of->client->damage.cache) {
         seen->version = of->position.version;
         memcpy(seen->lineage, of->position.lineage, sizeof seen->lineage);
-        if (of->position.version > 0) of->client->corrupted = false;
+        memcpy(seen->at_version, of->position.client, sizeof seen->at_version);
     }
     seen->lmid = of->position.lmid;
     seen->highest_id = of->position.highest_id;
+    of->client->damage.anew = false;
     seen->stale = of->position.stale;
 }
 
@@ -380,10 +494,14 @@ static void remember(const view *of)
 static void check_view(view *of)
 {
     if (!look(of)) return;
-    check_i8_forward(of);
-    check_i11_ids(of);
+    bool anew = of->client->damage.anew, doubted = is_doubted(of);
+    /* What an older outbox lacks is found out by the first repair that a full disk lets through. */
+    if (anew && of->position.stale) return;
+    if (!anew && !doubted) check_i8_forward(of);
+    if (!anew) check_i11_ids(of);
     remember(of);
     check_i6_nothing_lost(of);
+    of->client->damage.forgive = false;
     check_i6_inbox(of);
     if (of->position.stale) return;
     sim_trace(of->client->world,
@@ -391,9 +509,12 @@ static void check_view(view *of)
               " rejected",
               of->client->index, of->position.version, of->position.lmid, of->position.pending,
               of->position.rejected);
+    if (doubted) return;
     const kedge_overlay *state = sim_oracle_state(&of->client->world->oracle, of->at);
     check_i7_canonical(of, state);
+    if (has_damaged_pending(of)) return;
     check_i7_visible(of, state);
+    check_i21_shown_once(of->client, of->at);
 }
 
 void check_client(sim_client *client)

@@ -13,7 +13,7 @@ static bool is_quiet(sim_world *world)
     for (uint32_t i = 0; i < world->client_count; i++) {
         kedge_store_position at;
         sim_client *client = &world->clients[i];
-        if (!sim_client_runs(client)) return false;
+        if (!sim_client_runs(client) || client->damage.doubt_ms > world->now_ms) return false;
         if (kedge_store_position_get(client->store, &at, NULL) != KEDGE_OK) return false;
         if (at.pending > 0 || at.stale || at.version != sim_server_version(world)) return false;
         if (world->oracle.head != NULL && strcmp(at.lineage, world->oracle.head->lineage) != 0)

@@ -210,26 +210,37 @@ static kedge_status open_driver(sim_client *client, kedge_error *error)
                             &client->driver, error);
 }
 
+/* Trying again would not help. */
+static bool is_final(kedge_status status)
+{
+    return status == KEDGE_CORRUPT || status == KEDGE_INTERNAL || status == KEDGE_NOT_A_DATABASE ||
+           status == KEDGE_NEWER_DATABASE || status == KEDGE_INVALID_ARGUMENT ||
+           status == KEDGE_REGISTRY_MISMATCH;
+}
+
 void sim_client_open(sim_client *client)
 {
     kedge_error error = {0};
     client->reopening = false;
     client->exists = true;
+    sim_damage_opening(client);
     kedge_status status = open_store(client, &error);
     if (status == KEDGE_OK) status = open_driver(client, &error);
     sim_trace(client->world, "client %u opens: %s", client->index, kedge_status_name(status));
     client->world->report->reopened++;
     if (status != KEDGE_OK) {
         bool dead = client->disk.dead;
-        if (status == KEDGE_CORRUPT || status == KEDGE_INTERNAL)
-            sim_violate(client->world, SIM_I6, "client %u cannot be opened: %s", client->index,
-                        error.code);
         end_process(client);
         if (dead && !sim_disk_revive(&client->disk)) abort();
         collect_effects(client);
+        if (!dead && is_final(status)) {
+            check_i22_opened(client, status, error.code);
+            sim_damage_user_acts(client);
+        }
         schedule_reopen(client, 2000);
         return;
     }
+    sim_damage_opened(client);
     kedge_driver_start(client->driver);
     sim_client_settle(client);
 }

@@ -29,6 +29,7 @@ typedef enum sim_fault {
     SIM_RESTORE_BLOBS,
     SIM_RESTORE_BOTH,
     SIM_RESTORE_ROWS_STAY, /* of a restore: index rows and roots of the other lineage stay */
+    SIM_RESTORE_AGAIN,     /* a restore before all clients had pulled since the one before it */
     /* records and blobs */
     SIM_PORT_THROTTLE,
     SIM_PORT_TIMEOUT_DONE, /* an unknown outcome: it took effect */
@@ -59,6 +60,14 @@ typedef enum sim_fault {
     SIM_NO_MEMORY,
     SIM_FOLDER_COPIED,
     SIM_FOLDER_RESTORED,
+    /* a client's files lie: values, pages and whole files are others than were written */
+    SIM_ROW_FLIPPED_OUTBOX,
+    SIM_ROW_FLIPPED_CACHE,
+    SIM_PAGE_SWAPPED_OUTBOX, /* with another page, or for what it was at the last backup */
+    SIM_PAGE_SWAPPED_CACHE,
+    SIM_OUTBOX_OLDER, /* it alone comes from the folder's backup */
+    SIM_CACHE_OLDER,
+    SIM_WAL_LOST, /* the outbox's */
     SIM_CLOCK_JUMP,
     SIM_CLOCK_1970,
     SIM_SERVER_CLOCK_JUMP,
@@ -69,5 +78,6 @@ extern const char *const sim_fault_names[SIM_FAULTS];
 
 #define SIM_FAULT_BIT(fault) (UINT64_C(1) << (fault))
 #define SIM_FAULTS_ALL       (SIM_FAULT_BIT(SIM_FAULTS) - 1)
+_Static_assert(SIM_FAULTS < 64, "a set of faults is a mask of 64 bits");
 
 #endif

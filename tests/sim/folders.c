@@ -26,28 +26,41 @@ sim_entry *sim_ledger_add(sim_ledger *ledger)
     return entry;
 }
 
+bool sim_entry_is(const sim_entry *entry, int64_t sequence)
+{
+    return entry->sequence == sequence || (entry->damaged && entry->damaged_sequence == sequence);
+}
+
 void sim_client_back_up(sim_client *client)
 {
-    if (!sim_client_runs(client)) return;
+    if (!sim_client_runs(client) || client->damage.meta_flips > 0) return;
     sim_folder_free(&client->backup);
     if (!sim_folder_take(&client->disk, &client->backup)) return;
     sim_ledger_copy(&client->ledger, &client->backup_ledger);
     client->backup_seen = client->seen;
+    client->backup_damage = client->damage;
     client->has_backup = true;
     sim_trace(client->world, "client %u is backed up", client->index);
 }
 
 /* What the app was told since the backup is gone with the folder that promised it. */
+void sim_client_put_backup(sim_client *client)
+{
+    if (!sim_folder_put(&client->disk, &client->backup)) abort();
+    sim_ledger_copy(&client->backup_ledger, &client->ledger);
+    client->seen = client->backup_seen;
+    client->damage = client->backup_damage;
+    (void)sim_damage_new_cache(client);
+    client->unrecovered = 0;
+    sim_damage_may_rotate(client);
+    sim_trace(client->world, "client %u is restored from its backup", client->index);
+}
+
 bool sim_client_restore(sim_client *client)
 {
     if (!client->has_backup || client->backup_ledger.count == client->ledger.count) return false;
     sim_client_close(client);
-    if (!sim_folder_put(&client->disk, &client->backup)) return false;
-    sim_ledger_copy(&client->backup_ledger, &client->ledger);
-    client->seen = client->backup_seen;
-    client->corrupted = false;
-    client->unrecovered = 0;
-    sim_trace(client->world, "client %u is restored from its backup", client->index);
+    sim_client_put_backup(client);
     return true;
 }
 
@@ -68,7 +81,8 @@ bool sim_client_copy(sim_client *client)
     if (!good) abort();
     sim_ledger_copy(&client->ledger, &twin->ledger);
     twin->seen = client->seen;
-    twin->corrupted = client->corrupted;
+    twin->damage = client->damage;
+    (void)sim_damage_new_cache(twin);
     twin->exists = true;
     sim_trace(world, "client %u is copied to %u", client->index, index);
     sim_client_open(twin);

@@ -218,6 +218,7 @@ void sim_network_request(sim_world *world, const sim_event *event)
     }
     note_order(world, client, message);
     bool answered = sim_server_handle(world, message);
+    check_i22_sent(world, message);
     sim_trace(world, "server answers client %u's %" PRIu64 ": %d, %zu bytes", message->client,
               message->number, answered ? message->status : -1, message->answer_size);
     if (answered && message->status >= 400)

@@ -293,6 +293,17 @@ static bool restore_blobs(sim_world *world, const sim_backup *backup)
     return good;
 }
 
+/* Whether some client still is in a lineage that an earlier restore has ended. */
+static bool is_one_behind(sim_world *world)
+{
+    for (uint32_t i = 0; world->restored && i < world->client_count; i++) {
+        const sim_seen *seen = &world->clients[i].seen;
+        const sim_version *at = sim_oracle_find(&world->oracle, seen->lineage, seen->version);
+        if (at != NULL && !sim_oracle_descends(world->oracle.head, at)) return true;
+    }
+    return false;
+}
+
 bool sim_server_restore(sim_world *world, sim_fault how)
 {
     sim_server *server = &world->server;
@@ -307,7 +318,11 @@ bool sim_server_restore(sim_world *world, sim_fault how)
             kedge_memory_records_copy(&backup->records, &server->replica, NULL) != KEDGE_OK)
             return false;
         server->replica_behind = false;
+        if (is_one_behind(world)) sim_took_effect(world, SIM_RESTORE_AGAIN);
+        for (uint32_t i = 0; i < world->client_count; i++)
+            sim_damage_may_rotate(&world->clients[i]);
         world->restored = true;
+        world->restored_ms = world->now_ms;
         sim_oracle_restore(world, backup->head);
     }
     if (how != SIM_RESTORE_RECORDS && !restore_blobs(world, backup)) return false;

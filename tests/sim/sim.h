@@ -14,6 +14,7 @@
 #include "common/environment.h"
 #include "sdk/runtime/driver.h"
 #include "tests/sim/checks.h"
+#include "tests/sim/damage.h"
 #include "tests/sim/dice.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/oracle.h"
@@ -29,6 +30,7 @@
 #define SIM_REQUESTS_MAX  8 /* open ones of a client */
 #define SIM_NESTING_MAX   2
 #define SIM_VIOLATION_MAX 32
+#define SIM_ROTATIONS_MAX 6 /* of a folder in a minute, without a restore of anything */
 
 typedef struct sim_world sim_world;
 
@@ -69,6 +71,7 @@ typedef struct sim_report {
     uint64_t reopened;
     uint64_t rotations;
     uint64_t lineages_lost;
+    uint64_t repaired; /* folders that could not be opened */
     uint64_t faults[SIM_FAULTS];
     uint64_t checks[SIM_CHECKS];
     uint64_t violations;
@@ -150,6 +153,9 @@ typedef struct sim_entry {
     bool released;  /* dismissed or resubmitted from the inbox: no longer owed */
     bool answered;  /* the app was told that it is out of the inbox */
     bool in_inbox;  /* when it was looked for last */
+    bool damaged;   /* a value of its row was changed */
+    int64_t damaged_sequence; /* what its sequence was changed to; 0: it was not */
+    uint8_t content[KEDGE_SHA256_SIZE];
     const sim_version *found;
 } sim_entry;
 
@@ -162,6 +168,7 @@ typedef struct sim_ledger {
 /* Where a client was seen last, for I8 and I12. */
 typedef struct sim_seen {
     char client[KEDGE_CLIENT_ID_SIZE];
+    char at_version[KEDGE_CLIENT_ID_SIZE]; /* whose client id it was when it was at `version` */
     char lineage[33];
     int64_t version;
     int64_t lmid;
@@ -199,15 +206,17 @@ typedef struct sim_client {
     bool one_way;
     bool online;
     bool stopped;          /* the server refused for good: told to go online again */
-    bool corrupted;        /* its cache may have been set aside since it was last seen */
     uint32_t memory_fails; /* per 100,000 allocations */
     char phase[32];        /* dies there; "": nowhere */
     int64_t unrecovered;   /* of those that the store has counted, how many were found missing */
+    sim_damage damage;
+    int64_t rotated_ms[SIM_ROTATIONS_MAX]; /* the last ones, the newest first; 0: none */
     sim_ledger ledger;
     sim_seen seen;
     sim_folder backup;
     sim_ledger backup_ledger;
     sim_seen backup_seen;
+    sim_damage backup_damage;
     bool has_backup;
 } sim_client;
 
@@ -284,6 +293,8 @@ struct sim_world {
     uint32_t edits_left;
     bool bodies_lost; /* a restore of the blobs took bodies that versions refer to */
     bool restored;    /* the backend, at least once */
+    int64_t restored_ms; /* when last */
+    sim_made_list made;
     bool healing;
     bool queued;
 };
@@ -345,9 +356,13 @@ void sim_client_timer(sim_world *world, const sim_event *event);
 bool sim_client_runs(const sim_client *client);
 void sim_client_back_up(sim_client *client);
 bool sim_client_restore(sim_client *client);
+/* Of a closed client, with a backup: its folder and its ledger are what they were. */
+void sim_client_put_backup(sim_client *client);
 bool sim_client_copy(sim_client *client);
 void sim_ledger_copy(const sim_ledger *from, sim_ledger *to);
 sim_entry *sim_ledger_add(sim_ledger *ledger);
+/* Whether a row with this sequence is the entry's, which may be told under a changed one. */
+bool sim_entry_is(const sim_entry *entry, int64_t sequence);
 
 /* workload.c, mutators.c */
 void sim_edit(sim_world *world, const sim_event *event);

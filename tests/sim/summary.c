@@ -20,6 +20,7 @@ void sim_print_summary(const sim_report *report)
     printf("%-44s %12" PRIu64 "\n", "stores opened", report->reopened);
     printf("%-44s %12" PRIu64 "\n", "client ids rotated", report->rotations);
     printf("%-44s %12" PRIu64 "\n", "lineages lost", report->lineages_lost);
+    printf("%-44s %12" PRIu64 "\n", "folders repaired", report->repaired);
     printf("\n%-44s %12s\n", "fault", "took effect");
     for (size_t i = 0; i < SIM_FAULTS; i++)
         printf("%-44s %12" PRIu64 "\n", sim_fault_names[i], report->faults[i]);

@@ -13,6 +13,17 @@
 #define SIM_VFS_NAME       "kedge-sim"
 #define SIM_VFS_PATH_BYTES 512
 #define SIM_VFS_FILES      6 /* of a folder: each database, its WAL, its journal */
+#define SIM_VFS_PAGE       4096
+
+/* The files of a folder. */
+typedef enum sim_disk_file {
+    SIM_FILE_OUTBOX,
+    SIM_FILE_OUTBOX_WAL,
+    SIM_FILE_OUTBOX_JOURNAL,
+    SIM_FILE_CACHE,
+    SIM_FILE_CACHE_WAL,
+    SIM_FILE_CACHE_JOURNAL
+} sim_disk_file;
 
 typedef struct sim_image sim_image;
 
@@ -59,6 +70,16 @@ bool sim_folder_take(const sim_disk *disk, sim_folder *folder);
 bool sim_folder_put(sim_disk *disk, const sim_folder *folder);
 void sim_folder_free(sim_folder *folder);
 
+/* ---- files that lie: behind SQLite's back, and durable at once ---- */
+
+void sim_disk_path(const sim_disk *disk, sim_disk_file file, char path[SIM_VFS_PATH_BYTES]);
+/* `*bytes` is the caller's to free. False: there is no such file. */
+bool sim_disk_read(const sim_disk *disk, sim_disk_file file, char **bytes, size_t *size);
+bool sim_disk_write(sim_disk *disk, sim_disk_file file, const char *bytes, size_t size);
+/* With all handles closed. */
+bool sim_disk_remove(sim_disk *disk, sim_disk_file file);
+/* With all handles closed: one database, its WAL and journal become those of the folder. */
+bool sim_disk_put(sim_disk *disk, const sim_folder *folder, sim_disk_file database);
 /* Ruins one page of cache.db so that SQLite can tell. False: there is none. */
 bool sim_disk_ruin_cache(sim_disk *disk);
 

@@ -186,14 +186,12 @@ void sim_disk_die(sim_disk *disk)
         survive(disk, image);
 }
 
-static void remove_shared_memory(const sim_disk *disk)
+static void remove_shared_memory(const sim_disk *disk, sim_disk_file database)
 {
-    static const char *const names[] = {"outbox.db-shm", "cache.db-shm"};
-    for (size_t i = 0; i < 2; i++) {
-        char path[SIM_VFS_PATH_BYTES + 32];
-        (void)snprintf(path, sizeof path, "%s/%s", disk->folder, names[i]);
-        (void)unlink(path);
-    }
+    char path[SIM_VFS_PATH_BYTES + 8], base[SIM_VFS_PATH_BYTES];
+    sim_disk_path(disk, database, base);
+    (void)snprintf(path, sizeof path, "%s-shm", base);
+    (void)unlink(path);
 }
 
 bool sim_disk_revive(sim_disk *disk)
@@ -202,7 +200,8 @@ bool sim_disk_revive(sim_disk *disk)
         if (access(image->path, F_OK) != 0) continue;
         if (!sim_file_write(image->path, image->durable, image->size)) return false;
     }
-    remove_shared_memory(disk);
+    remove_shared_memory(disk, SIM_FILE_OUTBOX);
+    remove_shared_memory(disk, SIM_FILE_CACHE);
     disk->dead = false;
     disk->power_cut = false;
     return true;
@@ -210,17 +209,12 @@ bool sim_disk_revive(sim_disk *disk)
 
 /* ---- folders ---- */
 
-static void path_of(const sim_disk *disk, const char *name, char out[SIM_VFS_PATH_BYTES])
-{
-    (void)snprintf(out, SIM_VFS_PATH_BYTES, "%.400s/%s", disk->folder, name);
-}
-
 bool sim_folder_take(const sim_disk *disk, sim_folder *folder)
 {
     memset(folder, 0, sizeof *folder);
     for (size_t i = 0; i < SIM_VFS_FILES; i++) {
         char path[SIM_VFS_PATH_BYTES];
-        path_of(disk, file_names[i], path);
+        sim_disk_path(disk, (sim_disk_file)i, path);
         if (access(path, F_OK) != 0) continue;
         folder->there[i] = true;
         if (!sim_file_read(path, &folder->bytes[i], &folder->size[i])) return false;
@@ -231,18 +225,7 @@ bool sim_folder_take(const sim_disk *disk, sim_folder *folder)
 bool sim_folder_put(sim_disk *disk, const sim_folder *folder)
 {
     sim_images_free(disk);
-    remove_shared_memory(disk);
-    for (size_t i = 0; i < SIM_VFS_FILES; i++) {
-        char path[SIM_VFS_PATH_BYTES];
-        path_of(disk, file_names[i], path);
-        (void)unlink(path);
-        if (!folder->there[i]) continue;
-        if (!sim_file_write(path, folder->bytes[i], folder->size[i])) return false;
-        sim_image *image = sim_image_of(disk, path, true);
-        resize(image, folder->size[i]);
-        if (folder->size[i] > 0) memcpy(image->durable, folder->bytes[i], folder->size[i]);
-    }
-    return true;
+    return sim_disk_put(disk, folder, SIM_FILE_OUTBOX) && sim_disk_put(disk, folder, SIM_FILE_CACHE);
 }
 
 void sim_folder_free(sim_folder *folder)
@@ -252,33 +235,67 @@ void sim_folder_free(sim_folder *folder)
     memset(folder, 0, sizeof *folder);
 }
 
-/* ---- ruin ---- */
+/* ---- files that lie ---- */
 
-#define PAGE 4096
+void sim_disk_path(const sim_disk *disk, sim_disk_file file, char path[SIM_VFS_PATH_BYTES])
+{
+    (void)snprintf(path, SIM_VFS_PATH_BYTES, "%.400s/%s", disk->folder, file_names[file]);
+}
+
+bool sim_disk_read(const sim_disk *disk, sim_disk_file file, char **bytes, size_t *size)
+{
+    char path[SIM_VFS_PATH_BYTES];
+    sim_disk_path(disk, file, path);
+    return sim_file_read(path, bytes, size);
+}
+
+bool sim_disk_write(sim_disk *disk, sim_disk_file file, const char *bytes, size_t size)
+{
+    char path[SIM_VFS_PATH_BYTES];
+    sim_disk_path(disk, file, path);
+    if (!sim_file_write(path, bytes, size)) return false;
+    sim_image *image = sim_image_of(disk, path, true);
+    resize(image, size);
+    if (size > 0) memcpy(image->durable, bytes, size);
+    return true;
+}
+
+bool sim_disk_remove(sim_disk *disk, sim_disk_file file)
+{
+    char path[SIM_VFS_PATH_BYTES];
+    sim_disk_path(disk, file, path);
+    sim_image_forget(disk, path);
+    return unlink(path) == 0;
+}
+
+bool sim_disk_put(sim_disk *disk, const sim_folder *folder, sim_disk_file database)
+{
+    remove_shared_memory(disk, database);
+    for (size_t i = database; i < (size_t)database + 3; i++) {
+        (void)sim_disk_remove(disk, (sim_disk_file)i);
+        if (!folder->there[i]) continue;
+        if (!sim_disk_write(disk, (sim_disk_file)i, folder->bytes[i], folder->size[i]))
+            return false;
+    }
+    return true;
+}
 
 bool sim_disk_ruin_cache(sim_disk *disk)
 {
-    char path[SIM_VFS_PATH_BYTES];
     char *bytes = NULL;
     size_t size = 0;
-    path_of(disk, "cache.db", path);
-    if (!sim_file_read(path, &bytes, &size)) return false;
-    size_t pages = size / PAGE;
+    if (!sim_disk_read(disk, SIM_FILE_CACHE, &bytes, &size)) return false;
+    size_t pages = size / SIM_VFS_PAGE;
     bool ruined = false;
     /* The first page, or one of a tree: of others nobody could tell. */
     for (size_t tries = 0; tries < 16 && pages > 0 && !ruined; tries++) {
         size_t page = (size_t)sim_dice_below(&disk->dice, pages);
-        unsigned char kind = (unsigned char)bytes[page * PAGE];
+        unsigned char kind = (unsigned char)bytes[page * SIM_VFS_PAGE];
         if (page > 0 && kind != 2 && kind != 5 && kind != 10 && kind != 13) continue;
-        memset(bytes + page * PAGE, 0xa5, PAGE);
+        memset(bytes + page * SIM_VFS_PAGE, 0xa5, SIM_VFS_PAGE);
         ruined = true;
     }
-    if (ruined) {
-        ruined = sim_file_write(path, bytes, size);
-        sim_image *image = sim_image_of(disk, path, true);
-        resize(image, size);
-        memcpy(image->durable, bytes, size);
-    }
+    if (ruined) ruined = sim_disk_write(disk, SIM_FILE_CACHE, bytes, size);
     free(bytes);
     return ruined;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CHECKPOINT_PER_MILLE 200
+
 /* ---- edits ---- */
 
 /* Text that compresses badly, so that sizes are what they seem. */
@@ -105,7 +107,7 @@ static const char *write_own(sim_dice *dice, kedge_buffer *args)
 }
 
 /* The app was told; from now on the folder owes it. */
-static void enter_in_ledger(sim_client *client, int64_t sequence)
+static void enter_in_ledger(sim_client *client, int64_t sequence, const uint8_t *content)
 {
     kedge_pending row;
     client->disk.suspended = true;
@@ -115,6 +117,7 @@ static void enter_in_ledger(sim_client *client, int64_t sequence)
         sim_violate(client->world, SIM_I6,
                     "client %u: %" PRId64 " was acknowledged and is not kept", client->index,
                     sequence);
+        sim_note_made(client->world, content, NULL, 0);
         return;
     }
     if (sequence <= client->seen.last_sequence)
@@ -125,8 +128,27 @@ static void enter_in_ledger(sim_client *client, int64_t sequence)
     entry->sequence = sequence;
     memcpy(entry->uid, row.uid.data, SIM_UID_SIZE);
     memcpy(entry->digest, row.digest.data, KEDGE_DIGEST_SIZE);
+    memcpy(entry->content, content, sizeof entry->content);
+    sim_note_made(client->world, content, entry->uid, row.timestamp_ms);
     client->world->report->mutations++;
     kedge_store_db_rollback(&client->store->outbox);
+}
+
+/* One edit. What failed, or ended the process, may be kept or not. */
+static kedge_status make_edit(sim_client *client, const char *name, kedge_bytes args)
+{
+    uint8_t content[KEDGE_SHA256_SIZE];
+    int64_t sequence = 0;
+    kedge_status status =
+        kedge_store_mutate(client->store, kedge_bytes_of(name), args, &sequence, NULL, NULL);
+    sim_content(kedge_bytes_of(name), args, content);
+    if (client->disk.dead || status != KEDGE_OK) {
+        sim_note_made(client->world, content, NULL, 0);
+        return status;
+    }
+    enter_in_ledger(client, sequence, content);
+    kedge_driver_mutated(client->driver);
+    return KEDGE_OK;
 }
 
 static void mutate(sim_client *client)
@@ -135,30 +157,19 @@ static void mutate(sim_client *client)
     sim_dice *dice = &client->dice;
     const char *name =
         sim_dice_chance(dice, 550) ? write_builtin(dice, &args) : write_own(dice, &args);
-    int64_t sequence = 0;
-    kedge_status status = kedge_store_mutate(client->store, kedge_bytes_of(name),
-                                             kedge_buffer_bytes(&args), &sequence, NULL, NULL);
+    kedge_status status = make_edit(client, name, kedge_buffer_bytes(&args));
     sim_trace(client->world, "client %u: %s %zu bytes: %s", client->index, name, args.size,
               client->disk.dead ? "dies" : kedge_status_name(status));
     kedge_buffer_free(&args);
-    if (client->disk.dead || status != KEDGE_OK) return;
-    enter_in_ledger(client, sequence);
-    kedge_driver_mutated(client->driver);
 }
 
 void sim_same_edit(sim_client *client)
 {
-    int64_t sequence = 0;
     if (!sim_client_runs(client)) return;
     kedge_status status =
-        kedge_store_mutate(client->store, KEDGE_BYTES("sim.count"),
-                           KEDGE_BYTES("{\"by\":1,\"id\":\"same\"}"), &sequence, NULL, NULL);
+        make_edit(client, "sim.count", KEDGE_BYTES("{\"by\":1,\"id\":\"same\"}"));
     sim_trace(client->world, "client %u makes the same edit: %s", client->index,
               client->disk.dead ? "dies" : kedge_status_name(status));
-    if (status == KEDGE_OK && !client->disk.dead) {
-        enter_in_ledger(client, sequence);
-        kedge_driver_mutated(client->driver);
-    }
     sim_client_settle(client);
 }
 
@@ -167,7 +178,7 @@ void sim_same_edit(sim_client *client)
 static sim_entry *find_entry(sim_client *client, int64_t sequence)
 {
     for (size_t i = client->ledger.count; i-- > 0;)
-        if (client->ledger.entries[i].sequence == sequence) return &client->ledger.entries[i];
+        if (sim_entry_is(&client->ledger.entries[i], sequence)) return &client->ledger.entries[i];
     return NULL;
 }
 
@@ -188,21 +199,37 @@ static void cancel(sim_client *client)
     if (sim_client_runs(client)) kedge_driver_mutated(client->driver);
 }
 
-/* The oldest in the inbox that the app has not answered. */
-static int64_t oldest_rejected(sim_client *client)
+/* The oldest in the inbox that the app has not answered, and what it says. */
+static int64_t oldest_rejected(sim_client *client, uint8_t content[KEDGE_SHA256_SIZE])
 {
     kedge_mutation_list *list;
     kedge_mutation mutation;
     int64_t sequence = 0;
     if (kedge_store_rejected_open(client->store, &list, NULL) != KEDGE_OK) return 0;
-    if (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) sequence = mutation.sequence;
+    if (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
+        sequence = mutation.sequence;
+        sim_content(kedge_bytes_of(mutation.name),
+                    (kedge_bytes){mutation.args, mutation.args_size}, content);
+    }
     kedge_mutation_list_close(list);
     return sequence;
 }
 
+/* What it became by resubmitting. A damaged edit must not become one that looks sound. */
+static void enter_resubmitted(sim_client *client, const sim_entry *entry, int64_t sequence,
+                              const uint8_t *content)
+{
+    if (entry != NULL && memcmp(entry->content, content, sizeof entry->content) != 0)
+        sim_violate(client->world, SIM_I22,
+                    "client %u: %" PRId64 " is resubmitted as what nobody made", client->index,
+                    entry->sequence);
+    enter_in_ledger(client, sequence, content);
+}
+
 static void answer_rejection(sim_client *client)
 {
-    int64_t sequence = oldest_rejected(client);
+    uint8_t content[KEDGE_SHA256_SIZE] = {0};
+    int64_t sequence = oldest_rejected(client, content);
     sim_entry *entry = find_entry(client, sequence);
     if (sequence == 0 || client->disk.dead) return;
     int64_t fresh = 0;
@@ -213,9 +240,11 @@ static void answer_rejection(sim_client *client)
               again ? "resubmits" : "dismisses", sequence,
               client->disk.dead ? "dies" : kedge_status_name(status));
     if (entry != NULL && status != KEDGE_REJECTED) entry->released = true;
+    if (again && (status != KEDGE_OK || client->disk.dead))
+        sim_note_made(client->world, content, NULL, 0);
     if (status != KEDGE_OK || client->disk.dead) return;
     if (entry != NULL) entry->answered = true;
-    if (again) enter_in_ledger(client, fresh);
+    if (again) enter_resubmitted(client, entry, fresh, content);
     kedge_driver_mutated(client->driver);
 }
 
@@ -246,6 +275,9 @@ void sim_edit(sim_world *world, const sim_event *event)
         answer_rejection(client);
     else
         mutate(client);
+    /* As the SDK's worker does behind commits: without it the files themselves would stay empty. */
+    if (sim_client_runs(client) && sim_dice_chance(&client->dice, CHECKPOINT_PER_MILLE))
+        (void)kedge_store_checkpoint(client->store, NULL);
     sim_client_settle(client);
 }
 

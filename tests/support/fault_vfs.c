@@ -45,6 +45,7 @@ struct fault_vfs {
     uint64_t armed_calls;
     bool sticky;
     bool full;
+    int64_t room; /* -1: no end */
     bool crashed;
     fault_counts counts;
 };
@@ -87,8 +88,10 @@ static bool fails(fault_vfs *vfs)
 
 typedef enum write_fate { WRITE_DONE, WRITE_FAILED, WRITE_FULL, WRITE_TORN } write_fate;
 
-static write_fate fate_of_write(fault_vfs *vfs, bool grows)
+static write_fate fate_of_write(fault_vfs *vfs, int64_t growth)
 {
+    bool grows = growth > 0;
+    bool fits = vfs->room < 0 || growth <= vfs->room;
     vfs->counts.calls++;
     vfs->counts.writes++;
     bool due = is_due(vfs);
@@ -96,10 +99,11 @@ static write_fate fate_of_write(fault_vfs *vfs, bool grows)
         vfs->counts.failed++;
         return WRITE_FAILED;
     }
-    if ((due && vfs->kind == FAULT_FULL) || (vfs->full && grows)) {
+    if ((due && vfs->kind == FAULT_FULL) || (vfs->full && grows) || (grows && !fits)) {
         vfs->counts.full++;
         return WRITE_FULL;
     }
+    if (vfs->room >= 0 && grows) vfs->room -= growth;
     if (!due || vfs->kind != FAULT_TORN_WRITE) return WRITE_DONE;
     vfs->counts.torn++;
     return WRITE_TORN;
@@ -247,8 +251,8 @@ static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_i
 {
     fault_file *f = of(file);
     pthread_mutex_lock(&f->vfs->mutex);
-    bool grows = f->disk && offset + size > size_of(f->disk);
-    write_fate fate = fate_of_write(f->vfs, grows);
+    int64_t growth = f->disk ? offset + size - size_of(f->disk) : 0;
+    write_fate fate = fate_of_write(f->vfs, growth);
     if (fate == WRITE_TORN) size /= 2;
     if (f->disk && (fate == WRITE_DONE || fate == WRITE_TORN))
         note_change(f->disk, offset, (size_t)size, bytes);
@@ -264,8 +268,10 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
     fault_file *f = of(file);
     if (fails(f->vfs)) return SQLITE_IOERR_TRUNCATE;
     pthread_mutex_lock(&f->vfs->mutex);
-    if (f->disk && size < size_of(f->disk))
+    if (f->disk && size < size_of(f->disk)) {
+        if (f->vfs->room >= 0) f->vfs->room += size_of(f->disk) - size;
         note_change(f->disk, size, (size_t)(size_of(f->disk) - size), NULL);
+    }
     pthread_mutex_unlock(&f->vfs->mutex);
     return f->real->pMethods->xTruncate(f->real, size);
 }
@@ -327,7 +333,7 @@ static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void
     int code = real->pMethods->xShmMap(real, page, size, 0, out);
     if (code != SQLITE_OK || *out != NULL || !extend) return code;
     pthread_mutex_lock(&vfs->mutex);
-    write_fate fate = fate_of_write(vfs, true);
+    write_fate fate = fate_of_write(vfs, vfs->full ? 1 : 0);
     pthread_mutex_unlock(&vfs->mutex);
     if (fate == WRITE_FULL) return SQLITE_IOERR_SHMSIZE;
     if (fate != WRITE_DONE) return SQLITE_IOERR_SHMMAP;
@@ -435,6 +441,7 @@ fault_vfs *fault_vfs_new(const char *name, uint64_t seed)
     vfs->real = sqlite3_vfs_find(NULL);
     vfs->name = strdup(name);
     vfs->seed = seed;
+    vfs->room = -1;
     pthread_mutex_init(&vfs->mutex, NULL);
     vfs->vfs = (sqlite3_vfs){.iVersion = 1,
                              .szOsFile = (int)sizeof(fault_file) + vfs->real->szOsFile,
@@ -485,6 +492,13 @@ uint64_t fault_vfs_armed_calls(const fault_vfs *vfs)
 void fault_vfs_set_full(fault_vfs *vfs, bool full)
 {
     vfs->full = full;
+}
+
+void fault_vfs_set_room(fault_vfs *vfs, int64_t bytes)
+{
+    pthread_mutex_lock(&vfs->mutex);
+    vfs->room = bytes;
+    pthread_mutex_unlock(&vfs->mutex);
 }
 
 void fault_vfs_crash(fault_vfs *vfs)

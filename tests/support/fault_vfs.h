@@ -46,6 +46,9 @@ void fault_vfs_arm(fault_vfs *vfs, fault_kind kind, uint64_t nth, bool sticky);
 uint64_t fault_vfs_armed_calls(const fault_vfs *vfs);
 /* No file grows any more. */
 void fault_vfs_set_full(fault_vfs *vfs, bool full);
+/* The files may grow by so many bytes in all, and by those that they give back; -1: by any number.
+ * The shared memory is not counted: what is cut off when it is opened is taken again. */
+void fault_vfs_set_room(fault_vfs *vfs, int64_t bytes);
 
 void fault_vfs_crash(fault_vfs *vfs);
 void fault_vfs_power_cut(fault_vfs *vfs);

@@ -1,0 +1,96 @@
+/* New client ids, and how many of them.
+ *
+ * A client id that is spent is retired, and everything pending goes on under a new one. Each costs
+ * the server a row that it keeps for ever, and whatever spends one id at once may spend the next as
+ * well: a backend and a store that contradict each other, a folder that is copied all the time. So
+ * two rotations come at once; the third waits until a minute after the first of them, and each
+ * further one twice as long behind the one before, up to KEDGE_CORE_ROTATE_MAX_MS. What the rounds
+ * in between have brought does not count, since pulls and pushes may go well all the time; only
+ * KEDGE_CORE_ROTATE_CALM_MS without a rotation end the spell.
+ *
+ * A rotation waits in its first step, before the old id is retired. When it is a pull that told
+ * that the id is spent, or another lineage, then nothing can be pulled before it. When pushes are
+ * refused and pulls are not, then pulls go on. */
+#include "common/error.h"
+#include "sdk/core/core_internal.h"
+
+/* Nothing but its wait holds it up. */
+static bool is_wanted(const kedge_core *core)
+{
+    return core->rotation_held || core->step == KEDGE_STEP_RETIRE;
+}
+
+bool kedge_core_rotation_waits(const kedge_core *core)
+{
+    return is_wanted(core) && core->now_ms < core->rotate_ms;
+}
+
+/* The next spell begins with two that come at once. */
+static void begin_spell(kedge_core *core)
+{
+    if (core->rotations == 0) return;
+    if (core->now_ms - core->rotated_ms < KEDGE_CORE_ROTATE_CALM_MS) return;
+    core->rotations = 0;
+    core->rotate_ms = KEDGE_CORE_AT_ONCE;
+}
+
+void kedge_core_rotate(kedge_core *core, bool lost)
+{
+    begin_spell(core);
+    core->rotation_held = false;
+    core->lost = lost;
+    core->step = KEDGE_STEP_RETIRE;
+}
+
+void kedge_core_rotate_between_pulls(kedge_core *core)
+{
+    begin_spell(core);
+    core->rotation_held = true;
+}
+
+/* The first of a spell leaves room for one more. */
+static void count(kedge_core *core)
+{
+    if (core->rotations == 0) core->spell_ms = core->now_ms;
+    if (core->rotations < UINT32_MAX) core->rotations++;
+    core->rotated_ms = core->now_ms;
+    int64_t wait = KEDGE_CORE_ROTATE_MAX_MS;
+    if (core->rotations < 2) {
+        core->rotate_ms = KEDGE_CORE_AT_ONCE;
+    } else if (core->rotations == 2) {
+        core->rotate_ms = core->spell_ms + KEDGE_CORE_ROTATE_MIN_MS;
+    } else {
+        if (core->rotations < 10) {
+            wait = (int64_t)KEDGE_CORE_ROTATE_MIN_MS << (core->rotations - 2);
+        }
+        if (wait > KEDGE_CORE_ROTATE_MAX_MS) wait = KEDGE_CORE_ROTATE_MAX_MS;
+        core->rotate_ms = kedge_core_after(core, wait);
+    }
+}
+
+void kedge_core_rotated(kedge_core *core)
+{
+    count(core);
+    kedge_lane_succeed(&core->pull);
+    kedge_lane_succeed(&core->push);
+    core->step = KEDGE_STEP_IDLE;
+    core->lost = false;
+    core->rotation_held = false;
+    core->identity = 0;
+    core->identity_held = false;
+    core->pushed_through = 0;
+    core->queued_through = 0;
+    core->push_cut = false;
+    core->want_version = 0;
+    core->sync_through = core->position.highest_id;
+    core->pull_due = true;
+}
+
+void kedge_core_rotation_error(const kedge_core *core, kedge_error *error)
+{
+    kedge_fail(error, KEDGE_UNAVAILABLE, "client-id-unstable",
+               "the last %u client ids of this copy were spent soon after they were new, and this"
+               " one is, too; edits stay pending and are sent after the next new id, for which the"
+               " client waits, up to %d minutes",
+               core->rotations, KEDGE_CORE_ROTATE_MAX_MS / 60000);
+}

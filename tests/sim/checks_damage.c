@@ -1,0 +1,201 @@
+/* Checkers of clients whose files lie (and of all others): what is shown on top of a state that has
+ * it, what is sent that nobody made, what never ends. */
+#include "common/json.h"
+#include "sdk/store/store_internal.h"
+#include "tests/sim/files.h"
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE_MS 60000
+
+static void count(sim_world *world, sim_check check)
+{
+    world->report->checks[check]++;
+}
+
+/* ---- I21 ---- */
+
+static void check_row(sim_client *client, const sim_version *at, sqlite3_stmt *row)
+{
+    int64_t sequence = sqlite3_column_int64(row, 0);
+    const void *uid = sqlite3_column_blob(row, 1), *digest = sqlite3_column_blob(row, 2);
+    if (uid == NULL || sqlite3_column_bytes(row, 1) != SIM_UID_SIZE || digest == NULL ||
+        sqlite3_column_bytes(row, 2) != KEDGE_DIGEST_SIZE)
+        return;
+    bool withheld = sqlite3_column_int(row, 3) != 0;
+    const sim_version *where = NULL;
+    const sim_decided *decided = sim_oracle_decided_as(at, uid, digest, &where);
+    count(client->world, SIM_I21);
+    if (!withheld && decided != NULL && !decided->rejected)
+        sim_violate(client->world, SIM_I21,
+                    "client %u: %" PRId64 " is predicted as (%.8s, %" PRId64 ") on version %" PRId64
+                    ", which has it since version %" PRId64 " as (%.8s, %" PRId64 ")",
+                    client->index, sequence, (const char *)sqlite3_column_text(row, 5),
+                    (int64_t)sqlite3_column_int64(row, 6), at->number, where->number, decided->client,
+                    decided->id);
+    /* Nobody but this folder can have it, and its own client id has not had it decided. */
+    if (withheld && sqlite3_column_type(row, 4) == SQLITE_NULL && !client->damage.outbox_older)
+        sim_violate(client->world, SIM_I21,
+                    "client %u: %" PRId64 " has no origin and is withheld all the same",
+                    client->index, sequence);
+}
+
+const char *sim_withheld_column(struct sqlite3 *outbox)
+{
+    int there = sqlite3_table_column_metadata(outbox, NULL, "pending", "withheld", NULL, NULL, NULL,
+                                              NULL, NULL);
+    return there == SQLITE_OK ? "withheld" : "0";
+}
+
+void check_i21_shown_once(sim_client *client, const sim_version *at)
+{
+    char sql[512];
+    kedge_cache_meta cache;
+    sqlite3_stmt *walk;
+    sqlite3 *outbox = client->store->outbox.handle;
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT sequence, uid, digest, %s, origin_client, client, id FROM pending"
+                   " WHERE NOT " KEDGE_PENDING_IS_COVERED,
+                   sim_withheld_column(outbox));
+    if (at == NULL || kedge_cache_meta_read(&client->store->cache, &cache, NULL) != KEDGE_OK ||
+        sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK)
+        return;
+    sqlite3_bind_text(walk, 1, cache.client, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(walk, 2, cache.lmid);
+    sqlite3_bind_int64(walk, 3, cache.version);
+    while (sqlite3_step(walk) == SQLITE_ROW)
+        check_row(client, at, walk);
+    sqlite3_finalize(walk);
+}
+
+/* ---- I22: opening, turning ---- */
+
+static bool has_cache(sim_client *client)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    bool there = sim_disk_read(&client->disk, SIM_FILE_CACHE, &bytes, &size) && size > 0;
+    free(bytes);
+    return there;
+}
+
+/* One wrong value is mended or set aside; the store is refused only when pages are wrong, or both
+ * copies of what nothing else can tell. And a refusal says that the file is damaged; without a cache
+ * beside it, nothing says that it ever was one of ours. */
+void check_i22_opened(sim_client *client, kedge_status status, const char *code)
+{
+    const sim_damage *damage = &client->damage;
+    bool expected = damage->outbox_pages || damage->meta_flips > 1;
+    count(client->world, SIM_I22);
+    if (!expected)
+        sim_violate(client->world, SIM_I22, "client %u cannot be opened: %s, %s", client->index,
+                    kedge_status_name(status), code);
+    else if (status != KEDGE_CORRUPT && (status != KEDGE_NOT_A_DATABASE || has_cache(client)))
+        sim_violate(client->world, SIM_I22,
+                    "client %u has a damaged outbox, and is told something else: %s, %s",
+                    client->index, kedge_status_name(status), code);
+}
+
+void check_i22_rotation(sim_client *client)
+{
+    int64_t now_ms = client->world->now_ms + 1;
+    int64_t oldest = client->rotated_ms[SIM_ROTATIONS_MAX - 1];
+    count(client->world, SIM_I22);
+    if (oldest > 0 && now_ms - oldest < MINUTE_MS)
+        sim_violate(client->world, SIM_I22, "client %u took %d client ids in %" PRId64 " ms",
+                    client->index, SIM_ROTATIONS_MAX + 1, now_ms - oldest);
+    memmove(client->rotated_ms + 1, client->rotated_ms,
+            (SIM_ROTATIONS_MAX - 1) * sizeof client->rotated_ms[0]);
+    client->rotated_ms[0] = now_ms;
+}
+
+/* ---- I22: sending ---- */
+
+void sim_content(kedge_bytes name, kedge_bytes args, uint8_t content[KEDGE_SHA256_SIZE])
+{
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer canonical = kedge_buffer_make(&kedge_allocator_default);
+    bool good = kedge_json_canonical(args, &canonical, NULL) == KEDGE_OK;
+    kedge_buffer_append_bytes(&text, name);
+    kedge_buffer_append_byte(&text, good ? '\0' : '\1');
+    kedge_buffer_append_bytes(&text, good ? kedge_buffer_bytes(&canonical) : args);
+    kedge_sha256(kedge_buffer_bytes(&text), content);
+    kedge_buffer_free(&text);
+    kedge_buffer_free(&canonical);
+}
+
+void sim_note_made(sim_world *world, const uint8_t *content, const uint8_t *uid,
+                   int64_t timestamp_ms)
+{
+    sim_made_list *made = &world->made;
+    if (made->count == made->capacity) {
+        made->capacity = made->capacity == 0 ? 256 : made->capacity * 2;
+        made->edits = sim_must_reallocate(made->edits, made->capacity * sizeof *made->edits);
+    }
+    sim_made *edit = &made->edits[made->count++];
+    *edit = (sim_made){.told = uid != NULL, .timestamp_ms = timestamp_ms};
+    memcpy(edit->content, content, sizeof edit->content);
+    if (uid != NULL) memcpy(edit->uid, uid, sizeof edit->uid);
+}
+
+static bool is_made(sim_world *world, const uint8_t *uid, const uint8_t *content, int64_t timestamp)
+{
+    sim_made_list *made = &world->made;
+    for (size_t i = 0; i < made->count; i++) {
+        const sim_made *edit = &made->edits[i];
+        if (!edit->told || memcmp(edit->uid, uid, SIM_UID_SIZE) != 0) continue;
+        return edit->timestamp_ms == timestamp &&
+               memcmp(edit->content, content, sizeof edit->content) == 0;
+    }
+    for (size_t i = 0; i < made->count; i++) {
+        sim_made *edit = &made->edits[i];
+        if (edit->told || memcmp(edit->content, content, sizeof edit->content) != 0) continue;
+        edit->told = true;
+        edit->timestamp_ms = timestamp;
+        memcpy(edit->uid, uid, SIM_UID_SIZE);
+        return true;
+    }
+    return false;
+}
+
+static void check_mutation(sim_world *world, const sim_message *message, kedge_bytes mutation)
+{
+    char name[256] = "", uid_text[64] = "";
+    uint8_t uid[SIM_UID_SIZE] = {0}, content[KEDGE_SHA256_SIZE];
+    int64_t id = 0, timestamp = 0;
+    kedge_bytes args = {"", 0};
+    (void)kedge_json_member_chars(mutation, "name", name, sizeof name);
+    (void)kedge_json_member_chars(mutation, "uid", uid_text, sizeof uid_text);
+    (void)kedge_json_member_integer(mutation, "id", &id);
+    (void)kedge_json_member_integer(mutation, "timestamp", &timestamp);
+    (void)kedge_json_member(mutation, "args", &args);
+    count(world, SIM_I22);
+    /* What stands in for an edit that cannot be sent. */
+    if (strcmp(name, "kedge.noop") == 0 && kedge_bytes_equal_text(args, "null")) return;
+    sim_content(kedge_bytes_of(name), args, content);
+    bool known = kedge_hex_decode(kedge_bytes_of(uid_text), uid, sizeof uid) &&
+                 is_made(world, uid, content, timestamp);
+    if (!known)
+        sim_violate(world, SIM_I22,
+                    "client %u sends %s under id %" PRId64 " as %.8s…, which nobody made like that",
+                    message->client, name, id, uid_text);
+}
+
+void check_i22_sent(sim_world *world, const sim_message *message)
+{
+    kedge_bytes body = {message->body, message->body_size};
+    kedge_bytes mutations, mutation;
+    if (strcmp(message->path, "push") != 0) return;
+    count(world, SIM_I22);
+    bool json = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK;
+    if (!json || message->status == 400)
+        sim_violate(world, SIM_I22, "client %u sends a push that is none: %d", message->client,
+                    message->status);
+    if (!json || !kedge_json_member(body, "mutations", &mutations)) return;
+    kedge_json_iterator each = kedge_json_iterate(mutations);
+    while (kedge_json_next_element(&each, &mutation))
+        check_mutation(world, message, mutation);
+}

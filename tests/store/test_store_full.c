@@ -1,0 +1,273 @@
+/* Volumes that are too small: whatever their size, what was acknowledged is read by every way of
+ * reading, also after opening again on the volume that is still full; the status says what is wrong;
+ * and when there is room again, everything is as if there had always been. */
+#include "tests/store/fixture.h"
+#include "tests/support/fault_vfs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOTES 50
+#define EDITS 2000
+
+typedef struct volume {
+    fixture f;
+    fault_vfs *vfs;
+    int values[NOTES]; /* what each note should be; 0: it is not there */
+    int acknowledged;
+} volume;
+
+static void begin(volume *v, uint64_t seed)
+{
+    memset(v, 0, sizeof *v);
+    fixture_begin(&v->f);
+    v->vfs = fault_vfs_new("kedge-volume", seed);
+    assert_non_null(v->vfs);
+    v->f.options.vfs = "kedge-volume";
+    naive_server_edit(v->f.server, "set", "{\"id\":\"other\",\"value\":7}");
+    fixture_open(&v->f);
+    fixture_sync(&v->f);
+}
+
+static void end(volume *v)
+{
+    fixture_close(&v->f);
+    fault_vfs_free(v->vfs);
+    v->f.options.vfs = NULL;
+    fixture_end(&v->f);
+}
+
+static void made(volume *v)
+{
+    int note = v->acknowledged * 7 % NOTES;
+    v->acknowledged++;
+    v->values[note] = v->acknowledged;
+}
+
+static kedge_status edit(volume *v)
+{
+    char args[64];
+    int note = v->acknowledged * 7 % NOTES;
+    int value = v->acknowledged + 1;
+    snprintf(args, sizeof args, "{\"id\":\"n%02d\",\"value\":%d}", note, value);
+    memset(&v->f.error, 0, sizeof v->f.error);
+    kedge_status status = kedge_store_mutate(v->f.store, KEDGE_BYTES("set"), kedge_bytes_of(args),
+                                             NULL, &v->f.changes, &v->f.error);
+    if (status == KEDGE_OK) made(v);
+    return status;
+}
+
+/* A commit that failed may be found done when the file is opened again: an edit like any other. */
+static void reopen(volume *v)
+{
+    fixture_reopen(&v->f);
+    if (fixture_position(&v->f).pending == v->acknowledged + 1) made(v);
+    assert_int_equal(fixture_position(&v->f).pending, v->acknowledged);
+}
+
+static void edit_until_full(volume *v)
+{
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && v->acknowledged < EDITS)
+        status = edit(v);
+    if (status == KEDGE_OK) return;
+    assert_int_equal(status, KEDGE_DISK_FULL);
+    assert_string_equal(v->f.error.code, "disk-full");
+}
+
+/* ---- the ways of reading ---- */
+
+static void append(char *text, size_t size, const char *id, const char *value)
+{
+    size_t at = strlen(text);
+    snprintf(text + at, size - at, "%s=%s;", id, value);
+}
+
+static void check_get(volume *v)
+{
+    char id[16];
+    char value[16];
+    for (int note = 0; note < NOTES; note++) {
+        snprintf(id, sizeof id, "n%02d", note);
+        snprintf(value, sizeof value, "%d", v->values[note]);
+        fixture_expect(&v->f, id, v->values[note] > 0 ? value : NULL);
+    }
+    fixture_expect(&v->f, "other", "7");
+}
+
+static void scan(volume *v, bool descending, char *text, size_t size)
+{
+    kedge_store_scan *walk;
+    kedge_scan_options options = KEDGE_SCAN_OPTIONS_INIT;
+    kedge_bytes id, value;
+    char texts[2][32];
+    kedge_status status;
+    options.descending = descending;
+    options.prefix = "n";
+    options.prefix_size = 1;
+    text[0] = '\0';
+    assert_int_equal(
+        kedge_store_scan_open(v->f.store, KEDGE_BYTES("notes"), &options, &walk, &v->f.error),
+        KEDGE_OK);
+    while ((status = kedge_store_scan_next(walk, &id, &value, &v->f.error)) == KEDGE_OK) {
+        snprintf(texts[0], sizeof texts[0], "%.*s", (int)id.size, id.data);
+        snprintf(texts[1], sizeof texts[1], "%.*s", (int)value.size, value.data);
+        append(text, size, texts[0], texts[1]);
+    }
+    assert_int_equal(status, KEDGE_DONE);
+    kedge_store_scan_close(walk);
+}
+
+static void query(volume *v, const char *sql, char *text, size_t size)
+{
+    kedge_query *rows;
+    kedge_status status;
+    text[0] = '\0';
+    status =
+        kedge_store_query_open(v->f.store, kedge_bytes_of(sql), KEDGE_BYTES(""), &rows, &v->f.error);
+    if (status != KEDGE_OK) print_error("%s\n", v->f.error.message);
+    assert_int_equal(status, KEDGE_OK);
+    while ((status = kedge_query_next(rows, &v->f.error)) == KEDGE_OK)
+        append(text, size, kedge_query_text(rows, 0, NULL), kedge_query_text(rows, 1, NULL));
+    if (status != KEDGE_DONE) print_error("%s\n", v->f.error.message);
+    assert_int_equal(status, KEDGE_DONE);
+    kedge_query_close(rows);
+}
+
+static void expected_rows(const volume *v, bool descending, char *text, size_t size)
+{
+    char id[16];
+    char value[16];
+    text[0] = '\0';
+    for (int i = 0; i < NOTES; i++) {
+        int note = descending ? NOTES - 1 - i : i;
+        if (v->values[note] == 0) continue;
+        snprintf(id, sizeof id, "n%02d", note);
+        snprintf(value, sizeof value, "%d", v->values[note]);
+        append(text, size, id, value);
+    }
+}
+
+static void check_rows(volume *v)
+{
+    char expected[1024];
+    char found[1024];
+    int present = 0;
+    expected_rows(v, true, expected, sizeof expected);
+    scan(v, true, found, sizeof found);
+    assert_string_equal(found, expected);
+    expected_rows(v, false, expected, sizeof expected);
+    scan(v, false, found, sizeof found);
+    assert_string_equal(found, expected);
+    query(v, "SELECT id, value FROM notes WHERE id < 'o' ORDER BY id", found, sizeof found);
+    assert_string_equal(found, expected);
+    query(v, "SELECT id, value FROM kedge_items WHERE id < 'o' ORDER BY collection, id", found,
+          sizeof found);
+    assert_string_equal(found, expected);
+    for (int note = 0; note < NOTES; note++)
+        present += v->values[note] > 0;
+    snprintf(expected, sizeof expected, "notes=%d;", present + 1);
+    query(v, "SELECT 'notes', count(*) FROM notes", found, sizeof found);
+    assert_string_equal(found, expected);
+}
+
+static void check(volume *v)
+{
+    check_get(v);
+    check_rows(v);
+    fixture_check(&v->f);
+}
+
+/* A store that is stale says so. */
+static void check_told(volume *v)
+{
+    kedge_error error = {0};
+    bool stale = fixture_position(&v->f).stale;
+    bool told = kedge_store_cache_error(v->f.store, &error);
+    assert_int_equal(told, stale);
+    if (stale) assert_string_equal(error.code, "disk-full");
+}
+
+/* ---- */
+
+static void test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read(void **state)
+{
+    static const int64_t rooms[] = {0,      4120,   9000,   20000,  40000,  65536,
+                                    100000, 131072, 200000, 300000, 500000, 900000};
+    (void)state;
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+        volume v;
+        begin(&v, i + 1);
+        fault_vfs_set_room(v.vfs, rooms[i]);
+        edit_until_full(&v);
+        print_message("%lld bytes: %d edits%s\n", (long long)rooms[i], v.acknowledged,
+                      fixture_position(&v.f).stale ? ", stale" : "");
+        check(&v);
+        check_told(&v);
+        reopen(&v);
+        check(&v);
+        check_told(&v);
+        fault_vfs_set_room(v.vfs, -1);
+        assert_int_equal(edit(&v), KEDGE_OK);
+        check(&v);
+        assert_false(kedge_store_cache_error(v.f.store, NULL));
+        fixture_sync(&v.f);
+        check(&v);
+        end(&v);
+    }
+}
+
+static void fill_between_commits(void *context, const char *phase)
+{
+    volume *v = context;
+    if (strcmp(phase, "mutate-between-commits") == 0) fault_vfs_set_room(v->vfs, 0);
+}
+
+/* The app's own collections have any name, and its SQL reads nothing else. */
+static void test_queries_of_a_store_whose_cache_cannot_be_written(void **state)
+{
+    (void)state;
+    volume v;
+    char found[256];
+    kedge_query *rows;
+    begin(&v, 1);
+    v.f.options.phase = fill_between_commits;
+    v.f.options.phase_context = &v;
+    fixture_reopen(&v.f);
+    assert_int_equal(kedge_store_mutate(v.f.store, KEDGE_BYTES("kedge.put"),
+                                        KEDGE_BYTES("{\"collection\":\"item\",\"id\":\"a\","
+                                                    "\"value\":{\"x\":1}}"),
+                                        NULL, &v.f.changes, &v.f.error),
+                     KEDGE_OK);
+    assert_true(fixture_position(&v.f).stale);
+    query(&v, "SELECT id, json_extract(value, '$.x') FROM item", found, sizeof found);
+    assert_string_equal(found, "a=1;");
+    query(&v, "SELECT collection, count(*) FROM kedge_items GROUP BY collection ORDER BY 1", found,
+          sizeof found);
+    assert_string_equal(found, "item=1;notes=1;");
+    static const char *const refused[] = {"SELECT * FROM \"kedge shadow\"",
+                                          "SELECT * FROM temp.\"kedge shown\"",
+                                          "SELECT * FROM main.item"};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        assert_int_equal(kedge_store_query_open(v.f.store, kedge_bytes_of(refused[i]),
+                                                KEDGE_BYTES(""), &rows, &v.f.error),
+                         KEDGE_INVALID_ARGUMENT);
+        assert_string_equal(v.f.error.code, "sql-not-allowed");
+    }
+    fault_vfs_set_room(v.vfs, -1);
+    end(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read),
+        cmocka_unit_test(test_queries_of_a_store_whose_cache_cannot_be_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
