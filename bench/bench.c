@@ -26,6 +26,7 @@ int main(int argc, char **argv)
     size_t count = bench_writes(rows);
     count += bench_pulls(rows + count);
     count += bench_rebases(rows + count);
+    count += bench_reads(rows + count);
     if (server) count += bench_confirmations(rows + count, server);
     bool met = true;
     for (size_t i = 0; i < count; i++)

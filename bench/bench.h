@@ -20,6 +20,7 @@ typedef struct bench_row {
 } bench_row;
 
 double bench_now_ms(void);
+double bench_cpu_ms(void);                         /* of this thread: for what waits for nothing */
 double bench_median(double *values, size_t count); /* sorts them */
 double bench_percentile(double *values, size_t count, double part);
 /* Prints the row, as a line of the table or as a JSON object; returns whether it met its target. */
@@ -30,10 +31,11 @@ void bench_remove_folder(const char *path);
 /* Ends the program with a message when `status` is not KEDGE_OK. */
 void bench_check(kedge_status status, const kedge_error *error, const char *what);
 
-/* Each fills up to 4 rows and returns how many. */
+/* Each fills up to 5 rows and returns how many. */
 size_t bench_writes(bench_row *rows);
 size_t bench_pulls(bench_row *rows);
 size_t bench_rebases(bench_row *rows);
+size_t bench_reads(bench_row *rows);
 size_t bench_confirmations(bench_row *rows, const char *server_program);
 
 #endif

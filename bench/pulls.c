@@ -2,9 +2,7 @@
  * against raw SQLite upserts of the same rows in one transaction; and a rebase of 1,000 pending
  * mutations over a pull of 100 rows, in a small project and in a large one. */
 #include "bench/bench.h"
-
-#include "common/json.h"
-#include "sdk/store/store.h"
+#include "bench/project.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -16,81 +14,8 @@
 #define PENDING       1000
 #define REBASE_ROWS   100
 #define REBASE_ROUNDS 21
-#define LINEAGE       "0123456789abcdef0123456789abcdef"
 
 static kedge_environment environment;
-
-static kedge_store *open_store(const char *folder, kedge_registry **registry)
-{
-    environment = kedge_environment_system(NULL);
-    kedge_error error = {0};
-    bench_check(kedge_registry_new(environment.allocator, NULL, 0, registry, &error), &error,
-                "registry");
-    kedge_store_options options = {.environment = &environment,
-                                   .path = folder,
-                                   .organization = "bench",
-                                   .project = "pulls",
-                                   .user = "",
-                                   .role = "",
-                                   .registry = *registry};
-    kedge_store *store = NULL;
-    bench_check(kedge_store_open(&options, &store, &error), &error, "store");
-    return store;
-}
-
-/* About 150 bytes of canonical JSON. */
-static void write_value(kedge_buffer *out, int number, int version)
-{
-    kedge_buffer_append_format(
-        out,
-        "{\"done\":false,\"rank\":%d,\"text\":\"buy milk and bread, and do not forget the coffee "
-        "this "
-        "time, please; it is important\",\"title\":\"item %06d\",\"version\":%d}",
-        number, number, version);
-}
-
-/* A pull answer from version `version - 1` to `version` that puts the items first, first + step, …
- */
-static void write_answer(kedge_buffer *out, int version, int first, int count, int step)
-{
-    kedge_buffer_clear(out);
-    kedge_buffer_append_format(out,
-                               "{\"cookie\":{\"lineage\":\"" LINEAGE "\",\"order\":%d},"
-                               "\"lastMutationIDChanges\":{},\"patch\":[",
-                               version);
-    if (version == 1) kedge_buffer_append_text(out, "{\"op\":\"clear\"}");
-    for (int i = 0; i < count; i++) {
-        int number = first + i * step;
-        kedge_buffer_append_format(out, "%s{\"op\":\"put\",\"key\":\"notes/%06d\",\"value\":",
-                                   i || version == 1 ? "," : "", number);
-        write_value(out, number, version);
-        kedge_buffer_append_byte(out, '}');
-    }
-    kedge_buffer_append_format(out,
-                               "],\"kedge\":{\"from\":%d,\"version\":%d,\"lineage\":\"" LINEAGE
-                               "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],"
-                               "\"outcomes_next\":null,\"snapshot\":null,\"lost\":false}}",
-                               version - 1, version);
-}
-
-/* Decodes and applies; the time in milliseconds. */
-static double apply(kedge_store *store, kedge_bytes body)
-{
-    kedge_error error = {0};
-    kedge_pull_answer answer = {0};
-    kedge_apply_result result = KEDGE_APPLY_STALE;
-    kedge_change_set changes = kedge_change_set_make(environment.allocator);
-    double start = bench_now_ms();
-    bench_check(kedge_pull_answer_decode(environment.allocator, body, &answer, &error), &error,
-                "decode");
-    bench_check(kedge_store_apply(store, &answer, &result, &changes, &error), &error, "apply");
-    double took = bench_now_ms() - start;
-    kedge_pull_answer_free(&answer);
-    kedge_change_set_free(&changes);
-    snprintf(error.message, sizeof error.message, "the store answered %d", (int)result);
-    bench_check(result == KEDGE_APPLY_DONE ? KEDGE_OK : KEDGE_INTERNAL, &error, "apply");
-    return took;
-}
 
 /* The floor: the same rows, prepared beforehand, upserted in one durable transaction. */
 static double raw_upserts(const char *folder, int count)
@@ -115,7 +40,7 @@ static double raw_upserts(const char *folder, int count)
         char id[16];
         int size = snprintf(id, sizeof id, "%06d", i);
         kedge_buffer_clear(&value);
-        write_value(&value, i, 1);
+        bench_write_value(&value, i, 1);
         sqlite3_bind_blob(upsert, 1, id, size, SQLITE_STATIC);
         sqlite3_bind_text(upsert, 2, value.data, (int)value.size, SQLITE_STATIC);
         ok = sqlite3_step(upsert) == SQLITE_DONE && ok;
@@ -135,7 +60,7 @@ size_t bench_pulls(bench_row *rows)
 {
     environment = kedge_environment_system(NULL);
     kedge_buffer body = kedge_buffer_make(environment.allocator);
-    write_answer(&body, 1, 0, ITEMS, 1);
+    bench_write_answer(&body, 1, 0, ITEMS, 1);
     double ours[PULL_ROUNDS];
     double floors[PULL_ROUNDS];
     double ratios[PULL_ROUNDS];
@@ -143,8 +68,8 @@ size_t bench_pulls(bench_row *rows)
         char folder[256];
         bench_make_folder(folder, sizeof folder);
         kedge_registry *registry = NULL;
-        kedge_store *store = open_store(folder, &registry);
-        ours[round] = ITEMS / apply(store, kedge_buffer_bytes(&body)) * 1e3;
+        kedge_store *store = bench_open_store(folder, &registry);
+        ours[round] = ITEMS / bench_apply(store, kedge_buffer_bytes(&body)) * 1e3;
         kedge_store_close(store);
         kedge_registry_free(registry);
         floors[round] = ITEMS / raw_upserts(folder, ITEMS) * 1e3;
@@ -168,10 +93,10 @@ static double rebase(int items)
     char folder[256];
     bench_make_folder(folder, sizeof folder);
     kedge_registry *registry = NULL;
-    kedge_store *store = open_store(folder, &registry);
+    kedge_store *store = bench_open_store(folder, &registry);
     kedge_buffer body = kedge_buffer_make(environment.allocator);
-    write_answer(&body, 1, 0, items, 1);
-    apply(store, kedge_buffer_bytes(&body));
+    bench_write_answer(&body, 1, 0, items, 1);
+    bench_apply(store, kedge_buffer_bytes(&body));
     kedge_error error = {0};
     for (int i = 0; i < PENDING; i++) {
         char args[128];
@@ -186,8 +111,8 @@ static double rebase(int items)
     }
     double times[REBASE_ROUNDS];
     for (int round = 0; round < REBASE_ROUNDS; round++) {
-        write_answer(&body, 2 + round, round % 7, REBASE_ROWS, items / REBASE_ROWS - 1);
-        times[round] = apply(store, kedge_buffer_bytes(&body));
+        bench_write_answer(&body, 2 + round, round % 7, REBASE_ROWS, items / REBASE_ROWS - 1);
+        times[round] = bench_apply(store, kedge_buffer_bytes(&body));
     }
     kedge_buffer_free(&body);
     kedge_store_close(store);

@@ -1,3 +1,4 @@
+/* The checksum of a row: what goes in is mixed into one state of 64 bits. */
 #include "common/checksum.h"
 
 #include <string.h>
@@ -35,10 +36,22 @@ static uint64_t rotate(uint64_t word)
 
 /* What goes in is added beside the product, too: a factor that happens to be 0 would throw the
  * other one away. */
-static void mix(kedge_checksum *checksum, uint64_t first, uint64_t second)
+static uint64_t mix(uint64_t state, uint64_t first, uint64_t second)
 {
-    uint64_t state = checksum->state;
-    checksum->state = fold(state ^ first, second ^ FACTOR) + rotate(state + second) + first;
+    return fold(state ^ first, second ^ FACTOR) + rotate(state + second) + first;
+}
+
+/* 0 to 16 bytes as two words. With their number, which goes in as well, they are told apart. */
+static void read_rest(const char *at, size_t size, uint64_t words[2])
+{
+    words[0] = words[1] = 0;
+    if (size >= 8) {
+        words[0] = read_word(at);
+        words[1] = read_word(at + size - 8);
+        return;
+    }
+    for (size_t i = 0; i < size; i++)
+        words[0] |= (uint64_t)(unsigned char)at[i] << 8 * i;
 }
 
 kedge_checksum kedge_checksum_begin(int64_t kind)
@@ -50,29 +63,41 @@ kedge_checksum kedge_checksum_begin(int64_t kind)
 
 void kedge_checksum_integer(kedge_checksum *checksum, int64_t value)
 {
-    mix(checksum, INTEGER, (uint64_t)value);
+    checksum->state = mix(checksum->state, INTEGER, (uint64_t)value);
 }
 
 void kedge_checksum_null(kedge_checksum *checksum)
 {
-    mix(checksum, NOTHING, 0);
+    checksum->state = mix(checksum->state, NOTHING, 0);
 }
 
+/* Each step waits for the one before, so that long values go in as three chains at once. */
 void kedge_checksum_bytes(kedge_checksum *checksum, kedge_bytes bytes)
 {
     const char *at = bytes.data;
     size_t left = bytes.size;
-    char rest[16] = {0};
-    for (; left >= sizeof rest; at += sizeof rest, left -= sizeof rest)
-        mix(checksum, read_word(at), read_word(at + 8));
-    if (left > 0) memcpy(rest, at, left);
-    mix(checksum, read_word(rest), read_word(rest + 8));
-    mix(checksum, BYTES, bytes.size);
+    uint64_t state = checksum->state;
+    uint64_t rest[2];
+    if (left >= 48) {
+        uint64_t second = state ^ INTEGER;
+        uint64_t third = state ^ NOTHING;
+        for (; left >= 48; at += 48, left -= 48) {
+            state = mix(state, read_word(at), read_word(at + 8));
+            second = mix(second, read_word(at + 16), read_word(at + 24));
+            third = mix(third, read_word(at + 32), read_word(at + 40));
+        }
+        state = mix(state, second, third);
+    }
+    for (; left > 16; at += 16, left -= 16)
+        state = mix(state, read_word(at), read_word(at + 8));
+    read_rest(at, left, rest);
+    state = mix(state, rest[0], rest[1]);
+    checksum->state = mix(state, BYTES, bytes.size);
 }
 
 void kedge_checksum_blob(kedge_checksum *checksum, kedge_bytes bytes)
 {
-    mix(checksum, BYTES, START);
+    checksum->state = mix(checksum->state, BYTES, START);
     kedge_checksum_bytes(checksum, bytes);
 }
 

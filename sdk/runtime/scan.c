@@ -6,8 +6,6 @@
 struct kedge_scan {
     const kedge_allocator *allocator;
     kedge_store_scan *walk;
-    kedge_buffer id; /* the present row, with a NUL behind each */
-    kedge_buffer value;
 };
 
 static kedge_status check_options(const kedge_scan_options *options, kedge_error *error)
@@ -44,8 +42,6 @@ kedge_status kedge_scan_open(kedge_db *db, const char *collection,
     kedge_scan *made = kedge_allocate(allocator, sizeof *made);
     if (made == NULL) return kedge_fail_no_memory(error);
     made->allocator = allocator;
-    made->id = kedge_buffer_make(allocator);
-    made->value = kedge_buffer_make(allocator);
     status =
         kedge_store_scan_open(db->store, kedge_bytes_of(collection), options, &made->walk, error);
     if (status != KEDGE_OK) {
@@ -64,16 +60,9 @@ kedge_status kedge_scan_next(kedge_scan *scan, const char **id, size_t *id_size,
     if (scan == NULL) return kedge_fail_null("scan", error);
     kedge_status status = kedge_store_scan_next(scan->walk, &row_id, &row_value, error);
     if (status != KEDGE_OK) return status;
-    kedge_buffer_clear(&scan->id);
-    kedge_buffer_clear(&scan->value);
-    kedge_buffer_append(&scan->id, row_id.data, row_id.size);
-    kedge_buffer_append(&scan->value, row_value.data, row_value.size);
-    kedge_buffer_append_byte(&scan->id, '\0');
-    kedge_buffer_append_byte(&scan->value, '\0');
-    if (scan->id.no_memory || scan->value.no_memory) return kedge_fail_no_memory(error);
-    if (id != NULL) *id = scan->id.data;
+    if (id != NULL) *id = row_id.data;
     if (id_size != NULL) *id_size = row_id.size;
-    if (value != NULL) *value = scan->value.data;
+    if (value != NULL) *value = row_value.data;
     if (value_size != NULL) *value_size = row_value.size;
     return KEDGE_OK;
 }
@@ -82,8 +71,6 @@ void kedge_scan_close(kedge_scan *scan)
 {
     if (scan == NULL) return;
     kedge_store_scan_close(scan->walk);
-    kedge_buffer_free(&scan->id);
-    kedge_buffer_free(&scan->value);
     kedge_release(scan->allocator, scan);
 }
 

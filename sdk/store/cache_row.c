@@ -39,25 +39,33 @@ int64_t kedge_row_checksum(kedge_checksum begun, kedge_bytes id, const kedge_byt
     return kedge_checksum_end(&begun);
 }
 
-/* One bit makes a BLOB of a TEXT, with the same bytes; it sorts and compares as another value. */
+/* With a NUL behind it, which no column of bytes has. */
+static kedge_bytes text_column(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return (kedge_bytes){text ? text : "",
+                         text ? (size_t)sqlite3_column_bytes(statement, column) : 0};
+}
+
 bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, kedge_cache_row *row)
 {
-    int type = sqlite3_column_type(statement, first + 1);
-    row->id = kedge_store_column(statement, first);
-    row->has_value = type != SQLITE_NULL;
-    row->value = kedge_store_column(statement, first + 1);
+    row->has_value = sqlite3_column_type(statement, first + 1) != SQLITE_NULL;
+    row->id = text_column(statement, first);
+    row->value = text_column(statement, first + 1);
     row->checksum = sqlite3_column_int64(statement, first + 2);
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_CACHE_NOT_CHECKED)) return true;
-    if (sqlite3_column_type(statement, first) != SQLITE_TEXT) return false;
-    if (row->has_value && type != SQLITE_TEXT) return false;
     return row->checksum == kedge_row_checksum(begun, row->id, row->has_value ? &row->value : NULL);
 }
 
 bool kedge_row_read_any(int64_t kind, sqlite3_stmt *statement, kedge_bytes *collection,
                         kedge_cache_row *row)
 {
-    bool text = sqlite3_column_type(statement, 0) == SQLITE_TEXT;
-    *collection = kedge_store_column(statement, 0);
+    bool text = true;
+    for (int column = 0; column < 3; column++) {
+        int type = sqlite3_column_type(statement, column);
+        text = text && (type == SQLITE_TEXT || (column == 2 && type == SQLITE_NULL));
+    }
+    *collection = text_column(statement, 0);
     return kedge_row_read(kedge_row_begin(kind, *collection), statement, 1, row) && text;
 }
 
@@ -69,6 +77,8 @@ static int shown(kedge_bytes bytes)
 kedge_status kedge_row_fail(kedge_store_db *db, const char *table, kedge_bytes collection,
                             kedge_bytes id, kedge_error *error)
 {
+    /* SQLite gives no text when it has no memory for it. */
+    if (sqlite3_errcode(db->handle) == SQLITE_NOMEM) return kedge_fail_no_memory(error);
     db->damaged = true;
     return kedge_fail(error, KEDGE_CORRUPT, "file-damaged",
                       "%s is damaged: the row %.*s/%.*s of the table %s is not what was written",

@@ -53,7 +53,8 @@ kedge_checksum kedge_row_begin(int64_t kind, kedge_bytes collection);
 /* `value` NULL: none, in `base`. */
 int64_t kedge_row_checksum(kedge_checksum begun, kedge_bytes id, const kedge_bytes *value);
 
-/* A row of item, base or staged_item, borrowed until the statement's next step. */
+/* A row of item, base or staged_item, borrowed until the statement's next step; a NUL stands behind
+ * each text. */
 typedef struct kedge_cache_row {
     kedge_bytes id;
     kedge_bytes value;
@@ -65,7 +66,9 @@ typedef struct kedge_cache_row {
  * they are not what was written. */
 bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, kedge_cache_row *row);
 
-/* The same for a row of any collection, whose columns begin with `collection`. */
+/* The same for a row of any collection, whose columns begin with `collection`, and for the types of
+ * the columns: one bit makes a BLOB of a TEXT, which is read as the same bytes, and is sorted and
+ * compared as something else. */
 bool kedge_row_read_any(int64_t kind, sqlite3_stmt *statement, kedge_bytes *collection,
                         kedge_cache_row *row);
 

@@ -24,7 +24,9 @@ static kedge_status get_canonical(kedge_store_db *db, kedge_bytes collection, ke
                                   kedge_buffer *value, kedge_error *error)
 {
     kedge_cache_row row;
-    kedge_status status = kedge_cache_base(db, collection, id, &row, error);
+    /* One snapshot for both tables. */
+    kedge_status status = kedge_store_db_execute(db, "BEGIN", error);
+    if (status == KEDGE_OK) status = kedge_cache_base(db, collection, id, &row, error);
     if (status == KEDGE_NOT_FOUND) return get_visible(db, collection, id, value, error);
     if (status != KEDGE_OK) return status;
     if (!row.has_value) return KEDGE_NOT_FOUND;
@@ -42,8 +44,7 @@ static kedge_status get_once(kedge_store *store, get_function function, kedge_by
     *again = false;
     if (status != KEDGE_OK) return status;
     kedge_buffer_clear(value);
-    status = kedge_reader_begin_cache(reader, error);
-    if (status == KEDGE_OK) status = function(&reader->cache, collection, id, value, error);
+    status = function(&reader->cache, collection, id, value, error);
     kedge_reader_end(reader);
     if (status == KEDGE_CORRUPT) *again = kedge_reader_heal(store, reader);
     kedge_reader_give(store, reader);

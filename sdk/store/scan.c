@@ -21,15 +21,18 @@ typedef struct scan_bounds {
     bool behind_low;
 } scan_bounds;
 
-static const char ASCENDING[] = "SELECT id, value, checksum FROM item WHERE collection = ?1 AND id "
-                                ">= ?2 AND (?5 = 0 OR id > ?2)"
-                                " AND (?3 IS NULL OR id < ?3) ORDER BY id LIMIT ?4";
-static const char DESCENDING[] =
-    "SELECT id, value, checksum FROM item WHERE collection = ?1 AND id >= ?2"
-    " AND (?3 IS NULL OR id < ?3) ORDER BY id DESC LIMIT ?4";
-static const char DESCENDING_BELOW[] =
-    "SELECT id, value, checksum FROM item WHERE collection = ?1 AND id >= ?2 AND id < ?3"
-    " ORDER BY id DESC LIMIT ?4";
+/* A condition that always holds would be tried at each row, so that each bound has statements of
+ * its own: by [behind ?2, not from it on][below ?3]. */
+#define SELECT_ROWS "SELECT id, value, checksum FROM item WHERE collection = ?1"
+
+static const char *const ASCENDING[2][2] = {
+    {SELECT_ROWS " AND id >= ?2 ORDER BY id LIMIT ?4",
+     SELECT_ROWS " AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"},
+    {SELECT_ROWS " AND id > ?2 ORDER BY id LIMIT ?4",
+     SELECT_ROWS " AND id > ?2 AND id < ?3 ORDER BY id LIMIT ?4"}};
+static const char *const DESCENDING[2] = {SELECT_ROWS " AND id >= ?2 ORDER BY id DESC LIMIT ?4",
+                                          SELECT_ROWS
+                                          " AND id >= ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4"};
 
 /* The least string above all that start with `prefix`, into `out`; empty when there is none. */
 static void prefix_end(kedge_bytes prefix, kedge_buffer *out)
@@ -81,16 +84,15 @@ static kedge_status prepare(kedge_store_scan *scan, kedge_bytes collection,
     kedge_store_db *db = &scan->reader->cache;
     kedge_status status = copy_bounds(scan, collection, options, &bounds, error);
     if (status != KEDGE_OK) return status;
-    const char *sql = ASCENDING;
-    if (options->descending) sql = bounds.high.size > 0 ? DESCENDING_BELOW : DESCENDING;
+    bool below = bounds.high.size > 0;
+    const char *sql = options->descending ? DESCENDING[below] : ASCENDING[bounds.behind_low][below];
     status = kedge_reader_begin_cache(scan->reader, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &scan->walk, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_text(db, scan->walk, 1, (kedge_bytes){scan->bounds.data, collection.size});
     kedge_store_bind_text(db, scan->walk, 2, bounds.low);
-    if (bounds.high.size > 0) kedge_store_bind_text(db, scan->walk, 3, bounds.high);
+    if (below) kedge_store_bind_text(db, scan->walk, 3, bounds.high);
     kedge_store_bind_integer(db, scan->walk, 4, options->limit > 0 ? options->limit : -1);
-    if (!options->descending) kedge_store_bind_integer(db, scan->walk, 5, bounds.behind_low);
     /* The snapshot is of now, not of the first row that is asked for. */
     return kedge_store_db_execute(db, "SELECT 1 FROM meta", error);
 }

@@ -186,6 +186,7 @@ typedef struct kedge_store_scan kedge_store_scan;
 kedge_status kedge_store_scan_open(kedge_store *store, kedge_bytes collection,
                                    const kedge_scan_options *options, kedge_store_scan **scan,
                                    kedge_error *error);
+/* Both are borrowed until the next call, and have a NUL behind them. */
 kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedge_bytes *value,
                                    kedge_error *error);
 void kedge_store_scan_close(kedge_store_scan *scan);

@@ -96,6 +96,9 @@ static void types_and_kinds_are_told_apart(void **state)
 /* The numbers stand in files: another one for the same row would make every folder look damaged. */
 static void the_checksum_of_a_row_stays_what_it_is(void **state)
 {
+    static const char text[] =
+        "a text that is long enough for each way in which bytes go in, whether one"
+        " by one, in words or in several chains of words at once, and then a rest";
     kedge_checksum sum = kedge_checksum_begin(1);
     (void)state;
     kedge_checksum_integer(&sum, -5);
@@ -103,6 +106,9 @@ static void the_checksum_of_a_row_stays_what_it_is(void **state)
     kedge_checksum_bytes(&sum, KEDGE_BYTES("notes"));
     kedge_checksum_bytes(&sum, KEDGE_BYTES("{\"text\":\"hello, world\"}"));
     assert_int_equal(kedge_checksum_end(&sum), 1801564052);
+    for (size_t size = 0; size < sizeof text; size++)
+        kedge_checksum_bytes(&sum, (kedge_bytes){text, size});
+    assert_int_equal(kedge_checksum_end(&sum), 3594383431);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
 #include "common/gzip.h"
 #include "sdk/runtime/driver_internal.h"
+#include "sdk/store/store_internal.h"
 #include "tests/core/scripted.h"
 
 #include <setjmp.h>
@@ -54,6 +55,34 @@ static void test_what_others_wrote_is_told_to_the_host(void **state)
     scripted_pulled(s, 0, 4, 0, PUT_A, "");
     assert_int_equal(s->changes, before + 1);
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
+}
+
+static void write_wrong_value(const scripted *s)
+{
+    char path[128];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/cache.db", s->folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE item SET value = '2'", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void test_damage_that_the_background_check_finds_is_pulled_again_at_once(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    kedge_driver_stream_up(s->driver);
+    kedge_driver_stream_event(s->driver, KEDGE_BYTES("poke"), KEDGE_BYTES("{\"version\":1}"));
+    atomic_store(&s->store->check_due, true);
+    scripted_pulled(s, 0, 1, 0, PUT_A, "");
+    write_wrong_value(s);
+    int before = s->changes;
+    scripted_timer(s);
+    assert_int_equal(s->changes, before + 1);
+    assert_int_not_equal(s->pull.number, 0);
+    scripted_pulled(s, 0, 1, 0, "{\"op\":\"clear\"}," PUT_A, "");
+    assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
+    assert_int_equal(s->pull.number, 0);
 }
 
 static void test_an_event_that_cannot_be_read_is_only_a_sign_of_life(void **state)
@@ -447,6 +476,9 @@ int main(void)
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_what_others_wrote_is_told_to_the_host, scripted_setup,
                                         scripted_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_damage_that_the_background_check_finds_is_pulled_again_at_once, scripted_setup,
+            scripted_teardown),
         cmocka_unit_test_setup_teardown(test_an_event_that_cannot_be_read_is_only_a_sign_of_life,
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_captive_portal_is_not_taken_for_the_server,

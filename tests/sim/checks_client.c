@@ -21,7 +21,7 @@ typedef struct inbox_row {
     int64_t sequence;
     char client[64];
     int64_t id;
-    int state; /* 0: the app sees it */
+    int state;    /* 0: the app sees it */
     bool damaged; /* so it is told */
     bool has_uid;
     uint8_t uid[SIM_UID_SIZE];
@@ -422,8 +422,7 @@ static void check_i8_forward(const view *of)
     if (!same_line && of->at != NULL) {
         count(of, SIM_I12);
         client->world->report->lineages_lost++;
-        if (strcmp(now->client, seen->at_version) == 0 && !seen->stale &&
-            !has_nothing_to_lose(of))
+        if (strcmp(now->client, seen->at_version) == 0 && !seen->stale && !has_nothing_to_lose(of))
             sim_violate(client->world, SIM_I12,
                         "client %u met another lineage and kept its client id", client->index);
     }

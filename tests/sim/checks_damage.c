@@ -34,8 +34,8 @@ static void check_row(sim_client *client, const sim_version *at, sqlite3_stmt *r
                     "client %u: %" PRId64 " is predicted as (%.8s, %" PRId64 ") on version %" PRId64
                     ", which has it since version %" PRId64 " as (%.8s, %" PRId64 ")",
                     client->index, sequence, (const char *)sqlite3_column_text(row, 5),
-                    (int64_t)sqlite3_column_int64(row, 6), at->number, where->number, decided->client,
-                    decided->id);
+                    (int64_t)sqlite3_column_int64(row, 6), at->number, where->number,
+                    decided->client, decided->id);
     /* Nobody but this folder can have it, and its own client id has not had it decided. */
     if (withheld && sqlite3_column_type(row, 4) == SQLITE_NULL && !client->damage.outbox_older)
         sim_violate(client->world, SIM_I21,
@@ -83,8 +83,8 @@ static bool has_cache(sim_client *client)
 }
 
 /* One wrong value is mended or set aside; the store is refused only when pages are wrong, or both
- * copies of what nothing else can tell. And a refusal says that the file is damaged; without a cache
- * beside it, nothing says that it ever was one of ours. */
+ * copies of what nothing else can tell. And a refusal says that the file is damaged; without a
+ * cache beside it, nothing says that it ever was one of ours. */
 void check_i22_opened(sim_client *client, kedge_status status, const char *code)
 {
     const sim_damage *damage = &client->damage;

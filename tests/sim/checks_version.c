@@ -5,9 +5,10 @@
 #include <string.h>
 
 const char *const sim_check_names[SIM_CHECKS] = {
-    [SIM_I1] = "I1",   [SIM_I2] = "I2",   [SIM_I3] = "I3",   [SIM_I4] = "I4",   [SIM_I5] = "I5",
-    [SIM_I6] = "I6",   [SIM_I7] = "I7",   [SIM_I8] = "I8",   [SIM_I11] = "I11", [SIM_I12] = "I12",
-    [SIM_I13] = "I13", [SIM_I14] = "I14", [SIM_I17] = "I17", [SIM_I18] = "I18", [SIM_I21] = "I21", [SIM_I22] = "I22"};
+    [SIM_I1] = "I1",   [SIM_I2] = "I2",   [SIM_I3] = "I3",   [SIM_I4] = "I4",
+    [SIM_I5] = "I5",   [SIM_I6] = "I6",   [SIM_I7] = "I7",   [SIM_I8] = "I8",
+    [SIM_I11] = "I11", [SIM_I12] = "I12", [SIM_I13] = "I13", [SIM_I14] = "I14",
+    [SIM_I17] = "I17", [SIM_I18] = "I18", [SIM_I21] = "I21", [SIM_I22] = "I22"};
 
 const char *const sim_check_words[SIM_CHECKS] = {[SIM_I1] = "one outcome for each (client, id)",
                                                  [SIM_I2] = "in id order, no gap, no other payload",

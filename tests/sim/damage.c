@@ -63,9 +63,9 @@ static void outbox_went_back(sim_client *client)
     int64_t last = 0, unrecovered = 0, reflected = 0;
     (void)sim_damage_number(client, true, "SELECT last_sequence FROM meta", &last);
     (void)sim_damage_number(client, true, "SELECT unrecovered FROM meta", &unrecovered);
-    bool evidence = !client->damage.cache && client->damage.doubt_ms == 0 &&
-                    sim_damage_number(client, false, "SELECT reflected_sequence FROM meta",
-                                      &reflected);
+    bool evidence =
+        !client->damage.cache && client->damage.doubt_ms == 0 &&
+        sim_damage_number(client, false, "SELECT reflected_sequence FROM meta", &reflected);
     if (!evidence || reflected < last) reflected = last;
     client->damage.outbox_older = true;
     client->damage.anew = true;
@@ -263,8 +263,9 @@ static bool move_in(sim_client *client, const char *new_path)
     return good;
 }
 
-/* What can be read is saved into a new folder, which takes the place of the old one. What is missing
- * is counted there, or nobody can know it: then no edit is owed any more that is not there. */
+/* What can be read is saved into a new folder, which takes the place of the old one. What is
+ * missing is counted there, or nobody can know it: then no edit is owed any more that is not there.
+ */
 static bool repair(sim_client *client)
 {
     char new_path[SIM_VFS_PATH_BYTES + 8];
@@ -272,8 +273,8 @@ static bool repair(sim_client *client)
     kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
     (void)snprintf(new_path, sizeof new_path, "%.480s-new", client->disk.folder);
     client->disk.suspended = true;
-    kedge_status status = kedge_store_repair(&client->environment, client->disk.folder, new_path,
-                                             &report, &error);
+    kedge_status status =
+        kedge_store_repair(&client->environment, client->disk.folder, new_path, &report, &error);
     client->disk.suspended = false;
     sim_trace(client->world, "client %u is repaired: %s, %" PRId64 " missing", client->index,
               kedge_status_name(status), report.missing);

@@ -149,11 +149,11 @@ typedef struct sim_entry {
     int64_t sequence;
     uint8_t uid[SIM_UID_SIZE];
     uint8_t digest[KEDGE_DIGEST_SIZE];
-    bool cancelled; /* taken back before it was sent */
-    bool released;  /* dismissed or resubmitted from the inbox: no longer owed */
-    bool answered;  /* the app was told that it is out of the inbox */
-    bool in_inbox;  /* when it was looked for last */
-    bool damaged;   /* a value of its row was changed */
+    bool cancelled;           /* taken back before it was sent */
+    bool released;            /* dismissed or resubmitted from the inbox: no longer owed */
+    bool answered;            /* the app was told that it is out of the inbox */
+    bool in_inbox;            /* when it was looked for last */
+    bool damaged;             /* a value of its row was changed */
     int64_t damaged_sequence; /* what its sequence was changed to; 0: it was not */
     uint8_t content[KEDGE_SHA256_SIZE];
     const sim_version *found;
@@ -291,8 +291,8 @@ struct sim_world {
     sim_client clients[SIM_CLIENTS_MAX];
     uint32_t client_count;
     uint32_t edits_left;
-    bool bodies_lost; /* a restore of the blobs took bodies that versions refer to */
-    bool restored;    /* the backend, at least once */
+    bool bodies_lost;    /* a restore of the blobs took bodies that versions refer to */
+    bool restored;       /* the backend, at least once */
     int64_t restored_ms; /* when last */
     sim_made_list made;
     bool healing;

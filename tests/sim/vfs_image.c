@@ -225,7 +225,8 @@ bool sim_folder_take(const sim_disk *disk, sim_folder *folder)
 bool sim_folder_put(sim_disk *disk, const sim_folder *folder)
 {
     sim_images_free(disk);
-    return sim_disk_put(disk, folder, SIM_FILE_OUTBOX) && sim_disk_put(disk, folder, SIM_FILE_CACHE);
+    return sim_disk_put(disk, folder, SIM_FILE_OUTBOX) &&
+           sim_disk_put(disk, folder, SIM_FILE_CACHE);
 }
 
 void sim_folder_free(sim_folder *folder)

@@ -166,8 +166,7 @@ static void mutate(sim_client *client)
 void sim_same_edit(sim_client *client)
 {
     if (!sim_client_runs(client)) return;
-    kedge_status status =
-        make_edit(client, "sim.count", KEDGE_BYTES("{\"by\":1,\"id\":\"same\"}"));
+    kedge_status status = make_edit(client, "sim.count", KEDGE_BYTES("{\"by\":1,\"id\":\"same\"}"));
     sim_trace(client->world, "client %u makes the same edit: %s", client->index,
               client->disk.dead ? "dies" : kedge_status_name(status));
     sim_client_settle(client);
@@ -208,8 +207,8 @@ static int64_t oldest_rejected(sim_client *client, uint8_t content[KEDGE_SHA256_
     if (kedge_store_rejected_open(client->store, &list, NULL) != KEDGE_OK) return 0;
     if (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
         sequence = mutation.sequence;
-        sim_content(kedge_bytes_of(mutation.name),
-                    (kedge_bytes){mutation.args, mutation.args_size}, content);
+        sim_content(kedge_bytes_of(mutation.name), (kedge_bytes){mutation.args, mutation.args_size},
+                    content);
     }
     kedge_mutation_list_close(list);
     return sequence;
