@@ -71,11 +71,11 @@ void kedge_store_forget_damaged(kedge_store *store)
 }
 
 /* How many rows can be read, by key and not up to the first damaged page, and prove themselves. */
-static int64_t count_readable(kedge_store_db *db, const kedge_salvage_table *table, int64_t limit)
+static int64_t count_readable(kedge_store_db *db, const char *table)
 {
     int64_t key = 0, readable = 0;
     sqlite3_stmt *row;
-    while (kedge_salvage_next(db, table, limit, &key, &row) == KEDGE_OK)
+    while (kedge_salvage_next(db, table, &key, &row) == KEDGE_OK)
         readable += sqlite3_column_int(row, sqlite3_column_count(row) - 1) == 1;
     return readable;
 }
@@ -85,9 +85,8 @@ kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error)
     kedge_store_db *db = &store->outbox;
     kedge_outbox_meta meta;
     bool known = kedge_outbox_meta_read(db, &meta, NULL) == KEDGE_OK;
-    int64_t limit = kedge_salvage_limit(known ? &meta : NULL);
-    int64_t pending = count_readable(db, &kedge_salvage_pending, limit);
-    int64_t rejected = count_readable(db, &kedge_salvage_rejected, limit);
+    int64_t pending = count_readable(db, kedge_salvage_pending);
+    int64_t rejected = count_readable(db, kedge_salvage_rejected);
     char of[32] = "";
     if (known) (void)snprintf(of, sizeof of, " of %lld", (long long)meta.pending_rows);
     return kedge_fail(error, KEDGE_CORRUPT, "outbox-damaged",

@@ -39,10 +39,13 @@ kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error)
     kedge_status status = integrity(db, &sound, error);
     if (status != KEDGE_OK || sound) return status;
     /* An index holds nothing that its table does not hold. */
-    status = kedge_store_db_execute(db, "REINDEX", error);
+    status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, "REINDEX", error);
     if (status == KEDGE_OK) status = integrity(db, &sound, error);
     if (status == KEDGE_OK && !sound)
         status = kedge_store_db_fail(db, SQLITE_CORRUPT, "checking it as a whole", error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_OK) kedge_store_db_rollback(db);
     return status;
 }
 

@@ -5,10 +5,10 @@
  * another id before, it tells nothing. What may be in that state already is withheld from the
  * prediction, until the server has said what became of it:
  *
- *   the outbox is older than the cache (its revision is)   everything in it
- *   the client changed with a lost lineage                 what was renumbered (has an origin)
- *   the client changed otherwise                           nothing: the server had decided none of
- * it
+ *   the outbox is older than the cache (its revision is)   what the cache covers: it does not know
+ * how it was decided any more; of another client everything the client changed with a lost lineage
+ * what was renumbered (has an origin) the client changed otherwise nothing: the server had decided
+ * none of it
  */
 #include "sdk/store/store_internal.h"
 
@@ -36,6 +36,15 @@ static kedge_status check_pending(kedge_store_db *db, kedge_error *error)
     if (status == KEDGE_OK) return kedge_outbox_fail_row(db, "pending", sequence, error);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
+
+typedef struct misfit {
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_staging staging;
+    bool older;   /* the outbox: the cache reflects commits that it does not have */
+    bool same;    /* the client */
+    bool rotated; /* see is_half_rotated */
+} misfit;
 
 /* In the outbox's transaction. */
 static kedge_status withhold(kedge_store_db *db, bool all, kedge_outbox_meta *meta,
@@ -73,15 +82,6 @@ static kedge_status finish_rotation(kedge_store *store, const kedge_staging *sta
     return status;
 }
 
-typedef struct misfit {
-    kedge_outbox_meta outbox;
-    kedge_cache_meta cache;
-    kedge_staging staging;
-    bool older;   /* the outbox: the cache reflects commits that it does not have */
-    bool same;    /* the client */
-    bool rotated; /* see is_half_rotated */
-} misfit;
-
 static kedge_status read_misfit(kedge_store *store, misfit *at, kedge_error *error)
 {
     kedge_status status = kedge_outbox_meta_read(&store->outbox, &at->outbox, error);
@@ -98,7 +98,7 @@ static kedge_status read_misfit(kedge_store *store, misfit *at, kedge_error *err
 static bool must_withhold(const misfit *at)
 {
     if (at->cache.version == 0) return false; /* it has none */
-    if (at->same) return at->cache.lmid > at->outbox.highest_id;
+    if (at->same) return at->older || at->cache.lmid > at->outbox.highest_id;
     if (at->older) return true;
     return !at->rotated && strcmp(at->outbox.plain_from, at->cache.client) != 0;
 }
@@ -120,8 +120,7 @@ static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *e
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK && covers)
         status = kedge_outbox_settle(db, &at->cache, &at->outbox, now_ms, true, error);
-    if (status == KEDGE_OK && hides)
-        status = withhold(db, at->older || at->same, &at->outbox, error);
+    if (status == KEDGE_OK && hides) status = withhold(db, at, &at->outbox, error);
     if (lost > 0) {
         at->outbox.unrecovered += lost;
         at->outbox.last_sequence = at->cache.reflected_sequence;
@@ -131,8 +130,9 @@ static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *e
     return status;
 }
 
-/* The cache's half. Its lmid says nothing of a client that is not its own, nor of ids that an older
- * outbox will give out once more. */
+/* The cache's half. Its lmid says nothing of a client that is not its own. Of an older outbox it
+ * says that mutations are decided whose rejections the outbox may have lost, and of ids that it
+ * will give out once more. */
 static kedge_status repair_cache(kedge_store *store, misfit *at, kedge_change_set *changes,
                                  kedge_error *error)
 {
@@ -140,7 +140,7 @@ static kedge_status repair_cache(kedge_store *store, misfit *at, kedge_change_se
     kedge_status status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK && at->rotated)
         status = finish_rotation(store, &at->staging, &next, error);
-    if (!at->same || next.lmid > at->outbox.highest_id) next.lmid = 0;
+    if (!at->same || at->older || next.lmid > at->outbox.highest_id) next.lmid = 0;
     memcpy(next.client, at->outbox.client, sizeof next.client);
     if (status == KEDGE_OK)
         status = kedge_prediction_rebase(store, NULL, &at->outbox, &next, changes, error);

@@ -23,7 +23,7 @@ typedef struct repair {
     kedge_store_db old;
     kedge_outbox_meta old_meta;
     bool meta_known;
-    int64_t limit;
+    int64_t reflected; /* the highest sequence that the cache was written with; 0: unknown */
     kedge_outbox_healing made; /* of the new outbox */
 } repair;
 
@@ -82,8 +82,8 @@ static kedge_status save_all_pending(repair *all, kedge_error *error)
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
-    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_pending, all->limit,
-                                                    &key, &row) == KEDGE_OK) {
+    while (status == KEDGE_OK &&
+           kedge_salvage_next(&all->old, kedge_salvage_pending, &key, &row) == KEDGE_OK) {
         note_sequence(all, key);
         if (sqlite3_column_int(row, 13) == 1)
             status = save_pending(all, row, error);
@@ -119,8 +119,8 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
-    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_rejected, all->limit,
-                                                    &key, &row) == KEDGE_OK) {
+    while (status == KEDGE_OK &&
+           kedge_salvage_next(&all->old, kedge_salvage_rejected, &key, &row) == KEDGE_OK) {
         note_sequence(all, key);
         if (sqlite3_column_int(row, 16) == 1) {
             status = copy_row(all, sql, row, error);
@@ -142,8 +142,8 @@ static kedge_status save_tail(repair *all, kedge_error *error)
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
-    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_confirmed, all->limit,
-                                                    &key, &row) == KEDGE_OK) {
+    while (status == KEDGE_OK &&
+           kedge_salvage_next(&all->old, kedge_salvage_confirmed, &key, &row) == KEDGE_OK) {
         if (sqlite3_column_int(row, 12) != 1) continue;
         note_sequence(all, sqlite3_column_int64(row, 1));
         all->made.meta.tail_bytes += sqlite3_column_bytes(row, 7);
@@ -161,8 +161,8 @@ static kedge_status save_trimmed(repair *all, kedge_error *error)
     sqlite3_stmt *row;
     kedge_cache_meta nothing = {0};
     kedge_status status = KEDGE_OK;
-    while (status == KEDGE_OK && kedge_salvage_next(&all->old, &kedge_salvage_trimmed, all->limit,
-                                                    &key, &row) == KEDGE_OK)
+    while (status == KEDGE_OK &&
+           kedge_salvage_next(&all->old, kedge_salvage_trimmed, &key, &row) == KEDGE_OK)
         if (sqlite3_column_int(row, 3) == 1) status = copy_row(all, sql, row, error);
     /* What is in the tail is known; of the rest up to the lowest pending id nobody has the text. */
     if (status == KEDGE_OK && all->meta_known &&
@@ -178,7 +178,12 @@ static void count_missing(repair *all)
 {
     int64_t seen = all->report->pending + all->report->damaged;
     int64_t missing = all->old_meta.pending_rows - seen;
-    all->report->missing = !all->meta_known ? -1 : missing > 0 ? missing : 0;
+    if (missing < 0) missing = 0;
+    /* The cache was written behind edits that the outbox has lost. */
+    int64_t behind = all->reflected - all->old_meta.last_sequence;
+    if (behind > 0) missing += behind;
+    note_sequence(all, all->reflected);
+    all->report->missing = all->meta_known ? missing : -1;
     if (all->report->missing > 0) all->made.meta.unrecovered += all->report->missing;
 }
 
@@ -220,7 +225,7 @@ static kedge_status ask_cache(repair *all, const char *path, kedge_error *error)
                 kedge_store_db_step(&cache, row, NULL) == KEDGE_OK &&
                 kedge_store_column_chars(row, 0, meta->organization, sizeof meta->organization) &&
                 kedge_store_column_chars(row, 1, meta->project, sizeof meta->project);
-        if (known) note_sequence(all, sqlite3_column_int64(row, 2));
+        if (known) all->reflected = sqlite3_column_int64(row, 2);
         kedge_store_db_close(&cache);
     }
     if (known || all->meta_known) return KEDGE_OK;
@@ -244,7 +249,6 @@ static kedge_status read_old(repair *all, const char *path, kedge_error *error)
     if (all->meta_known) *meta = all->old_meta;
     status = ask_cache(all, path, error);
     if (status != KEDGE_OK) return status;
-    all->limit = kedge_salvage_limit(all->meta_known ? &all->old_meta : NULL);
     kedge_random_hex(all->environment, 16, meta->client);
     meta->highest_id = meta->sent_through = meta->trimmed_through = meta->tail_bytes = 0;
     meta->pending_rows = meta->pending_sum = 0;

@@ -1,53 +1,66 @@
-/* Walking a table by its keys. SQLite ends a walk at the first damaged page; a key behind it leads
- * through other pages. */
+/* Walking a table by its keys. SQLite ends a walk at the first page that it cannot read; a key
+ * behind that page leads past it. Such a key is looked for in doubling steps, and then by halving:
+ * so many lookups as a number has bits, however many rows the page had. */
 #include "sdk/store/salvage.h"
 
 #include "sdk/store/outbox_rows.h"
 
-/* Keys that are tried when nobody knows how many there are, and beyond those that are known. */
-#define KEYS_UNKNOWN 1000000
-#define KEYS_BEYOND  100000
+#define KEY_MAX (INT64_C(1) << 61)
 
 #define TABLE(name, key, columns, checksum)                                                        \
-    {                                                                                              \
-        "SELECT " key ", " columns ", checksum IS " checksum " FROM " name " WHERE " key           \
-        " > ?1 ORDER BY " key " LIMIT 1",                                                          \
-            "SELECT " key ", " columns ", checksum IS " checksum " FROM " name " WHERE " key       \
-            " = ?1"                                                                                \
-    }
+    "SELECT " key ", " columns ", checksum IS " checksum " FROM " name " WHERE " key               \
+    " > ?1 ORDER BY " key " LIMIT 1"
 
-const kedge_salvage_table kedge_salvage_pending =
+const char kedge_salvage_pending[] =
     TABLE("pending", "sequence", KEDGE_PENDING_COLUMNS, KEDGE_PENDING_CHECKSUM);
-const kedge_salvage_table kedge_salvage_rejected =
+const char kedge_salvage_rejected[] =
     TABLE("rejected", "sequence", KEDGE_REJECTED_COLUMNS, KEDGE_REJECTED_CHECKSUM);
-const kedge_salvage_table kedge_salvage_confirmed =
+const char kedge_salvage_confirmed[] =
     TABLE("confirmed", "ordinal", KEDGE_CONFIRMED_COLUMNS, KEDGE_CONFIRMED_CHECKSUM);
-const kedge_salvage_table kedge_salvage_trimmed =
+const char kedge_salvage_trimmed[] =
     TABLE("trimmed", "ordinal", KEDGE_TRIMMED_COLUMNS, KEDGE_TRIMMED_CHECKSUM);
 
-static kedge_status read_key(kedge_store_db *db, const char *sql, int64_t key, sqlite3_stmt **row)
+static kedge_status read_behind(kedge_store_db *db, const char *table, int64_t key,
+                                sqlite3_stmt **row)
 {
-    kedge_status status = kedge_store_db_take(db, sql, row, NULL);
+    kedge_status status = kedge_store_db_take(db, table, row, NULL);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, *row, 1, key);
     return kedge_store_db_step(db, *row, NULL);
 }
 
-kedge_status kedge_salvage_next(kedge_store_db *db, const kedge_salvage_table *table, int64_t limit,
-                                int64_t *key, sqlite3_stmt **row)
+static bool leads_on(kedge_status status)
 {
-    kedge_status status = read_key(db, table->next, *key, row);
-    while (status != KEDGE_OK && status != KEDGE_DONE && *key < limit) {
-        ++*key;
-        status = read_key(db, table->at, *key, row);
-        if (status == KEDGE_DONE) status = KEDGE_CORRUPT; /* not there; the next one may be */
-    }
-    if (status != KEDGE_OK) return KEDGE_DONE;
-    *key = sqlite3_column_int64(*row, 0);
-    return *key <= limit ? KEDGE_OK : KEDGE_DONE;
+    return status == KEDGE_OK || status == KEDGE_DONE;
 }
 
-int64_t kedge_salvage_limit(const kedge_outbox_meta *meta)
+/* Behind `bad` nothing can be read: the lowest key behind which something can, or nothing is. */
+static kedge_status read_past(kedge_store_db *db, const char *table, int64_t bad,
+                              sqlite3_stmt **row)
 {
-    return meta ? meta->last_sequence + KEYS_BEYOND : KEYS_UNKNOWN;
+    int64_t step = 1;
+    while (step < KEY_MAX && !leads_on(read_behind(db, table, bad + step, row)))
+        step *= 2;
+    if (step >= KEY_MAX) return KEDGE_DONE;
+    int64_t good = bad + step;
+    while (good - bad > 1) {
+        int64_t middle = bad + (good - bad) / 2;
+        if (leads_on(read_behind(db, table, middle, row)))
+            good = middle;
+        else
+            bad = middle;
+    }
+    return read_behind(db, table, good, row);
+}
+
+kedge_status kedge_salvage_next(kedge_store_db *db, const char *table, int64_t *key,
+                                sqlite3_stmt **row)
+{
+    /* Without its schema nothing of the table can be read. */
+    if (*key >= KEY_MAX || kedge_store_db_take(db, table, row, NULL) != KEDGE_OK) return KEDGE_DONE;
+    kedge_status status = read_behind(db, table, *key, row);
+    if (!leads_on(status)) status = read_past(db, table, *key, row);
+    if (status != KEDGE_OK) return KEDGE_DONE;
+    *key = sqlite3_column_int64(*row, 0);
+    return KEDGE_OK;
 }

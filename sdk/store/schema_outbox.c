@@ -212,12 +212,24 @@ static kedge_status open_or_create(kedge_store *store, bool *created, kedge_erro
     return status;
 }
 
+/* SQLite throws a WAL away whose file is missing, with all that was pending in it. */
+static kedge_status check_missing(kedge_store *store, kedge_error *error)
+{
+    char wal[KEDGE_STORE_PATH_BYTES + 8];
+    (void)snprintf(wal, sizeof wal, "%s-wal", store->outbox_path);
+    if (kedge_schema_has_content(wal))
+        return kedge_fail(error, KEDGE_CORRUPT, "outbox-missing",
+                          "there is %s, but its outbox.db is missing or empty; put it back, or open"
+                          " another folder",
+                          wal);
+    return kedge_schema_check_outbox_missing(store, error);
+}
+
 kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error)
 {
     *created = false;
     kedge_status status = KEDGE_OK;
-    if (!kedge_schema_has_content(store->outbox_path))
-        status = kedge_schema_check_outbox_missing(store, error);
+    if (!kedge_schema_has_content(store->outbox_path)) status = check_missing(store, error);
     if (status == KEDGE_OK) status = open_or_create(store, created, error);
     if (status != KEDGE_CORRUPT || !store->outbox.damaged) return status;
     /* Nothing says that this was ever a folder of ours. */
