@@ -97,7 +97,7 @@ void kedge_checksum_bytes(kedge_checksum *checksum, kedge_bytes bytes)
 
 void kedge_checksum_blob(kedge_checksum *checksum, kedge_bytes bytes)
 {
-    mix(checksum, BYTES, START);
+    checksum->state = mix(checksum->state, BYTES, START);
     kedge_checksum_bytes(checksum, bytes);
 }
 
