@@ -508,7 +508,7 @@ static void check_view(view *of)
               " rejected",
               of->client->index, of->position.version, of->position.lmid, of->position.pending,
               of->position.rejected);
-    if (doubted) return;
+    if (doubted || of->client->lacks_items) return;
     const kedge_overlay *state = sim_oracle_state(&of->client->world->oracle, of->at);
     check_i7_canonical(of, state);
     if (has_damaged_pending(of)) return;

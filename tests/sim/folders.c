@@ -82,6 +82,7 @@ bool sim_client_copy(sim_client *client)
     sim_ledger_copy(&client->ledger, &twin->ledger);
     twin->seen = client->seen;
     twin->damage = client->damage;
+    twin->lacks_items = client->lacks_items;
     (void)sim_damage_new_cache(twin);
     twin->exists = true;
     sim_trace(world, "client %u is copied to %u", client->index, index);

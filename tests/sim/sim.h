@@ -209,6 +209,7 @@ typedef struct sim_client {
     uint32_t memory_fails; /* per 100,000 allocations */
     char phase[32];        /* dies there; "": nowhere */
     int64_t unrecovered;   /* of those that the store has counted, how many were found missing */
+    bool lacks_items;      /* the server has left some out, whose bodies it has lost */
     sim_damage damage;
     int64_t rotated_ms[SIM_ROTATIONS_MAX]; /* the last ones, the newest first; 0: none */
     sim_ledger ledger;
