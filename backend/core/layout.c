@@ -88,6 +88,13 @@ kedge_key kedge_key_discarded(void)
     return format_key("Discarded");
 }
 
+kedge_key kedge_key_repaired(kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    char hex[KEDGE_SHA256_HEX];
+    kedge_hex_encode(hash, KEDGE_SHA256_SIZE, hex);
+    return format_key(KEDGE_KEY_REPAIRED "%.*s#%s", SHOW(collection), hex);
+}
+
 kedge_key kedge_key_blobs(const kedge_project_ref *ref)
 {
     return format_key("%.*s/projects/%.*s/", SHOW(ref->organization), SHOW(ref->project));
@@ -201,6 +208,13 @@ bool kedge_key_read_run(kedge_bytes sort, kedge_bytes *client, int64_t *first)
 {
     return take_prefix(&sort, "Mutation#") && take_until(&sort, '#', client) &&
            take_digits(&sort, 16, first) && sort.size == 0;
+}
+
+bool kedge_key_read_repaired(kedge_bytes sort, kedge_bytes *collection,
+                             uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    return take_prefix(&sort, KEDGE_KEY_REPAIRED) && take_until(&sort, '#', collection) &&
+           sort.size == KEDGE_SHA256_HEX - 1 && kedge_hex_decode(sort, hash, KEDGE_SHA256_SIZE);
 }
 
 bool kedge_key_read_group(kedge_bytes sort, kedge_bytes *group, kedge_bytes *client)

@@ -10,6 +10,7 @@
  *   fork                 same                       Fork#pv_{12 digits}
  *   retention            same                       Retention
  *   garbage              same                       Garbage#{folder}/{sha256}
+ *   repaired body        same                       Repaired#{collection}#{sha256}
  *   import under way     same                       ProjectVersion#pv_999999999998
  *
  *   item body            {org}/projects/{project}/{collection}/{sha256}.json.gz
@@ -51,6 +52,9 @@ kedge_key kedge_key_group(kedge_bytes group, kedge_bytes client);
 kedge_key kedge_key_fork(int64_t number);
 kedge_key kedge_key_retention(void);
 kedge_key kedge_key_discarded(void);
+/* Of a body that was lost and is back, while clients are owed its items (jobs/repair_deliver.c). */
+#define KEDGE_KEY_REPAIRED "Repaired#"
+kedge_key kedge_key_repaired(kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE]);
 
 /* What all blobs of a project start with. */
 kedge_key kedge_key_blobs(const kedge_project_ref *ref);
@@ -69,6 +73,8 @@ bool kedge_key_read_version(kedge_bytes sort, int64_t *number);
 bool kedge_key_read_collection(kedge_bytes sort, kedge_bytes *collection, int64_t *number,
                                uint32_t *part);
 bool kedge_key_read_run(kedge_bytes sort, kedge_bytes *client, int64_t *first);
+bool kedge_key_read_repaired(kedge_bytes sort, kedge_bytes *collection,
+                             uint8_t hash[KEDGE_SHA256_SIZE]);
 bool kedge_key_read_group(kedge_bytes sort, kedge_bytes *group, kedge_bytes *client);
 
 /* The names of a reference are what names may be: KEDGE_INVALID_ARGUMENT otherwise. */

@@ -110,7 +110,8 @@ static kedge_status offer(verifying *work, kedge_bytes text, const char *from, k
         if (memcmp(lost->hash, hash, sizeof hash) != 0) break;
         if (lost->found) continue;
         kedge_key key = kedge_key_body(work->ref, lost->collection, lost->hash);
-        status = put_body(work, lost, text, error);
+        status = verify_note_owed(work, lost, error);
+        if (status == KEDGE_OK) status = put_body(work, lost, text, error);
         if (status != KEDGE_OK) break;
         lost->found = true;
         status = verify_tell_repaired(work, "item-body", lost->version, kedge_key_bytes(&key), from,

@@ -305,6 +305,7 @@ static kedge_status run(verifying *work, kedge_error *error)
     /* Bodies first: a checkpoint that is written again may have had a copy of one. */
     if (status == KEDGE_OK) status = verify_repair_bodies(work, error);
     if (status == KEDGE_OK) status = verify_repair_checkpoints(work, error);
+    if (status == KEDGE_OK) status = verify_deliver_repaired(work, error);
     return status == KEDGE_OK ? tell_summary(work, error) : status;
 }
 

@@ -8,7 +8,9 @@
  * looks at what was there when it began.
  *
  * Repair does the same, and then writes again what can be made again: bodies of which a copy is
- * found, checkpoints and index rows. What is right it leaves alone, and it may be repeated. */
+ * found, checkpoints and index rows. What is right it leaves alone, and it may be repeated. Of
+ * bodies that items of the newest version have it commits versions that change these items to what
+ * they are, so that clients which have pulled around them get them. */
 #ifndef KEDGE_BACKEND_JOBS_VERIFY_H
 #define KEDGE_BACKEND_JOBS_VERIFY_H
 
@@ -35,7 +37,8 @@ kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_re
                                   const kedge_lines *lines, kedge_verify_summary *summary,
                                   kedge_error *error);
 
-/* Also a line for each finding that is no more, {"repaired", "version", "key", "from"}, and one for
+/* Also a line for each finding that is no more, {"repaired", "version", "key", "from"}, one for
+ * each version that delivers items again, {"delivered", "version"} with their number, and one for
  * each item and version whose body stays lost, {"lost":"item-body", "collection", "id", "version",
  * "newest", "hash"}; `newest`: the item still has it at the newest version. */
 kedge_status kedge_repair_project(kedge_backend *backend, const kedge_project_ref *ref,

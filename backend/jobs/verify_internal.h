@@ -131,6 +131,10 @@ kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_ma
 kedge_status verify_note_lost(verifying *work, int64_t version, kedge_bytes collection,
                               const kedge_entry *entry, kedge_error *error);
 kedge_status verify_repair_bodies(verifying *work, kedge_error *error);
+/* Before a body is written back: its items are owed to clients that have pulled around them, and
+ * are delivered behind everything else (repair_deliver.c). */
+kedge_status verify_note_owed(verifying *work, const verify_lost *lost, kedge_error *error);
+kedge_status verify_deliver_repaired(verifying *work, kedge_error *error);
 kedge_status verify_note_bad_root(verifying *work, const verify_root *root, kedge_error *error);
 kedge_status verify_repair_checkpoints(verifying *work, kedge_error *error);
 void verify_forget_bad_roots(verifying *work);
