@@ -283,7 +283,7 @@ static void test_a_push_that_comes_in_between_wins_its_version(void **state)
         world_put(world, "c1", id++, "b", 3);
         int64_t head = world_head(world);
         world_restart(world);
-        world_disarm(world);
+        world_arm(world, WORLD_FAULT_NONE, 0, false, false);
         world->meddle = push_meanwhile;
         world->meddle_at = at;
         assert_int_equal(kedge_processor_redeliver(world->backend, &notes, &body, 1,
@@ -299,6 +299,7 @@ static void test_a_push_that_comes_in_between_wins_its_version(void **state)
         world_put(world, "c1", id++, "a", 4);
         world_put(world, "c1", id++, "b", 4);
     }
+    assert_true(world->pauses > 0); /* a version was lost to the push, and another one made */
 }
 
 /* The args of the mutation do not have the value, and neither does anything else. */
