@@ -1,5 +1,5 @@
 /* Repair: what copies still have is written again, and what is lost for good is named. */
-#include "tests/jobs/jobs_world.h"
+#include "tests/jobs/transfer_world.h"
 
 #include "backend/core/fork.h"
 #include "backend/core/layout.h"
@@ -153,7 +153,8 @@ static const char *delivered(test_world *world, int64_t number)
         (void)snprintf(keys + at, sizeof keys - at, "%.*s/%.*s ", (int)change->collection.size,
                        change->collection.data, (int)change->entry.id.size, change->entry.id.data);
     }
-    if (version->mutation_count > 0 || version->run_count > 0) strcpy(keys, "pushed");
+    if (version->mutation_count > 0 || version->run_count > 0)
+        (void)snprintf(keys, sizeof keys, "pushed");
     kedge_version_release(version);
     kedge_backend_free(backend);
     return keys;
@@ -187,6 +188,24 @@ static void test_items_whose_body_came_back_stand_in_one_more_version_as_they_we
     jobs_check(world);
     kedge_buffer_free(&before);
     kedge_buffer_free(&after);
+    free(one);
+}
+
+static void test_a_version_that_delivers_again_is_exported_as_any_other(void **state)
+{
+    test_world *world = *state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    put_large(world, 1, "a", 1);
+    put_large(world, 2, "b", 2);
+    char *one = large_body(1);
+    lose_body(world, &notes, "items", one, NULL);
+    repair(world, &notes, 1, 1, 0);
+    transfer_export(world, &notes, &text);
+    transfer_must_import(world, &copy, &text);
+    transfer_check(world, &text);
+    transfer_retain(world, 1);
+    jobs_check(world);
+    kedge_buffer_free(&text);
     free(one);
 }
 
@@ -365,17 +384,17 @@ static void test_a_body_comes_back_from_another_collection(void **state)
 static void test_a_fork_gets_its_bodies_from_its_source(void **state)
 {
     test_world *world = *state;
-    kedge_project_ref copy = {KEDGE_BYTES("acme"), KEDGE_BYTES("copy")};
+    kedge_project_ref forked = {KEDGE_BYTES("acme"), KEDGE_BYTES("forked")};
     kedge_fork fork = {.done = false};
     put_large(world, 1, "a", 1);
     char *value = large_body(1);
     assert_int_equal(
-        kedge_fork_project(world->backend, &notes, world_head(world), &copy, &fork, NULL),
+        kedge_fork_project(world->backend, &notes, world_head(world), &forked, &fork, NULL),
         KEDGE_OK);
-    lose_body(world, &copy, "items", value, NULL);
-    repair(world, &copy, 1, 1, 0);
+    lose_body(world, &forked, "items", value, NULL);
+    repair(world, &forked, 1, 1, 0);
     assert_non_null(strstr(kept.text.data, "of the project notes"));
-    assert_string_equal(jobs_findings(world, &copy), "");
+    assert_string_equal(jobs_findings(world, &forked), "");
     free(value);
 }
 
@@ -511,6 +530,7 @@ int main(void)
         OVER_BOTH(test_a_sound_project_is_left_alone),
         OVER_ALL(test_a_body_that_is_gone_or_damaged_comes_back_from_the_args),
         OVER_ALL(test_items_whose_body_came_back_stand_in_one_more_version_as_they_were),
+        OVER_MEMORY(test_a_version_that_delivers_again_is_exported_as_any_other),
         OVER_MEMORY(test_a_body_that_no_item_has_any_more_delivers_nothing),
         OVER_MEMORY(test_many_items_are_delivered_by_as_many_versions_as_they_need),
         OVER_ALL(test_a_push_that_comes_in_between_wins_its_version),
