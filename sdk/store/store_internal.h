@@ -52,8 +52,6 @@ typedef struct kedge_outbox_meta {
     int64_t tail_bytes;
     int64_t settled_version; /* at which a mutation of this folder was covered last */
     char settled_lineage[33];
-    /* The client before the living one, when the change had nothing to do with a lost lineage. */
-    char plain_from[KEDGE_CLIENT_ID_SIZE];
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];

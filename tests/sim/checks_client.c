@@ -171,7 +171,7 @@ static void check_i6_nothing_lost(const view *of)
         entry->in_inbox = is_in_inbox(of, entry);
         if (entry->in_inbox || is_pending(of, entry) || is_covered(of, entry)) continue;
         entry->released = true;
-        if (of->client->damage.forgive) continue;
+        if (of->client->damage.forgive || entry->unproved) continue;
         /* Older than the tail when the backend was restored: lost, but counted and told. */
         if (of->client->unrecovered < of->position.unrecovered) {
             of->client->unrecovered++;
@@ -485,7 +485,7 @@ static void remember(const view *of)
     seen->lmid = of->position.lmid;
     seen->highest_id = of->position.highest_id;
     of->client->damage.anew = false;
-    seen->stale = of->position.stale;
+    seen->stale = of->position.stale || of->client->damage.cache;
 }
 
 /* ---- all of them ---- */
