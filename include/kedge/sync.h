@@ -27,7 +27,9 @@ typedef struct kedge_sync_status {
     int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept; and
                             acknowledged ones that a damaged or older outbox.db lacks */
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
-    kedge_error last_error; /* the last failed request; status KEDGE_OK when none since */
+    kedge_error last_error; /* the last failed request; status KEDGE_OK when none since. disk-full
+                               for as long as the cache cannot be written: reads show all edits,
+                               further ones are refused, and nothing is pulled */
 } kedge_sync_status;
 
 /* A consistent picture of the moment, from the disk and the worker; touches no network. */

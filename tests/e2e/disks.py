@@ -11,7 +11,7 @@ import unittest
 from harness import DEADLINE_S, Case, Copy, Refused, Server
 
 MIB = 1 << 20
-SMALLEST = 1 * MIB
+SMALLEST = 640 << 10
 
 
 class SmallDisk:
