@@ -109,9 +109,11 @@ static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pen
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
 
+/* A no-op may stand in the place of an edit that a damaged disk had forgotten, and the tail has it:
+ * the edit takes its place back. */
 #define RECALL(from)                                                                               \
-    "INSERT INTO pending(" KEDGE_PENDING_COLUMNS ", checksum) SELECT " KEDGE_PENDING_COLUMNS       \
-    ", " KEDGE_PENDING_CHECKSUM                                                                    \
+    "INSERT OR REPLACE INTO pending(" KEDGE_PENDING_COLUMNS                                        \
+    ", checksum) SELECT " KEDGE_PENDING_COLUMNS ", " KEDGE_PENDING_CHECKSUM                        \
     " FROM (SELECT *, NULL AS covered_version, 0 AS withheld FROM " from ")"
 
 /* Then what is left in the tail of the client that was the living one is an earlier one's. */

@@ -390,7 +390,9 @@ kedge_status kedge_store_check_patch(const kedge_patch *patch, kedge_error *erro
 /* The outcome with the row's id and digest; NULL: none. */
 const kedge_outcome_row *kedge_pull_outcome_of(const kedge_outcome_list *outcomes,
                                                const kedge_pending *row);
-kedge_status kedge_pull_keep_rejections(kedge_store *store, const kedge_pull_state *state,
+/* Raises the revision in `state`, so that a cache that is written behind it tells of an outbox that
+ * has lost the rejections since. */
+kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
                                         const kedge_outcome_list *outcomes, kedge_error *error);
 /* Step 3. A failure is no failure of the pull: what is covered counts as covered. */
 void kedge_pull_settle(kedge_store *store);
