@@ -78,11 +78,11 @@ KEDGE_API void kedge_close(kedge_db *KEDGE_NULLABLE db);
 
 /* Makes an edit: runs the mutator `name` on the local state, and keeps the mutation until the
  * server has decided it. When KEDGE_OK returns, the edit is on the disk (it survives power loss)
- * and is visible to every read. `args` is JSON (I-JSON, RFC 7493) of at most 8 MiB. `*sequence` is
- * the edit's local name: 1, 2, 3…, unique in this folder, never reused, stable for ever; it may be
- * NULL. No network is touched. Errors: KEDGE_REJECTED when the mutator refused, and nothing was
- * kept; KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED,
- * KEDGE_DISK_FULL, KEDGE_IO. */
+ * and is visible to every read, though the disk be full from then on. `args` is JSON (I-JSON, RFC
+ * 7493) of at most 8 MiB. `*sequence` is the edit's local name: 1, 2, 3…, unique in this folder,
+ * never reused, stable for ever; it may be NULL. No network is touched. Errors: KEDGE_REJECTED when
+ * the mutator refused, and nothing was kept; KEDGE_NOT_FOUND for an unknown mutator;
+ * KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED, KEDGE_DISK_FULL, KEDGE_IO. */
 KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args,
                                     size_t args_size, int64_t *KEDGE_NULLABLE sequence,
                                     kedge_error *KEDGE_NULLABLE error);

@@ -32,7 +32,9 @@ typedef struct kedge_sync_status {
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
     kedge_error last_error; /* the last failed request; status KEDGE_OK when none since. While
                                online also "items-damaged": the server has lost items and left them
-                               out; the message names the first ones */
+                               out; the message names the first ones. "disk-full" for as long as
+                               the cache cannot be written: reads show all edits, further ones are
+                               refused, and nothing is pulled */
 } kedge_sync_status;
 
 /* A consistent picture of the moment, from the disk and the worker; touches no network. */

@@ -35,10 +35,12 @@
 #define KEDGE_CORE_PUSH_COUNT_MAX    1000
 #define KEDGE_CORE_PUSH_BYTES_MAX    1048576
 #define KEDGE_CORE_PUSH_BYTES_MIN    1024
-#define KEDGE_CORE_IDENTITY_MAX      3     /* identity refusals that pulls do not explain: rotate */
-#define KEDGE_CORE_ROTATE_MIN_MS     60000 /* two rotations in so long; each further one … */
-#define KEDGE_CORE_ROTATE_MAX_MS     480000 /* … waits twice as long as the one before, up to this */
-#define KEDGE_CORE_ROTATE_CALM_MS    900000 /* so long without one: as if there had been none */
+#define KEDGE_CORE_IDENTITY_MAX      3 /* identity refusals that pulls do not explain: rotate */
+/* Two rotations in MIN; each further one waits twice as long as the one before, up to MAX; and CALM
+ * without one ends the row. */
+#define KEDGE_CORE_ROTATE_MIN_MS  60000
+#define KEDGE_CORE_ROTATE_MAX_MS  480000
+#define KEDGE_CORE_ROTATE_CALM_MS 900000
 
 typedef enum kedge_request_kind {
     KEDGE_REQUEST_PUSH,

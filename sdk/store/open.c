@@ -132,8 +132,6 @@ static kedge_status check_registry(kedge_store *store, bool alone, bool *rebuild
 /* What a crash left, and what needs the registry. A full disk leaves the store stale, not shut. */
 static kedge_status repair_work(kedge_store *store, void *context, kedge_error *error)
 {
-    kedge_outbox_meta outbox;
-    kedge_cache_meta cache;
     bool rebuild = false;
     bool alone = false;
     (void)context;
@@ -141,12 +139,9 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = kedge_outbox_check_file(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_heal(store, error);
     if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
-    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
-    if (status != KEDGE_OK) return status;
-    if (cache.lmid <= outbox.highest_id || strcmp(cache.client, outbox.client) != 0)
-        kedge_pull_settle(store);
-    status = kedge_prediction_repair(store, rebuild, NULL, error);
+    if (status == KEDGE_OK) status = kedge_prediction_repair(store, rebuild, NULL, error);
+    /* What a cache covers that knows more than the outbox is decided, and nobody knows how. */
+    if (status == KEDGE_OK) kedge_pull_settle(store);
     /* Behind the rebuilding, so that a crash in between repeats it. */
     if (status == KEDGE_OK && rebuild) status = write_registry(store, error);
     if (status != KEDGE_DISK_FULL) return status;

@@ -5,10 +5,9 @@
  * another id before, it tells nothing. What may be in that state already is withheld from the
  * prediction, until the server has said what became of it:
  *
- *   the outbox is older than the cache (its revision is)   what the cache covers: it does not know
- * how it was decided any more; of another client everything the client changed with a lost lineage
- * what was renumbered (has an origin) the client changed otherwise nothing: the server had decided
- * none of it
+ *   mutations that were renumbered     a rotation marks them itself (rotate.c)
+ *   an outbox older than the cache     what the cache covers: the outbox may have lost how it was
+ *                                      decided; when the client is another one, everything
  */
 #include "sdk/store/store_internal.h"
 
@@ -18,7 +17,7 @@
 bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
 {
     return strcmp(outbox->client, cache->client) == 0 && outbox->revision == cache->revision &&
-           cache->lmid <= outbox->highest_id;
+           outbox->last_sequence == cache->reflected_sequence && cache->lmid <= outbox->highest_id;
 }
 
 /* Damage must not be sealed. */
@@ -47,18 +46,23 @@ typedef struct misfit {
 } misfit;
 
 /* In the outbox's transaction. */
-static kedge_status withhold(kedge_store_db *db, bool all, kedge_outbox_meta *meta,
-                             kedge_error *error)
+static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
 {
-    static const char everything[] =
-        "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL";
-    static const char renumbered[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL"
-                                     " AND origin_client IS NOT NULL";
+    static const char covered[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL"
+                                  " AND client = ?1 AND id <= ?2";
+    static const char all[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL";
+    sqlite3_stmt *update;
     kedge_status status = check_pending(db, error);
     if (status == KEDGE_OK)
-        status = kedge_store_db_execute(db, all ? everything : renumbered, error);
+        status = kedge_store_db_take(db, at->same ? covered : all, &update, error);
+    if (status != KEDGE_OK) return status;
+    if (at->same) {
+        kedge_store_bind_chars(db, update, 1, at->cache.client);
+        kedge_store_bind_integer(db, update, 2, at->cache.lmid);
+    }
+    status = kedge_store_db_run(db, update, error);
     if (status == KEDGE_OK) status = kedge_outbox_seal_all(db, error);
-    if (status == KEDGE_OK) status = kedge_outbox_count_pending(db, meta, error);
+    if (status == KEDGE_OK) status = kedge_outbox_count_pending(db, &at->outbox, error);
     return status;
 }
 
@@ -88,7 +92,8 @@ static kedge_status read_misfit(kedge_store *store, misfit *at, kedge_error *err
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &at->cache, error);
     if (status == KEDGE_OK) status = kedge_staging_read(&store->cache, &at->staging, error);
     if (status != KEDGE_OK) return status;
-    at->older = at->cache.revision > at->outbox.revision;
+    at->older = at->cache.revision > at->outbox.revision ||
+                at->cache.reflected_sequence > at->outbox.last_sequence;
     at->same = strcmp(at->outbox.client, at->cache.client) == 0;
     at->rotated = !at->same && !at->older && is_half_rotated(&at->outbox, &at->staging);
     return KEDGE_OK;
@@ -99,8 +104,7 @@ static bool must_withhold(const misfit *at)
 {
     if (at->cache.version == 0) return false; /* it has none */
     if (at->same) return at->older || at->cache.lmid > at->outbox.highest_id;
-    if (at->older) return true;
-    return !at->rotated && strcmp(at->outbox.plain_from, at->cache.client) != 0;
+    return at->older;
 }
 
 /* The outbox's half: what the cache covers leaves `pending` while the cache still says so, and what
@@ -116,15 +120,18 @@ static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *e
     bool hides = must_withhold(at);
     int64_t lost =
         at->older || at->same ? at->cache.reflected_sequence - at->outbox.last_sequence : 0;
-    if (!covers && !hides && lost <= 0) return KEDGE_OK;
+    if (!covers && !at->older && !hides && lost <= 0) return KEDGE_OK;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK && covers)
         status = kedge_outbox_settle(db, &at->cache, &at->outbox, now_ms, true, error);
-    if (status == KEDGE_OK && hides) status = withhold(db, at, &at->outbox, error);
+    if (status == KEDGE_OK && hides) status = withhold(db, at, error);
     if (lost > 0) {
         at->outbox.unrecovered += lost;
         at->outbox.last_sequence = at->cache.reflected_sequence;
     }
+    /* Never again a revision that the cache has had with other contents. */
+    if (at->older && at->outbox.revision <= at->cache.revision)
+        at->outbox.revision = at->cache.revision + 1;
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, &at->outbox, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;

@@ -87,7 +87,7 @@ static kedge_status stage_answer(kedge_store *store, const kedge_pull_state *sta
     return status;
 }
 
-static kedge_status three_steps(kedge_store *store, const kedge_pull_state *state,
+static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
                                 const kedge_pull_answer *answer, kedge_change_set *changes,
                                 kedge_error *error)
 {
@@ -137,7 +137,7 @@ static bool is_stale(const kedge_pull_state *state, const kedge_pull_answer *ans
            (!is_whole(answer) && answer->from != state->cache.version);
 }
 
-static kedge_status decide(kedge_store *store, const kedge_pull_state *state, apply *asked,
+static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *asked,
                            kedge_error *error)
 {
     const kedge_pull_answer *answer = asked->answer;

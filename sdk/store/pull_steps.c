@@ -103,14 +103,20 @@ static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-kedge_status kedge_pull_keep_rejections(kedge_store *store, const kedge_pull_state *state,
+kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
                                         const kedge_outcome_list *outcomes, kedge_error *error)
 {
+    kedge_outbox_meta next = state->outbox;
     if (!any_rejected(outcomes)) return KEDGE_OK;
+    next.revision++;
     kedge_status status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = insert_rejections(store, state, outcomes, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
-    if (status != KEDGE_OK) kedge_store_db_rollback(&store->outbox);
+    if (status == KEDGE_OK)
+        state->outbox = next;
+    else
+        kedge_store_db_rollback(&store->outbox);
     return status;
 }
 

@@ -23,6 +23,8 @@ typedef struct repair {
     kedge_store_db old;
     kedge_outbox_meta old_meta;
     bool meta_known;
+    int64_t inbox_rows; /* of the old one that were found, in whatever state */
+    int64_t pending_rows;
     int64_t reflected; /* the highest sequence that the cache was written with; 0: unknown */
     kedge_outbox_healing made; /* of the new outbox */
 } repair;
@@ -84,6 +86,7 @@ static kedge_status save_all_pending(repair *all, kedge_error *error)
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_pending, &key, &row) == KEDGE_OK) {
+        all->pending_rows++;
         note_sequence(all, key);
         if (sqlite3_column_int(row, 13) == 1)
             status = save_pending(all, row, error);
@@ -121,6 +124,7 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_rejected, &key, &row) == KEDGE_OK) {
+        all->inbox_rows++;
         note_sequence(all, key);
         if (sqlite3_column_int(row, 16) == 1) {
             status = copy_row(all, sql, row, error);
@@ -174,11 +178,21 @@ static kedge_status save_trimmed(repair *all, kedge_error *error)
 
 /* ---- the folders ---- */
 
+/* Of the inbox `totals` knows how many there were; damaged ones that were found are among these. */
+static int64_t missing_rejections(repair *all)
+{
+    static const char sql[] = "SELECT rows FROM totals WHERE name = 'rejected' AND checksum = "
+                              "" KEDGE_TOTALS_CHECKSUM;
+    int64_t rows = 0;
+    if (kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK) return 0;
+    return rows > all->inbox_rows ? rows - all->inbox_rows : 0;
+}
+
 static void count_missing(repair *all)
 {
-    int64_t seen = all->report->pending + all->report->damaged;
-    int64_t missing = all->old_meta.pending_rows - seen;
+    int64_t missing = all->old_meta.pending_rows - all->pending_rows;
     if (missing < 0) missing = 0;
+    missing += missing_rejections(all);
     /* The cache was written behind edits that the outbox has lost. */
     int64_t behind = all->reflected - all->old_meta.last_sequence;
     if (behind > 0) missing += behind;
@@ -252,7 +266,6 @@ static kedge_status read_old(repair *all, const char *path, kedge_error *error)
     kedge_random_hex(all->environment, 16, meta->client);
     meta->highest_id = meta->sent_through = meta->trimmed_through = meta->tail_bytes = 0;
     meta->pending_rows = meta->pending_sum = 0;
-    meta->plain_from[0] = '\0';
     meta->revision++;
     return KEDGE_OK;
 }

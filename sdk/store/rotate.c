@@ -53,23 +53,21 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
     return none ? KEDGE_DONE : kedge_outbox_find(db, sequence, row, error);
 }
 
-/* Nothing has decided it under any name that is still valid; or nobody knows, and it is withheld.
- */
-static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequence, bool withheld,
+/* Nothing has decided it under the name that it had. Under another one a copy of this folder may
+ * have got it decided, or a later self that was put back to this one; or a restored backend has it.
+ * So it is withheld until the server has said what became of it. */
+static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequence,
                              kedge_error *error)
 {
     static const char sql[] =
         "UPDATE pending SET origin_id = CASE WHEN origin_client IS NULL THEN id ELSE origin_id END,"
         " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
-        " covered_version = NULL WHERE sequence = ?1";
-    static const char withhold[] = "UPDATE pending SET withheld = 1 WHERE sequence = ?1";
+        " covered_version = NULL, withheld = 1 WHERE sequence = ?1";
     /* A rejection that was noted for it was of a state that is gone. */
     static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
     turn->outbox.highest_id++;
     kedge_status status =
         run_for(&store->outbox, sql, sequence, turn->outbox.highest_id, turn->outbox.client, error);
-    if (status == KEDGE_OK && withheld)
-        status = run_for(&store->outbox, withhold, sequence, 0, "", error);
     if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, undecided, sequence, 0, "", error);
     return status;
@@ -106,17 +104,16 @@ static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pen
     if (!own && !turn->lost) return KEDGE_OK;
     bool kept = outcome && (!turn->lost || outcome->decision == KEDGE_DECISION_REJECTED);
     if (kept) return keep_outcome(store, outcome, row->sequence, error);
-    /* A restored backend may have decided it under a name that it had before, of which nothing was
-     * asked; or has decided it under its last one. */
-    bool withheld = turn->lost && (!own || row->origin_client.size > 0 || outcome != NULL);
-    return renumber(store, turn, row->sequence, withheld, error);
+    return renumber(store, turn, row->sequence, error);
 }
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
 
+/* A no-op may stand in the place of an edit that a damaged disk had forgotten, and the tail has it:
+ * the edit takes its place back. */
 #define RECALL(from)                                                                               \
-    "INSERT INTO pending(" KEDGE_PENDING_COLUMNS ", checksum) SELECT " KEDGE_PENDING_COLUMNS       \
-    ", " KEDGE_PENDING_CHECKSUM                                                                    \
+    "INSERT OR REPLACE INTO pending(" KEDGE_PENDING_COLUMNS                                        \
+    ", checksum) SELECT " KEDGE_PENDING_COLUMNS ", " KEDGE_PENDING_CHECKSUM                        \
     " FROM (SELECT *, NULL AS covered_version, 0 AS withheld FROM " from ")"
 
 /* Then what is left in the tail of the client that was the living one is an earlier one's. */
@@ -275,8 +272,6 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     if (status != KEDGE_OK) return status;
     if (!KEDGE_PLANTED_BUG(KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE))
         kedge_random_hex(store->environment, 16, turn->outbox.client);
-    memcpy(turn->outbox.plain_from, turn->lost ? "" : turn->old_client,
-           turn->lost ? 1 : sizeof turn->outbox.plain_from);
     turn->outbox.highest_id = 0;
     turn->outbox.sent_through = 0;
     turn->outbox.trimmed_through = 0;

@@ -26,7 +26,10 @@ static kedge_status read_behind(kedge_store_db *db, const char *table, int64_t k
     kedge_status status = kedge_store_db_take(db, table, row, NULL);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, *row, 1, key);
-    return kedge_store_db_step(db, *row, NULL);
+    status = kedge_store_db_step(db, *row, NULL);
+    /* A page out of order would lead back, and round and round. */
+    if (status == KEDGE_OK && sqlite3_column_int64(*row, 0) <= key) return KEDGE_CORRUPT;
+    return status;
 }
 
 static bool leads_on(kedge_status status)

@@ -119,7 +119,7 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
     return status;
 }
 
-static kedge_status finish(kedge_store *store, stage *asked, const kedge_pull_state *state,
+static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *state,
                            const kedge_outcome_list *outcomes, kedge_error *error)
 {
     bool rotate = false;

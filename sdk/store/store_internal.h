@@ -52,8 +52,6 @@ typedef struct kedge_outbox_meta {
     int64_t tail_bytes;
     int64_t settled_version; /* at which a mutation of this folder was covered last */
     char settled_lineage[33];
-    /* The client before the living one, when the change had nothing to do with a lost lineage. */
-    char plain_from[KEDGE_CLIENT_ID_SIZE];
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];
@@ -392,7 +390,9 @@ kedge_status kedge_store_check_patch(const kedge_patch *patch, kedge_error *erro
 /* The outcome with the row's id and digest; NULL: none. */
 const kedge_outcome_row *kedge_pull_outcome_of(const kedge_outcome_list *outcomes,
                                                const kedge_pending *row);
-kedge_status kedge_pull_keep_rejections(kedge_store *store, const kedge_pull_state *state,
+/* Raises the revision in `state`, so that a cache that is written behind it tells of an outbox that
+ * has lost the rejections since. */
+kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
                                         const kedge_outcome_list *outcomes, kedge_error *error);
 /* Step 3. A failure is no failure of the pull: what is covered counts as covered. */
 void kedge_pull_settle(kedge_store *store);

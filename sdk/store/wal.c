@@ -68,10 +68,14 @@ static int64_t pages_of_commit(const kedge_store_db *db)
     return 4 + 2 * db->runs + 2 * (db->bound_bytes / KEDGE_STORE_PAGE_BYTES);
 }
 
+/* A WAL without frames was cut off, or begins anew. Should a power cut undo the cut, then the
+ * frames of before are there once more, all of which are in the file; with zeros over some of them
+ * SQLite would take the others for newer than the file. So the cut has to be on the disk first. */
 static int extend(const wal_facts *at, int64_t to)
 {
     int code = SQLITE_OK;
     int64_t size = at->size;
+    if (at->used == WAL_HEADER_BYTES) code = at->wal->pMethods->xSync(at->wal, SQLITE_SYNC_NORMAL);
     while (size < to && code == SQLITE_OK) {
         int64_t part = to - size;
         if (part > (int64_t)sizeof zeros) part = (int64_t)sizeof zeros;
@@ -128,6 +132,7 @@ void kedge_wal_make_room(kedge_store *store)
     kedge_store_db *const both[] = {&store->outbox, &store->cache};
     for (int i = 0; i < 2; i++)
         if (both[i]->handle) give_back(both[i]);
-    for (int i = 0; i < 2; i++)
-        if (both[i]->handle) move(both[i]);
+    /* What one gives back may be what the other needs. */
+    for (int i = 0; i < 3; i++)
+        if (both[i % 2]->handle) move(both[i % 2]);
 }

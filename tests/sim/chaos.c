@@ -214,5 +214,5 @@ void sim_heal(sim_world *world)
     refresh_replica(world);
     for (uint32_t i = 0; i < world->client_count; i++)
         heal_client(&world->clients[i]);
-    if (world->bodies_lost) sim_replace_lost_bodies(world);
+    sim_replace_lost_bodies(world);
 }

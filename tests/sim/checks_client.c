@@ -161,6 +161,26 @@ static bool is_covered(const view *of, sim_entry *entry)
            is_covered_at(of->client->world->oracle.head, entry);
 }
 
+/* The tail of an older outbox beside a cache of another lineage: the next pull asks for the
+ * outbox's own lineage, is told that it is lost, and calls the tail back. */
+static bool waits_in_tail(const view *of, const sim_entry *entry)
+{
+    static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1";
+    kedge_outbox_meta meta;
+    sqlite3_stmt *find;
+    kedge_store_db *outbox = &of->client->store->outbox;
+    if (!of->client->damage.outbox_older ||
+        kedge_outbox_meta_read(outbox, &meta, NULL) != KEDGE_OK ||
+        sqlite3_prepare_v2(outbox->handle, sql, -1, &find, NULL) != SQLITE_OK)
+        return false;
+    const sim_version *settled =
+        sim_oracle_find(&of->client->world->oracle, meta.settled_lineage, meta.settled_version);
+    sqlite3_bind_blob(find, 1, entry->uid, SIM_UID_SIZE, SQLITE_STATIC);
+    bool there = sqlite3_step(find) == SQLITE_ROW;
+    sqlite3_finalize(find);
+    return there && settled != NULL && !sim_oracle_descends(of->at, settled);
+}
+
 static void check_i6_nothing_lost(const view *of)
 {
     sim_ledger *ledger = &of->client->ledger;
@@ -170,8 +190,9 @@ static void check_i6_nothing_lost(const view *of)
         count(of, SIM_I6);
         entry->in_inbox = is_in_inbox(of, entry);
         if (entry->in_inbox || is_pending(of, entry) || is_covered(of, entry)) continue;
+        if (waits_in_tail(of, entry)) continue;
         entry->released = true;
-        if (of->client->damage.forgive) continue;
+        if (of->client->damage.forgive || entry->unproved) continue;
         /* Older than the tail when the backend was restored: lost, but counted and told. */
         if (of->client->unrecovered < of->position.unrecovered) {
             of->client->unrecovered++;
@@ -485,7 +506,7 @@ static void remember(const view *of)
     seen->lmid = of->position.lmid;
     seen->highest_id = of->position.highest_id;
     of->client->damage.anew = false;
-    seen->stale = of->position.stale;
+    seen->stale = of->position.stale || of->client->damage.cache;
 }
 
 /* ---- all of them ---- */
@@ -511,7 +532,8 @@ static void check_view(view *of)
     if (doubted || of->client->lacks_items) return;
     const kedge_overlay *state = sim_oracle_state(&of->client->world->oracle, of->at);
     check_i7_canonical(of, state);
-    if (has_damaged_pending(of)) return;
+    /* An older cache shows what it predicted, of edits too that the outbox has settled since. */
+    if (has_damaged_pending(of) || of->client->damage.cache_was != NULL) return;
     check_i7_visible(of, state);
     check_i21_shown_once(of->client, of->at);
 }

@@ -281,6 +281,8 @@ static bool repair(sim_client *client)
     if (status != KEDGE_OK || !move_in(client, new_path)) return false;
     client->world->report->repaired++;
     client->damage.forgive = report.missing < 0;
+    for (size_t i = 0; report.missing < 0 && i < client->ledger.count; i++)
+        client->ledger.entries[i].unproved = true;
     client->damage.meta_flips = 0;
     cache_went_back(client);
     outbox_went_back(client);

@@ -289,7 +289,6 @@ static bool restore_blobs(sim_world *world, const sim_backup *backup)
         kedge_buffer_free(&parts[i]);
     }
     kedge_blob_list_free(&list);
-    world->bodies_lost = true;
     return good;
 }
 

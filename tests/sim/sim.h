@@ -153,6 +153,7 @@ typedef struct sim_entry {
     bool released;            /* dismissed or resubmitted from the inbox: no longer owed */
     bool answered;            /* the app was told that it is out of the inbox */
     bool in_inbox;            /* when it was looked for last */
+    bool unproved;            /* nobody knows whether the tail of a repaired folder still has it */
     bool damaged;             /* a value of its row was changed */
     int64_t damaged_sequence; /* what its sequence was changed to; 0: it was not */
     uint8_t content[KEDGE_SHA256_SIZE];
@@ -174,7 +175,8 @@ typedef struct sim_seen {
     int64_t lmid;
     int64_t last_sequence;
     int64_t highest_id;
-    bool stale; /* the cache waited to follow the outbox, with another lineage perhaps */
+    bool stale; /* the cache waited to follow the outbox, or was empty: whose lineage it is was open
+                 */
 } sim_seen;
 
 typedef struct sim_client {
@@ -292,7 +294,6 @@ struct sim_world {
     sim_client clients[SIM_CLIENTS_MAX];
     uint32_t client_count;
     uint32_t edits_left;
-    bool bodies_lost;    /* a restore of the blobs took bodies that versions refer to */
     bool restored;       /* the backend, at least once */
     int64_t restored_ms; /* when last */
     sim_made_list made;
@@ -369,7 +370,8 @@ bool sim_entry_is(const sim_entry *entry, int64_t sequence);
 void sim_edit(sim_world *world, const sim_event *event);
 /* One edit of a client, the same as any other client's. */
 void sim_same_edit(sim_client *client);
-/* Writes over items whose bodies were lost with the blobs, as an operator would. */
+/* Writes over items whose bodies were lost with the blobs, and over those that some client goes
+ * without, as an operator would. */
 void sim_replace_lost_bodies(sim_world *world);
 extern const kedge_mutator sim_mutators[];
 extern const size_t sim_mutator_count;        /* that clients know */

@@ -335,9 +335,12 @@ void sim_replace_lost_bodies(sim_world *world)
 {
     const sim_version *head = world->oracle.head;
     int64_t id = sim_oracle_lmid(head, "operator");
+    bool lacking = false;
+    for (uint32_t i = 0; i < world->client_count; i++)
+        lacking = lacking || world->clients[i].lacks_items;
     for (const sim_version *at = head; at != NULL; at = at->parent) {
         for (size_t i = 0; i < at->change_count; i++) {
-            if (at->changes[i].in_blobs && body_is_lost(world, &at->changes[i]))
+            if (at->changes[i].in_blobs && (lacking || body_is_lost(world, &at->changes[i])))
                 write_over(world, &at->changes[i], ++id);
         }
     }
