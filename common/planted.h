@@ -13,8 +13,8 @@ typedef enum kedge_planted {
     KEDGE_PLANTED_COVERED_NOT_SKIPPED,      /* pending at or below the lmid is replayed */
     KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE, /* a rotation starts over under the same client id */
     KEDGE_PLANTED_REBASE_SKIPS_BASE,        /* a rebase takes the visible state for canonical */
-    KEDGE_PLANTED_ROW_NOT_CHECKED,   /* a damaged row is sent, replayed and matched as it is */
-    KEDGE_PLANTED_CACHE_NOT_CHECKED, /* a damaged value of the cache is read as it is */
+    KEDGE_PLANTED_ROW_NOT_CHECKED,    /* a damaged row is sent, replayed and matched as it is */
+    KEDGE_PLANTED_CACHE_NOT_CHECKED,  /* a damaged value of the cache is read as it is */
     KEDGE_PLANTED_WITHHELD_PREDICTED, /* edits that may be decided already are predicted */
     /* server */
     KEDGE_PLANTED_DEDUP_BEFORE_HEAD = 101, /* dedupes with a cached head and answers from it */

@@ -18,12 +18,13 @@ static bool read_columns(sqlite3_stmt *row, kedge_outbox_meta *meta)
     meta->trimmed_through = sqlite3_column_int64(row, 6);
     meta->tail_bytes = sqlite3_column_int64(row, 7);
     meta->settled_version = sqlite3_column_int64(row, 8);
-    meta->pending_rows = sqlite3_column_int64(row, 10);
-    meta->pending_sum = sqlite3_column_int64(row, 11);
+    meta->ask_settled = sqlite3_column_int64(row, 10) != 0;
+    meta->pending_rows = sqlite3_column_int64(row, 11);
+    meta->pending_sum = sqlite3_column_int64(row, 12);
     return kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) &&
            kedge_store_column_chars(row, 9, meta->settled_lineage, sizeof meta->settled_lineage) &&
-           kedge_store_column_chars(row, 12, meta->organization, sizeof meta->organization) &&
-           kedge_store_column_chars(row, 13, meta->project, sizeof meta->project);
+           kedge_store_column_chars(row, 13, meta->organization, sizeof meta->organization) &&
+           kedge_store_column_chars(row, 14, meta->project, sizeof meta->project);
 }
 
 /* How many copies prove themselves. Of two that both do, the one written last counts. */
@@ -38,7 +39,7 @@ static kedge_status read_copies(kedge_store_db *db, kedge_outbox_meta *meta, int
     kedge_status status = kedge_store_db_take(db, sql, &row, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(db, row, error)) == KEDGE_OK) {
-        if (sqlite3_column_int(row, 14) != 1 || !read_columns(row, &copy)) continue;
+        if (sqlite3_column_int(row, 15) != 1 || !read_columns(row, &copy)) continue;
         if (*sound == 0 || copy.revision > meta->revision) *meta = copy;
         ++*sound;
     }
@@ -67,13 +68,14 @@ static void bind(kedge_store_db *db, sqlite3_stmt *statement, const kedge_outbox
     kedge_store_bind_integer(db, statement, 8, meta->tail_bytes);
     kedge_store_bind_integer(db, statement, 9, meta->settled_version);
     kedge_store_bind_chars(db, statement, 10, meta->settled_lineage);
-    kedge_store_bind_integer(db, statement, 11, meta->pending_rows);
-    kedge_store_bind_integer(db, statement, 12, meta->pending_sum);
-    kedge_store_bind_chars(db, statement, 13, meta->organization);
-    kedge_store_bind_chars(db, statement, 14, meta->project);
+    kedge_store_bind_integer(db, statement, 11, meta->ask_settled);
+    kedge_store_bind_integer(db, statement, 12, meta->pending_rows);
+    kedge_store_bind_integer(db, statement, 13, meta->pending_sum);
+    kedge_store_bind_chars(db, statement, 14, meta->organization);
+    kedge_store_bind_chars(db, statement, 15, meta->project);
 }
 
-#define VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
+#define VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
 
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
                                      kedge_error *error)

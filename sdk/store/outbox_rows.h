@@ -28,7 +28,7 @@
 
 #define KEDGE_OUTBOX_META_COLUMNS                                                                  \
     "client, highest_id, last_sequence, sent_through, revision, unrecovered, trimmed_through,"     \
-    " tail_bytes, settled_version, settled_lineage, pending_rows, pending_sum,"                    \
+    " tail_bytes, settled_version, settled_lineage, ask_settled, pending_rows, pending_sum,"       \
     " organization, project"
 #define KEDGE_OUTBOX_META_CHECKSUM "kedge_checksum(5, " KEDGE_OUTBOX_META_COLUMNS ")"
 

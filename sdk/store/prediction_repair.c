@@ -58,7 +58,8 @@ static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
     if (status != KEDGE_OK) return status;
     if (at->same) {
         kedge_store_bind_chars(db, update, 1, at->cache.client);
-        kedge_store_bind_integer(db, update, 2, at->cache.lmid);
+        /* 0: an earlier repair has forgotten how much is decided. */
+        kedge_store_bind_integer(db, update, 2, at->cache.lmid > 0 ? at->cache.lmid : INT64_MAX);
     }
     status = kedge_store_db_run(db, update, error);
     if (status == KEDGE_OK) status = kedge_outbox_seal_all(db, error);
@@ -132,6 +133,7 @@ static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *e
     /* Never again a revision that the cache has had with other contents. */
     if (at->older && at->outbox.revision <= at->cache.revision)
         at->outbox.revision = at->cache.revision + 1;
+    at->outbox.ask_settled = at->outbox.ask_settled || at->older;
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, &at->outbox, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;

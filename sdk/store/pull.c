@@ -117,6 +117,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
         atomic_store(&store->check_due, true);
     }
     kedge_store_phase(store, "pull-before-delete");
+    kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
     kedge_store_phase(store, "pull-done");
     return KEDGE_OK;
@@ -163,6 +164,7 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
     if (answer->snapshot) return stage_answer(store, state, answer, false, &asked->result, error);
     asked->result = KEDGE_APPLY_DONE;
     if (is_news(state, answer)) return three_steps(store, state, answer, asked->changes, error);
+    kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
     return KEDGE_OK;
 }

@@ -143,7 +143,7 @@ typedef struct cookie {
     char lineage[33]; /* "": null */
 } cookie;
 
-static kedge_status read_settled(kedge_store *store, cookie *settled, kedge_error *error)
+static kedge_status read_settled(kedge_store *store, cookie *settled, bool *ask, kedge_error *error)
 {
     kedge_store_reader *reader;
     kedge_outbox_meta outbox;
@@ -152,6 +152,7 @@ static kedge_status read_settled(kedge_store *store, cookie *settled, kedge_erro
     status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
     kedge_reader_give(store, reader);
     if (status != KEDGE_OK) return status;
+    if (ask) *ask = outbox.ask_settled;
     settled->version = outbox.settled_version;
     memcpy(settled->lineage, outbox.settled_lineage, sizeof settled->lineage);
     return KEDGE_OK;
@@ -166,7 +167,7 @@ static kedge_status choose_cookie(kedge_store *store, const kedge_store_position
     out->version = at->version;
     memcpy(out->lineage, at->lineage, sizeof out->lineage);
     if (at->lineage[0] != '\0' || atomic_load(&store->lineage_known)) return KEDGE_OK;
-    return read_settled(store, out, error);
+    return read_settled(store, out, NULL, error);
 }
 
 static void write_cookie(kedge_json_writer *writer, const char *name, const cookie *from)
@@ -189,9 +190,10 @@ kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge
     kedge_store_position at;
     cookie from;
     cookie seen = {0};
+    bool ask = false;
     kedge_status status = kedge_store_position_get(store, &at, error);
     if (status == KEDGE_OK) status = choose_cookie(store, &at, &from, error);
-    if (status == KEDGE_OK) status = read_settled(store, &seen, error);
+    if (status == KEDGE_OK) status = read_settled(store, &seen, &ask, error);
     if (status != KEDGE_OK) return status;
     kedge_buffer_clear(body);
     kedge_json_writer writer = kedge_json_write(body);
@@ -205,8 +207,10 @@ kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge
     kedge_json_integer(&writer, at.lowest_pending);
     kedge_json_key(&writer, "highest_id");
     kedge_json_integer(&writer, at.highest_id + KEDGE_STORE_IDS_AHEAD);
-    /* Outcomes of a version that was not pulled yet: is it still the server's? */
-    if (seen.version > from.version) write_cookie(&writer, "seen", &seen);
+    /* Outcomes of a version that was not pulled yet, or an outbox of another past than the cache:
+     * is it still the server's? */
+    if (seen.version > from.version || (ask && seen.version > 0))
+        write_cookie(&writer, "seen", &seen);
     kedge_json_end_object(&writer);
     kedge_json_end_object(&writer);
     return kedge_buffer_status(body, error);

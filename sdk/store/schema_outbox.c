@@ -22,7 +22,7 @@ static const char TABLES[] =
     " copy INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, highest_id INTEGER,"
     " last_sequence INTEGER, sent_through INTEGER, revision INTEGER, unrecovered INTEGER,"
     " trimmed_through INTEGER, tail_bytes INTEGER, settled_version INTEGER, settled_lineage TEXT,"
-    " pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"
+    " ask_settled INTEGER, pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"
     " project TEXT);"
     "CREATE TABLE pending("
     " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"
@@ -84,7 +84,7 @@ static const char COPY[] =
     ", " KEDGE_TRIMMED_CHECKSUM " FROM old_trimmed ORDER BY ordinal;"
     "INSERT INTO meta(copy, " KEDGE_OUTBOX_META_COLUMNS ", checksum)"
     " SELECT column1, " KEDGE_OUTBOX_META_COLUMNS ", " KEDGE_OUTBOX_META_CHECKSUM
-    " FROM (VALUES(1), (2)), (SELECT *,"
+    " FROM (VALUES(1), (2)), (SELECT *, 0 AS ask_settled,"
     " (SELECT count(*) FROM pending) AS pending_rows,"
     " (SELECT coalesce(sum(checksum), 0) FROM pending) AS pending_sum FROM old_meta);"
     "DROP TABLE old_meta; DROP TABLE old_pending; DROP TABLE old_rejected;"

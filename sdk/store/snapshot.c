@@ -135,6 +135,7 @@ static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *s
     if (status != KEDGE_OK) return status;
     kedge_store_forget_damaged(store);
     kedge_store_phase(store, "pull-before-delete");
+    kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
     kedge_store_phase(store, "pull-done");
     asked->result = KEDGE_APPLY_DONE;

@@ -52,6 +52,7 @@ typedef struct kedge_outbox_meta {
     int64_t tail_bytes;
     int64_t settled_version; /* at which a mutation of this folder was covered last */
     char settled_lineage[33];
+    bool ask_settled; /* the cache is of another past: does the backend still know that lineage? */
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];
@@ -394,6 +395,8 @@ const kedge_outcome_row *kedge_pull_outcome_of(const kedge_outcome_list *outcome
  * has lost the rejections since. */
 kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
                                         const kedge_outcome_list *outcomes, kedge_error *error);
+/* The backend was asked for the outbox's lineage, and knows it. A failure asks once more. */
+void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox);
 /* Step 3. A failure is no failure of the pull: what is covered counts as covered. */
 void kedge_pull_settle(kedge_store *store);
 kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);

@@ -373,6 +373,9 @@ void check_answer(sim_world *world, const sim_message *message, const sim_versio
         check_push(&of);
         return;
     }
+    /* Of an item whose body is gone nothing is told in an answer. */
+    if (message->status == 404 && strstr(message->path, "/bodies/") != NULL)
+        of.world->clients[message->client].lacks_items = true;
     if (message->status != 200) return;
     if (path_is(&of, "pull") || path_is(&of, "snapshot")) note_left_out(&of);
     if (path_is(&of, "pull"))

@@ -75,7 +75,7 @@ static int applied(fixture *f, int number)
     snprintf(id, sizeof id, "e%d", number);
     kedge_status status =
         kedge_store_get_canonical(f->store, KEDGE_BYTES("notes"), kedge_bytes_of(id), &value, NULL);
-    int times = status == KEDGE_OK ? atoi(value.data) : 0;
+    int times = status == KEDGE_OK ? (int)strtol(value.data, NULL, 10) : 0;
     kedge_buffer_free(&value);
     return times;
 }
