@@ -244,10 +244,9 @@ static void check_i6_inbox(const view *of)
                         "client %u: the rejection of %" PRId64 " is shown, and version %" PRId64
                         " holds it as applied",
                         of->client->index, row->sequence, of->position.version);
-        for (size_t j = 0; j < i && entry != NULL; j++) {
-            if (entry_of(of, &of->inbox[j]) == NULL) continue;
-            if (of->inbox[j].id != row->id || strcmp(of->inbox[j].client, row->client) != 0)
-                continue;
+        for (size_t j = 0; j < i && row->has_uid; j++) {
+            const inbox_row *other = &of->inbox[j];
+            if (!other->has_uid || memcmp(other->uid, row->uid, SIM_UID_SIZE) != 0) continue;
             sim_violate(of->client->world, SIM_I6,
                         "client %u: the rejection of (%.8s, %" PRId64 ") is in the inbox twice",
                         of->client->index, row->client, row->id);

@@ -1,0 +1,49 @@
+#!/bin/sh
+# `kedge repair`: a folder whose outbox lost both copies of its meta row is saved into a new one, with
+# every note; what is called wrongly is refused.
+# usage: kedge_test.sh KEDGE KEDGE_NOTES
+set -eu
+kedge=$1
+notes=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for title in one two three; do
+    "$notes" --data "$work/old" --offline add "$title" >/dev/null
+done
+python3 - "$work/old/outbox.db" <<'PYTHON'
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+assert database.execute("UPDATE meta SET highest_id = 77").rowcount == 2
+database.commit()
+PYTHON
+if "$notes" --data "$work/old" --offline list 2>"$work/said"; then
+    echo "a damaged folder was opened" >&2
+    exit 1
+fi
+grep -q 'kedge_repair' "$work/said"
+
+"$kedge" repair "$work/old" "$work/new" >"$work/report"
+grep -q '^3 pending, 0 rejected and 0 confirmed edits are saved' "$work/report"
+grep -q 'cannot be known' "$work/report"
+"$notes" --data "$work/new" --offline pending >"$work/pending"
+for title in one two three; do
+    grep -q "$title" "$work/pending"
+done
+
+expect() { # STATUS WORDS ARGUMENT…
+    status=0
+    wanted=$1 words=$2
+    shift 2
+    "$kedge" "$@" >"$work/said" 2>&1 || status=$?
+    [ "$status" = "$wanted" ] && grep -q "$words" "$work/said" || {
+        echo "kedge $*: $status" >&2
+        cat "$work/said" >&2
+        exit 1
+    }
+}
+expect 1 folder-not-empty repair "$work/old" "$work/new"
+expect 1 folder-missing repair "$work/none" "$work/other"
+expect 2 usage repair "$work/old"
+expect 2 usage mend a b
+expect 0 usage --help
