@@ -32,8 +32,8 @@ typedef struct kedge_repair_report {
  * reads. Missing edits are counted in kedge_sync_status.unrecovered of the new folder. `report` may
  * be NULL. Any thread; no network. Errors: KEDGE_NOT_FOUND (no folder, or no outbox.db in it),
  * KEDGE_CORRUPT (nothing can be read), KEDGE_BUSY (the folder is open), KEDGE_INVALID_ARGUMENT
- * (`new_path` is not empty), KEDGE_NEWER_DATABASE, KEDGE_NOT_A_DATABASE, KEDGE_IO, KEDGE_DISK_FULL,
- * KEDGE_NO_MEMORY. */
+ * (`new_path` is not empty), KEDGE_NEWER_DATABASE, KEDGE_UNSUPPORTED (a layout before 3, without
+ * checksums), KEDGE_NOT_A_DATABASE, KEDGE_IO, KEDGE_DISK_FULL, KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_repair(const char *path, const char *new_path,
                                     kedge_repair_report *KEDGE_NULLABLE report,
                                     kedge_error *KEDGE_NULLABLE error);

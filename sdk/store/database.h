@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-#define KEDGE_STORE_STATEMENTS      64    /* prepared and kept, a connection */
+#define KEDGE_STORE_STATEMENTS      96    /* prepared and kept, a connection */
 #define KEDGE_STORE_BUSY_TIMEOUT_MS 10000 /* against a stranger's lock; ours never wait here */
 
 /* A statement is kept by the address of its SQL text, so the text must be a constant. */

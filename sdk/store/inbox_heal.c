@@ -6,6 +6,12 @@
 #include "common/names.h"
 #include <string.h>
 
+void kedge_inbox_entry_free(kedge_inbox_entry *entry)
+{
+    kedge_buffer_free(&entry->name);
+    kedge_buffer_free(&entry->args);
+}
+
 /* Args that are not JSON any more become a JSON string of what is legible in them. */
 static void write_legible(kedge_bytes bytes, kedge_buffer *out)
 {
@@ -34,7 +40,9 @@ kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes na
     else
         write_legible(args, &entry->args);
     kedge_status status = kedge_buffer_status(&entry->name, error);
-    return status == KEDGE_OK ? kedge_buffer_status(&entry->args, error) : status;
+    if (status == KEDGE_OK) status = kedge_buffer_status(&entry->args, error);
+    if (status != KEDGE_OK) kedge_inbox_entry_free(entry);
+    return status;
 }
 
 kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
@@ -56,8 +64,8 @@ kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
     return status;
 }
 
-kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
-                                   kedge_error *error)
+static kedge_status insert_entry(kedge_outbox_healing *heal, const kedge_inbox_entry *entry,
+                                 kedge_error *error)
 {
     static const char sql[] =
         "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
@@ -78,13 +86,36 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
         kedge_store_bind_chars(db, insert, 7, entry->message);
         status = kedge_store_db_run(db, insert, error);
     }
-    kedge_buffer_free(&entry->name);
-    kedge_buffer_free(&entry->args);
+    return status;
+}
+
+kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
+                                   kedge_error *error)
+{
+    kedge_status status = insert_entry(heal, entry, error);
+    /* Somebody else has the sequence: nothing is to be left out for that. */
+    if (status == KEDGE_OK && sqlite3_changes(heal->store->outbox.handle) == 0) {
+        entry->sequence = ++heal->meta.last_sequence;
+        status = insert_entry(heal, entry, error);
+    }
+    kedge_inbox_entry_free(entry);
     heal->changed = true;
     return status;
 }
 
 /* ---- entries that are damaged themselves ---- */
+
+/* A sequence that was never given out is damaged itself, and so is one that a pending edit has. */
+static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key, bool *own,
+                               kedge_error *error)
+{
+    kedge_pending row;
+    kedge_status status = kedge_outbox_find(&heal->store->outbox, key, &row, error);
+    *own = key >= 1 && key <= heal->meta.last_sequence;
+    if (status == KEDGE_OK && !kedge_bytes_equal_text(row.name, "kedge.noop")) *own = false;
+    heal->store->outbox.row_damaged = false; /* a damaged pending row is healed behind this */
+    return status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT ? KEDGE_OK : status;
+}
 
 static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *error)
 {
@@ -119,16 +150,20 @@ kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
     kedge_inbox_entry entry;
     kedge_status status;
     int64_t key;
+    bool own = false;
     while (true) {
         entry = (kedge_inbox_entry){.message = "this rejected edit was damaged on the disk"};
         status = next_damaged(heal, &key, &entry, error);
         if (status == KEDGE_DONE) return KEDGE_OK;
         if (status != KEDGE_OK) return status;
-        /* A sequence that was never given out is damaged itself: the entry gets a new one. */
-        bool known = key >= 1 && key <= heal->meta.last_sequence;
-        entry.sequence = known ? key : ++heal->meta.last_sequence;
-        status = delete_entry(&heal->store->outbox, key, error);
-        if (status == KEDGE_OK) status = kedge_inbox_set_aside(heal, &entry, error);
+        status = is_its_own(heal, key, &own, error);
+        entry.sequence = own ? key : ++heal->meta.last_sequence;
+        if (status == KEDGE_OK) status = delete_entry(&heal->store->outbox, key, error);
+        if (status != KEDGE_OK) {
+            kedge_inbox_entry_free(&entry);
+            return status;
+        }
+        status = kedge_inbox_set_aside(heal, &entry, error);
         if (status != KEDGE_OK) return status;
     }
 }

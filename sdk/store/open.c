@@ -139,7 +139,8 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = kedge_outbox_check_file(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_heal(store, error);
     if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);
-    if (status == KEDGE_OK) status = kedge_prediction_repair(store, rebuild, NULL, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_prediction_repair(store, rebuild, NULL, error);
     /* What a cache covers that knows more than the outbox is decided, and nobody knows how. */
     if (status == KEDGE_OK) kedge_pull_settle(store);
     /* Behind the rebuilding, so that a crash in between repeats it. */

@@ -76,7 +76,8 @@ static kedge_status add_missing(kedge_outbox_healing *heal, int64_t id, int64_t 
     kedge_status status = KEDGE_OK;
     for (; id < end && status == KEDGE_OK; id++) {
         /* From the upper end: where no sequence was skipped, this is the one it had. */
-        kedge_missing_id missing = {.id = id, .sequence = high - (end - id)};
+        kedge_missing_id missing = {
+            .id = id, .sequence = high - (end - id), .low = low, .high = high};
         if (missing.sequence <= low)
             return kedge_store_db_fail(&heal->store->outbox, SQLITE_CORRUPT,
                                        "giving a missing mutation its place", error);
@@ -216,6 +217,15 @@ static bool match_in_place(kedge_outbox_healing *heal, int64_t orphan, size_t *a
     return true;
 }
 
+/* Where sequences were skipped, an orphan alone in its hole tells which one it was. */
+static void take_orphan(kedge_missing_id *missing, int64_t orphan)
+{
+    bool alone =
+        missing->sequence == missing->high - 1 && missing->low < orphan && orphan < missing->high;
+    missing->orphan = orphan;
+    if (alone) missing->sequence = orphan;
+}
+
 /* An orphan that stands elsewhere has a damaged key, and is taken for the first that is missing
  * still; when none is missing it was decided already. */
 static void match_orphans(kedge_outbox_healing *heal)
@@ -230,7 +240,7 @@ static void match_orphans(kedge_outbox_healing *heal)
         while (free_at < heal->missing_count && missing[free_at].orphan != 0)
             free_at++;
         if (free_at == heal->missing_count) return;
-        missing[free_at].orphan = orphans_of(heal)[i];
+        take_orphan(&missing[free_at], orphans_of(heal)[i]);
     }
 }
 

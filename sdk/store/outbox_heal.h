@@ -8,6 +8,8 @@
 typedef struct kedge_missing_id {
     int64_t id;
     int64_t sequence;
+    int64_t low; /* the hole that it is missing in is between these two */
+    int64_t high;
     int64_t orphan; /* the key of a damaged row that may be what is left of it; 0: none */
 } kedge_missing_id;
 
@@ -40,13 +42,15 @@ typedef struct kedge_inbox_entry {
 } kedge_inbox_entry;
 
 /* ---- inbox_heal.c ---- */
+void kedge_inbox_entry_free(kedge_inbox_entry *entry);
 /* What the row `key` of `pending` still says (0: there is none), for kedge_inbox_set_aside. */
 kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
                                      kedge_inbox_entry *entry, kedge_error *error);
 kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes name,
                                       kedge_bytes args, kedge_inbox_entry *entry,
                                       kedge_error *error);
-/* Puts the entry into the inbox, unless its sequence is there, and frees its buffers. */
+/* Puts the entry into the inbox, under a new sequence when its own is taken there, and frees its
+ * buffers. */
 kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
                                    kedge_error *error);
 /* Entries that do not prove themselves stay, as damaged ones. */

@@ -57,26 +57,29 @@ typedef struct tail_row {
     int64_t id;
     int64_t confirmed_ms;
     int64_t bytes;
+    bool sound;
     char client[KEDGE_CLIENT_ID_SIZE];
 } tail_row;
 
 static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT ordinal, (SELECT rows FROM totals WHERE name = 'confirmed'), id,"
-        " confirmed_ms, length(CAST(args AS BLOB)), client"
-        " FROM confirmed ORDER BY ordinal LIMIT 1";
+        "SELECT ordinal, (SELECT rows FROM totals WHERE name = 'confirmed'"
+        " AND checksum = " KEDGE_TOTALS_CHECKSUM "), id, confirmed_ms, length(CAST(args AS BLOB)),"
+        " client, checksum = " KEDGE_CONFIRMED_CHECKSUM " FROM confirmed ORDER BY ordinal LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
     status = kedge_store_db_step(db, find, error);
     if (status != KEDGE_OK) return status;
-    *row = (tail_row){sqlite3_column_int64(find, 0), sqlite3_column_int64(find, 1),
-                      sqlite3_column_int64(find, 2), sqlite3_column_int64(find, 3),
-                      sqlite3_column_int64(find, 4), ""};
+    *row = (tail_row){.ordinal = sqlite3_column_int64(find, 0),
+                      .rows = sqlite3_column_int64(find, 1),
+                      .id = sqlite3_column_int64(find, 2),
+                      .confirmed_ms = sqlite3_column_int64(find, 3),
+                      .bytes = sqlite3_column_int64(find, 4)};
     bool fits = kedge_store_column_chars(find, 5, row->client, sizeof row->client);
+    row->sound = fits && sqlite3_column_int(find, 6) == 1;
     sqlite3_reset(find);
-    if (!fits) return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading the tail", error);
     return KEDGE_OK;
 }
 
@@ -97,6 +100,7 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
         status = kedge_store_db_run(db, delete_row, error);
         if (status != KEDGE_OK) return status;
         meta->tail_bytes -= row.bytes;
+        if (!row.sound) continue; /* whose it was, and which, nobody can tell */
         if (strcmp(row.client, meta->client) != 0) {
             status = kedge_trimmed_keep(db, row.client, row.id, error);
             if (status != KEDGE_OK) return status;

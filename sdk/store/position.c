@@ -45,7 +45,8 @@ static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_
 static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *outbox,
                                   int64_t *lowest, kedge_error *error)
 {
-    static const char sql[] = "SELECT min(id) FROM confirmed WHERE client = ?1";
+    static const char sql[] = "SELECT min(id) FROM confirmed WHERE client = ?1"
+                              " AND checksum = " KEDGE_CONFIRMED_CHECKSUM;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;

@@ -64,7 +64,8 @@ static kedge_status save_pending(repair *all, sqlite3_stmt *from, kedge_error *e
 static kedge_status save_damaged(repair *all, int64_t sequence, kedge_bytes name, kedge_bytes args,
                                  kedge_error *error)
 {
-    kedge_inbox_entry entry = {.sequence = sequence,
+    bool known = sequence >= 1 && sequence <= all->made.meta.last_sequence;
+    kedge_inbox_entry entry = {.sequence = known ? sequence : ++all->made.meta.last_sequence,
                                .message = "this edit was damaged on the disk; the server may have"
                                           " it"};
     kedge_status status = kedge_inbox_read_legible(&all->made, name, args, &entry, error);
@@ -87,7 +88,6 @@ static kedge_status save_all_pending(repair *all, kedge_error *error)
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_pending, &key, &row) == KEDGE_OK) {
         all->pending_rows++;
-        note_sequence(all, key);
         if (sqlite3_column_int(row, 13) == 1)
             status = save_pending(all, row, error);
         else
@@ -125,7 +125,6 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_rejected, &key, &row) == KEDGE_OK) {
         all->inbox_rows++;
-        note_sequence(all, key);
         if (sqlite3_column_int(row, 16) == 1) {
             status = copy_row(all, sql, row, error);
             all->report->rejected++;
@@ -149,7 +148,6 @@ static kedge_status save_tail(repair *all, kedge_error *error)
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_confirmed, &key, &row) == KEDGE_OK) {
         if (sqlite3_column_int(row, 12) != 1) continue;
-        note_sequence(all, sqlite3_column_int64(row, 1));
         all->made.meta.tail_bytes += sqlite3_column_bytes(row, 7);
         all->report->confirmed++;
         status = copy_row(all, sql, row, error);
@@ -196,7 +194,6 @@ static void count_missing(repair *all)
     /* The cache was written behind edits that the outbox has lost. */
     int64_t behind = all->reflected - all->old_meta.last_sequence;
     if (behind > 0) missing += behind;
-    note_sequence(all, all->reflected);
     all->report->missing = all->meta_known ? missing : -1;
     if (all->report->missing > 0) all->made.meta.unrecovered += all->report->missing;
 }
@@ -205,8 +202,8 @@ static kedge_status save_rows(repair *all, kedge_error *error)
 {
     kedge_store_db *db = &all->made.store->outbox;
     kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = save_all_pending(all, error);
     if (status == KEDGE_OK) status = save_inbox(all, error);
+    if (status == KEDGE_OK) status = save_all_pending(all, error);
     if (status == KEDGE_OK) status = save_tail(all, error);
     if (status == KEDGE_OK) status = save_trimmed(all, error);
     if (status != KEDGE_OK) return status;
@@ -223,29 +220,60 @@ static void path_in(const char *folder, const char *name, char out[KEDGE_STORE_P
     (void)snprintf(out, KEDGE_STORE_PATH_BYTES, "%s/%s", folder, name);
 }
 
-/* Without a meta row that can be read, the cache knows whose folder it is. */
-static kedge_status ask_cache(repair *all, const char *path, kedge_error *error)
+/* What a cache of the same project proves: whose folder it is, when the outbox does not tell, and
+ * how far the edits went. */
+static void ask_cache(repair *all, const char *path)
 {
-    static const char sql[] = "SELECT organization, project, reflected_sequence FROM meta";
+    static const char sql[] = "SELECT organization, project, reflected_sequence FROM meta"
+                              " WHERE checksum = " KEDGE_CACHE_META_CHECKSUM;
     kedge_outbox_meta *meta = &all->made.meta;
+    char names[2][KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_store_db cache;
     sqlite3_stmt *row;
     char file[KEDGE_STORE_PATH_BYTES];
-    bool known = false;
     path_in(path, "cache.db", file);
-    if (kedge_store_db_open(&cache, file, "cache.db", SQLITE_OPEN_READWRITE, NULL, NULL) ==
-        KEDGE_OK) {
-        known = kedge_store_db_take(&cache, sql, &row, NULL) == KEDGE_OK &&
-                kedge_store_db_step(&cache, row, NULL) == KEDGE_OK &&
-                kedge_store_column_chars(row, 0, meta->organization, sizeof meta->organization) &&
-                kedge_store_column_chars(row, 1, meta->project, sizeof meta->project);
-        if (known) all->reflected = sqlite3_column_int64(row, 2);
-        kedge_store_db_close(&cache);
+    if (kedge_store_db_open(&cache, file, "cache.db", SQLITE_OPEN_READWRITE, NULL, NULL) !=
+        KEDGE_OK)
+        return;
+    bool sound = kedge_store_db_take(&cache, sql, &row, NULL) == KEDGE_OK &&
+                 kedge_store_db_step(&cache, row, NULL) == KEDGE_OK &&
+                 kedge_store_column_chars(row, 0, names[0], sizeof names[0]) &&
+                 kedge_store_column_chars(row, 1, names[1], sizeof names[1]);
+    if (sound && !all->meta_known) {
+        memcpy(meta->organization, names[0], sizeof names[0]);
+        memcpy(meta->project, names[1], sizeof names[1]);
     }
-    if (known || all->meta_known) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_CORRUPT, "nothing-readable",
-                      "neither outbox.db nor cache.db in %s tells which project they belong to",
-                      path);
+    if (sound && strcmp(meta->organization, names[0]) == 0 && strcmp(meta->project, names[1]) == 0)
+        all->reflected = sqlite3_column_int64(row, 2);
+    kedge_store_db_close(&cache);
+}
+
+/* No sequence is given out twice: the highest of all that can be proved. */
+static void find_last_sequence(repair *all)
+{
+    static const char *const tables[] = {kedge_salvage_pending, kedge_salvage_rejected,
+                                         kedge_salvage_confirmed};
+    sqlite3_stmt *row;
+    note_sequence(all, all->reflected);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        int64_t key = 0;
+        while (kedge_salvage_next(&all->old, tables[i], &key, &row) == KEDGE_OK)
+            if (sqlite3_column_int(row, sqlite3_column_count(row) - 1) == 1)
+                note_sequence(all, sqlite3_column_int64(row, 1));
+    }
+}
+
+static kedge_status check_layout(repair *all, const char *file, kedge_error *error)
+{
+    int64_t layout = 0;
+    kedge_status status = kedge_schema_identify_outbox(&all->old, file, &layout, error);
+    /* What cannot even be identified may have rows all the same. */
+    if (status == KEDGE_CORRUPT) return KEDGE_OK;
+    if (status != KEDGE_OK || layout == KEDGE_OUTBOX_LAYOUT) return status;
+    return kedge_fail(error, KEDGE_UNSUPPORTED, "layout-too-old",
+                      "%s was written by an older Kedge (layout %lld, whose rows prove nothing);"
+                      " nothing of it is saved",
+                      file, (long long)layout);
 }
 
 static kedge_status read_old(repair *all, const char *path, kedge_error *error)
@@ -259,10 +287,16 @@ static kedge_status read_old(repair *all, const char *path, kedge_error *error)
     kedge_status status =
         kedge_store_db_open(&all->old, file, "outbox.db", SQLITE_OPEN_READWRITE, NULL, error);
     if (status != KEDGE_OK) return status;
+    status = check_layout(all, file, error);
+    if (status != KEDGE_OK) return status;
     all->meta_known = kedge_outbox_meta_read(&all->old, &all->old_meta, NULL) == KEDGE_OK;
     if (all->meta_known) *meta = all->old_meta;
-    status = ask_cache(all, path, error);
-    if (status != KEDGE_OK) return status;
+    ask_cache(all, path);
+    if (meta->organization[0] == '\0')
+        return kedge_fail(error, KEDGE_CORRUPT, "nothing-readable",
+                          "neither outbox.db nor cache.db in %s tells which project they belong to",
+                          path);
+    find_last_sequence(all);
     kedge_random_hex(all->environment, 16, meta->client);
     meta->highest_id = meta->sent_through = meta->trimmed_through = meta->tail_bytes = 0;
     meta->pending_rows = meta->pending_sum = 0;
@@ -270,9 +304,10 @@ static kedge_status read_old(repair *all, const char *path, kedge_error *error)
     return KEDGE_OK;
 }
 
-static kedge_status make_folder(const char *path, kedge_error *error)
+static kedge_status make_folder(const char *path, bool *made, kedge_error *error)
 {
-    if (mkdir(path, 0700) == 0) return KEDGE_OK;
+    *made = mkdir(path, 0700) == 0;
+    if (*made) return KEDGE_OK;
     int code = errno;
     DIR *folder = code == EEXIST ? opendir(path) : NULL;
     if (folder) {
@@ -293,7 +328,8 @@ static kedge_status write_new(repair *all, const char *path, kedge_error *error)
     kedge_store_db *db = &all->made.store->outbox;
     char file[KEDGE_STORE_PATH_BYTES];
     path_in(path, "outbox.db", file);
-    kedge_status status = make_folder(path, error);
+    bool folder_made = false;
+    kedge_status status = make_folder(path, &folder_made, error);
     if (status != KEDGE_OK) return status;
     status = kedge_store_db_open(db, file, "outbox.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
                                  NULL, error);
@@ -309,7 +345,7 @@ static kedge_status write_new(repair *all, const char *path, kedge_error *error)
         path_in(path, files[i], file);
         (void)unlink(file);
     }
-    (void)rmdir(path);
+    if (folder_made) (void)rmdir(path);
     return status;
 }
 

@@ -152,25 +152,34 @@ static kedge_status read_tail_bytes(kedge_store *store, int64_t *bytes, kedge_er
     return KEDGE_OK;
 }
 
-/* Rows of the tail that are damaged cannot be sent again: the inbox shows them. */
-static kedge_status set_tail_aside(kedge_store *store, kedge_error *error)
+/* Rows of the tail that are damaged cannot be sent again: the inbox shows them, under their
+ * sequence if that can be one. What it cannot show is counted. */
+static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char *const steps[] = {
+    static const char show[] =
         "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
         ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM
         " FROM (SELECT sequence, '' AS client, 0 AS id, NULL AS uid, NULL AS digest, '' AS name,"
-        " CASE WHEN json_valid(args) THEN args ELSE 'null' END AS args, timestamp,"
+        " CASE WHEN json_valid(args) THEN args ELSE 'null' END AS args, 0 AS timestamp,"
         " NULL AS origin_client, NULL AS origin_id, 0 AS version, 'damaged' AS code,"
         " 'this edit was damaged on the disk, and the restored server may lack it' AS message,"
-        " 3 AS state, confirmed_ms AS decided_ms FROM confirmed"
-        " WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM ")",
-        "DELETE FROM confirmed WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM};
+        " 3 AS state, ?2 AS decided_ms FROM confirmed"
+        " WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM " AND typeof(sequence) = 'integer'"
+        " AND sequence BETWEEN 1 AND ?1 AND sequence NOT IN (SELECT sequence FROM pending))";
+    static const char forget[] =
+        "DELETE FROM confirmed WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM;
+    kedge_store_db *db = &store->outbox;
     sqlite3_stmt *statement;
-    kedge_status status = KEDGE_OK;
-    for (size_t i = 0; status == KEDGE_OK && i < sizeof steps / sizeof steps[0]; i++) {
-        status = kedge_store_db_take(&store->outbox, steps[i], &statement, error);
-        if (status == KEDGE_OK) status = kedge_store_db_run(&store->outbox, statement, error);
-    }
+    kedge_status status = kedge_store_db_take(db, show, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, statement, 1, meta->last_sequence);
+    kedge_store_bind_integer(db, statement, 2,
+                             store->environment->now_ms(store->environment->context));
+    status = kedge_store_db_run(db, statement, error);
+    int shown = sqlite3_changes(db->handle);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, forget, &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
+    if (status == KEDGE_OK) meta->unrecovered += sqlite3_changes(db->handle) - shown;
     return status;
 }
 
@@ -225,8 +234,14 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
         RECALL("rejected WHERE state = 0 AND uid IS NOT NULL"
                " AND sequence NOT IN (SELECT sequence FROM pending)"),
         "DELETE FROM rejected WHERE state = 0 AND sequence IN (SELECT sequence FROM pending)"};
+    static const char damaged[] =
+        "SELECT coalesce(min(sequence), 0) FROM rejected WHERE checksum IS"
+        " NOT " KEDGE_REJECTED_CHECKSUM;
     sqlite3_stmt *statement;
-    kedge_status status = KEDGE_OK;
+    int64_t sequence = 0;
+    kedge_status status = kedge_store_db_number(&store->outbox, damaged, &sequence, error);
+    if (status == KEDGE_OK && sequence != 0)
+        status = kedge_outbox_fail_row(&store->outbox, "rejected", sequence, error);
     for (size_t i = 0; status == KEDGE_OK && i < sizeof steps / sizeof steps[0]; i++) {
         status = kedge_store_db_take(&store->outbox, steps[i], &statement, error);
         if (status == KEDGE_OK) status = kedge_store_db_run(&store->outbox, statement, error);
@@ -239,7 +254,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
     static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
     const kedge_client_marks *decided = turn->answer ? &turn->answer->earlier : NULL;
-    kedge_status status = set_tail_aside(store, error);
+    kedge_status status = set_tail_aside(store, &turn->outbox, error);
     if (status == KEDGE_OK)
         status =
             kedge_trimmed_count_earlier(&store->outbox, decided, &turn->outbox.unrecovered, error);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define APPLICATION 0x4b646f31 /* "Kdo1" */
-#define LAYOUT      3
+#define LAYOUT      KEDGE_OUTBOX_LAYOUT
 
 static const char TABLES[] =
     "CREATE TABLE meta("
@@ -106,6 +106,15 @@ static kedge_status make_identity(kedge_store_db *db, kedge_error *error)
     return kedge_store_db_execute(db, identity, error);
 }
 
+kedge_status kedge_schema_identify_outbox(kedge_store_db *db, const char *path, int64_t *layout,
+                                          kedge_error *error)
+{
+    bool empty = false;
+    kedge_status status = kedge_schema_identify(db, path, APPLICATION, LAYOUT, &empty, error);
+    if (status == KEDGE_OK) status = kedge_schema_layout(db, layout, error);
+    return status;
+}
+
 kedge_status kedge_schema_make_outbox(kedge_store_db *db, const kedge_outbox_meta *meta,
                                       kedge_error *error)
 {
@@ -171,7 +180,8 @@ static kedge_status check_old_tenant(kedge_store *store, kedge_error *error)
     return status == KEDGE_OK ? check_tenant(store, names[0], names[1], error) : status;
 }
 
-/* Damage must be found in the old layout: behind an upgrade it would have sound checksums. */
+/* The file as a whole is checked before: behind an upgrade its rows have sound checksums. What was
+ * wrong in one of them by then is taken as it is. */
 static kedge_status upgrade_sound(kedge_store *store, kedge_error *error)
 {
     int64_t layout = 0;

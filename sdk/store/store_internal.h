@@ -193,6 +193,10 @@ void kedge_store_phase(kedge_store *store, const char *phase);
 /* ---- schema_outbox.c ---- */
 /* Opens, creates, or brings an older layout up to date. */
 kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error);
+#define KEDGE_OUTBOX_LAYOUT 3
+/* Is it an outbox of ours, and of which layout? */
+kedge_status kedge_schema_identify_outbox(kedge_store_db *db, const char *path, int64_t *layout,
+                                          kedge_error *error);
 /* Makes the tables in an empty file, with `meta` in both copies. */
 kedge_status kedge_schema_make_outbox(kedge_store_db *db, const kedge_outbox_meta *meta,
                                       kedge_error *error);

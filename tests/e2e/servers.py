@@ -117,7 +117,7 @@ class RestoredServers(Case):
         self.check_lists_equal([self.a, self.b])
         fresh = self.copy("fresh", self.backend)
         live = self.live(fresh)
-        live.wait("corrupt")
+        live.wait("the server has lost items")
         self.assertEqual(live.end(), 0)
         self.check_once(self.backend, self.a.acknowledged + self.b.acknowledged)
 
