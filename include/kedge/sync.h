@@ -65,7 +65,8 @@ typedef enum kedge_outcome {
  * KEDGE_NOT_FOUND for a sequence that was never given out; KEDGE_INVALID_ARGUMENT when it would
  * have to wait in a callback on the worker thread. An outcome stands until the backend is restored
  * from a backup that is older: then the edit is pending once more, and decided anew, unless a
- * rejection was dismissed or resubmitted. */
+ * rejection was dismissed or resubmitted. An edit that is counted in kedge_sync_status.unrecovered
+ * is answered as applied: nobody knows which ones these are. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);
