@@ -120,6 +120,8 @@ static const meaning other = {CURLE_OK, KEDGE_NETWORK, "connection-failed", "the
 void kedge_http_classify(const kedge_http_call *call, CURLcode code, kedge_http_answer *answer)
 {
     const meaning *found = &other;
+    /* libcurl takes the end of the connection for the end of the headers. */
+    if (code == CURLE_OK && !call->headers_complete) code = CURLE_PARTIAL_FILE;
     if (code == CURLE_OK) return;
     answer->status = 0;
     if (call->too_large) {

@@ -84,6 +84,7 @@ class Proxy:
         self.on = False
         self.requests = 0
         self.counts = collections.Counter()
+        self.tasks = set()  # the event loop itself keeps only weak references to them
         self.ready = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -109,6 +110,9 @@ class Proxy:
         self.thread.join()
 
     async def handle(self, reader, writer):
+        task = asyncio.current_task()
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
         upstream = None
         try:
             while True:
@@ -146,7 +150,9 @@ class Proxy:
             "conflict": request.first.startswith("PUT") and "if-none-match" in request.fields,
             "twice": action.endswith("SendMessage"),
         }
-        return self.random.choice([kind for kind in KINDS[self.service] if fits.get(kind, True)])
+        kinds = [kind for kind in KINDS[self.service] if fits.get(kind, True)]
+        # A kind that has not been seen yet comes first: some fit few requests.
+        return self.random.choice([kind for kind in kinds if not self.counts[kind]] or kinds)
 
     async def forward(self, request, reader, writer):
         writer.write(request.bytes())
