@@ -112,6 +112,7 @@ typedef struct requests {
     bool online;
     bool retry;
     bool edited;
+    uint64_t syncs; /* how many were ever asked for; all of them knew `online` */
     kedge_history_call *history;
 } requests;
 
@@ -122,6 +123,7 @@ static requests take_requests(kedge_db *db)
                       .online = db->shared.online && db->net != NULL,
                       .retry = db->shared.retry,
                       .edited = db->shared.edited,
+                      .syncs = db->shared.sync_requested,
                       .history = db->shared.history};
     db->shared.retry = false;
     db->shared.edited = false;
@@ -232,7 +234,7 @@ static void *run(void *context)
         if (asked.edited || asked.retry) db->worker.token_refused = false;
         kedge_worker_lead(db, asked.online, asked.retry);
         if (asked.edited) after_edit(db);
-        kedge_worker_sync(db, asked.online);
+        kedge_worker_sync(db, asked.online, asked.syncs);
         kedge_worker_history(db, asked.history, asked.online);
         answer_token(db);
         bool moved = db->worker.moved;

@@ -20,7 +20,8 @@ void kedge_worker_tell_peers(kedge_db *db);                    /* leader.c */
 /* When to look after the peers next: soon when the record was busy, each tick as a follower, who
  * waits for the lock to fall free, or where nothing wakes this process. */
 void kedge_worker_set_tick(kedge_db *db, bool online); /* leader.c */
-void kedge_worker_sync(kedge_db *db, bool online);     /* worker_sync.c */
+/* `requested`: how many syncs were asked for, read together with `online`. */
+void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested); /* worker_sync.c */
 void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool online); /* history.c */
 void kedge_worker_history_cancel(kedge_db *db);                                      /* history.c */
 

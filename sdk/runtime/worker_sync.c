@@ -5,14 +5,6 @@
 
 #include "common/error.h"
 
-static uint64_t requested(kedge_db *db)
-{
-    pthread_mutex_lock(&db->lock);
-    uint64_t count = db->shared.sync_requested;
-    pthread_mutex_unlock(&db->lock);
-    return count;
-}
-
 /* All that were given are over. */
 static void complete(kedge_db *db)
 {
@@ -35,12 +27,12 @@ static void complete(kedge_db *db)
 
 /* What other processes wait for fails only when this one holds on to the lead without a token. When
  * it has gone offline, whoever leads next does it. */
-static void complete_offline(kedge_db *db)
+static void complete_offline(kedge_db *db, uint64_t requested)
 {
     kedge_worker *worker = &db->worker;
     worker->peers_sync_given =
         worker->leading ? worker->peers_sync_wanted : worker->peers_sync_done;
-    worker->sync_given = requested(db);
+    worker->sync_given = requested;
     worker->ticket = 0;
     worker->want_ticket = false;
     if (worker->token_refused) {
@@ -51,7 +43,7 @@ static void complete_offline(kedge_db *db)
     complete(db);
 }
 
-static void sync_as_leader(kedge_db *db)
+static void sync_as_leader(kedge_db *db, uint64_t requested)
 {
     kedge_worker *worker = &db->worker;
     if (worker->ticket != 0 || worker->want_ticket) {
@@ -63,10 +55,9 @@ static void sync_as_leader(kedge_db *db)
     }
     if (worker->sync_over) complete(db);
     pthread_mutex_lock(&db->lock);
-    uint64_t wanted = db->shared.sync_requested;
-    bool own = wanted > db->shared.sync_completed;
+    bool own = requested > db->shared.sync_completed;
     pthread_mutex_unlock(&db->lock);
-    uint64_t asked = wanted + worker->peers_sync_wanted;
+    uint64_t asked = requested + worker->peers_sync_wanted;
     bool insists = asked != worker->sync_asked;
     worker->sync_asked = asked;
     if (worker->sync_running) {
@@ -76,32 +67,31 @@ static void sync_as_leader(kedge_db *db)
     }
     if (!own && worker->peers_sync_wanted <= worker->peers_sync_given) return;
     worker->sync_running = true;
-    worker->sync_given = wanted;
+    worker->sync_given = requested;
     worker->peers_sync_given = worker->peers_sync_wanted;
     kedge_driver_sync(db->driver);
 }
 
-static void sync_as_follower(kedge_db *db)
+static void sync_as_follower(kedge_db *db, uint64_t requested)
 {
     kedge_worker *worker = &db->worker;
     if (worker->sync_over) complete(db);
-    uint64_t wanted = requested(db);
-    if (worker->ticket != 0 || wanted <= worker->sync_given) return;
+    if (worker->ticket != 0 || requested <= worker->sync_given) return;
     uint64_t ticket = 0;
     worker->want_ticket = !kedge_peers_want_sync(db->peers, &ticket);
     if (worker->want_ticket) return;
     worker->ticket = ticket;
-    worker->sync_given = wanted;
+    worker->sync_given = requested;
 }
 
-void kedge_worker_sync(kedge_db *db, bool online)
+void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested)
 {
     if (db->driver == NULL) return;
     if (!online || db->worker.token_refused) {
-        complete_offline(db);
+        complete_offline(db, requested);
     } else if (db->worker.leading) {
-        sync_as_leader(db);
+        sync_as_leader(db, requested);
     } else {
-        sync_as_follower(db);
+        sync_as_follower(db, requested);
     }
 }

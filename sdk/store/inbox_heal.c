@@ -93,8 +93,10 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
                                    kedge_error *error)
 {
     kedge_status status = insert_entry(heal, entry, error);
-    /* Somebody else has the sequence: nothing is to be left out for that. */
-    if (status == KEDGE_OK && sqlite3_changes(heal->store->outbox.handle) == 0) {
+    /* An entry of the same edit tells more: it was rejected, and the cache does not know it yet.
+     * Another edit's must not hide this one. */
+    if (status == KEDGE_OK && sqlite3_changes(heal->store->outbox.handle) == 0 &&
+        !entry->sequence_proved) {
         entry->sequence = ++heal->meta.last_sequence;
         status = insert_entry(heal, entry, error);
     }

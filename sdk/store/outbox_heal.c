@@ -8,7 +8,9 @@
  *   2. each missing id is given to a kedge.noop, so that the edits behind it go on; the edit itself
  *      stands in the inbox as damaged, with what an orphan in that hole still says
  *   3. orphans are deleted. One that fills no hole was decided already, or is an old row that a
- *      disk has brought back
+ *      disk has brought back. Rows of earlier clients have no ids here: the server has decided
+ * these edits, and the cache shows them with its next pull. Of those that `pending_rows` counts and
+ *      that are gone, the inbox tells what an orphan still says; the rest counts as unrecovered
  *
  * An entry of the inbox keeps its place with what can be read. The tables that may lose rows
  * without a trace are held to `totals`. */
@@ -51,9 +53,9 @@ kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error)
 
 /* ---- 1: what is present, and what is missing ---- */
 
-static int64_t *orphans_of(const kedge_outbox_healing *heal)
+static kedge_orphan *orphans_of(const kedge_outbox_healing *heal)
 {
-    return (int64_t *)(void *)heal->orphans.data;
+    return (kedge_orphan *)(void *)heal->orphans.data;
 }
 
 static kedge_missing_id *missing_of(const kedge_outbox_healing *heal)
@@ -64,7 +66,10 @@ static kedge_missing_id *missing_of(const kedge_outbox_healing *heal)
 static kedge_status add_orphan(kedge_outbox_healing *heal, const kedge_pending *row,
                                kedge_error *error)
 {
-    kedge_buffer_append(&heal->orphans, &row->sequence, sizeof row->sequence);
+    bool ours = kedge_bytes_equal_text(row->client, heal->meta.client);
+    kedge_orphan orphan = {.key = row->sequence,
+                           .decided = ours && row->id <= heal->decided_through};
+    kedge_buffer_append(&heal->orphans, &orphan, sizeof orphan);
     heal->orphan_count++;
     return kedge_buffer_status(&heal->orphans, error);
 }
@@ -231,16 +236,17 @@ static void take_orphan(kedge_missing_id *missing, int64_t orphan)
 static void match_orphans(kedge_outbox_healing *heal)
 {
     kedge_missing_id *missing = missing_of(heal);
+    kedge_orphan *orphans = orphans_of(heal);
     size_t at = 0, free_at = 0;
     for (size_t i = 0; i < heal->orphan_count; i++)
-        (void)match_in_place(heal, orphans_of(heal)[i], &at);
-    at = 0;
+        orphans[i].matched = match_in_place(heal, orphans[i].key, &at);
     for (size_t i = 0; i < heal->orphan_count; i++) {
-        if (match_in_place(heal, orphans_of(heal)[i], &at)) continue;
+        if (orphans[i].matched) continue;
         while (free_at < heal->missing_count && missing[free_at].orphan != 0)
             free_at++;
         if (free_at == heal->missing_count) return;
-        take_orphan(&missing[free_at], orphans_of(heal)[i]);
+        take_orphan(&missing[free_at], orphans[i].key);
+        orphans[i].matched = true;
     }
 }
 
@@ -253,21 +259,51 @@ static kedge_status show_missing(kedge_outbox_healing *heal, const kedge_missing
         .id = missing->id,
         .message = sent ? "this edit was damaged on the disk; the server may have it"
                         : "this edit was damaged on the disk before it was sent",
+        .sequence_proved = missing->orphan == missing->sequence,
     };
     kedge_status status = kedge_inbox_read_orphan(heal, missing->orphan, &entry, error);
     if (status == KEDGE_OK) status = kedge_inbox_set_aside(heal, &entry, error);
     return status;
 }
 
-static kedge_status set_all_aside(kedge_outbox_healing *heal, kedge_error *error)
+static kedge_status show_decided(kedge_outbox_healing *heal, int64_t key, kedge_error *error)
+{
+    bool given_out = key >= 1 && key <= heal->meta.last_sequence;
+    kedge_inbox_entry entry = {
+        .sequence = given_out ? key : ++heal->meta.last_sequence,
+        .message = "this edit was damaged on the disk; the server had decided it",
+        .sequence_proved = given_out,
+    };
+    kedge_status status = kedge_inbox_read_orphan(heal, key, &entry, error);
+    if (status == KEDGE_OK) status = kedge_inbox_set_aside(heal, &entry, error);
+    return status;
+}
+
+/* `gone`: rows that were counted and belong to no id of the living client. They are of earlier
+ * clients, or the cache covers them. */
+static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < heal->orphan_count && gone > 0 && status == KEDGE_OK; i++) {
+        const kedge_orphan *orphan = &orphans_of(heal)[i];
+        if (orphan->matched) continue;
+        gone--;
+        if (!orphan->decided) status = show_decided(heal, orphan->key, error);
+    }
+    if (gone > 0 && heal->decided_through == 0) heal->meta.unrecovered += gone;
+    return status;
+}
+
+static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
     kedge_missing_id *missing = missing_of(heal);
     kedge_status status = KEDGE_OK;
     match_orphans(heal);
     for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
         status = show_missing(heal, &missing[i], error);
+    if (status == KEDGE_OK) status = show_all_decided(heal, gone, error);
     for (size_t i = 0; i < heal->orphan_count && status == KEDGE_OK; i++)
-        status = delete_orphan(heal, orphans_of(heal)[i], error);
+        status = delete_orphan(heal, orphans_of(heal)[i].key, error);
     for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
         status = insert_noop(heal, missing[i].sequence, missing[i].id, error);
     return status;
@@ -277,7 +313,8 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
 {
     kedge_outbox_meta now = heal->meta;
     kedge_status status = look(heal, error);
-    if (status == KEDGE_OK) status = set_all_aside(heal, error);
+    int64_t gone = now.pending_rows - heal->present - (int64_t)heal->missing_count;
+    if (status == KEDGE_OK) status = set_all_aside(heal, gone, error);
     if (status == KEDGE_OK)
         status = kedge_outbox_count_pending(&heal->store->outbox, &heal->meta, error);
     if (status == KEDGE_OK && (heal->missing_count > 0 || heal->orphan_count > 0 || heal->changed ||

@@ -13,6 +13,13 @@ typedef struct kedge_missing_id {
     int64_t orphan; /* the key of a damaged row that may be what is left of it; 0: none */
 } kedge_missing_id;
 
+/* A row of `pending` that does not prove itself, or stands where it cannot belong. */
+typedef struct kedge_orphan {
+    int64_t key;
+    bool decided; /* it says that the cache covers it */
+    bool matched; /* with a missing id */
+} kedge_orphan;
+
 typedef struct kedge_outbox_healing {
     kedge_store *store;
     int64_t now_ms;
@@ -25,7 +32,7 @@ typedef struct kedge_outbox_healing {
     kedge_missing_id first; /* of the living client's */
     int64_t last_id;        /* 0: none yet */
     int64_t last_sequence;
-    kedge_buffer orphans; /* keys of rows, as int64_t */
+    kedge_buffer orphans; /* kedge_orphan, by rising key */
     size_t orphan_count;
     kedge_buffer missing; /* kedge_missing_id */
     size_t missing_count;
@@ -39,6 +46,7 @@ typedef struct kedge_inbox_entry {
     kedge_buffer name;
     kedge_buffer args; /* JSON */
     const char *message;
+    bool sequence_proved; /* another entry with it is of the same edit */
 } kedge_inbox_entry;
 
 /* ---- inbox_heal.c ---- */
@@ -49,8 +57,8 @@ kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
 kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes name,
                                       kedge_bytes args, kedge_inbox_entry *entry,
                                       kedge_error *error);
-/* Puts the entry into the inbox, under a new sequence when its own is taken there, and frees its
- * buffers. */
+/* Puts the entry into the inbox, under a new sequence when another edit has its own there, and
+ * frees its buffers. */
 kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
                                    kedge_error *error);
 /* Entries that do not prove themselves stay, as damaged ones. */

@@ -298,6 +298,10 @@ static void test_what_is_no_whole_answer_is_an_error_of_its_kind(void **state)
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     assert_string_equal(end.error.code, "answer-truncated");
+    end = ask(scripted_closes_in_headers, (kedge_http_request){0});
+    assert_int_equal(end.status, 0);
+    assert_int_equal(end.error.status, KEDGE_NETWORK);
+    assert_string_equal(end.error.code, "answer-truncated");
     end = ask(scripted_closes_at_once, (kedge_http_request){0});
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     end = ask(no_http, (kedge_http_request){0});

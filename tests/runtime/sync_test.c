@@ -141,6 +141,18 @@ static void test_offline_edits_arrive_after_going_online(void **state)
     kedge_close(db);
 }
 
+static void test_a_sync_asked_for_after_going_online_never_finds_the_database_offline(void **state)
+{
+    world *here = *state;
+    kedge_db *db = open_in(here, here->folder);
+    for (int i = 0; i < 2000; i++) {
+        assert_int_equal(kedge_set_online(db, false, NULL), KEDGE_OK);
+        assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
+        sync_now(db);
+    }
+    kedge_close(db);
+}
+
 static void test_a_server_that_comes_back_gets_everything_once(void **state)
 {
     world *here = *state;
@@ -416,6 +428,7 @@ int main(void)
         WORLD_TEST(test_sync_covers_what_was_pending_at_the_call),
         WORLD_TEST(test_a_poke_brings_another_clients_edit_without_asking),
         WORLD_TEST(test_offline_edits_arrive_after_going_online),
+        WORLD_TEST(test_a_sync_asked_for_after_going_online_never_finds_the_database_offline),
         WORLD_TEST(test_a_server_that_comes_back_gets_everything_once),
         WORLD_TEST(test_a_watch_hears_local_and_pulled_changes),
         WORLD_TEST(test_a_callback_may_read_and_edit),

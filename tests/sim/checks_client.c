@@ -118,12 +118,31 @@ static bool is_pending(const view *of, const sim_entry *entry)
     return false;
 }
 
-static bool is_in_inbox(const view *of, const sim_entry *entry)
+static bool has_entry(const sim_ledger *ledger, int64_t sequence)
+{
+    for (size_t i = 0; i < ledger->count; i++)
+        if (sim_entry_is(&ledger->entries[i], sequence)) return true;
+    return false;
+}
+
+/* Of a row whose sequence was changed nobody can tell what it was: its entry has a new one, that no
+ * edit has. */
+static bool is_moved_to(const view *of, const sim_entry *entry, const inbox_row *row)
+{
+    return entry->damaged_sequence != 0 && row->damaged &&
+           !has_entry(&of->client->ledger, row->sequence);
+}
+
+static bool is_in_inbox(const view *of, sim_entry *entry)
 {
     for (size_t i = 0; i < of->inbox_count; i++) {
         const inbox_row *row = &of->inbox[i];
         if (sim_entry_is(entry, row->sequence)) return true;
         if (row->has_uid && memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0) return true;
+        if (is_moved_to(of, entry, row)) {
+            entry->damaged_sequence = row->sequence;
+            return true;
+        }
     }
     return false;
 }

@@ -281,6 +281,64 @@ static void test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted(void **st
     assert_int_equal(applied(f, 12), 1);
 }
 
+static void test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it(void **state)
+{
+    fixture *f = *state;
+    char code[64];
+    fill(f, true);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    fixture_close_flat(f);
+    assert_int_equal(run_raw(f, "UPDATE pending SET covered_version = 1 WHERE sequence = 6"), 1);
+    assert_int_equal(run_raw(f, "DELETE FROM pending WHERE sequence = 7"), 1);
+    fixture_open(f);
+    assert_true(is_in_inbox(f, 6, code));
+    assert_string_equal(code, "damaged");
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_reopen(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_sync(f);
+    assert_int_equal(expect_all_accounted(f, "of an earlier client"), 1);
+    assert_int_equal(applied(f, 6), 1);
+    assert_int_equal(applied(f, 7), 1);
+}
+
+/* As a process leaves it that ends between the commits of a pull: the outbox has the rejection, and
+ * the cache does not know of it yet. */
+static void leave_rejection_half_pulled(fixture *f)
+{
+    char before[160], after[160], sql[512];
+    snprintf(before, sizeof before, "%s/before", f->folder);
+    snprintf(after, sizeof after, "%s/after", f->folder);
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":9}");
+    assert_int_equal(fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}"), 1);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, before);
+    fixture_open(f);
+    fixture_pull(f);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, after);
+    restore_folder(f, before);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/outbox.db' AS after; INSERT INTO rejected SELECT * FROM after.rejected",
+             after);
+    assert_int_equal(run_raw(f, sql), 1);
+}
+
+static void test_a_damaged_edit_keeps_the_rejection_that_it_has_already(void **state)
+{
+    fixture *f = *state;
+    char code[64];
+    leave_rejection_half_pulled(f);
+    assert_int_equal(run_raw(f, "UPDATE pending SET uid = zeroblob(16)"), 1);
+    fixture_open(f);
+    fixture_sync(f);
+    assert_true(is_in_inbox(f, 1, code));
+    assert_string_not_equal(code, "damaged");
+    assert_int_equal(fixture_position(f).rejected, 1);
+    assert_int_equal(fixture_outcome(f, 1), KEDGE_OUTCOME_REJECTED);
+}
+
 static void test_rows_that_the_totals_miss_are_counted(void **state)
 {
     fixture *f = *state;
@@ -554,6 +612,8 @@ int main(void)
         TEST(test_nor_does_it_when_the_server_has_the_edit_already),
         TEST(test_a_pending_row_that_is_missing_is_told_and_does_not_block),
         TEST(test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted),
+        TEST(test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it),
+        TEST(test_a_damaged_edit_keeps_the_rejection_that_it_has_already),
         TEST(test_rows_that_the_totals_miss_are_counted),
         TEST(test_a_row_that_is_damaged_while_open_is_set_aside),
         TEST(test_a_damaged_page_is_refused_with_what_can_be_read_and_saved),

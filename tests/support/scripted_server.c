@@ -276,6 +276,14 @@ bool scripted_drips(void *context, const scripted_request *request)
     return false;
 }
 
+bool scripted_closes_in_headers(void *context, const scripted_request *request)
+{
+    static const char part[] = "HTTP/1.1 200 OK\r\nContent-Le";
+    (void)context;
+    scripted_send(request, part, sizeof part - 1);
+    return false;
+}
+
 bool scripted_closes_in_body(void *context, const scripted_request *request)
 {
     static const char part[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"cookie\":";

@@ -45,6 +45,7 @@ void scripted_drip(const scripted_request *request, char byte, int interval_ms);
 bool scripted_redirects(void *context, const scripted_request *request);
 bool scripted_hangs(void *context, const scripted_request *request);
 bool scripted_drips(void *context, const scripted_request *request); /* white space, for ever */
+bool scripted_closes_in_headers(void *context, const scripted_request *request);
 bool scripted_closes_in_body(void *context, const scripted_request *request);
 bool scripted_closes_at_once(void *context, const scripted_request *request);
 
