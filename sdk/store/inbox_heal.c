@@ -64,18 +64,22 @@ kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
     return status;
 }
 
+#define INSERT_ENTRY(otherwise)                                                                    \
+    "INSERT OR " otherwise " INTO rejected(" KEDGE_REJECTED_COLUMNS                                \
+    ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM                      \
+    " FROM (SELECT ?1 AS sequence, ?2 AS client, ?3 AS id, NULL AS uid, NULL AS digest,"           \
+    " ?4 AS name, ?5 AS args, ?6 AS timestamp, NULL AS origin_client, NULL AS origin_id,"          \
+    " 0 AS version, 'damaged' AS code, ?7 AS message, 3 AS state, ?6 AS decided_ms)"
+
 static kedge_status insert_entry(kedge_outbox_healing *heal, const kedge_inbox_entry *entry,
                                  kedge_error *error)
 {
-    static const char sql[] =
-        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
-        ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM
-        " FROM (SELECT ?1 AS sequence, ?2 AS client, ?3 AS id, NULL AS uid, NULL AS digest,"
-        " ?4 AS name, ?5 AS args, ?6 AS timestamp, NULL AS origin_client, NULL AS origin_id,"
-        " 0 AS version, 'damaged' AS code, ?7 AS message, 3 AS state, ?6 AS decided_ms)";
+    static const char beside[] = INSERT_ENTRY("IGNORE");
+    static const char over[] = INSERT_ENTRY("REPLACE");
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    kedge_status status =
+        kedge_store_db_take(db, entry->sequence_proved ? over : beside, &insert, error);
     if (status == KEDGE_OK) {
         kedge_store_bind_integer(db, insert, 1, entry->sequence);
         kedge_store_bind_chars(db, insert, 2, heal->meta.client);
@@ -93,10 +97,8 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
                                    kedge_error *error)
 {
     kedge_status status = insert_entry(heal, entry, error);
-    /* An entry of the same edit tells more: it was rejected, and the cache does not know it yet.
-     * Another edit's must not hide this one. */
-    if (status == KEDGE_OK && sqlite3_changes(heal->store->outbox.handle) == 0 &&
-        !entry->sequence_proved) {
+    /* Somebody else has the sequence: nothing is to be left out for that. */
+    if (status == KEDGE_OK && sqlite3_changes(heal->store->outbox.handle) == 0) {
         entry->sequence = ++heal->meta.last_sequence;
         status = insert_entry(heal, entry, error);
     }

@@ -46,7 +46,8 @@ typedef struct kedge_inbox_entry {
     kedge_buffer name;
     kedge_buffer args; /* JSON */
     const char *message;
-    bool sequence_proved; /* another entry with it is of the same edit */
+    bool sequence_proved; /* an entry that has it is of the same edit, and is replaced: it would go
+                             with the next rotation, which has the edit decided anew */
 } kedge_inbox_entry;
 
 /* ---- inbox_heal.c ---- */

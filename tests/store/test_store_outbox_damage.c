@@ -325,7 +325,7 @@ static void leave_rejection_half_pulled(fixture *f)
     assert_int_equal(run_raw(f, sql), 1);
 }
 
-static void test_a_damaged_edit_keeps_the_rejection_that_it_has_already(void **state)
+static void test_a_damaged_edit_that_was_rejected_keeps_its_sequence_in_the_inbox(void **state)
 {
     fixture *f = *state;
     char code[64];
@@ -334,7 +334,7 @@ static void test_a_damaged_edit_keeps_the_rejection_that_it_has_already(void **s
     fixture_open(f);
     fixture_sync(f);
     assert_true(is_in_inbox(f, 1, code));
-    assert_string_not_equal(code, "damaged");
+    assert_string_equal(code, "damaged");
     assert_int_equal(fixture_position(f).rejected, 1);
     assert_int_equal(fixture_outcome(f, 1), KEDGE_OUTCOME_REJECTED);
 }
@@ -613,7 +613,7 @@ int main(void)
         TEST(test_a_pending_row_that_is_missing_is_told_and_does_not_block),
         TEST(test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted),
         TEST(test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it),
-        TEST(test_a_damaged_edit_keeps_the_rejection_that_it_has_already),
+        TEST(test_a_damaged_edit_that_was_rejected_keeps_its_sequence_in_the_inbox),
         TEST(test_rows_that_the_totals_miss_are_counted),
         TEST(test_a_row_that_is_damaged_while_open_is_set_aside),
         TEST(test_a_damaged_page_is_refused_with_what_can_be_read_and_saved),
