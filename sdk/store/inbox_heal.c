@@ -78,8 +78,8 @@ static kedge_status insert_entry(kedge_outbox_healing *heal, const kedge_inbox_e
     static const char over[] = INSERT_ENTRY("REPLACE");
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *insert;
-    kedge_status status =
-        kedge_store_db_take(db, entry->sequence_proved ? over : beside, &insert, error);
+    bool replaces = entry->conflict == KEDGE_INBOX_REPLACES;
+    kedge_status status = kedge_store_db_take(db, replaces ? over : beside, &insert, error);
     if (status == KEDGE_OK) {
         kedge_store_bind_integer(db, insert, 1, entry->sequence);
         kedge_store_bind_chars(db, insert, 2, heal->meta.client);
@@ -97,8 +97,8 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
                                    kedge_error *error)
 {
     kedge_status status = insert_entry(heal, entry, error);
-    /* Somebody else has the sequence: nothing is to be left out for that. */
-    if (status == KEDGE_OK && sqlite3_changes(heal->store->outbox.handle) == 0) {
+    bool there = status == KEDGE_OK && sqlite3_changes(heal->store->outbox.handle) == 0;
+    if (there && entry->conflict == KEDGE_INBOX_MOVES) {
         entry->sequence = ++heal->meta.last_sequence;
         status = insert_entry(heal, entry, error);
     }
@@ -131,6 +131,18 @@ static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *e
     return kedge_store_db_run(db, statement, error);
 }
 
+/* An entry that the app has answered is kept without its args, to answer kedge_wait. What is left
+ * of it when it is damaged is nothing to show. */
+static kedge_status delete_answered(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char sql[] = "DELETE FROM rejected WHERE state IN (1, 2) AND args = ''"
+                              " AND checksum IS NOT " KEDGE_REJECTED_CHECKSUM;
+    kedge_store_db *db = &heal->store->outbox;
+    kedge_status status = kedge_store_db_execute(db, sql, error);
+    if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0) heal->changed = true;
+    return status;
+}
+
 /* KEDGE_DONE when all prove themselves. */
 static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge_inbox_entry *entry,
                                  kedge_error *error)
@@ -155,7 +167,8 @@ kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
     kedge_status status;
     int64_t key;
     bool own = false;
-    while (true) {
+    status = delete_answered(heal, error);
+    while (status == KEDGE_OK) {
         entry = (kedge_inbox_entry){.message = "this rejected edit was damaged on the disk"};
         status = next_damaged(heal, &key, &entry, error);
         if (status == KEDGE_DONE) return KEDGE_OK;
@@ -168,6 +181,6 @@ kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
             return status;
         }
         status = kedge_inbox_set_aside(heal, &entry, error);
-        if (status != KEDGE_OK) return status;
     }
+    return status;
 }

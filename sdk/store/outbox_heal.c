@@ -68,10 +68,20 @@ static kedge_status add_orphan(kedge_outbox_healing *heal, const kedge_pending *
 {
     bool ours = kedge_bytes_equal_text(row->client, heal->meta.client);
     kedge_orphan orphan = {.key = row->sequence,
-                           .decided = ours && row->id <= heal->decided_through};
+                           .id = row->id,
+                           .ours = ours,
+                           .new = ours && row->origin_client.size == 0 && !row->withheld,
+                           .covered = ours && row->id <= heal->covered_through};
     kedge_buffer_append(&heal->orphans, &orphan, sizeof orphan);
     heal->orphan_count++;
     return kedge_buffer_status(&heal->orphans, error);
+}
+
+static kedge_status add_taken(kedge_outbox_healing *heal, const kedge_pending *row,
+                              kedge_error *error)
+{
+    kedge_buffer_append(&heal->taken, &row->sequence, sizeof row->sequence);
+    return kedge_buffer_status(&heal->taken, error);
 }
 
 /* The ids from `id` to `end` - 1, in the hole of sequences between two present rows. */
@@ -80,12 +90,7 @@ static kedge_status add_missing(kedge_outbox_healing *heal, int64_t id, int64_t 
 {
     kedge_status status = KEDGE_OK;
     for (; id < end && status == KEDGE_OK; id++) {
-        /* From the upper end: where no sequence was skipped, this is the one it had. */
-        kedge_missing_id missing = {
-            .id = id, .sequence = high - (end - id), .low = low, .high = high};
-        if (missing.sequence <= low)
-            return kedge_store_db_fail(&heal->store->outbox, SQLITE_CORRUPT,
-                                       "giving a missing mutation its place", error);
+        kedge_missing_id missing = {.id = id, .low = low, .high = high};
         kedge_buffer_append(&heal->missing, &missing, sizeof missing);
         heal->missing_count++;
         status = kedge_buffer_status(&heal->missing, error);
@@ -115,8 +120,9 @@ static kedge_status look_at(kedge_outbox_healing *heal, const kedge_pending *row
 {
     if (!sound || !is_in_place(heal, row)) return add_orphan(heal, row, error);
     heal->present++;
-    if (!kedge_bytes_equal_text(row->client, heal->meta.client)) return KEDGE_OK;
+    if (!kedge_bytes_equal_text(row->client, heal->meta.client)) return add_taken(heal, row, error);
     raise_counters(heal, row);
+    if (row->origin_client.size > 0) heal->renumbered = row->id;
     kedge_status status = KEDGE_OK;
     if (heal->last_id > 0)
         status = add_missing(heal, heal->last_id + 1, row->id, heal->last_sequence, row->sequence,
@@ -211,55 +217,27 @@ static kedge_status insert_noop(kedge_outbox_healing *heal, int64_t sequence, in
     return kedge_outbox_insert(&store->outbox, &row, &heal->meta, error);
 }
 
-/* Both lists rise. True when the orphan stands where a mutation is missing: it is that one. */
-static bool match_in_place(kedge_outbox_healing *heal, int64_t orphan, size_t *at)
+/* Could it have left this folder, under this id or another one? Whatever was renumbered by a
+ * rotation stands before what was made since. */
+static bool may_have_left(const kedge_outbox_healing *heal, const kedge_missing_id *missing)
 {
-    kedge_missing_id *missing = missing_of(heal);
-    while (*at < heal->missing_count && missing[*at].sequence < orphan)
-        ++*at;
-    if (*at == heal->missing_count || missing[*at].sequence != orphan) return false;
-    missing[*at].orphan = orphan;
-    return true;
-}
-
-/* Where sequences were skipped, an orphan alone in its hole tells which one it was. */
-static void take_orphan(kedge_missing_id *missing, int64_t orphan)
-{
-    bool alone =
-        missing->sequence == missing->high - 1 && missing->low < orphan && orphan < missing->high;
-    missing->orphan = orphan;
-    if (alone) missing->sequence = orphan;
-}
-
-/* An orphan that stands elsewhere has a damaged key, and is taken for the first that is missing
- * still; when none is missing it was decided already. */
-static void match_orphans(kedge_outbox_healing *heal)
-{
-    kedge_missing_id *missing = missing_of(heal);
-    kedge_orphan *orphans = orphans_of(heal);
-    size_t at = 0, free_at = 0;
+    const kedge_orphan *orphans = orphans_of(heal);
+    bool is_new = false;
     for (size_t i = 0; i < heal->orphan_count; i++)
-        orphans[i].matched = match_in_place(heal, orphans[i].key, &at);
-    for (size_t i = 0; i < heal->orphan_count; i++) {
-        if (orphans[i].matched) continue;
-        while (free_at < heal->missing_count && missing[free_at].orphan != 0)
-            free_at++;
-        if (free_at == heal->missing_count) return;
-        take_orphan(&missing[free_at], orphans[i].key);
-        orphans[i].matched = true;
-    }
+        if (orphans[i].key == missing->orphan) is_new = orphans[i].new;
+    return !is_new || missing->id <= heal->meta.sent_through || missing->id <= heal->renumbered;
 }
 
 static kedge_status show_missing(kedge_outbox_healing *heal, const kedge_missing_id *missing,
                                  kedge_error *error)
 {
-    bool sent = missing->id <= heal->meta.sent_through;
+    bool sent = may_have_left(heal, missing);
     kedge_inbox_entry entry = {
         .sequence = missing->sequence,
         .id = missing->id,
         .message = sent ? "this edit was damaged on the disk; the server may have it"
                         : "this edit was damaged on the disk before it was sent",
-        .sequence_proved = missing->orphan == missing->sequence,
+        .conflict = missing->in_place ? KEDGE_INBOX_REPLACES : KEDGE_INBOX_MOVES,
     };
     kedge_status status = kedge_inbox_read_orphan(heal, missing->orphan, &entry, error);
     if (status == KEDGE_OK) status = kedge_inbox_set_aside(heal, &entry, error);
@@ -272,15 +250,15 @@ static kedge_status show_decided(kedge_outbox_healing *heal, int64_t key, kedge_
     kedge_inbox_entry entry = {
         .sequence = given_out ? key : ++heal->meta.last_sequence,
         .message = "this edit was damaged on the disk; the server had decided it",
-        .sequence_proved = given_out,
+        .conflict = given_out ? KEDGE_INBOX_YIELDS : KEDGE_INBOX_MOVES,
     };
     kedge_status status = kedge_inbox_read_orphan(heal, key, &entry, error);
     if (status == KEDGE_OK) status = kedge_inbox_set_aside(heal, &entry, error);
     return status;
 }
 
-/* `gone`: rows that were counted and belong to no id of the living client. They are of earlier
- * clients, or the cache covers them. */
+/* `gone`: rows that were counted and belong to no undecided id. They are of earlier clients, or the
+ * server is known to have decided them. */
 static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
@@ -288,7 +266,7 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
         const kedge_orphan *orphan = &orphans_of(heal)[i];
         if (orphan->matched) continue;
         gone--;
-        if (!orphan->decided) status = show_decided(heal, orphan->key, error);
+        if (!orphan->covered) status = show_decided(heal, orphan->key, error);
     }
     if (gone > 0 && heal->decided_through == 0) heal->meta.unrecovered += gone;
     return status;
@@ -297,8 +275,7 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
 static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
     kedge_missing_id *missing = missing_of(heal);
-    kedge_status status = KEDGE_OK;
-    match_orphans(heal);
+    kedge_status status = kedge_outbox_place_missing(heal, error);
     for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
         status = show_missing(heal, &missing[i], error);
     if (status == KEDGE_OK) status = show_all_decided(heal, gone, error);
@@ -336,9 +313,33 @@ static void begin(kedge_outbox_healing *heal)
     /* What the cache covers is decided, whether its rows were deleted already or not. */
     bool knows = store->cache.handle != NULL &&
                  kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK &&
-                 strcmp(cache.client, heal->meta.client) == 0 &&
-                 cache.lmid <= heal->meta.highest_id;
-    heal->decided_through = knows ? cache.lmid : 0;
+                 strcmp(cache.client, heal->meta.client) == 0;
+    heal->covered_through = heal->decided_through = knows ? cache.lmid : 0;
+}
+
+/* An old copy of `meta`, brought back by a disk, is behind the rows that were decided since. */
+static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char *const newest[] = {
+        "SELECT sequence, client, id FROM confirmed WHERE checksum = " KEDGE_CONFIRMED_CHECKSUM
+        " ORDER BY ordinal DESC LIMIT 1",
+        "SELECT sequence, client, id FROM rejected WHERE state <> 3 AND checksum ="
+        " " KEDGE_REJECTED_CHECKSUM " ORDER BY sequence DESC LIMIT 1"};
+    kedge_store_db *db = &heal->store->outbox;
+    for (size_t i = 0; i < sizeof newest / sizeof newest[0]; i++) {
+        sqlite3_stmt *find;
+        kedge_status status = kedge_store_db_take(db, newest[i], &find, error);
+        if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+        if (status == KEDGE_DONE) continue;
+        if (status != KEDGE_OK) return status;
+        bool ours = kedge_bytes_equal_text(kedge_store_column(find, 1), heal->meta.client);
+        kedge_pending row = {.sequence = sqlite3_column_int64(find, 0),
+                             .id = ours ? sqlite3_column_int64(find, 2) : 0};
+        sqlite3_reset(find);
+        raise_counters(heal, &row);
+        if (row.id > heal->decided_through) heal->decided_through = row.id;
+    }
+    return KEDGE_OK;
 }
 
 static kedge_status heal_rows(kedge_outbox_healing *heal, kedge_error *error)
@@ -348,7 +349,8 @@ static kedge_status heal_rows(kedge_outbox_healing *heal, kedge_error *error)
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(db, &heal->meta, error);
     if (status != KEDGE_OK) return status;
     begin(heal);
-    status = kedge_totals_check(heal, error);
+    status = ask_decided(heal, error);
+    if (status == KEDGE_OK) status = kedge_totals_check(heal, error);
     if (status == KEDGE_OK) status = kedge_inbox_heal(heal, error);
     if (status == KEDGE_OK) status = kedge_trimmed_heal(heal, error);
     if (status == KEDGE_OK) status = heal_pending(heal, error);
@@ -363,6 +365,7 @@ kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error)
 {
     kedge_outbox_healing heal = {.store = store,
                                  .orphans = kedge_buffer_make(store->allocator),
+                                 .taken = kedge_buffer_make(store->allocator),
                                  .missing = kedge_buffer_make(store->allocator)};
     kedge_store_db *db = &store->outbox;
     kedge_status status = kedge_store_db_begin(db, error);
@@ -370,6 +373,7 @@ kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error)
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
     kedge_buffer_free(&heal.orphans);
+    kedge_buffer_free(&heal.taken);
     kedge_buffer_free(&heal.missing);
     return status;
 }

@@ -1,4 +1,5 @@
-/* What the files share that heal the outbox: outbox_heal.c, inbox_heal.c, totals.c, trimmed.c. */
+/* What the files share that heal the outbox: outbox_heal.c, outbox_orphans.c,
+ * inbox_heal.c, totals.c, trimmed.c. */
 #ifndef KEDGE_SDK_STORE_OUTBOX_HEAL_H
 #define KEDGE_SDK_STORE_OUTBOX_HEAL_H
 
@@ -11,12 +12,16 @@ typedef struct kedge_missing_id {
     int64_t low; /* the hole that it is missing in is between these two */
     int64_t high;
     int64_t orphan; /* the key of a damaged row that may be what is left of it; 0: none */
+    bool in_place;  /* `orphan` is also its sequence */
 } kedge_missing_id;
 
 /* A row of `pending` that does not prove itself, or stands where it cannot belong. */
 typedef struct kedge_orphan {
     int64_t key;
-    bool decided; /* it says that the cache covers it */
+    int64_t id;   /* what it says itself, as the client */
+    bool ours;    /* it says that it is of the living client */
+    bool new;     /* it says that it had no other name before */
+    bool covered; /* it says that the cache covers it */
     bool matched; /* with a missing id */
 } kedge_orphan;
 
@@ -26,7 +31,8 @@ typedef struct kedge_outbox_healing {
     kedge_outbox_meta meta; /* written at the end when `changed` */
     bool changed;
     bool totals_wrong;
-    int64_t decided_through; /* ids that the cache covers */
+    int64_t covered_through; /* ids that the cache covers */
+    int64_t decided_through; /* ids that the server is known to have decided, those included */
     /* The walk over `pending`. */
     int64_t present;        /* sound rows in their places */
     kedge_missing_id first; /* of the living client's */
@@ -34,9 +40,18 @@ typedef struct kedge_outbox_healing {
     int64_t last_sequence;
     kedge_buffer orphans; /* kedge_orphan, by rising key */
     size_t orphan_count;
-    kedge_buffer missing; /* kedge_missing_id */
+    kedge_buffer taken;   /* sequences of present rows of earlier clients, as int64_t, rising */
+    int64_t renumbered;   /* the highest id of a present row that had another name before */
+    kedge_buffer missing; /* kedge_missing_id, by rising id */
     size_t missing_count;
 } kedge_outbox_healing;
+
+/* What becomes of an entry when the inbox has one of its sequence. */
+typedef enum kedge_inbox_conflict {
+    KEDGE_INBOX_MOVES,    /* the sequence was guessed: it gets a new one */
+    KEDGE_INBOX_REPLACES, /* it is of the same edit, which is to be decided anew */
+    KEDGE_INBOX_YIELDS    /* it is of the same edit, and was decided: the other one tells more */
+} kedge_inbox_conflict;
 
 /* An edit that the inbox shows as damaged. */
 typedef struct kedge_inbox_entry {
@@ -46,9 +61,13 @@ typedef struct kedge_inbox_entry {
     kedge_buffer name;
     kedge_buffer args; /* JSON */
     const char *message;
-    bool sequence_proved; /* an entry that has it is of the same edit, and is replaced: it would go
-                             with the next rotation, which has the edit decided anew */
+    kedge_inbox_conflict conflict;
 } kedge_inbox_entry;
+
+/* ---- outbox_orphans.c ---- */
+/* Gives each missing id its sequence, and the damaged row that is left of it. KEDGE_CORRUPT when
+ * there is no room for them. */
+kedge_status kedge_outbox_place_missing(kedge_outbox_healing *heal, kedge_error *error);
 
 /* ---- inbox_heal.c ---- */
 void kedge_inbox_entry_free(kedge_inbox_entry *entry);

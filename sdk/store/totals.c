@@ -11,6 +11,13 @@
 
 #define COUNTED COUNT("rejected") " UNION ALL " COUNT("confirmed") " UNION ALL " COUNT("trimmed")
 
+static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char sql[] = "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
+    heal->changed = true;
+    return kedge_store_db_number(&heal->store->outbox, sql, &heal->meta.tail_bytes, error);
+}
+
 /* Of the tail nothing is lost while the backend keeps what it has. Should it be restored, what is
  * missing counts as trimmed. */
 static void note_missing(kedge_outbox_healing *heal, kedge_bytes table, int64_t missing)
@@ -41,7 +48,8 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
         if (sqlite3_column_int(walk, 2) == 1)
             note_missing(heal, kedge_store_column(walk, 0), sqlite3_column_int64(walk, 1));
     }
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    if (status == KEDGE_DONE) status = heal->totals_wrong ? measure_tail(heal, error) : KEDGE_OK;
+    return status;
 }
 
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error)

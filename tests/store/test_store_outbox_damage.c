@@ -36,11 +36,16 @@ static int teardown(void **state)
 /* ---- edits that can be counted ---- */
 
 /* Edit number n adds 1 to notes/e<n>: applied twice, it shows. Its sequence is n. */
-static void make_edit(fixture *f, int number)
+static int64_t make_edit_anew(fixture *f, int number)
 {
     char args[64];
     snprintf(args, sizeof args, "{\"id\":\"e%d\",\"by\":1}", number);
-    assert_int_equal(fixture_mutate(f, "add", args), number);
+    return fixture_mutate(f, "add", args);
+}
+
+static void make_edit(fixture *f, int number)
+{
+    assert_int_equal(make_edit_anew(f, number), number);
 }
 
 /* 1 to 4 are confirmed, 5 is in the inbox, 6 to 8 were sent and have not arrived, or have, and 9 to
@@ -80,7 +85,7 @@ static int applied(fixture *f, int number)
     return times;
 }
 
-static bool is_in_inbox(fixture *f, int64_t sequence, char code[64])
+static bool read_entry(fixture *f, int64_t sequence, char code[64], char message[128])
 {
     kedge_mutation_list *list;
     kedge_mutation mutation;
@@ -89,9 +94,16 @@ static bool is_in_inbox(fixture *f, int64_t sequence, char code[64])
     while (!found && kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
         found = mutation.sequence == sequence;
         if (found) snprintf(code, 64, "%s", mutation.code);
+        if (found) snprintf(message, 128, "%s", mutation.message);
     }
     kedge_mutation_list_close(list);
     return found;
+}
+
+static bool is_in_inbox(fixture *f, int64_t sequence, char code[64])
+{
+    char message[128];
+    return read_entry(f, sequence, code, message);
 }
 
 /* Behind a sync: each edit was applied once, or stands in the inbox. Returns how many are damaged.
@@ -325,7 +337,7 @@ static void leave_rejection_half_pulled(fixture *f)
     assert_int_equal(run_raw(f, sql), 1);
 }
 
-static void test_a_damaged_edit_that_was_rejected_keeps_its_sequence_in_the_inbox(void **state)
+static void test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection(void **state)
 {
     fixture *f = *state;
     char code[64];
@@ -334,7 +346,7 @@ static void test_a_damaged_edit_that_was_rejected_keeps_its_sequence_in_the_inbo
     fixture_open(f);
     fixture_sync(f);
     assert_true(is_in_inbox(f, 1, code));
-    assert_string_equal(code, "damaged");
+    assert_string_equal(code, "over-limit");
     assert_int_equal(fixture_position(f).rejected, 1);
     assert_int_equal(fixture_outcome(f, 1), KEDGE_OUTCOME_REJECTED);
 }
@@ -356,6 +368,61 @@ static void test_rows_that_the_totals_miss_are_counted(void **state)
     assert_int_equal(fixture_position(f).unrecovered, 3); /* the rejected one once more */
     assert_int_equal(applied(f, 2), 0);
     assert_int_equal(applied(f, 1), 1);
+}
+
+static void test_the_tail_is_measured_anew_when_rows_of_it_are_missing(void **state)
+{
+    static const char difference[] = "SELECT (SELECT tail_bytes FROM meta) -"
+                                     " (SELECT sum(length(args)) FROM confirmed)";
+    fixture *f = *state;
+    int64_t wrong = -1;
+    fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(run_raw(f, "DELETE FROM confirmed WHERE sequence < 4"), 3);
+    fixture_open(f);
+    assert_int_equal(kedge_store_db_number(&f->store->outbox, difference, &wrong, NULL), KEDGE_OK);
+    assert_int_equal(wrong, 0);
+}
+
+static void test_an_answered_rejection_that_is_damaged_stays_answered(void **state)
+{
+    fixture *f = *state;
+    fill(f, false);
+    assert_int_equal(kedge_store_dismiss(f->store, 5, &f->error), KEDGE_OK);
+    fixture_close_flat(f);
+    assert_int_equal(run_raw(f, "UPDATE rejected SET timestamp = timestamp + 1"), 1);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+}
+
+static void test_an_old_meta_says_nothing_of_edits_that_were_decided_since(void **state)
+{
+    fixture *f = *state;
+    char before[160], sql[512];
+    for (int i = 1; i <= 3; i++)
+        make_edit(f, i);
+    fixture_close_flat(f);
+    snprintf(before, sizeof before, "%s/before", f->folder);
+    fixture_copy_tree(f->path, before);
+    fixture_open(f);
+    make_edit(f, 4);
+    make_edit(f, 5);
+    fixture_sync(f);
+    fixture_close_flat(f);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/outbox.db' AS before; DELETE FROM meta;"
+             " INSERT INTO meta SELECT * FROM before.meta",
+             before);
+    assert_int_equal(run_raw(f, sql), 2);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    assert_int_equal(make_edit_anew(f, 6), 6);
+    fixture_sync(f);
+    for (int i = 1; i <= 6; i++)
+        assert_int_equal(applied(f, i), 1);
 }
 
 /* ---- a damaged row while the folder is open ---- */
@@ -476,6 +543,37 @@ static void test_what_was_saved_is_not_applied_twice(void **state)
     assert_int_equal(expect_all_accounted(f, "saved"), 0);
     assert_int_equal(applied(f, 6), 1);
     assert_int_equal(applied(f, 12), 1);
+}
+
+static void repair_into(fixture *f, const char *name)
+{
+    char saved[160];
+    snprintf(saved, sizeof saved, "%s/%s", f->folder, name);
+    kedge_status status = kedge_store_repair(&f->environment, f->path, saved, NULL, &f->error);
+    if (status != KEDGE_OK) fail_msg("%s", f->error.message);
+    snprintf(f->path, sizeof f->path, "%s", saved);
+}
+
+static void test_damaged_edits_with_gaps_between_keep_their_order_and_their_names(void **state)
+{
+    fixture *f = *state;
+    char code[64], message[128];
+    fill(f, true);
+    fixture_close_flat(f);
+    assert_int_equal(run_raw(f, "UPDATE pending SET args = '1' WHERE sequence IN (9, 11)"), 2);
+    repair_into(f, "gaps"); /* pending are 6, 7, 8, 10 and 12, with the ids 1 to 5 */
+    assert_int_equal(run_raw(f, "UPDATE pending SET args = '1' WHERE sequence IN (8, 10)"), 2);
+    fixture_open(f);
+    assert_true(read_entry(f, 8, code, message) && strcmp(code, "damaged") == 0);
+    /* It was sent before the folder was repaired, under another name. */
+    assert_string_equal(message, "this edit was damaged on the disk; the server may have it");
+    assert_true(is_in_inbox(f, 10, code) && strcmp(code, "damaged") == 0);
+    fixture_sync(f);
+    assert_int_equal(expect_all_accounted(f, "gaps"), 4);
+    assert_int_equal(applied(f, 12), 1);
+    assert_int_equal(fixture_outcome(f, 8), KEDGE_OUTCOME_REJECTED);
+    fixture_reopen(f);
+    assert_int_equal(fixture_position(f).rejected, 5);
 }
 
 static void test_nothing_is_acknowledged_once_the_outbox_is_found_damaged(void **state)
@@ -613,8 +711,12 @@ int main(void)
         TEST(test_a_pending_row_that_is_missing_is_told_and_does_not_block),
         TEST(test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted),
         TEST(test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it),
-        TEST(test_a_damaged_edit_that_was_rejected_keeps_its_sequence_in_the_inbox),
+        TEST(test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection),
         TEST(test_rows_that_the_totals_miss_are_counted),
+        TEST(test_the_tail_is_measured_anew_when_rows_of_it_are_missing),
+        TEST(test_an_answered_rejection_that_is_damaged_stays_answered),
+        TEST(test_an_old_meta_says_nothing_of_edits_that_were_decided_since),
+        TEST(test_damaged_edits_with_gaps_between_keep_their_order_and_their_names),
         TEST(test_a_row_that_is_damaged_while_open_is_set_aside),
         TEST(test_a_damaged_page_is_refused_with_what_can_be_read_and_saved),
         TEST(test_what_was_saved_is_not_applied_twice),

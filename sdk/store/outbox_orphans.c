@@ -1,0 +1,136 @@
+/* Which damaged row is which missing mutation, and under which sequence a kedge.noop stands for it.
+ *
+ * Ids and sequences rise together, so a hole between two present rows holds the missing ids in the
+ * order of the damaged rows that stand in it. Where fewer rows than ids are left, the ids that the
+ * rows still show say which ones they are, if these rise; otherwise the rows count as the last ones
+ * of the hole. An id without a row gets a sequence between its neighbours that no other row has.
+ * A damaged row that stands in no hole has a damaged key: only its text is used. */
+#include "sdk/store/outbox_heal.h"
+
+typedef struct hole {
+    kedge_missing_id *missing;
+    size_t count;
+} hole;
+
+static kedge_orphan *orphans_of(const kedge_outbox_healing *heal)
+{
+    return (kedge_orphan *)(void *)heal->orphans.data;
+}
+
+static bool is_taken(const kedge_outbox_healing *heal, int64_t sequence)
+{
+    const int64_t *taken = (const int64_t *)(const void *)heal->taken.data;
+    size_t low = 0, high = heal->taken.size / sizeof *taken;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (taken[middle] == sequence) return true;
+        if (taken[middle] < sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+/* From the upper end: where no sequence was skipped, each id gets the one that it had. */
+static bool give_sequences(const kedge_outbox_healing *heal, const hole *at)
+{
+    int64_t above = at->missing[0].high;
+    for (size_t i = at->count; i-- > 0;) {
+        kedge_missing_id *missing = &at->missing[i];
+        int64_t sequence = missing->orphan;
+        if (sequence == 0) {
+            sequence = above - 1;
+            while (is_taken(heal, sequence))
+                sequence--;
+        }
+        if (sequence >= above || sequence <= missing->low) return false;
+        missing->sequence = above = sequence;
+    }
+    return true;
+}
+
+static bool stands_in(const kedge_orphan *orphan, const hole *at)
+{
+    return orphan->key > at->missing[0].low && orphan->key < at->missing[0].high;
+}
+
+static void forget_orphans(const hole *at)
+{
+    for (size_t i = 0; i < at->count; i++)
+        at->missing[i].orphan = 0;
+}
+
+static bool place_by_id(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end)
+{
+    int64_t before = at->missing[0].id - 1;
+    forget_orphans(at);
+    for (size_t i = first; i < end; i++) {
+        const kedge_orphan *orphan = &orphans_of(heal)[i];
+        if (orphan->id <= before || orphan->id > at->missing[at->count - 1].id) return false;
+        at->missing[orphan->id - at->missing[0].id].orphan = orphan->key;
+        before = orphan->id;
+    }
+    return give_sequences(heal, at);
+}
+
+static bool place_last(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end)
+{
+    forget_orphans(at);
+    for (size_t i = 0; i < at->count && first + i < end; i++)
+        at->missing[at->count - 1 - i].orphan = orphans_of(heal)[end - 1 - i].key;
+    return give_sequences(heal, at);
+}
+
+static kedge_status fill_hole(kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
+                              kedge_error *error)
+{
+    bool placed = place_by_id(heal, at, first, end) || place_last(heal, at, first, end);
+    if (placed) {
+        for (size_t i = 0; i < at->count; i++)
+            at->missing[i].in_place = at->missing[i].orphan != 0;
+        for (size_t i = first; i < end; i++)
+            orphans_of(heal)[i].matched = end - i <= at->count;
+        return KEDGE_OK;
+    }
+    forget_orphans(at);
+    if (give_sequences(heal, at)) return KEDGE_OK;
+    return kedge_store_db_fail(&heal->store->outbox, SQLITE_CORRUPT,
+                               "giving a missing mutation its place", error);
+}
+
+/* What is legible in rows that stand in no hole, for ids that have no row. */
+static void use_the_rest(kedge_outbox_healing *heal, kedge_missing_id *missing)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < heal->orphan_count; i++) {
+        kedge_orphan *orphan = &orphans_of(heal)[i];
+        if (orphan->matched || !orphan->ours || orphan->id <= heal->decided_through) continue;
+        while (at < heal->missing_count && missing[at].orphan != 0)
+            at++;
+        if (at == heal->missing_count) return;
+        missing[at].orphan = orphan->key;
+        orphan->matched = true;
+    }
+}
+
+kedge_status kedge_outbox_place_missing(kedge_outbox_healing *heal, kedge_error *error)
+{
+    kedge_missing_id *missing = (kedge_missing_id *)(void *)heal->missing.data;
+    size_t i = 0, orphan = 0;
+    kedge_status status = KEDGE_OK;
+    while (i < heal->missing_count && status == KEDGE_OK) {
+        hole at = {.missing = &missing[i], .count = 1};
+        while (i + at.count < heal->missing_count && missing[i + at.count].high == missing[i].high)
+            at.count++;
+        while (orphan < heal->orphan_count && orphans_of(heal)[orphan].key <= missing[i].low)
+            orphan++;
+        size_t first = orphan;
+        while (orphan < heal->orphan_count && stands_in(&orphans_of(heal)[orphan], &at))
+            orphan++;
+        status = fill_hole(heal, &at, first, orphan, error);
+        i += at.count;
+    }
+    if (status == KEDGE_OK) use_the_rest(heal, missing);
+    return status;
+}

@@ -1,0 +1,155 @@
+/* Which damaged row is which missing mutation: random outboxes whose truth is known. */
+#include "sdk/store/outbox_heal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define CASES    20000
+#define ROWS_MAX 12
+
+typedef enum fate { PRESENT, DAMAGED, MISSING, EARLIER } fate;
+
+typedef struct row {
+    int64_t sequence;
+    int64_t id; /* 0: of an earlier client */
+    fate fate;
+    bool id_legible;
+} row;
+
+typedef struct outbox {
+    row rows[ROWS_MAX];
+    size_t count;
+    kedge_outbox_healing heal;
+} outbox;
+
+static uint64_t seed = 1;
+
+static uint64_t below(uint64_t limit)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 33) % limit;
+}
+
+static void draw(outbox *of)
+{
+    int64_t sequence = 0, id = 0;
+    of->count = 1 + below(ROWS_MAX);
+    for (size_t i = 0; i < of->count; i++) {
+        row *at = &of->rows[i];
+        sequence += 1 + (int64_t)(below(3) == 0 ? below(4) : 0);
+        at->sequence = sequence;
+        at->fate = (fate)below(4);
+        at->id = at->fate == EARLIER ? 0 : ++id;
+        at->id_legible = below(4) != 0;
+    }
+}
+
+static void add_missing(outbox *of, size_t at)
+{
+    kedge_missing_id missing = {.id = of->rows[at].id, .high = INT64_MAX};
+    for (size_t i = 0; i < of->count; i++) {
+        const row *other = &of->rows[i];
+        if (other->fate != PRESENT) continue;
+        if (i < at) missing.low = other->sequence;
+        if (i > at && missing.high == INT64_MAX) missing.high = other->sequence;
+    }
+    if (missing.high == INT64_MAX) missing.high = of->rows[of->count - 1].sequence + 1;
+    kedge_buffer_append(&of->heal.missing, &missing, sizeof missing);
+    of->heal.missing_count++;
+}
+
+static void describe(outbox *of)
+{
+    of->heal = (kedge_outbox_healing){.orphans = kedge_buffer_make(&kedge_allocator_default),
+                                      .taken = kedge_buffer_make(&kedge_allocator_default),
+                                      .missing = kedge_buffer_make(&kedge_allocator_default)};
+    for (size_t i = 0; i < of->count; i++) {
+        const row *at = &of->rows[i];
+        kedge_orphan orphan = {
+            .key = at->sequence, .id = at->id_legible ? at->id : 999, .ours = true};
+        if (at->fate == EARLIER)
+            kedge_buffer_append(&of->heal.taken, &at->sequence, sizeof at->sequence);
+        if (at->fate == DAMAGED || at->fate == MISSING) add_missing(of, i);
+        if (at->fate != DAMAGED) continue;
+        kedge_buffer_append(&of->heal.orphans, &orphan, sizeof orphan);
+        of->heal.orphan_count++;
+    }
+}
+
+static bool has_row(const outbox *of, int64_t sequence)
+{
+    for (size_t i = 0; i < of->count; i++)
+        if (of->rows[i].sequence == sequence && of->rows[i].fate != DAMAGED &&
+            of->rows[i].fate != MISSING)
+            return true;
+    return false;
+}
+
+/* The hole of the row has each of its rows, or shows the id of each that is left: nothing is left
+ * to guess. */
+static bool is_told(const outbox *of, size_t at)
+{
+    bool all = true, legible = true;
+    size_t first = at, end = at;
+    while (first > 0 && of->rows[first - 1].fate != PRESENT)
+        first--;
+    while (end < of->count && of->rows[end].fate != PRESENT)
+        end++;
+    for (size_t i = first; i < end; i++) {
+        all = all && of->rows[i].fate != MISSING;
+        legible = legible && (of->rows[i].fate != DAMAGED || of->rows[i].id_legible);
+    }
+    return of->rows[at].fate == DAMAGED && (all || legible);
+}
+
+static int check(const outbox *of)
+{
+    const kedge_missing_id *missing = (const kedge_missing_id *)(const void *)of->heal.missing.data;
+    int told = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < of->count; i++) {
+        const row *at = &of->rows[i];
+        if (at->fate != DAMAGED && at->fate != MISSING) continue;
+        const kedge_missing_id *placed = &missing[next++];
+        assert_int_equal(placed->id, at->id);
+        assert_true(placed->sequence > placed->low && placed->sequence < placed->high);
+        assert_false(has_row(of, placed->sequence));
+        if (next > 1) assert_true(placed->sequence > missing[next - 2].sequence);
+        if (!is_told(of, i)) continue;
+        assert_int_equal(placed->sequence, at->sequence);
+        assert_int_equal(placed->orphan, at->sequence);
+        told++;
+    }
+    return told;
+}
+
+static void
+test_missing_mutations_get_sequences_that_rise_and_their_own_where_rows_tell(void **state)
+{
+    int told = 0;
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        outbox of = {0};
+        draw(&of);
+        describe(&of);
+        kedge_status status = kedge_outbox_place_missing(&of.heal, NULL);
+        if (status == KEDGE_OK) told += check(&of);
+        kedge_buffer_free(&of.heal.orphans);
+        kedge_buffer_free(&of.heal.taken);
+        kedge_buffer_free(&of.heal.missing);
+        assert_int_equal(status, KEDGE_OK);
+    }
+    assert_true(told > CASES / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_missing_mutations_get_sequences_that_rise_and_their_own_where_rows_tell),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
