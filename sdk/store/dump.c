@@ -2,7 +2,6 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/json.h"
-#include "common/planted.h"
 
 #define ITEM_COLUMNS "collection, id, value, checksum = " KEDGE_ITEM_CHECKSUM
 #define BASE_COLUMNS "collection, id, value, checksum = " KEDGE_BASE_CHECKSUM
@@ -20,8 +19,7 @@ static kedge_status write_items(kedge_store_db *db, const char *sql, kedge_buffe
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
-        if (sqlite3_column_int(walk, 3) == 0 &&
-            !KEDGE_PLANTED_BUG(KEDGE_PLANTED_CACHE_NOT_CHECKED)) {
+        if (sqlite3_column_int(walk, 3) == 0) {
             status = kedge_row_fail(db, "item", kedge_store_column(walk, 0),
                                     kedge_store_column(walk, 1), error);
             break;
