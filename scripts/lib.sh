@@ -9,7 +9,7 @@ now_ms() { date +%s%3N; }
 
 # What the project is built, tested and checked with; all from Debian.
 KEDGE_PACKAGES=(
-  gcc g++ cmake ninja-build pkg-config python3 openssl
+  gcc g++ cmake ninja-build patch pkg-config python3 openssl
   libsqlite3-dev libcurl4-openssl-dev libcjson-dev libssl-dev zlib1g-dev
   libmicrohttpd-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
 )

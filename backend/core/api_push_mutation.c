@@ -9,7 +9,6 @@
 #include "backend/core/api_internal.h"
 #include "common/error.h"
 #include "common/names.h"
-#include "common/planted.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -235,8 +234,7 @@ static kedge_status digest_canonical(kedge_bytes args, const mutation_members *m
     if (status != KEDGE_OK) return status;
     if (out->uid.size > 0) {
         kedge_buffer_append_text(scratch, ",\"uid\":\"");
-        if (!KEDGE_PLANTED_BUG(KEDGE_PLANTED_TWINS_WITHOUT_UID))
-            kedge_buffer_append_bytes(scratch, out->uid);
+        kedge_buffer_append_bytes(scratch, out->uid);
         kedge_buffer_append_byte(scratch, '"');
     }
     kedge_buffer_append_byte(scratch, '}');

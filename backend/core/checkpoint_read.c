@@ -7,7 +7,6 @@
 #include "backend/core/layout.h"
 #include "backend/core/packed.h"
 #include "common/error.h"
-#include "common/planted.h"
 
 #include <string.h>
 
@@ -187,10 +186,6 @@ static kedge_status counts(reading *work, const kedge_record *root, int64_t last
     work->version = number_of(root, "version");
     if (lineage == NULL || work->version < 1 || work->version > last) return KEDGE_OK;
     work->lineage = lineage->bytes;
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_STALE_LINEAGE_ROWS)) {
-        *fine = true;
-        return KEDGE_OK;
-    }
     return kedge_version_has_lineage(work->backend, work->ref, work->version, work->lineage, fine,
                                      NULL, error);
 }

@@ -10,7 +10,6 @@
 #include "backend/core/backend_internal.h"
 #include "backend/core/version_object.h"
 #include "common/error.h"
-#include "common/planted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +57,9 @@ static kedge_status load_from_rows(kedge_backend *backend, const kedge_project_r
     return status;
 }
 
-static kedge_status load_at(kedge_backend *backend, const kedge_project_ref *ref,
-                            const kedge_version *at, kedge_bytes client, kedge_client_state *state,
-                            kedge_error *error)
+kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,
+                               const kedge_version *at, kedge_bytes client,
+                               kedge_client_state *state, kedge_error *error)
 {
     kedge_client_state found = {0};
     const kedge_run *recent = newest_recent(at, client);
@@ -81,21 +80,6 @@ static kedge_status load_at(kedge_backend *backend, const kedge_project_ref *ref
     }
     if (status == KEDGE_OK) *state = found;
     return status;
-}
-
-kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_version *at, kedge_bytes client,
-                               kedge_client_state *state, kedge_error *error)
-{
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_LMID_NEWER_THAN_PIN)) {
-        const kedge_version *newest = NULL;
-        kedge_status status = kedge_version_load(backend, ref, 0, &newest, error);
-        if (status != KEDGE_OK) return status;
-        status = load_at(backend, ref, newest, client, state, error);
-        kedge_version_release(newest);
-        return status;
-    }
-    return load_at(backend, ref, at, client, state, error);
 }
 
 /* ---- its mutations ---- */

@@ -4,7 +4,6 @@
 #include "backend/core/blob.h"
 #include "common/error.h"
 #include "common/gzip.h"
-#include "common/planted.h"
 
 static kedge_status put_bodies(kedge_backend *backend, const kedge_project_ref *ref,
                                const kedge_slice_body *bodies, size_t count, kedge_error *error)
@@ -32,9 +31,7 @@ static kedge_status put_record(kedge_backend *backend, const kedge_project_ref *
                                 .record = {{kedge_key_bytes(&partition), kedge_key_bytes(&sort)},
                                            record->attributes,
                                            record->attribute_count},
-                                .condition = KEDGE_PLANTED_BUG(KEDGE_PLANTED_NO_VERSION_CONDITION)
-                                                 ? KEDGE_IF_ANY
-                                                 : KEDGE_IF_ABSENT};
+                                .condition = KEDGE_IF_ABSENT};
     const kedge_records *records = &backend->options.records;
     return records->vtable->write(records->self, &write, error);
 }
@@ -45,18 +42,16 @@ kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, 
 {
     kedge_version_record record;
     kedge_state *next = NULL;
-    bool late = KEDGE_PLANTED_BUG(KEDGE_PLANTED_BODY_AFTER_COMMIT);
     kedge_status status = kedge_state_derive(backend, ref, head, version, &next, error);
     if (status != KEDGE_OK) return status;
     status = kedge_version_encode(backend->allocator, version, &record, error);
-    if (status == KEDGE_OK && !late) status = put_bodies(backend, ref, bodies, body_count, error);
+    if (status == KEDGE_OK) status = put_bodies(backend, ref, bodies, body_count, error);
     if (status == KEDGE_OK) status = kedge_version_put_parts(backend, ref, &record, error);
     if (status == KEDGE_OK) {
         status = backend->options.cadence == KEDGE_CADENCE_SEED
                      ? kedge_commit_seed(next, &record, error)
                      : put_record(backend, ref, version->number, &record, error);
     }
-    if (status == KEDGE_OK && late) status = put_bodies(backend, ref, bodies, body_count, error);
     kedge_arena_free(&record.arena);
     if (status != KEDGE_OK) {
         kedge_state_close(next);

@@ -3,7 +3,6 @@
 
 #include "backend/core/backend_internal.h"
 #include "common/error.h"
-#include "common/planted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -138,7 +137,6 @@ static kedge_status check_decided(planning *work, size_t owner, const kedge_push
     kedge_plan_client *client = &work->plan->clients[owner];
     const uint8_t *digest = NULL;
     kedge_status status = KEDGE_OK;
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_MISMATCH_SKIPPED)) return KEDGE_OK;
     if (mutation->id <= client->state.lmid) {
         status = decided_digest(work, client, mutation->id, &digest, error);
     } else {
@@ -193,10 +191,6 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     }
 
     bool unknown = !client->state.known && client->next == 1 && mutation->id > 1;
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_GAP_SKIPPED)) {
-        unknown = false;
-        if (mutation->id > client->next) client->next = mutation->id;
-    }
     if (is_foreign(work, client)) {
         block(work, client, mutation->sender, KEDGE_PUSH_CLIENT_FOREIGN, "there is no such client",
               mutation->id);

@@ -7,7 +7,6 @@
 #include "backend/core/maintain.h"
 #include "common/error.h"
 #include "common/names.h"
-#include "common/planted.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +21,6 @@ typedef struct pushing {
     kedge_push_result *result;
     kedge_state *head;
     bool cached; /* the head is from memory: only a commit may follow */
-    bool planned;
     kedge_plan plan;
     size_t mutations_max; /* of a slice */
     bool refuse;          /* the next mutation is too large by itself */
@@ -114,12 +112,9 @@ static kedge_status load_head(pushing *work, bool from_memory, kedge_error *erro
 
 static kedge_status make_plan(pushing *work, kedge_error *error)
 {
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_DEDUP_BEFORE_HEAD) && work->planned) return KEDGE_OK;
     kedge_arena_free(&work->plan.arena);
-    kedge_status status = kedge_plan_make(work->backend, work->ref, work->head->version, work->push,
-                                          &work->plan, error);
-    work->planned = status == KEDGE_OK;
-    return status;
+    return kedge_plan_make(work->backend, work->ref, work->head->version, work->push, &work->plan,
+                           error);
 }
 
 static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error)
@@ -128,8 +123,7 @@ static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error
     kedge_status status = load_head(work, from_memory, error);
     if (status == KEDGE_OK) status = make_plan(work, error);
     if (status != KEDGE_OK) return status;
-    bool answer_cached = KEDGE_PLANTED_BUG(KEDGE_PLANTED_DEDUP_BEFORE_HEAD) != 0;
-    if (work->plan.apply_count == 0 && work->cached && !answer_cached) {
+    if (work->plan.apply_count == 0 && work->cached) {
         status = load_head(work, false, error);
         if (status == KEDGE_OK) status = make_plan(work, error);
         if (status != KEDGE_OK) return status;

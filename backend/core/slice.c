@@ -4,7 +4,6 @@
 
 #include "common/error.h"
 #include "common/json.h"
-#include "common/planted.h"
 
 #include <string.h>
 
@@ -239,17 +238,9 @@ static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *er
     size_t index = slice->plan->apply[position];
     kedge_version *version = &slice->object->version;
     const kedge_push_mutation *pushed = &slice->push->mutations[index];
-    kedge_plan_client *client = &slice->plan->clients[slice->plan->owner[index]];
     kedge_version_mutation *mutation = &version->mutations[version->mutation_count];
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_REJECT_BLOCKS) && client->blocked) return KEDGE_OK;
     kedge_status status = decide(slice, position, mutation, error);
     if (status != KEDGE_OK) return status;
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_REJECT_BLOCKS) &&
-        mutation->verdict == KEDGE_VERDICT_REJECTED) {
-        client->blocked = true;
-        memset(mutation, 0, sizeof *mutation);
-        return KEDGE_OK;
-    }
     status = add_to_run(slice, pushed, mutation, error);
     if (status != KEDGE_OK) return status;
     version->mutation_count++;

@@ -3,7 +3,6 @@
 
 #include "backend/core/index.h"
 #include "common/error.h"
-#include "common/planted.h"
 
 #include <string.h>
 
@@ -58,9 +57,6 @@ static kedge_status settle(kedge_backend *backend, const kedge_project_ref *ref,
                 version->number - head->indexed_through > KEDGE_RECENT_VERSIONS_MAX;
     *indexed =
         head->indexed_through == head->number || kedge_cache_is_indexed(&backend->cache, ref, head);
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_RECENT_SHORTENED_EARLY)) {
-        *indexed = *indexed || version->number - head->indexed_through > 3;
-    }
     if (*indexed || (!full && !seed)) return KEDGE_OK;
     kedge_status status = kedge_index_complete(backend, ref, head, error);
     *indexed = status == KEDGE_OK;

@@ -5,7 +5,6 @@
 #include "backend/queued/queued_internal.h"
 #include "backend/queued/unit.h"
 #include "common/error.h"
-#include "common/planted.h"
 
 #include <string.h>
 
@@ -149,12 +148,9 @@ static bool step(consuming *work, project_messages *project, kedge_unit *unit)
     size_t passed = 0;
     kedge_status status = fill(work, project, unit, &passed, &error);
     if (status == KEDGE_OK && unit->count > 0) {
-        bool early = KEDGE_PLANTED_BUG(KEDGE_PLANTED_DONE_BEFORE_COMMIT);
-        if (early) settle_unit(work, unit);
         status = mark(work, unit, &error);
         if (status == KEDGE_OK) status = kedge_unit_decide(unit, work->backend, &error);
-        if (early) status = KEDGE_OK;
-        if (status == KEDGE_OK && !early) settle_unit(work, unit);
+        if (status == KEDGE_OK) settle_unit(work, unit);
     }
     if (status == KEDGE_OK) {
         project->next += passed;

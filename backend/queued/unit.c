@@ -4,7 +4,6 @@
 #include "backend/queued/queued_internal.h"
 #include "common/error.h"
 #include "common/gzip.h"
-#include "common/planted.h"
 
 #include <string.h>
 
@@ -117,14 +116,13 @@ static void merge(const kedge_unit *unit, kedge_push_sender *senders,
 {
     size_t next = 0;
     for (size_t i = 0; i < unit->count; i++) {
-        bool backwards = KEDGE_PLANTED_BUG(KEDGE_PLANTED_MERGED_BACKWARDS);
-        const kedge_unit_part *part = &unit->parts[backwards ? unit->count - 1 - i : i];
+        const kedge_unit_part *part = &unit->parts[i];
         const kedge_push *push = &part->request.push;
         senders[i] = part->request.sender;
         if (push->count > 0)
             memcpy(mutations + next, push->mutations, push->count * sizeof *mutations);
         for (size_t k = 0; k < push->count; k++)
-            mutations[next + k].sender = KEDGE_PLANTED_BUG(KEDGE_PLANTED_MERGED_ONE_SENDER) ? 0 : i;
+            mutations[next + k].sender = i;
         next += push->count;
     }
 }

@@ -2,7 +2,6 @@
 #include "sdk/store/cache_row.h"
 
 #include "common/error.h"
-#include "common/planted.h"
 
 void kedge_row_total_add(kedge_row_total *total, int64_t checksum)
 {
@@ -18,7 +17,6 @@ void kedge_row_total_remove(kedge_row_total *total, int64_t checksum)
 
 bool kedge_row_total_equal(const kedge_row_total *a, const kedge_row_total *b)
 {
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_CACHE_NOT_CHECKED)) return true;
     return a->rows == b->rows && a->sum == b->sum;
 }
 
@@ -53,7 +51,6 @@ bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, ke
     row->id = text_column(statement, first);
     row->value = text_column(statement, first + 1);
     row->checksum = sqlite3_column_int64(statement, first + 2);
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_CACHE_NOT_CHECKED)) return true;
     return row->checksum == kedge_row_checksum(begun, row->id, row->has_value ? &row->value : NULL);
 }
 

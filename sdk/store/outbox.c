@@ -5,7 +5,6 @@
 
 #include "common/checksum.h"
 #include "common/error.h"
-#include "common/planted.h"
 #include <string.h>
 
 #define ROW KEDGE_PENDING_COLUMNS ", checksum, checksum = " KEDGE_PENDING_CHECKSUM
@@ -52,9 +51,6 @@ static void read_row(sqlite3_stmt *statement, kedge_pending *row)
 static bool is_sound(sqlite3_stmt *statement, const kedge_pending *row)
 {
     uint8_t digest[KEDGE_DIGEST_SIZE];
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_ROW_NOT_CHECKED) && row->uid.size == KEDGE_STORE_UID_SIZE &&
-        row->digest.size == KEDGE_DIGEST_SIZE && row->client.size < KEDGE_CLIENT_ID_SIZE)
-        return true;
     if (sqlite3_column_int(statement, 13) != 1 || row->uid.size != KEDGE_STORE_UID_SIZE ||
         row->digest.size != KEDGE_DIGEST_SIZE || row->client.size >= KEDGE_CLIENT_ID_SIZE)
         return false;
@@ -101,10 +97,7 @@ kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache
 {
     static const char sql[] =
         "SELECT " ROW " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
-    static const char all[] =
-        "SELECT " ROW " FROM pending WHERE 1 OR " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
-    bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_COVERED_NOT_SKIPPED);
-    kedge_status status = kedge_store_db_take(db, planted ? all : sql, walk, error);
+    kedge_status status = kedge_store_db_take(db, sql, walk, error);
     if (status == KEDGE_OK) bind_coverage(db, *walk, cache);
     return status;
 }
@@ -268,7 +261,6 @@ void kedge_outbox_digest(kedge_bytes name, kedge_bytes args, kedge_bytes uid,
 {
     char hex[2 * KEDGE_STORE_UID_SIZE + 1];
     uint8_t hash[KEDGE_SHA256_SIZE];
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_TWINS_WITHOUT_UID)) uid.size = 0;
     kedge_hex_encode((const uint8_t *)uid.data, uid.size, hex);
     const kedge_bytes pieces[] = {KEDGE_BYTES("{\"args\":"),
                                   args,

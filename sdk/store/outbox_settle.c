@@ -6,8 +6,6 @@
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
-#include "common/planted.h"
-
 #include <string.h>
 
 static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
@@ -28,19 +26,14 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
                                  const kedge_outcome_row *outcome, int64_t now_ms,
                                  kedge_error *error)
 {
-#define NEW_ROW(key)                                                                               \
-    "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS                                       \
-    ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM " FROM (SELECT " key \
-    " AS sequence, client, id, uid, digest, name, args, timestamp,"                                \
-    " origin_client, origin_id, ?2 AS version, ?3 AS code, ?4 AS message, 0 AS state,"             \
-    " ?5 AS decided_ms FROM pending WHERE sequence = ?1)"
-    static const char sql[] = NEW_ROW("sequence");
-    static const char again[] = NEW_ROW("CASE WHEN EXISTS(SELECT 1 FROM rejected WHERE"
-                                        " sequence = ?1) THEN -?1 ELSE ?1 END");
-#undef NEW_ROW
-    bool planted = KEDGE_PLANTED_BUG(KEDGE_PLANTED_INBOX_DOUBLED);
+    static const char sql[] =
+        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum)"
+        " SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM " FROM (SELECT sequence,"
+        " client, id, uid, digest, name, args, timestamp,"
+        " origin_client, origin_id, ?2 AS version, ?3 AS code, ?4 AS message, 0 AS state,"
+        " ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
     sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(db, planted ? again : sql, &insert, error);
+    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, insert, 1, sequence);
     kedge_store_bind_integer(db, insert, 2, outcome->version);

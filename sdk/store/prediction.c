@@ -13,7 +13,6 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
-#include "common/planted.h"
 #include <string.h>
 
 static kedge_status replay_row(kedge_store *store, kedge_tx *tx, const kedge_pending *row,
@@ -41,7 +40,7 @@ static kedge_status replay(kedge_store *store, const kedge_cache_meta *next,
     status = kedge_outbox_walk(&store->outbox, next, &walk, error);
     if (status != KEDGE_OK) goto out;
     while ((status = kedge_outbox_walk_next(&store->outbox, walk, &row, error)) == KEDGE_OK) {
-        if (row.withheld && !KEDGE_PLANTED_BUG(KEDGE_PLANTED_WITHHELD_PREDICTED)) continue;
+        if (row.withheld) continue;
         status = replay_row(store, tx, &row, &why);
         if (status != KEDGE_OK) {
             sqlite3_reset(walk);
@@ -173,7 +172,6 @@ kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patc
     kedge_overlay *base = kedge_overlay_new(store->allocator);
     if (!base) return kedge_fail_no_memory(error);
     kedge_status status = kedge_cache_load_base(&store->cache, &next->bases, base, error);
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_REBASE_SKIPS_BASE)) kedge_overlay_clear(base);
     if (status == KEDGE_OK) status = nothing_pending(store, next, &none, error);
     if (status != KEDGE_OK) goto out;
     if (none && kedge_overlay_count(base) == 0)

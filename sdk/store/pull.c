@@ -15,7 +15,6 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
-#include "common/planted.h"
 #include <string.h>
 
 typedef struct apply {
@@ -133,7 +132,6 @@ static bool is_news(const kedge_pull_state *state, const kedge_pull_answer *answ
 
 static bool is_stale(const kedge_pull_state *state, const kedge_pull_answer *answer)
 {
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_DELTA_ON_WRONG_VERSION)) return false;
     return answer->version < state->cache.version ||
            (!is_whole(answer) && answer->from != state->cache.version);
 }

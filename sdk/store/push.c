@@ -2,7 +2,6 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/json.h"
-#include "common/planted.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -117,8 +116,6 @@ static kedge_status push_work(kedge_store *store, void *context, kedge_error *er
     if (status == KEDGE_OK) status = kedge_buffer_status(asked->body, error);
     if (status == KEDGE_OK && asked->count > 0)
         status = commit_sent(store, &outbox, asked->last_id, error);
-    if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_PENDING_DROPPED_ON_PUSH))
-        (void)kedge_store_db_execute(&store->outbox, "DELETE FROM pending", NULL);
     if (status != KEDGE_OK || asked->count == 0) kedge_buffer_clear(asked->body);
     if (status == KEDGE_OK && asked->count > 0) kedge_store_phase(store, "push-sent");
     return status;

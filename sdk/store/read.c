@@ -5,9 +5,6 @@
 #include "common/names.h"
 #include <string.h>
 
-typedef kedge_status (*get_function)(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                     kedge_buffer *value, kedge_error *error);
-
 static kedge_status get_visible(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
                                 kedge_buffer *value, kedge_error *error)
 {
@@ -20,43 +17,27 @@ static kedge_status get_visible(kedge_store_db *db, kedge_bytes collection, kedg
     return status;
 }
 
-static kedge_status get_canonical(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
-                                  kedge_buffer *value, kedge_error *error)
-{
-    kedge_cache_row row;
-    /* One snapshot for both tables. */
-    kedge_status status = kedge_store_db_execute(db, "BEGIN", error);
-    if (status == KEDGE_OK) status = kedge_cache_base(db, collection, id, &row, error);
-    if (status == KEDGE_NOT_FOUND) return get_visible(db, collection, id, value, error);
-    if (status != KEDGE_OK) return status;
-    if (!row.has_value) return KEDGE_NOT_FOUND;
-    kedge_buffer_append_bytes(value, row.value);
-    return kedge_buffer_status(value, error);
-}
-
-static kedge_status get_once(kedge_store *store, get_function function, kedge_bytes collection,
-                             kedge_bytes id, kedge_buffer *value, bool *again, kedge_error *error)
+static kedge_status get_once(kedge_store *store, kedge_bytes collection, kedge_bytes id,
+                             kedge_buffer *value, bool *again, kedge_error *error)
 {
     kedge_store_reader *reader;
-    bool shown = function == get_visible;
-    kedge_status status = shown ? kedge_reader_take_shown(store, &reader, error)
-                                : kedge_reader_take(store, &reader, error);
+    kedge_status status = kedge_reader_take_shown(store, &reader, error);
     *again = false;
     if (status != KEDGE_OK) return status;
     kedge_buffer_clear(value);
-    status = function(&reader->cache, collection, id, value, error);
+    status = get_visible(&reader->cache, collection, id, value, error);
     kedge_reader_end(reader);
     if (status == KEDGE_CORRUPT) *again = kedge_reader_heal(store, reader);
     kedge_reader_give(store, reader);
     return status;
 }
 
-static kedge_status get_item(kedge_store *store, get_function function, kedge_bytes collection,
-                             kedge_bytes id, kedge_buffer *value, kedge_error *error)
+static kedge_status get_item(kedge_store *store, kedge_bytes collection, kedge_bytes id,
+                             kedge_buffer *value, kedge_error *error)
 {
     bool again;
-    kedge_status status = get_once(store, function, collection, id, value, &again, error);
-    if (again) status = get_once(store, function, collection, id, value, &again, error);
+    kedge_status status = get_once(store, collection, id, value, &again, error);
+    if (again) status = get_once(store, collection, id, value, &again, error);
     if (status != KEDGE_NOT_FOUND) return status;
     kedge_buffer_clear(value);
     if (collection.size == 0)
@@ -80,13 +61,5 @@ kedge_status kedge_store_get(kedge_store *store, kedge_bytes collection, kedge_b
 {
     kedge_status status = check_key(collection, id, error);
     if (status != KEDGE_OK) return status;
-    return get_item(store, get_visible, collection, id, value, error);
-}
-
-kedge_status kedge_store_get_canonical(kedge_store *store, kedge_bytes collection, kedge_bytes id,
-                                       kedge_buffer *value, kedge_error *error)
-{
-    kedge_status status = check_key(collection, id, error);
-    if (status != KEDGE_OK) return status;
-    return get_item(store, get_canonical, collection, id, value, error);
+    return get_item(store, collection, id, value, error);
 }

@@ -8,7 +8,6 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
-#include "common/planted.h"
 #include <string.h>
 
 typedef struct rotation {
@@ -286,8 +285,7 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
      * when we do, but nobody could count then what was trimmed of this client's. */
     if (status == KEDGE_OK && !turn->lost) status = count_unrecovered(store, turn, error);
     if (status != KEDGE_OK) return status;
-    if (!KEDGE_PLANTED_BUG(KEDGE_PLANTED_IDS_REUSED_AFTER_RESTORE))
-        kedge_random_hex(store->environment, 16, turn->outbox.client);
+    kedge_random_hex(store->environment, 16, turn->outbox.client);
     turn->outbox.highest_id = 0;
     turn->outbox.sent_through = 0;
     turn->outbox.trimmed_through = 0;

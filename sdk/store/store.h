@@ -178,9 +178,6 @@ kedge_status kedge_store_earlier(kedge_store *store, kedge_client_marks *marks, 
 
 kedge_status kedge_store_get(kedge_store *store, kedge_bytes collection, kedge_bytes id,
                              kedge_buffer *value, kedge_error *error);
-/* The canonical value, without the pending mutations. For checkers and tests. */
-kedge_status kedge_store_get_canonical(kedge_store *store, kedge_bytes collection, kedge_bytes id,
-                                       kedge_buffer *value, kedge_error *error);
 
 typedef struct kedge_store_scan kedge_store_scan;
 kedge_status kedge_store_scan_open(kedge_store *store, kedge_bytes collection,
@@ -214,10 +211,5 @@ kedge_status kedge_store_checkpoint(kedge_store *store, kedge_error *error);
 kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error);
 /* Would the next call find anything to do? For the thread that calls it. */
 bool kedge_store_check_is_due(kedge_store *store);
-
-/* For the checkers: walks all visible, or all canonical, items as canonical JSON text
- * {"collection/id": value, …} in key order. */
-kedge_status kedge_store_dump(kedge_store *store, bool canonical, kedge_buffer *out,
-                              kedge_error *error);
 
 #endif

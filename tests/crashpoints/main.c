@@ -6,7 +6,8 @@
  *       [--seconds N] [--seed S]        for N seconds
  *   kedge-crashpoints --story K --first I --second J --ending E
  *                                       one run again, in memory
- *   kedge-crashpoints-planted --planted each planted bug until it is caught */
+ *   kedge-crashpoints --planted [BUG]   each planted bug, or one, until it is caught
+ *   kedge-crashpoints-BUG --find BUG    what the former runs: the first run that catches the bug */
 #include "tests/crashpoints/enumerate.h"
 #include "tests/crashpoints/planted.h"
 
@@ -22,7 +23,8 @@
 
 typedef struct arguments {
     bool engines;
-    bool planted;
+    const char *planted; /* a bug, "": all; NULL: not asked for */
+    bool find;
     int64_t seconds;
     uint64_t seed;
     int64_t story; /* -1: all */
@@ -36,7 +38,7 @@ static bool read_arguments(int argc, char **argv, arguments *read)
         if (strcmp(argv[i], "--engines") == 0) {
             read->engines = true;
         } else if (strcmp(argv[i], "--planted") == 0) {
-            read->planted = true;
+            read->planted = i + 1 < argc ? argv[++i] : "";
         } else if (i + 1 < argc) {
             const char *name = argv[i];
             int64_t value = strtoll(argv[++i], NULL, 10);
@@ -52,6 +54,8 @@ static bool read_arguments(int argc, char **argv, arguments *read)
                 read->points.second = value;
             else if (strcmp(name, "--ending") == 0)
                 read->points.end = (ending)value;
+            else if (strcmp(name, "--find") == 0)
+                read->find = true;
             else
                 return false;
         } else {
@@ -175,14 +179,15 @@ int main(int argc, char **argv)
     kedge_error error = {0};
     if (!read_arguments(argc, argv, &asked)) {
         fprintf(stderr, "usage: kedge-crashpoints [--engines [--seconds N] [--seed S]] | --story K "
-                        "--first I --second J --ending E | --planted\n");
+                        "--first I --second J --ending E | --planted [BUG]\n");
         return 2;
     }
     if (world_open(&here, asked.engines, &error) != KEDGE_OK) {
         fprintf(stderr, "kedge-crashpoints: %s (%s)\n", error.message, error.code);
         return 1;
     }
-    int code = asked.planted      ? planted_run(&here)
+    int code = asked.planted      ? planted_run(&here, asked.planted)
+               : asked.find       ? planted_find_here(&here)
                : asked.story >= 0 ? run_one(&here, &asked)
                                   : run_all(&here, &asked);
     world_close(&here);

@@ -3,7 +3,6 @@
 #include "tests/kill9/kill9.h"
 
 #include "common/json.h"
-#include "common/planted.h"
 
 #include <ftw.h>
 #include <poll.h>
@@ -26,10 +25,6 @@ static const char *const phases[] = {
     "mutate-before-outbox", "mutate-between-commits", "push-sent",         KILL9_IN_FLIGHT,
     "pull-before-inbox",    "pull-before-cache",      "pull-before-delete"};
 #define PHASE_COUNT (sizeof phases / sizeof *phases)
-
-#ifdef KEDGE_PLANTED
-int kedge_planted_bug = KEDGE_PLANTED_PENDING_DROPPED_ON_PUSH;
-#endif
 
 static unsigned char acknowledged[TOKENS_MAX];
 static unsigned char arrived[TOKENS_MAX]; /* how often, in the server's history */

@@ -5,6 +5,7 @@
 #include "sdk/store/store_internal.h"
 #include "tests/sim/files.h"
 #include "tests/sim/sim.h"
+#include "tests/support/store_view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -370,7 +371,7 @@ static bool dump_is(const view *of, bool canonical, const kedge_overlay *state)
 {
     kedge_buffer store = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer expected = kedge_buffer_make(&kedge_allocator_default);
-    kedge_status status = kedge_store_dump(of->client->store, canonical, &store, NULL);
+    kedge_status status = store_dump(of->client->store, canonical, &store, NULL);
     sim_oracle_dump(state, &expected);
     bool same = status != KEDGE_OK ||
                 kedge_bytes_equal(kedge_buffer_bytes(&store), kedge_buffer_bytes(&expected));

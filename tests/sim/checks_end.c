@@ -1,6 +1,7 @@
 /* The checker of the end: faults have stopped, and everything must come to the same bytes. */
 #include "sdk/store/store_internal.h"
 #include "tests/sim/sim.h"
+#include "tests/support/store_view.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void check_same_bytes(sim_world *world)
     for (uint32_t i = 0; i < world->client_count; i++) {
         kedge_buffer dump = kedge_buffer_make(&kedge_allocator_default);
         world->report->checks[SIM_I18]++;
-        if (kedge_store_dump(world->clients[i].store, false, &dump, NULL) != KEDGE_OK ||
+        if (store_dump(world->clients[i].store, false, &dump, NULL) != KEDGE_OK ||
             !kedge_bytes_equal(kedge_buffer_bytes(&dump), kedge_buffer_bytes(&expected)))
             sim_violate(world, SIM_I18, "client %u does not read what the server has", i);
         kedge_buffer_free(&dump);

@@ -6,7 +6,8 @@
  *                                      run was printed
  *   kedge-sim --hash …                 also prints the hash of each trace
  *   kedge-sim --direct … | --queued …  every seed in one mode; otherwise the seed decides
- *   kedge-sim-planted --planted        each planted bug until its checker catches it
+ *   kedge-sim --planted [BUG]          each planted bug, or one, until its checker catches it
+ *   kedge-sim-BUG --find BUG           what the former runs: the first seed that catches the bug
  *
  * Ends 1 when a checker was violated, and, for a run of seeds, when a fault never took effect or a
  * checker never ran. */
@@ -28,15 +29,16 @@ typedef struct arguments {
     uint64_t from;
     bool one;
     bool hash;
-    bool planted;
-    bool partial; /* too short to demand that every fault takes effect */
+    const char *planted; /* a bug, "": all; NULL: not asked for */
+    const char *find;    /* in the simulator that has this bug */
+    bool partial;        /* too short to demand that every fault takes effect */
 } arguments;
 
 static int usage(void)
 {
     fputs("usage: kedge-sim --seconds N | --seeds N [--from S] [--partial] | --seed S [--trace]\n"
           "                 [--clients N] [--edits N] [--faults 0xMASK] [--hash]\n"
-          "                 [--direct | --queued]\n",
+          "                 [--direct | --queued] | --planted [BUG]\n",
           stderr);
     return 2;
 }
@@ -54,8 +56,6 @@ static bool read_flag(const char *name, arguments *asked)
         asked->options.trace = stdout;
     else if (strcmp(name, "--hash") == 0)
         asked->hash = true;
-    else if (strcmp(name, "--planted") == 0)
-        asked->planted = true;
     else if (strcmp(name, "--partial") == 0)
         asked->partial = true;
     else if (strcmp(name, "--direct") == 0)
@@ -90,11 +90,29 @@ static bool read_option(const char *name, uint64_t number, arguments *asked)
     return true;
 }
 
+/* The options about planted bugs. The number of arguments that were read. */
+static int read_planted(int count, char **values, arguments *asked)
+{
+    const char *bug = count > 1 && values[1][0] != '-' ? values[1] : "";
+    if (strcmp(values[0], "--planted") == 0)
+        asked->planted = bug;
+    else if (strcmp(values[0], "--find") == 0)
+        asked->find = bug;
+    else
+        return 0;
+    return bug[0] != '\0' ? 2 : 1;
+}
+
 static bool read_arguments(int count, char **values, arguments *asked)
 {
     for (int i = 1; i < count; i++) {
         uint64_t number;
         if (read_flag(values[i], asked)) continue;
+        int read = read_planted(count - i, values + i, asked);
+        if (read > 0) {
+            i += read - 1;
+            continue;
+        }
         if (i + 1 >= count || !read_number(values[i + 1], &number)) return false;
         if (!read_option(values[i], number, asked)) return false;
         i++;
@@ -145,7 +163,8 @@ static int run_many(const arguments *asked)
 
 static int run(const arguments *asked)
 {
-    if (asked->planted) return sim_planted(&asked->options);
+    if (asked->planted) return sim_planted(&asked->options, asked->planted);
+    if (asked->find) return sim_planted_find(&asked->options, asked->find);
     return asked->one ? run_one(asked) : run_many(asked);
 }
 
@@ -167,7 +186,8 @@ int main(int count, char **values)
     arguments asked = {.options = {.faults = SIM_FAULTS_ALL, .clients = 3, .edits = 120},
                        .from = (uint64_t)time(NULL) * 1000};
     if (!read_arguments(count, values, &asked)) return usage();
-    if (!asked.one && !asked.planted && asked.seconds == 0 && asked.seeds == 0) return usage();
+    bool other = asked.one || asked.planted || asked.find;
+    if (!other && asked.seconds == 0 && asked.seeds == 0) return usage();
     /* Memory, where there is: nothing here must outlive a machine. */
     if (base == NULL) base = stat("/dev/shm", &facts) == 0 ? "/dev/shm" : "/tmp";
     (void)snprintf(root, sizeof root, "%s/kedge-sim.XXXXXX", base);

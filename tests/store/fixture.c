@@ -1,6 +1,8 @@
 /* A folder, an environment that repeats itself, a few mutators, and the steps of a sync. */
 #include "tests/store/fixture.h"
 
+#include "tests/support/store_view.h"
+
 #include "common/json.h"
 
 #include <dirent.h>
@@ -328,7 +330,7 @@ void fixture_expect(fixture *f, const char *id, const char *value)
 
 void fixture_expect_canonical(fixture *f, const char *id, const char *value)
 {
-    expect_note(f, kedge_store_get_canonical, id, value);
+    expect_note(f, store_get_canonical, id, value);
 }
 
 kedge_store_position fixture_position(fixture *f)
@@ -349,7 +351,7 @@ char *fixture_dump(kedge_store *store, bool canonical)
 {
     kedge_error error = {0};
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
-    kedge_status status = kedge_store_dump(store, canonical, &out, &error);
+    kedge_status status = store_dump(store, canonical, &out, &error);
     if (status != KEDGE_OK) print_error("dump: %s\n", error.message);
     assert_int_equal(status, KEDGE_OK);
     char *text = strdup(out.data);

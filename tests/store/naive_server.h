@@ -26,7 +26,7 @@ typedef struct naive_server {
     const kedge_environment *environment;
     const kedge_registry *registry;
     int64_t version;
-    char *states[NAIVE_VERSIONS]; /* as kedge_store_dump writes them */
+    char *states[NAIVE_VERSIONS]; /* as store_dump writes them */
     char lineages[NAIVE_VERSIONS][33];
     naive_outcome *outcomes;
     size_t outcome_count;

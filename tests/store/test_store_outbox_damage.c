@@ -3,6 +3,7 @@
 #include "sdk/store/repair.h"
 #include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
+#include "tests/support/store_view.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -79,7 +80,7 @@ static int applied(fixture *f, int number)
     kedge_buffer value = kedge_buffer_make(&kedge_allocator_default);
     snprintf(id, sizeof id, "e%d", number);
     kedge_status status =
-        kedge_store_get_canonical(f->store, KEDGE_BYTES("notes"), kedge_bytes_of(id), &value, NULL);
+        store_get_canonical(f->store, KEDGE_BYTES("notes"), kedge_bytes_of(id), &value, NULL);
     int times = status == KEDGE_OK ? (int)strtol(value.data, NULL, 10) : 0;
     kedge_buffer_free(&value);
     return times;
