@@ -64,20 +64,28 @@ function(kedge_test name)
   endif()
 endfunction()
 
-# kedge_planted_program(NAME SOURCES a.c OBJECTS kedge_common … LIBRARIES X)
-# A program out of the sources of these object libraries, compiled again with the bugs of
-# common/planted.h in them: what shows that a checker notices.
-function(kedge_planted_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;OBJECTS;LIBRARIES" ${ARGN})
-  set(planted)
-  foreach(objects ${ARG_OBJECTS})
+# kedge_sources_of(OUT kedge_common …)
+# The sources of object libraries, by absolute path.
+function(kedge_sources_of out)
+  set(all)
+  foreach(objects ${ARGN})
     get_target_property(folder ${objects} SOURCE_DIR)
     get_target_property(sources ${objects} SOURCES)
     foreach(source ${sources})
       cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
-      list(APPEND planted ${source})
+      list(APPEND all ${source})
     endforeach()
   endforeach()
+  set(${out} ${all} PARENT_SCOPE)
+endfunction()
+
+# kedge_planted_program(NAME SOURCES a.c OBJECTS kedge_common … LIBRARIES X)
+# A program out of the sources of these object libraries, compiled again with the bugs of
+# common/planted.h in them: what shows that a checker notices. Without assertions, which would end the
+# program before the checker sees the bug.
+function(kedge_planted_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;OBJECTS;LIBRARIES" ${ARGN})
+  kedge_sources_of(planted ${ARG_OBJECTS})
   kedge_program(${name} SOURCES ${ARG_SOURCES} ${planted} LIBRARIES ${ARG_LIBRARIES})
-  target_compile_definitions(${name} PRIVATE KEDGE_PLANTED)
+  target_compile_definitions(${name} PRIVATE KEDGE_PLANTED KEDGE_ASSERT_OFF)
 endfunction()
