@@ -2,6 +2,7 @@
 #include "backend/core/commit.h"
 
 #include "backend/core/blob.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/gzip.h"
 #include "common/planted.h"
@@ -45,6 +46,8 @@ kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, 
 {
     kedge_version_record record;
     kedge_state *next = NULL;
+    KEDGE_ASSERT(version->number == head->version->number + 1);
+    KEDGE_ASSERT(version->lineage[0] != '\0');
     bool late = KEDGE_PLANTED_BUG(KEDGE_PLANTED_BODY_AFTER_COMMIT);
     kedge_status status = kedge_state_derive(backend, ref, head, version, &next, error);
     if (status != KEDGE_OK) return status;

@@ -2,6 +2,7 @@
 #include "backend/core/plan.h"
 
 #include "backend/core/backend_internal.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/planted.h"
 
@@ -22,6 +23,7 @@ typedef struct planning {
 static void block(planning *work, kedge_plan_client *client, size_t sender,
                   kedge_push_problem problem, const char *what, int64_t id)
 {
+    KEDGE_ASSERT(!client->blocked && problem != KEDGE_PUSH_FINE);
     client->blocked = true;
     client->blocked_sender = sender;
     client->problem = problem;
@@ -59,6 +61,7 @@ static kedge_status add_client(planning *work, kedge_bytes client, const kedge_p
     kedge_status status =
         kedge_client_load(work->backend, work->ref, work->head, client, &added->state, error);
     if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(added->state.known || (added->state.lmid == 0 && !added->state.retired));
     added->client = client;
     added->sender = sender;
     added->next = added->state.lmid + 1;
@@ -98,6 +101,7 @@ static kedge_status keep_digest(void *context, int64_t version,
 static kedge_status decided_digest(planning *work, kedge_plan_client *client, int64_t id,
                                    const uint8_t **digest, kedge_error *error)
 {
+    KEDGE_ASSERT(id >= 1 && id <= client->state.lmid);
     bool inside = client->window_count > 0 && id >= client->window_first &&
                   id - client->window_first < (int64_t)client->window_count;
     if (!inside) {
@@ -117,6 +121,7 @@ static kedge_status decided_digest(planning *work, kedge_plan_client *client, in
                               "the decided mutation %" PRId64 " of a client has no outcome", id);
         }
     }
+    KEDGE_ASSERT(id - client->window_first < (int64_t)client->window_count);
     *digest = client->window[id - client->window_first];
     return KEDGE_OK;
 }
@@ -138,11 +143,13 @@ static kedge_status check_decided(planning *work, size_t owner, const kedge_push
     kedge_plan_client *client = &work->plan->clients[owner];
     const uint8_t *digest = NULL;
     kedge_status status = KEDGE_OK;
+    KEDGE_ASSERT(mutation->id < client->next);
     if (KEDGE_PLANTED_BUG(KEDGE_PLANTED_MISMATCH_SKIPPED)) return KEDGE_OK;
     if (mutation->id <= client->state.lmid) {
         status = decided_digest(work, client, mutation->id, &digest, error);
     } else {
         digest = planned_digest(work, owner, mutation->id);
+        KEDGE_ASSERT(digest != NULL);
     }
     if (status != KEDGE_OK) return status;
     if (digest == NULL || memcmp(digest, mutation->digest, KEDGE_DIGEST_SIZE) != 0) {
@@ -179,6 +186,9 @@ static bool is_foreign(const planning *work, const kedge_plan_client *client)
 static kedge_status plan_mutation(planning *work, size_t index, kedge_error *error)
 {
     const kedge_push_mutation *mutation = &work->push->mutations[index];
+    KEDGE_ASSERT(mutation->sender < work->push->sender_count);
+    KEDGE_ASSERT(mutation->id >= 1 && mutation->id <= KEDGE_LIMIT_MUTATION_ID);
+    KEDGE_ASSERT(work->plan->apply_count <= index);
     size_t owner = 0;
     kedge_status status = find_client(work, mutation, &owner, error);
     if (status != KEDGE_OK) return status;
@@ -212,6 +222,7 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     } else if (mutation->id < client->next) {
         status = check_decided(work, owner, mutation, error);
     } else {
+        KEDGE_ASSERT(mutation->id > client->state.lmid && !client->state.retired);
         plan->apply[plan->apply_count++] = index;
         client->next++;
     }
