@@ -10,6 +10,7 @@
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
 #include <string.h>
@@ -36,6 +37,8 @@ static kedge_status follow_late(kedge_store *store)
 
 kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error)
 {
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
     kedge_store_phase(store, "mutate-before-outbox");
     kedge_status status = kedge_wal_reserve(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_wal_reserve(&store->outbox, error);
