@@ -1,6 +1,7 @@
 /* Checkpoints, written: chunks first, parts next, the root last. */
 #include "backend/core/checkpoint.h"
 
+#include "backend/core/background.h"
 #include "backend/core/blob.h"
 #include "backend/core/checkpoint_chunks.h"
 #include "backend/core/entry_codec.h"
@@ -331,8 +332,11 @@ static kedge_status is_needed(kedge_state *state, size_t index, bool all, bool *
 bool kedge_checkpoint_any_due(kedge_state *state)
 {
     bool due = false;
+    kedge_error error = {0};
     for (size_t i = 0; i < state->version->collection_count && !due; i++) {
-        if (is_needed(state, i, false, &due, NULL) != KEDGE_OK) return false;
+        if (is_needed(state, i, false, &due, &error) == KEDGE_OK) continue;
+        kedge_background_failed(state->backend, &state->ref, KEDGE_BACKGROUND_CHECKPOINTS, &error);
+        return false;
     }
     return due;
 }
