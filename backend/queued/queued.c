@@ -151,12 +151,11 @@ kedge_status kedge_queued_release(kedge_queued *queued, const kedge_queue_messag
 
 const char *kedge_queued_call_name(kedge_queued_call call)
 {
-    static const char *const names[KEDGE_QUEUED_CALLS] = {
-        [KEDGE_QUEUED_CALL_EXTEND] = "extend",
-        [KEDGE_QUEUED_CALL_DONE] = "done",
-        [KEDGE_QUEUED_CALL_RELEASE] = "release",
-        [KEDGE_QUEUED_CALL_NOTE] = "note",
-        [KEDGE_QUEUED_CALL_FORGET] = "forget"};
+    static const char *const names[KEDGE_QUEUED_CALLS] = {[KEDGE_QUEUED_CALL_EXTEND] = "extend",
+                                                          [KEDGE_QUEUED_CALL_DONE] = "done",
+                                                          [KEDGE_QUEUED_CALL_RELEASE] = "release",
+                                                          [KEDGE_QUEUED_CALL_NOTE] = "note",
+                                                          [KEDGE_QUEUED_CALL_FORGET] = "forget"};
     return names[call];
 }
 
