@@ -220,8 +220,9 @@ static kedge_status move(kedge_version_record *record, size_t index, const char 
         kedge_bytes part = rest;
         if (part.size > KEDGE_VERSION_PART_BYTES) part.size = KEDGE_VERSION_PART_BYTES;
         status = add_part(record, part, error);
+        if (status != KEDGE_OK) break;
         char hex[KEDGE_SHA256_HEX];
-        kedge_sha256_hex(part, hex);
+        kedge_hex_encode(record->parts[record->part_count - 1].hash, KEDGE_SHA256_SIZE, hex);
         if (names.size > 0) kedge_buffer_append_byte(&names, ',');
         kedge_buffer_append_text(&names, hex);
         rest.data += part.size;
