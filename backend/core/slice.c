@@ -144,6 +144,7 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
                      !kedge_bytes_equal_text(mutation->args, "null");
     kedge_call call = {.name = pushed->name,
                        .args = canonical ? mutation->args : pushed->args,
+                       .args_are_canonical = canonical,
                        .caller = {.user = identity->user,
                                   .role = identity->role,
                                   .client = mutation->client.data,

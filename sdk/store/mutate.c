@@ -18,7 +18,7 @@
 /* What a new mutation comes from, and what becomes of it. */
 typedef struct edit {
     kedge_bytes name;
-    kedge_bytes args; /* canonical */
+    kedge_bytes args; /* canonical, unless they come from the inbox */
     int64_t rejected; /* the inbox row that it takes the place of; 0: none */
     int64_t sequence; /* out */
     kedge_change_set *changes;
@@ -66,7 +66,10 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
 static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_meta *cache,
                              int64_t now_ms, kedge_error *error)
 {
-    kedge_call call = {made->name, made->args, {store->user, store->role, cache->client, now_ms}};
+    kedge_call call = {.name = made->name,
+                       .args = made->args,
+                       .caller = {store->user, store->role, cache->client, now_ms},
+                       .args_are_canonical = made->rejected == 0};
     kedge_overlay *overlay = kedge_overlay_new(store->allocator);
     if (!overlay) return kedge_fail_no_memory(error);
     kedge_status status = kedge_prediction_run(store, &call, overlay, error);

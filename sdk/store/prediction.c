@@ -24,7 +24,9 @@ static kedge_status replay_row(kedge_store *store, kedge_tx *tx, const kedge_pen
     KEDGE_ASSERT(row->client.size < sizeof client);
     memcpy(client, row->client.data, row->client.size);
     client[row->client.size] = '\0';
-    kedge_call call = {row->name, row->args, {store->user, store->role, client, row->timestamp_ms}};
+    kedge_call call = {.name = row->name,
+                       .args = row->args,
+                       .caller = {store->user, store->role, client, row->timestamp_ms}};
     kedge_status status = kedge_tx_run(tx, &call, error);
     return status == KEDGE_REJECTED ? KEDGE_OK : status;
 }
