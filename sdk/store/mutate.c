@@ -79,12 +79,13 @@ static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_m
     return status;
 }
 
-/* Inside the outbox's transaction: numbers the mutation and inserts it. */
+/* Numbers the mutation and inserts it. */
 static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta *outbox,
                                int64_t now_ms, kedge_error *error)
 {
     char uid[KEDGE_STORE_UID_SIZE];
     uint8_t digest[KEDGE_DIGEST_SIZE];
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
     if (outbox->highest_id >= KEDGE_LIMIT_MUTATION_ID)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "mutation-ids-exhausted",
                           "the client has given out all of its %lld ids",

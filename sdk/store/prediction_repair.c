@@ -46,7 +46,6 @@ typedef struct misfit {
     bool rotated; /* see is_half_rotated */
 } misfit;
 
-/* In the outbox's transaction. */
 static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
 {
     static const char covered[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL"
@@ -78,7 +77,6 @@ static bool is_half_rotated(const kedge_outbox_meta *outbox, const kedge_staging
            strcmp(staging->lineage, outbox->settled_lineage) == 0;
 }
 
-/* In the cache's transaction. */
 static kedge_status finish_rotation(kedge_store *store, const kedge_staging *staging,
                                     kedge_cache_meta *cache, kedge_error *error)
 {

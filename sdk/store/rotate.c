@@ -277,7 +277,6 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
 
 /* ---- the turn ---- */
 
-/* Inside the outbox's transaction. */
 static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error *error)
 {
     kedge_pending row = {0};
@@ -314,7 +313,6 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     return status;
 }
 
-/* Inside the cache's transaction. */
 static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
