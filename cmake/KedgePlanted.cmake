@@ -29,6 +29,7 @@ function(kedge_planted_objects bug libraries)
     COMMENT "Planting ${bug}" VERBATIM)
   add_library(kedge_planted_${bug} OBJECT ${copies})
   kedge_flags(kedge_planted_${bug})
+  target_compile_definitions(kedge_planted_${bug} PRIVATE KEDGE_ASSERT_OFF)
   target_link_libraries(kedge_planted_${bug} PRIVATE ${libraries})
 endfunction()
 

@@ -1,6 +1,7 @@
 /* Running mutations: a savepoint each, and the decision what its end means. */
 #include "mutate/transaction.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
@@ -70,11 +71,17 @@ static kedge_status find_mutator(const kedge_tx *tx, kedge_bytes name,
 }
 
 /* Makes the args canonical, into tx->args. */
-static kedge_status take_args(kedge_tx *tx, kedge_bytes args, kedge_error *error)
+static kedge_status take_args(kedge_tx *tx, const kedge_call *call, kedge_error *error)
 {
     kedge_error why = {0};
+    kedge_bytes args = call->args;
     if (args.size == 0) args = KEDGE_BYTES("null");
     kedge_buffer_clear(&tx->args);
+    if (call->args_are_canonical) {
+        KEDGE_ASSERT(args.size <= KEDGE_LIMIT_ARGS_BYTES);
+        kedge_buffer_append_bytes(&tx->args, args);
+        return kedge_buffer_status(&tx->args, error);
+    }
     kedge_status status = kedge_json_normalize(args, KEDGE_LIMIT_JSON_DEPTH, &tx->args, &why);
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     if (status != KEDGE_OK) {
@@ -141,7 +148,7 @@ kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *err
 {
     const kedge_mutator *mutator;
     kedge_status status = find_mutator(tx, call->name, &mutator, error);
-    if (status == KEDGE_OK) status = take_args(tx, call->args, error);
+    if (status == KEDGE_OK) status = take_args(tx, call, error);
     if (status != KEDGE_OK) return status;
 
     kedge_error told = {0};

@@ -16,6 +16,7 @@ typedef struct kedge_call {
     kedge_bytes name;
     kedge_bytes args; /* any JSON; checked and made canonical by kedge_tx_run; empty: null */
     kedge_caller caller;
+    bool args_are_canonical; /* the caller has done that, and they are within the limits */
 } kedge_call;
 
 /* Asked after a mutator succeeded, before its changes count: KEDGE_OK keeps them, KEDGE_REJECTED

@@ -36,7 +36,8 @@ static int run(const kedge_environment *environment, const kedge_stores *stores,
         kedge_backend_options options = {.environment = environment,
                                          .records = kedge_stores_records(stores),
                                          .blobs = kedge_stores_blobs(stores),
-                                         .registry = registry};
+                                         .registry = registry,
+                                         .failed = kedge_admin_warn};
         status = kedge_backend_new(&options, &backend, &error);
     }
     kedge_admin admin = {backend, stores, environment, environment->allocator, command, line};

@@ -17,6 +17,14 @@ int kedge_admin_complain(const kedge_error *error)
     return usage ? KEDGE_ADMIN_USAGE : KEDGE_ADMIN_NO_ANSWER;
 }
 
+void kedge_admin_warn(void *context, const kedge_background_failure *failure)
+{
+    (void)context;
+    fprintf(stderr, "kedge-admin: warning: %s of \"%.*s\": %s (%s)\n",
+            kedge_background_name(failure->work), (int)failure->project.size, failure->project.data,
+            failure->error->message, failure->error->code);
+}
+
 int kedge_admin_print(const kedge_buffer *buffer)
 {
     bool written = fwrite(buffer->data, 1, buffer->size, stdout) == buffer->size;

@@ -20,6 +20,8 @@ struct kedge_admin {
 };
 
 int kedge_admin_complain(const kedge_error *error);
+/* The backend's option `failed`: what failed behind the command's work goes to stderr. */
+void kedge_admin_warn(void *context, const kedge_background_failure *failure);
 /* The buffer and the end of a line. */
 int kedge_admin_print(const kedge_buffer *buffer);
 

@@ -5,6 +5,7 @@
  * afterwards, and is removed; what is left of pushes that were given up, garbage collection removes
  * by its age. Who may push may name any upload of the project: it is pushed as his own. */
 #include "backend/core/api_internal.h"
+#include "backend/core/background.h"
 #include "backend/core/layout.h"
 #include "common/gzip.h"
 
@@ -168,9 +169,11 @@ bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload)
 void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload)
 {
     const kedge_blobs *blobs = &call->backend->options.blobs;
+    kedge_error error = {0};
     /* What cannot be removed now goes by its age. */
-    if (upload->opened && call->response->status == 200) {
-        (void)blobs->vtable->remove(blobs->self, kedge_key_bytes(&upload->key), NULL);
+    if (upload->opened && call->response->status == 200 &&
+        blobs->vtable->remove(blobs->self, kedge_key_bytes(&upload->key), &error) != KEDGE_OK) {
+        kedge_background_failed(call->backend, &call->ref, KEDGE_BACKGROUND_UPLOAD_REMOVAL, &error);
     }
     kedge_buffer_free(&upload->body);
 }

@@ -33,6 +33,27 @@ typedef struct kedge_identity {
     bool admin;
 } kedge_identity;
 
+/* Work that no response waits for (background.h). */
+typedef enum kedge_background {
+    KEDGE_BACKGROUND_INDEX_ROWS,
+    KEDGE_BACKGROUND_CHECKPOINTS,
+    KEDGE_BACKGROUND_FORK_CHECKPOINTS,
+    KEDGE_BACKGROUND_IMPORT_CHECKPOINTS,
+    KEDGE_BACKGROUND_UPLOAD_REMOVAL,
+    KEDGE_BACKGROUND_WORKS
+} kedge_background;
+
+/* "index-rows" and so on: as metrics and logs call it. */
+const char *kedge_background_name(kedge_background work);
+
+/* A failure of it. Nothing is lost: the work is done again later, or is not needed. */
+typedef struct kedge_background_failure {
+    kedge_background work;
+    kedge_bytes organization;
+    kedge_bytes project;
+    const kedge_error *error;
+} kedge_background_failure;
+
 typedef struct kedge_backend_options {
     const kedge_environment *environment; /* must outlive the backend, like ports and registry */
     kedge_records records;
@@ -51,6 +72,10 @@ typedef struct kedge_backend_options {
      * push is answered. */
     bool (*later)(void *context, void (*run)(void *argument), void *argument);
     void *later_context;
+    /* Told of each failure of background work, for metrics and logs. Any thread, which may hold
+     * locks: it must not call the backend. NULL: nobody is told. */
+    void (*failed)(void *context, const kedge_background_failure *failure);
+    void *failed_context;
     /* Queued mode: takes a push of a native client durably, to be decided later; `push` is a body
      * as POST push has it. Then the push is answered. NULL: every push is decided before its
      * answer.

@@ -28,6 +28,18 @@ kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref
     }
 }
 
+kedge_status kedge_blob_put_plain(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_key *key, kedge_bytes plain, kedge_error *error)
+{
+    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
+    kedge_status status = kedge_gzip(plain, &compressed, error);
+    if (status == KEDGE_OK) {
+        status = kedge_blob_put(backend, ref, key, kedge_buffer_bytes(&compressed), error);
+    }
+    kedge_buffer_free(&compressed);
+    return status;
+}
+
 static kedge_status check(kedge_bytes compressed, kedge_bytes collection,
                           const uint8_t hash[KEDGE_SHA256_SIZE], kedge_buffer *plain,
                           kedge_error *error)

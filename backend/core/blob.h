@@ -9,6 +9,10 @@
 kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref,
                             const kedge_key *key, kedge_bytes compressed, kedge_error *error);
 
+/* The same of plain bytes, which are stored as gzip. */
+kedge_status kedge_blob_put_plain(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_key *key, kedge_bytes plain, kedge_error *error);
+
 /* Appends the body of an item, its hash checked, to `plain`, and what is stored to `stored` (NULL:
  * not wanted). One that is gone or is not what its name says stays so: KEDGE_CORRUPT,
  * "item-body-missing" or "item-body-damaged". */

@@ -2,6 +2,7 @@
 #include "backend/core/cache.h"
 
 #include "backend/core/state_internal.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -49,6 +50,8 @@ static void unlink_project(kedge_cache *cache, kedge_cache_project *project)
 
 static void link_newest(kedge_cache *cache, kedge_cache_project *project)
 {
+    KEDGE_ASSERT(project->newer == NULL && project->older == NULL);
+    KEDGE_ASSERT((cache->newest == NULL) == (cache->oldest == NULL));
     project->older = cache->newest;
     if (cache->newest != NULL) cache->newest->newer = project;
     cache->newest = project;
@@ -64,6 +67,7 @@ static void remove_project(kedge_cache *cache, kedge_cache_project *project)
     unlink_project(cache, project);
     for (size_t i = 0; i < project->state_count; i++)
         kedge_state_close(project->states[i]);
+    KEDGE_ASSERT(cache->bytes >= project->bytes);
     cache->bytes -= project->bytes;
     kedge_release(cache->allocator, project);
 }
@@ -72,6 +76,7 @@ void kedge_cache_close(kedge_cache *cache)
 {
     while (cache->newest != NULL)
         remove_project(cache, cache->newest);
+    KEDGE_ASSERT(cache->oldest == NULL && cache->bytes == 0);
     kedge_release(cache->allocator, cache->buckets);
     pthread_mutex_destroy(&cache->lock);
 }
@@ -99,12 +104,14 @@ static size_t project_bytes(const kedge_cache_project *project)
 static void count(kedge_cache *cache, kedge_cache_project *project)
 {
     size_t bytes = project_bytes(project);
+    KEDGE_ASSERT(cache->bytes >= project->bytes);
     cache->bytes = cache->bytes - project->bytes + bytes;
     project->bytes = bytes;
 }
 
 static void drop_state(kedge_cache_project *project, size_t index)
 {
+    KEDGE_ASSERT(index < project->state_count && project->state_count <= STATES_PER_PROJECT);
     kedge_state_close(project->states[index]);
     project->state_count--;
     memmove(project->states + index, project->states + index + 1,
@@ -183,6 +190,7 @@ static kedge_cache_project *make_project(kedge_cache *cache, const kedge_project
 /* Moves a state to the front, and gives the caller a reference. */
 static kedge_state *use(kedge_cache *cache, kedge_cache_project *project, size_t index)
 {
+    KEDGE_ASSERT(index < project->state_count && cache->newest == project);
     kedge_state *state = project->states[index];
     memmove(project->states + 1, project->states, index * sizeof *project->states);
     project->states[0] = state;
@@ -260,6 +268,8 @@ static void forget_above(kedge_cache_project *project, const kedge_state *head)
 void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_state *state,
                      bool head)
 {
+    KEDGE_ASSERT(kedge_bytes_equal(state->ref.organization, ref->organization));
+    KEDGE_ASSERT(kedge_bytes_equal(state->ref.project, ref->project));
     pthread_mutex_lock(&cache->lock);
     kedge_cache_project *project = find_project(cache, ref);
     if (project == NULL) project = make_project(cache, ref);
@@ -276,6 +286,7 @@ void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_sta
     project->state_count++;
     kedge_state_retain(state);
     account(cache, project);
+    KEDGE_ASSERT(!head || nearest(project, INT64_MAX) == 0);
 out:
     pthread_mutex_unlock(&cache->lock);
 }

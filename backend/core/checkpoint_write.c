@@ -1,13 +1,13 @@
 /* Checkpoints, written: chunks first, parts next, the root last. */
 #include "backend/core/checkpoint.h"
 
+#include "backend/core/background.h"
 #include "backend/core/blob.h"
 #include "backend/core/checkpoint_chunks.h"
 #include "backend/core/entry_codec.h"
 #include "backend/core/layout.h"
 #include "backend/core/packed.h"
 #include "common/error.h"
-#include "common/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,19 +56,12 @@ static int compare_names(const void *a, const void *b)
 static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes text,
                               kedge_error *error)
 {
-    kedge_backend *backend = work->backend;
     if (work->known_count > 0 &&
         bsearch(name, work->known, work->known_count, sizeof *name, compare_names) != NULL) {
         return KEDGE_OK;
     }
-    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
     kedge_key key = kedge_key_chunk(work->ref, name->hash);
-    kedge_status status = kedge_gzip(text, &compressed, error);
-    if (status == KEDGE_OK) {
-        status = kedge_blob_put(backend, work->ref, &key, kedge_buffer_bytes(&compressed), error);
-    }
-    kedge_buffer_free(&compressed);
-    return status;
+    return kedge_blob_put_plain(work->backend, work->ref, &key, text, error);
 }
 
 /* The first chunk waits: when there is no second and it is small, it goes into the root. */
@@ -331,8 +324,11 @@ static kedge_status is_needed(kedge_state *state, size_t index, bool all, bool *
 bool kedge_checkpoint_any_due(kedge_state *state)
 {
     bool due = false;
+    kedge_error error = {0};
     for (size_t i = 0; i < state->version->collection_count && !due; i++) {
-        if (is_needed(state, i, false, &due, NULL) != KEDGE_OK) return false;
+        if (is_needed(state, i, false, &due, &error) == KEDGE_OK) continue;
+        kedge_background_failed(state->backend, &state->ref, KEDGE_BACKGROUND_CHECKPOINTS, &error);
+        return false;
     }
     return due;
 }

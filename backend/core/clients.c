@@ -9,6 +9,7 @@
 
 #include "backend/core/backend_internal.h"
 #include "backend/core/version_object.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <stdlib.h>
@@ -101,6 +102,7 @@ static kedge_status pass_on(void *context, int64_t version, const kedge_version_
                             kedge_error *error)
 {
     mutations_walk *walk = context;
+    KEDGE_ASSERT(mutation->id >= walk->next_id && mutation->id <= walk->to);
     if (walk->left == 0) return KEDGE_DONE;
     kedge_status status = walk->visit(walk->context, version, mutation, error);
     if (status != KEDGE_OK) return status;

@@ -2,23 +2,17 @@
 #include "backend/core/commit.h"
 
 #include "backend/core/blob.h"
+#include "common/assert.h"
 #include "common/error.h"
-#include "common/gzip.h"
 
 static kedge_status put_bodies(kedge_backend *backend, const kedge_project_ref *ref,
                                const kedge_slice_body *bodies, size_t count, kedge_error *error)
 {
-    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
         kedge_key key = kedge_key_body(ref, bodies[i].collection, bodies[i].hash);
-        kedge_buffer_clear(&compressed);
-        status = kedge_gzip(bodies[i].value, &compressed, error);
-        if (status == KEDGE_OK) {
-            status = kedge_blob_put(backend, ref, &key, kedge_buffer_bytes(&compressed), error);
-        }
+        status = kedge_blob_put_plain(backend, ref, &key, bodies[i].value, error);
     }
-    kedge_buffer_free(&compressed);
     return status;
 }
 
@@ -42,6 +36,8 @@ kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, 
 {
     kedge_version_record record;
     kedge_state *next = NULL;
+    KEDGE_ASSERT(version->number == head->version->number + 1);
+    KEDGE_ASSERT(version->lineage[0] != '\0');
     kedge_status status = kedge_state_derive(backend, ref, head, version, &next, error);
     if (status != KEDGE_OK) return status;
     status = kedge_version_encode(backend->allocator, version, &record, error);

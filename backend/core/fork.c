@@ -1,6 +1,7 @@
 /* Forks: bodies first, then the project and its first version in one transaction. */
 #include "backend/core/fork.h"
 
+#include "backend/core/background.h"
 #include "backend/core/blob.h"
 #include "backend/core/checkpoint.h"
 #include "backend/core/name_claim.h"
@@ -322,8 +323,14 @@ static kedge_status commit(const forking *work, kedge_error *error)
 static void write_checkpoints(const forking *work)
 {
     kedge_state *state = NULL;
-    if (kedge_state_open_newest(work->backend, work->to, &state, NULL) != KEDGE_OK) return;
-    if (state->version->number == 1) kedge_checkpoint_write_due(state, true, NULL);
+    kedge_error error = {0};
+    kedge_status status = kedge_state_open_newest(work->backend, work->to, &state, &error);
+    if (status == KEDGE_OK && state->version->number == 1) {
+        status = kedge_checkpoint_write_due(state, true, &error);
+    }
+    if (status != KEDGE_OK) {
+        kedge_background_failed(work->backend, work->to, KEDGE_BACKGROUND_FORK_CHECKPOINTS, &error);
+    }
     kedge_state_close(state);
 }
 

@@ -1,6 +1,7 @@
 /* What follows a commit: index rows and checkpoints; and the same on demand. */
 #include "backend/core/maintain.h"
 
+#include "backend/core/background.h"
 #include "backend/core/checkpoint.h"
 #include "backend/core/index.h"
 #include "backend/core/processor.h"
@@ -8,8 +9,11 @@
 static void write_checkpoints(void *argument)
 {
     kedge_state *state = argument;
+    kedge_error error = {0};
     atomic_bool *writing = kedge_backend_writing_checkpoints(state->backend, &state->ref);
-    kedge_checkpoint_write_due(state, false, NULL);
+    if (kedge_checkpoint_write_due(state, false, &error) != KEDGE_OK) {
+        kedge_background_failed(state->backend, &state->ref, KEDGE_BACKGROUND_CHECKPOINTS, &error);
+    }
     atomic_store(writing, false);
     kedge_state_close(state);
 }
@@ -29,10 +33,13 @@ static void start_checkpoints(kedge_state *state)
 void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *state)
 {
     const kedge_version *version = state->version;
+    kedge_error error = {0};
     if (backend->options.cadence == KEDGE_CADENCE_SEED) return;
     bool due = version->number - version->indexed_through >= KEDGE_MAINTAIN_VERSIONS ||
                version->recent_count >= KEDGE_MAINTAIN_RUNS;
-    if (due) kedge_index_complete(backend, ref, version, NULL);
+    if (due && kedge_index_complete(backend, ref, version, &error) != KEDGE_OK) {
+        kedge_background_failed(backend, ref, KEDGE_BACKGROUND_INDEX_ROWS, &error);
+    }
     start_checkpoints(state);
 }
 

@@ -8,7 +8,8 @@
 #define KEDGE_MAINTAIN_VERSIONS 16
 #define KEDGE_MAINTAIN_RUNS     64
 
-/* Failures are left for the next commit, which must succeed where the layout requires it. */
+/* Failures are told (background.h) and left for the next commit, which must succeed where the
+ * layout requires it. */
 void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *state);
 
 #endif

@@ -1,7 +1,67 @@
-/* What of a push is new at a head. */
+/* The plan of a push: which of its mutations are new at a head, and what stands against the others.
+ *
+ * A mutation is decided exactly once: it has one outcome, in one version, for ever. Clients push a
+ * mutation as often as they like, a queue delivers a request twice, several processors commit to
+ * one project, and each of them may be stopped at any moment. No lock and no queue is relied on.
+ * Three rules give the guarantee together:
+ *
+ *   1. A client numbers its mutations 1, 2, 3… Each version record keeps, for each of its clients,
+ *      the run of ids that it decided. The last id of the newest run is the client's lmid.
+ *   2. The plan applies the id lmid + 1 and those that follow it without a gap, each once.
+ *   3. The version record is put under the condition that its number is free (commit.c). A plan
+ *      made at version N can therefore only be committed as version N + 1. When somebody else has
+ *      put that version, the put fails, nothing of the plan has happened, and the caller makes
+ *      another plan at the newer head. What was decided meanwhile is at or below the lmid there.
+ *
+ * The plan itself changes nothing. It looks at the mutations in the order of the push, and at each
+ * one for the first case that fits. `next` is the client's lmid + 1, and one more for each of its
+ * mutations that this plan applies.
+ *
+ *   case                           plan             why this keeps exactly once
+ *   ----------------------------   --------------   ---------------------------------------------
+ *   the client is another group's  CLIENT_FOREIGN   Its ids count what its owner made. A mutation
+ *   or user's, or its id reserved                   of a stranger would use up one of them, and
+ *                                                   the owner's would be taken for a repetition.
+ *   the client is retired          RETIRED          The copy that had this id has renumbered what
+ *                                                   was pending, and sends it under another id. To
+ *                                                   apply it here too would be the second time.
+ *   the client is unknown and the  CLIENT_UNKNOWN   A backend that was restored has forgotten what
+ *   id above 1                                      it decided below. To apply the id would be to
+ *                                                   pass over them, as with a gap.
+ *   id > next                      GAP              The lmid would pass over the ids in between.
+ *                                                   When they came they would be skipped: lost.
+ *   id < next, the same digest     skipped          A repetition. Its outcome stands in a version,
+ *                                                   or will stand in the one that this push makes.
+ *   id < next, another digest      MISMATCH         Two mutations have one id, for example after a
+ *                                                   folder was copied. One is decided. The other
+ *                                                   must not pass for it: it would be lost.
+ *   id == next                     applied          The only case that decides. `next` goes up, so
+ *                                                   the same id further on is a repetition.
+ *
+ * "Applied" means decided: a mutator that rejects the mutation uses up its id all the same
+ * (slice.c). A mutation that was renumbered is new by its id, and may still have been decided under
+ * its first one: slice_origin.c looks for that before the mutator runs.
+ *
+ * A problem blocks the client in the rest of what the same sender pushed, since the ids behind it
+ * would be gaps. It does not block other clients. Nor does it block the same client in what another
+ * sender pushed: a consumer merges messages into one push, and what is wrong in one message must
+ * not touch the next. A client that no version knows belongs to the first sender of this push that
+ * has a mutation of it applied (is_taken).
+ *
+ * What the caller must have loaded and checked:
+ *
+ *   the head   It may come from memory as long as a commit follows, since rule 3 finds out when it
+ *              is old. A plan that applies nothing is followed by no commit. Its answer must be of
+ *              a head from a consistent read, and push.c makes it again at one.
+ *   the push   The ids of clients are well formed, the ids of mutations between 1 and 2^53 - 1, and
+ *              the senders' indexes valid (check_push in push.c). The digests are made from what
+ *              was received, never taken from it.
+ *
+ * Index rows need not be there: kedge_client_load and kedge_client_mutations make them again. */
 #include "backend/core/plan.h"
 
 #include "backend/core/backend_internal.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <inttypes.h>
@@ -21,6 +81,7 @@ typedef struct planning {
 static void block(planning *work, kedge_plan_client *client, size_t sender,
                   kedge_push_problem problem, const char *what, int64_t id)
 {
+    KEDGE_ASSERT(!client->blocked && problem != KEDGE_PUSH_FINE);
     client->blocked = true;
     client->blocked_sender = sender;
     client->problem = problem;
@@ -58,6 +119,7 @@ static kedge_status add_client(planning *work, kedge_bytes client, const kedge_p
     kedge_status status =
         kedge_client_load(work->backend, work->ref, work->head, client, &added->state, error);
     if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(added->state.known || (added->state.lmid == 0 && !added->state.retired));
     added->client = client;
     added->sender = sender;
     added->next = added->state.lmid + 1;
@@ -97,6 +159,7 @@ static kedge_status keep_digest(void *context, int64_t version,
 static kedge_status decided_digest(planning *work, kedge_plan_client *client, int64_t id,
                                    const uint8_t **digest, kedge_error *error)
 {
+    KEDGE_ASSERT(id >= 1 && id <= client->state.lmid);
     bool inside = client->window_count > 0 && id >= client->window_first &&
                   id - client->window_first < (int64_t)client->window_count;
     if (!inside) {
@@ -116,6 +179,7 @@ static kedge_status decided_digest(planning *work, kedge_plan_client *client, in
                               "the decided mutation %" PRId64 " of a client has no outcome", id);
         }
     }
+    KEDGE_ASSERT(id - client->window_first < (int64_t)client->window_count);
     *digest = client->window[id - client->window_first];
     return KEDGE_OK;
 }
@@ -137,10 +201,12 @@ static kedge_status check_decided(planning *work, size_t owner, const kedge_push
     kedge_plan_client *client = &work->plan->clients[owner];
     const uint8_t *digest = NULL;
     kedge_status status = KEDGE_OK;
+    KEDGE_ASSERT(mutation->id < client->next);
     if (mutation->id <= client->state.lmid) {
         status = decided_digest(work, client, mutation->id, &digest, error);
     } else {
         digest = planned_digest(work, owner, mutation->id);
+        KEDGE_ASSERT(digest != NULL);
     }
     if (status != KEDGE_OK) return status;
     if (digest == NULL || memcmp(digest, mutation->digest, KEDGE_DIGEST_SIZE) != 0) {
@@ -177,6 +243,9 @@ static bool is_foreign(const planning *work, const kedge_plan_client *client)
 static kedge_status plan_mutation(planning *work, size_t index, kedge_error *error)
 {
     const kedge_push_mutation *mutation = &work->push->mutations[index];
+    KEDGE_ASSERT(mutation->sender < work->push->sender_count);
+    KEDGE_ASSERT(mutation->id >= 1 && mutation->id <= KEDGE_LIMIT_MUTATION_ID);
+    KEDGE_ASSERT(work->plan->apply_count <= index);
     size_t owner = 0;
     kedge_status status = find_client(work, mutation, &owner, error);
     if (status != KEDGE_OK) return status;
@@ -206,6 +275,7 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     } else if (mutation->id < client->next) {
         status = check_decided(work, owner, mutation, error);
     } else {
+        KEDGE_ASSERT(mutation->id > client->state.lmid && !client->state.retired);
         plan->apply[plan->apply_count++] = index;
         client->next++;
     }

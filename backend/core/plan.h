@@ -8,8 +8,8 @@
  *   user                        nothing of it
  *
  * Other clients of the push are not held up, nor is a client by what somebody else pushed under its
- * id. The plan is good for the head it was made at, and for
- * the versions that this push itself puts on top of it. */
+ * id. The plan is good for the head it was made at, and for the versions that this push itself puts
+ * on top of it. plan.c explains why these rules decide each mutation exactly once. */
 #ifndef KEDGE_BACKEND_CORE_PLAN_H
 #define KEDGE_BACKEND_CORE_PLAN_H
 

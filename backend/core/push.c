@@ -5,10 +5,10 @@
 #include "backend/core/commit.h"
 #include "backend/core/index.h"
 #include "backend/core/maintain.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +39,8 @@ static bool has_origins(const pushing *work)
 
 static void move_to(pushing *work, kedge_state *state)
 {
+    KEDGE_ASSERT(state->version->number == work->head->version->number + 1);
+    KEDGE_ASSERT(state->version->number > work->committed);
     kedge_cache_add(&work->backend->cache, work->ref, state, true);
     kedge_state_close(work->head);
     work->head = state;
@@ -56,6 +58,8 @@ static void move_to(pushing *work, kedge_state *state)
  * since it must not hold up its client for ever. False: nothing is left to try. */
 static bool make_smaller(pushing *work, const kedge_version *version)
 {
+    KEDGE_ASSERT(version->mutation_count >= 1);
+    KEDGE_ASSERT(version->mutation_count <= work->mutations_max);
     if (version->mutation_count > 1) {
         work->mutations_max = version->mutation_count / 2;
         return true;
@@ -68,6 +72,8 @@ static bool make_smaller(pushing *work, const kedge_version *version)
 
 static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *error)
 {
+    KEDGE_ASSERT(work->planned && *position < work->plan.apply_count);
+    KEDGE_ASSERT(work->mutations_max >= 1 && work->mutations_max <= KEDGE_SLICE_MUTATIONS_MAX);
     kedge_slice slice = {.backend = work->backend,
                          .ref = work->ref,
                          .push = work->push,
@@ -79,6 +85,7 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
     kedge_status status = kedge_slice_run(&slice, *position, error);
     if (status != KEDGE_OK) goto out;
     size_t next = slice.next;
+    KEDGE_ASSERT(next > *position && next <= work->plan.apply_count);
     if (slice.object->version.mutation_count == 0) {
         *position = next;
         goto out;
@@ -136,6 +143,7 @@ static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error
     while (position < work->plan.apply_count && status == KEDGE_OK) {
         status = commit_slice(work, &position, error);
     }
+    KEDGE_ASSERT(status != KEDGE_OK || position == work->plan.apply_count);
     return status;
 }
 
@@ -170,6 +178,8 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
         kedge_backend_pause(work->backend, tries);
     }
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
+    /* A cached head is only a hint: the answer is of a head that was read or committed. */
+    KEDGE_ASSERT(!work->cached);
     work->result->version = work->head->version->number;
     /* A try that failed may have committed: its version is not above this one. */
     if (tries > 0) work->committed = work->result->version;
@@ -210,6 +220,7 @@ static kedge_push first_part(const kedge_push *push, origins *all)
         part.count = i;
         break;
     }
+    KEDGE_ASSERT(part.count > 0 || push->count == 0);
     return part;
 }
 
@@ -252,7 +263,7 @@ static kedge_status check_push(const kedge_project_ref *ref, const kedge_push *p
     }
     for (size_t i = 0; i < push->count && status == KEDGE_OK; i++) {
         const kedge_push_mutation *mutation = &push->mutations[i];
-        assert(mutation->sender < push->sender_count);
+        KEDGE_ASSERT(mutation->sender < push->sender_count);
         status = kedge_check_client_id(mutation->client, error);
         if (status == KEDGE_OK && mutation->origin_client.size > 0) {
             status = kedge_check_client_id(mutation->origin_client, error);
@@ -314,6 +325,7 @@ kedge_status kedge_processor_examine(kedge_backend *backend, const kedge_project
         result->version = head->number;
         result->taken = push->count;
         tell_problem(&plan, result);
+        KEDGE_ASSERT(plan.apply_count <= push->count);
         *undecided = plan.apply_count + plan.refused[KEDGE_PUSH_GAP] +
                      plan.refused[KEDGE_PUSH_CLIENT_UNKNOWN];
     }

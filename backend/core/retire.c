@@ -4,6 +4,7 @@
 
 #include "backend/core/commit.h"
 #include "backend/core/maintain.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
 
@@ -127,6 +128,7 @@ kedge_status kedge_processor_retire(kedge_backend *backend, const kedge_project_
                             "the name of the user is longer than %d bytes", KEDGE_USER_BYTES_MAX);
     }
     if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(client.size > 0 && client.size <= KEDGE_LIMIT_CLIENT_ID_BYTES);
     retiring work = {
         .backend = backend, .ref = ref, .identity = identity, .group = group, .client = client};
     pthread_mutex_t *lock = kedge_backend_project_lock(backend, ref);

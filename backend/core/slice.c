@@ -2,6 +2,7 @@
  */
 #include "backend/core/slice.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
 
@@ -92,6 +93,7 @@ static kedge_status keep_rejection(kedge_slice *slice, kedge_version_mutation *m
     if (code[0] == '\0') code = "rejected"; /* by a code the rejections are told from the others */
     kedge_bytes code_text = clip(kedge_bytes_of(code), KEDGE_LIMIT_REJECTION_CODE_BYTES);
     kedge_bytes text = clip(kedge_bytes_of(message), KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
+    KEDGE_ASSERT(code_text.size > 0);
     mutation->verdict = KEDGE_VERDICT_REJECTED;
     bool fine = kedge_arena_copy(arena, code_text, &mutation->code) &&
                 kedge_arena_copy(arena, text, &mutation->message);
@@ -141,6 +143,7 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
                      !kedge_bytes_equal_text(mutation->args, "null");
     kedge_call call = {.name = pushed->name,
                        .args = canonical ? mutation->args : pushed->args,
+                       .args_are_canonical = canonical,
                        .caller = {.user = identity->user,
                                   .role = identity->role,
                                   .client = mutation->client.data,
@@ -194,7 +197,9 @@ static kedge_status add_to_run(kedge_slice *slice, const kedge_push_mutation *pu
 {
     kedge_version *version = &slice->object->version;
     kedge_run *run = find_run(version, mutation->client);
+    KEDGE_ASSERT(run == NULL || mutation->id == run->last + 1);
     if (run == NULL) {
+        KEDGE_ASSERT(version->run_count < KEDGE_SLICE_RUNS_MAX);
         run = &version->runs[version->run_count++];
         run->client = mutation->client;
         run->user = mutation->user;
@@ -239,6 +244,8 @@ static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *er
     kedge_version *version = &slice->object->version;
     const kedge_push_mutation *pushed = &slice->push->mutations[index];
     kedge_version_mutation *mutation = &version->mutations[version->mutation_count];
+    KEDGE_ASSERT(version->mutation_count < slice->mutations_max);
+    KEDGE_ASSERT(pushed->id < slice->plan->clients[slice->plan->owner[index]].next);
     kedge_status status = decide(slice, position, mutation, error);
     if (status != KEDGE_OK) return status;
     status = add_to_run(slice, pushed, mutation, error);
@@ -273,6 +280,8 @@ static kedge_status open_slice(kedge_slice *slice, size_t count, kedge_error *er
 kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error)
 {
     const kedge_plan *plan = slice->plan;
+    KEDGE_ASSERT(from < plan->apply_count && slice->object == NULL);
+    KEDGE_ASSERT(slice->mutations_max >= 1 && slice->mutations_max <= KEDGE_SLICE_MUTATIONS_MAX);
     size_t count = plan->apply_count - from;
     if (count > slice->mutations_max) count = slice->mutations_max;
     kedge_status status = open_slice(slice, count, error);
@@ -282,6 +291,7 @@ kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error
         status = run_one(slice, slice->next, error);
         slice->next++;
     }
+    KEDGE_ASSERT(status != KEDGE_OK || slice->next > from);
     if (status == KEDGE_OK) status = kedge_slice_build_delta(slice, error);
     return status;
 }

@@ -1,6 +1,7 @@
 /* The delta of a slice: what the overlay holds and the head does not. */
 #include "backend/core/slice.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -57,6 +58,7 @@ static kedge_status fill_entry(kedge_slice *slice, kedge_bytes collection, kedge
     if (!seed && value.size <= KEDGE_BODY_INLINE_BYTES) {
         if (!kedge_arena_copy(arena, value, &entry->body)) return kedge_fail_no_memory(error);
     } else {
+        KEDGE_ASSERT(slice->body_count < version->change_count);
         kedge_slice_body *body = &slice->bodies[slice->body_count++];
         body->collection = collection;
         body->value = value;
@@ -65,9 +67,20 @@ static kedge_status fill_entry(kedge_slice *slice, kedge_bytes collection, kedge
     return kedge_meta_of(version->project_record, collection, value, arena, &entry->meta, error);
 }
 
+/* The changes of a version stand in the order of their keys, since readers search them by halves.
+ */
+static bool is_behind_all(const kedge_version *version, const kedge_overlay_entry *written)
+{
+    if (version->change_count == 0) return true;
+    const kedge_version_change *last = &version->changes[version->change_count - 1];
+    int order = kedge_bytes_compare(last->collection, written->collection);
+    return order < 0 || (order == 0 && kedge_bytes_compare(last->entry.id, written->id) < 0);
+}
+
 static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *written,
                                kedge_error *error)
 {
+    KEDGE_ASSERT(is_behind_all(&slice->object->version, written));
     const kedge_map *map = NULL;
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_status status = kedge_state_collection(slice->head, written->collection, &map, error);
@@ -114,6 +127,8 @@ kedge_status kedge_slice_build_delta(kedge_slice *slice, kedge_error *error)
     size_t count = kedge_overlay_count(slice->overlay);
     version->changes = kedge_arena_take_array(arena, count, sizeof *version->changes);
     slice->bodies = kedge_arena_take_array(arena, count, sizeof *slice->bodies);
+    KEDGE_ASSERT(version->change_count == 0 && slice->body_count == 0);
+    KEDGE_ASSERT(version->number == slice->head->version->number + 1);
     if (version->changes == NULL || slice->bodies == NULL) return kedge_fail_no_memory(error);
     kedge_overlay_entry entry;
     kedge_status status = KEDGE_OK;

@@ -3,6 +3,7 @@
  * rule it out. */
 #include "backend/core/slice.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 
 /* Counts what the overlay adds to one collection, whose first entry is `entry`; moves it to the
@@ -81,6 +82,7 @@ kedge_status kedge_slice_accept(void *context, const kedge_overlay *overlay,
     (void)mark;
     kedge_slice *slice = context;
     const kedge_version *head = slice->head->version;
+    KEDGE_ASSERT(overlay == slice->overlay);
     int64_t written = (int64_t)kedge_overlay_count(overlay);
     size_t room = KEDGE_LIMIT_COLLECTIONS - head->collection_count;
     int64_t largest = 0;

@@ -7,6 +7,7 @@
 #include "backend/core/slice.h"
 
 #include "backend/core/index.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -24,6 +25,7 @@ static kedge_status repeat(lookup *wanted, const kedge_version_mutation *decided
 {
     kedge_arena *arena = &wanted->slice->object->arena;
     kedge_version_mutation *mutation = wanted->mutation;
+    KEDGE_ASSERT(!wanted->found);
     mutation->verdict = KEDGE_VERDICT_DUPLICATE;
     wanted->found = true;
     bool fine = kedge_arena_copy(arena, decided->code, &mutation->code) &&
@@ -69,6 +71,7 @@ static kedge_status look_in_push(lookup *wanted, size_t position, kedge_error *e
     const kedge_push *push = slice->push;
     const kedge_push_mutation *pushed = &push->mutations[plan->apply[position]];
     const kedge_version *version = &slice->object->version;
+    KEDGE_ASSERT(position >= version->mutation_count);
     size_t first = position - version->mutation_count; /* of this slice */
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < position && !wanted->found && status == KEDGE_OK; i++) {
@@ -87,6 +90,8 @@ kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
     const kedge_push_mutation *pushed = &slice->push->mutations[slice->plan->apply[position]];
     lookup wanted = {.slice = slice, .digest = pushed->digest, .mutation = mutation};
     kedge_origin_row row;
+    KEDGE_ASSERT(position < slice->plan->apply_count);
+    KEDGE_ASSERT(pushed->origin_client.size > 0 && pushed->origin_id >= 1);
     *decided = false;
     kedge_status status = look_in_push(&wanted, position, error);
     if (status != KEDGE_OK || wanted.found) goto out;

@@ -2,6 +2,7 @@
 #include "backend/core/slice.h"
 
 #include "backend/core/index.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -9,6 +10,7 @@
 kedge_status kedge_version_begin(kedge_backend *backend, const kedge_version *head,
                                  kedge_version_object **object, kedge_error *error)
 {
+    KEDGE_ASSERT(head->number >= 0 && head->lineage[0] != '\0');
     if (head->number >= KEDGE_VERSION_IMPORTING - 1) {
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-versions",
                           "the project has the highest number of versions");
@@ -68,6 +70,8 @@ kedge_status kedge_version_set_recent(kedge_backend *backend, const kedge_projec
                                       kedge_error *error)
 {
     kedge_version *version = &object->version;
+    KEDGE_ASSERT(version->number == head->number + 1);
+    KEDGE_ASSERT(version->recent == NULL && version->run_count <= KEDGE_SLICE_RUNS_MAX);
     bool indexed = false;
     kedge_status status = settle(backend, ref, head, version, &indexed, error);
     if (status != KEDGE_OK) return status;

@@ -3,6 +3,7 @@
 
 #include "backend/core/blob.h"
 #include "backend/core/version_object.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -13,12 +14,14 @@
 
 void kedge_state_retain(kedge_state *state)
 {
+    KEDGE_ASSERT(atomic_load_explicit(&state->references, memory_order_relaxed) > 0);
     atomic_fetch_add_explicit(&state->references, 1, memory_order_relaxed);
 }
 
 void kedge_state_close(kedge_state *state)
 {
     if (state == NULL) return;
+    KEDGE_ASSERT(atomic_load_explicit(&state->references, memory_order_relaxed) > 0);
     if (atomic_fetch_sub_explicit(&state->references, 1, memory_order_acq_rel) != 1) return;
     const kedge_allocator *allocator = state->backend->allocator;
     for (size_t i = 0; i < state->version->collection_count; i++) {
@@ -111,6 +114,7 @@ kedge_status kedge_state_derive(kedge_backend *backend, const kedge_project_ref 
                                 kedge_state *parent, const kedge_version *version,
                                 kedge_state **state, kedge_error *error)
 {
+    KEDGE_ASSERT(parent == NULL || parent->version->number <= version->number);
     kedge_state *made = make(backend, ref, version);
     if (made == NULL) return kedge_fail_no_memory(error);
     if (parent != NULL) {

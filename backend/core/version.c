@@ -3,6 +3,7 @@
 
 #include "backend/core/backend_internal.h"
 #include "backend/core/retained.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ static kedge_version_object *object_of(const kedge_version *version)
 
 void kedge_version_retain(const kedge_version *version)
 {
+    KEDGE_ASSERT(atomic_load_explicit(&object_of(version)->references, memory_order_relaxed) > 0);
     atomic_fetch_add_explicit(&object_of(version)->references, 1, memory_order_relaxed);
 }
 
@@ -32,6 +34,7 @@ void kedge_version_release(const kedge_version *version)
 {
     if (version == NULL) return;
     kedge_version_object *object = object_of(version);
+    KEDGE_ASSERT(atomic_load_explicit(&object->references, memory_order_relaxed) > 0);
     if (atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) != 1) return;
     const kedge_allocator *allocator = object->arena.allocator;
     kedge_arena_free(&object->arena);
@@ -259,8 +262,10 @@ static kedge_status load_page(kedge_backend *backend, const kedge_project_ref *r
                                  .consistent = true};
     const kedge_records *records = &backend->options.records;
     kedge_record_set set = {0};
+    KEDGE_ASSERT(before > 0 && limit > 0);
     kedge_status status = records->vtable->query(records->self, &query, &set, error);
     if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(set.count <= limit);
     *more = set.more && set.count > 0;
     for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
         kedge_version_object *object = NULL;

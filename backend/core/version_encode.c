@@ -29,6 +29,7 @@
 #include "backend/core/blob.h"
 #include "backend/core/entry_codec.h"
 #include "backend/core/packed.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/gzip.h"
 
@@ -156,6 +157,7 @@ static void write_delta(kedge_buffer *out, const kedge_version *version)
 
 static kedge_attribute *add(kedge_version_record *record, kedge_attribute attribute)
 {
+    KEDGE_ASSERT(record->attribute_count < KEDGE_VERSION_ATTRIBUTES_MAX);
     record->attributes[record->attribute_count] = attribute;
     record->bytes += strlen(attribute.name) +
                      (attribute.type == KEDGE_ATTRIBUTE_NUMBER ? 21 : attribute.bytes.size);
@@ -213,6 +215,7 @@ static kedge_status add_part(kedge_version_record *record, kedge_bytes plain, ke
 static kedge_status move(kedge_version_record *record, size_t index, const char *name,
                          const kedge_buffer *plain, kedge_error *error)
 {
+    KEDGE_ASSERT(index < record->attribute_count);
     kedge_buffer names = kedge_buffer_make(record->arena.allocator);
     kedge_bytes rest = kedge_buffer_bytes(plain);
     kedge_status status = KEDGE_OK;
@@ -220,8 +223,9 @@ static kedge_status move(kedge_version_record *record, size_t index, const char 
         kedge_bytes part = rest;
         if (part.size > KEDGE_VERSION_PART_BYTES) part.size = KEDGE_VERSION_PART_BYTES;
         status = add_part(record, part, error);
+        if (status != KEDGE_OK) break;
         char hex[KEDGE_SHA256_HEX];
-        kedge_sha256_hex(part, hex);
+        kedge_hex_encode(record->parts[record->part_count - 1].hash, KEDGE_SHA256_SIZE, hex);
         if (names.size > 0) kedge_buffer_append_byte(&names, ',');
         kedge_buffer_append_text(&names, hex);
         rest.data += part.size;
@@ -257,6 +261,7 @@ static kedge_status add_lists(kedge_version_record *record, const kedge_version 
     if (status != KEDGE_OK) return status;
     kedge_buffer_clear(text);
     size_t own = version->indexed_through < version->number ? version->run_count : 0;
+    KEDGE_ASSERT(version->recent_count >= own);
     kedge_runs_write(text, version->recent, version->recent_count - own);
     status = add_packed(record, "recent", text, error);
     if (status != KEDGE_OK) return status;

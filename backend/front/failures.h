@@ -1,11 +1,15 @@
-/* The log of queued mode: messages that cannot be decided. */
+/* The log of failures that no response tells: background work, messages that cannot be decided,
+ * calls to the queue. */
 #ifndef KEDGE_BACKEND_FRONT_FAILURES_H
 #define KEDGE_BACKEND_FRONT_FAILURES_H
 
 #include "backend/front/log.h"
 #include "backend/queued/queued.h"
 
-/* The option `failed` of kedge_queued_new, with a kedge_log as its context. */
+/* The options of kedge_queued_new `failed` and `call_failed`, and the option `failed` of
+ * kedge_backend_new, each with a kedge_log as its context. */
 void kedge_failure_log(void *log, const kedge_queued_failure *failure);
+void kedge_failure_log_call(void *log, kedge_queued_call call, const kedge_error *error);
+void kedge_failure_log_background(void *log, const kedge_background_failure *failure);
 
 #endif

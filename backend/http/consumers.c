@@ -133,6 +133,8 @@ kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log 
     kedge_queued_options own = *options;
     own.failed = kedge_failure_log;
     own.failed_context = log;
+    own.call_failed = kedge_failure_log_call;
+    own.call_failed_context = log;
     kedge_status status = kedge_queued_new(&own, &made->queued, error);
     if (status != KEDGE_OK) {
         kedge_release(allocator, made);

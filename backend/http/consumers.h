@@ -14,7 +14,7 @@
 
 typedef struct kedge_consumers kedge_consumers;
 
-/* `options->failed` is set here: failures are logged. */
+/* `options->failed` and `call_failed` are set here: failures are logged. */
 kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log *log,
                                  kedge_consumers **consumers, kedge_error *error);
 /* The backend's option `enqueue`, with the consumers as its context. */

@@ -410,6 +410,8 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         .committed_context = service->server,
         .later = kedge_server_later,
         .later_context = service->server,
+        .failed = kedge_server_failed,
+        .failed_context = service->server,
         .enqueue = service->consumers ? kedge_consumers_enqueue : NULL,
         .enqueue_context = service->consumers,
         .new_clients_per_minute = settings->new_clients_per_minute,

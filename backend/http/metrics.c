@@ -34,6 +34,17 @@ static void write_latency(kedge_metrics *metrics, kedge_buffer *out)
                                (unsigned long long)total);
 }
 
+static void write_background(kedge_metrics *metrics, kedge_buffer *out)
+{
+    kedge_buffer_append_text(out, "# TYPE kedge_background_failures_total counter\n");
+    for (int work = 0; work < KEDGE_BACKGROUND_WORKS; work++) {
+        kedge_buffer_append_format(
+            out, "kedge_background_failures_total{work=\"%s\"} %llu\n",
+            kedge_background_name((kedge_background)work),
+            (unsigned long long)atomic_load(&metrics->background_failures[work]));
+    }
+}
+
 void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out)
 {
     kedge_buffer_append_text(out, "# TYPE kedge_requests_total counter\n");
@@ -57,5 +68,6 @@ void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out)
         (unsigned long long)atomic_load(&metrics->overloaded),
         (unsigned long long)atomic_load(&metrics->damaged), atomic_load(&metrics->held_bytes),
         (long long)atomic_load(&metrics->streams), (long long)atomic_load(&metrics->connections));
+    write_background(metrics, out);
     write_latency(metrics, out);
 }

@@ -2,7 +2,7 @@
 #ifndef KEDGE_BACKEND_HTTP_METRICS_H
 #define KEDGE_BACKEND_HTTP_METRICS_H
 
-#include "common/bytes.h"
+#include "backend/core/backend.h"
 
 #include <stdatomic.h>
 
@@ -16,6 +16,7 @@ typedef struct kedge_metrics {
     atomic_uint_fast64_t commits;
     atomic_uint_fast64_t pokes;
     atomic_uint_fast64_t overloaded;
+    atomic_uint_fast64_t background_failures[KEDGE_BACKGROUND_WORKS];
     atomic_uint_fast64_t
         damaged;              /* items that answers left out, each as often as it was asked for */
     atomic_size_t held_bytes; /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */

@@ -1,4 +1,5 @@
 /* See server.h: the daemon, the ping clock, and an orderly stop. */
+#include "backend/front/failures.h"
 #include "backend/http/exchange.h"
 
 #include "common/error.h"
@@ -248,6 +249,13 @@ void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes 
     kedge_exchange_context *context = &((kedge_server *)server)->context;
     atomic_fetch_add(&context->metrics.commits, 1);
     kedge_events_committed(context->events, organization, project, version);
+}
+
+void kedge_server_failed(void *server, const kedge_background_failure *failure)
+{
+    kedge_exchange_context *context = &((kedge_server *)server)->context;
+    atomic_fetch_add(&context->metrics.background_failures[failure->work], 1);
+    kedge_failure_log_background(context->log, failure);
 }
 
 bool kedge_server_later(void *server, void (*run)(void *argument), void *argument)

@@ -76,6 +76,8 @@ void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes 
                             int64_t version);
 /* The backend's `later`, with the server as its context: the workers do it between requests. */
 bool kedge_server_later(void *server, void (*run)(void *argument), void *argument);
+/* The backend's `failed`, with the server as its context: counts the failure and logs it. */
+void kedge_server_failed(void *server, const kedge_background_failure *failure);
 /* Stops listening, finishes what runs, ends the streams, frees. */
 void kedge_server_stop(kedge_server *server);
 

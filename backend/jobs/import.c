@@ -1,6 +1,7 @@
 /* Import: from the first line to the commit. */
 #include "backend/jobs/import_internal.h"
 
+#include "backend/core/background.h"
 #include "backend/core/checkpoint.h"
 #include "backend/jobs/export.h"
 #include "common/error.h"
@@ -81,8 +82,13 @@ static kedge_status read_lines(importing *work, const kedge_line_source *lines, 
 static void write_checkpoints(importing *work)
 {
     kedge_state *state = NULL;
-    if (kedge_state_open_newest(work->backend, work->ref, &state, NULL) != KEDGE_OK) return;
-    kedge_checkpoint_write_due(state, true, NULL);
+    kedge_error error = {0};
+    kedge_status status = kedge_state_open_newest(work->backend, work->ref, &state, &error);
+    if (status == KEDGE_OK) status = kedge_checkpoint_write_due(state, true, &error);
+    if (status != KEDGE_OK) {
+        kedge_background_failed(work->backend, work->ref, KEDGE_BACKGROUND_IMPORT_CHECKPOINTS,
+                                &error);
+    }
     kedge_state_close(state);
 }
 

@@ -8,7 +8,6 @@
 #include "backend/core/packed.h"
 #include "backend/core/version_codec.h"
 #include "common/error.h"
-#include "common/gzip.h"
 #include "common/names.h"
 
 #include <string.h>
@@ -69,13 +68,7 @@ static kedge_status take_body(importing *work, kedge_error *error)
     }
     /* It stands in front of the first version that needs it: an earlier try has put it. */
     if (status != KEDGE_OK || work->version < work->there) return status;
-    kedge_buffer compressed = kedge_buffer_make(work->backend->allocator);
-    status = kedge_gzip(value, &compressed, error);
-    if (status == KEDGE_OK) {
-        status =
-            kedge_blob_put(work->backend, work->ref, &key, kedge_buffer_bytes(&compressed), error);
-    }
-    kedge_buffer_free(&compressed);
+    status = kedge_blob_put_plain(work->backend, work->ref, &key, value, error);
     if (status == KEDGE_OK) work->result->bodies++;
     return status;
 }

@@ -9,7 +9,6 @@
 #include "backend/core/blob.h"
 #include "backend/core/version_codec.h"
 #include "common/error.h"
-#include "common/gzip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,12 +83,10 @@ static kedge_status put_body(verifying *work, const verify_lost *lost, kedge_byt
     } else if (status != KEDGE_OK && error != NULL) {
         *error = found;
     }
-    kedge_buffer_clear(&buffer);
-    if (status == KEDGE_OK) status = kedge_gzip(text, &buffer, error);
-    if (status == KEDGE_OK) {
-        status = kedge_blob_put(work->backend, work->ref, &key, kedge_buffer_bytes(&buffer), error);
-    }
     kedge_buffer_free(&buffer);
+    if (status == KEDGE_OK) {
+        status = kedge_blob_put_plain(work->backend, work->ref, &key, text, error);
+    }
     return status;
 }
 

@@ -116,9 +116,11 @@ static kedge_queue_message message_of(sqs_record *record)
 static void give_back(const sqs_batch *batch, sqs_record *record, int64_t again_ms)
 {
     const kedge_queue *queue = &batch->lambda->queue;
+    kedge_error error = {0};
     record->failed = true;
-    if (queue->vtable != NULL)
-        (void)queue->vtable->extend(queue->self, record->receipt, again_ms, NULL);
+    if (queue->vtable == NULL) return;
+    if (queue->vtable->extend(queue->self, record->receipt, again_ms, &error) != KEDGE_OK)
+        kedge_queued_call_failed(batch->lambda->queued, KEDGE_QUEUED_CALL_EXTEND, &error);
 }
 
 /* Not without a queue: then the push stays in blobs, until garbage collection removes it. */
@@ -127,12 +129,16 @@ static void release(const sqs_batch *batch, sqs_record *record)
     const kedge_queue *queue = &batch->lambda->queue;
     kedge_queue_message message = message_of(record);
     kedge_message read;
+    kedge_error error = {0};
     if (queue->vtable == NULL || kedge_message_read(message.body, &read, NULL) != KEDGE_OK ||
         read.claim[0] == '\0') {
         return;
     }
-    if (queue->vtable->done(queue->self, record->receipt, NULL) == KEDGE_OK)
-        (void)kedge_queued_release(batch->lambda->queued, &message, NULL);
+    kedge_queued *queued = batch->lambda->queued;
+    if (queue->vtable->done(queue->self, record->receipt, &error) != KEDGE_OK)
+        kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_DONE, &error);
+    else if (kedge_queued_release(queued, &message, &error) != KEDGE_OK)
+        kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_RELEASE, &error);
 }
 
 static bool has_time(const sqs_batch *batch)

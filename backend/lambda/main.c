@@ -82,6 +82,8 @@ static kedge_status open_queued(kedge_function *self, kedge_error *error)
         .claim_bytes = self->settings.claim_bytes,
         .failed = kedge_failure_log,
         .failed_context = &self->log,
+        .call_failed = kedge_failure_log_call,
+        .call_failed_context = &self->log,
     };
     return kedge_queued_new(&options, &self->queued, error);
 }
@@ -98,6 +100,8 @@ static kedge_status open_backend(kedge_function *self, kedge_error *error)
         .enqueue_context = self->queued,
         .push_bytes_max = KEDGE_LAMBDA_PUSH_BYTES,
         .answer_bytes_max = KEDGE_LAMBDA_ANSWER_BYTES,
+        .failed = kedge_failure_log_background,
+        .failed_context = &self->log,
     };
     return kedge_backend_new(&options, &self->backend, error);
 }

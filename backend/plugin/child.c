@@ -157,7 +157,9 @@ static void run_one(mutator_child *child)
     kedge_frame_reader run = receive_frame(child, KEDGE_FRAME_RUN, &child->call);
     child->turn = kedge_frame_take_integer(&run);
     kedge_bytes name = kedge_frame_take_bytes(&run);
-    kedge_call call = {.name = name, .args = kedge_frame_take_bytes(&run)};
+    /* The parent's transaction has made the args canonical. */
+    kedge_call call = {
+        .name = name, .args = kedge_frame_take_bytes(&run), .args_are_canonical = true};
     char *user = take_text(&run);
     char *role = take_text(&run);
     char *client = take_text(&run);

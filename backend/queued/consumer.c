@@ -42,6 +42,15 @@ static void close_message(kedge_consumer *consumer, size_t index)
     pthread_mutex_unlock(&consumer->mutex);
 }
 
+static void extend(kedge_consumer *consumer, const kedge_queue_message *message, int64_t for_ms)
+{
+    kedge_queued *queued = consumer->queued;
+    const kedge_queue *queue = &queued->options.queue;
+    kedge_error error = {0};
+    if (queue->vtable->extend(queue->self, message->receipt, for_ms, &error) == KEDGE_OK) return;
+    kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_EXTEND, &error);
+}
+
 /* What the queue answers changes nothing: a message that stays comes again, and shows as decided.
  */
 static void on_settled(void *context, size_t index, const kedge_consume_outcome *outcome)
@@ -50,12 +59,15 @@ static void on_settled(void *context, size_t index, const kedge_consume_outcome 
     kedge_queued *queued = consumer->queued;
     const kedge_queue *queue = &queued->options.queue;
     const kedge_queue_message *message = &consumer->batch.messages[index];
+    kedge_error error = {0};
     close_message(consumer, index);
     if (outcome->what != KEDGE_CONSUMED_DECIDED) {
         consumer->left++;
-        (void)queue->vtable->extend(queue->self, message->receipt, outcome->again_ms, NULL);
-    } else if (queue->vtable->done(queue->self, message->receipt, NULL) == KEDGE_OK) {
-        (void)kedge_queued_release(queued, message, NULL);
+        extend(consumer, message, outcome->again_ms);
+    } else if (queue->vtable->done(queue->self, message->receipt, &error) != KEDGE_OK) {
+        kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_DONE, &error);
+    } else if (kedge_queued_release(queued, message, &error) != KEDGE_OK) {
+        kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_RELEASE, &error);
     }
 }
 
@@ -113,12 +125,10 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
 void kedge_consumer_keep(kedge_consumer *consumer)
 {
     kedge_queued *queued = consumer->queued;
-    const kedge_queue *queue = &queued->options.queue;
     pthread_mutex_lock(&consumer->mutex);
     for (size_t i = 0; i < consumer->batch.count; i++) {
         if (!consumer->open[i]) continue;
-        (void)queue->vtable->extend(queue->self, consumer->batch.messages[i].receipt,
-                                    queued->options.visibility_ms, NULL);
+        extend(consumer, &consumer->batch.messages[i], queued->options.visibility_ms);
     }
     pthread_mutex_unlock(&consumer->mutex);
 }

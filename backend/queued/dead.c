@@ -53,7 +53,9 @@ static kedge_status put(kedge_queued *queued, const kedge_queue_message *message
 void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
                      const kedge_error *reason, uint32_t ended)
 {
-    (void)put(queued, message, reason->code, reason->message, ended, NULL);
+    kedge_error error = {0};
+    if (put(queued, message, reason->code, reason->message, ended, &error) != KEDGE_OK)
+        kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_NOTE, &error);
     if (queued->options.failed == NULL) return;
     kedge_message read = {.organization = ""};
     char id[KEDGE_SHA256_HEX];
@@ -97,7 +99,9 @@ void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message)
     dead_row row = row_of(message);
     kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = key_of(&row)}};
     const kedge_records *records = &queued->options.records;
-    (void)records->vtable->write(records->self, &write, NULL);
+    kedge_error error = {0};
+    if (records->vtable->write(records->self, &write, &error) != KEDGE_OK)
+        kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_FORGET, &error);
 }
 
 /* ---- for operators ---- */

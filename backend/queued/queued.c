@@ -147,6 +147,26 @@ kedge_status kedge_queued_release(kedge_queued *queued, const kedge_queue_messag
     return blobs->vtable->remove(blobs->self, kedge_key_bytes(&key), error);
 }
 
+/* ---- failures ---- */
+
+const char *kedge_queued_call_name(kedge_queued_call call)
+{
+    static const char *const names[KEDGE_QUEUED_CALLS] = {[KEDGE_QUEUED_CALL_EXTEND] = "extend",
+                                                          [KEDGE_QUEUED_CALL_DONE] = "done",
+                                                          [KEDGE_QUEUED_CALL_RELEASE] = "release",
+                                                          [KEDGE_QUEUED_CALL_NOTE] = "note",
+                                                          [KEDGE_QUEUED_CALL_FORGET] = "forget"};
+    return names[call];
+}
+
+void kedge_queued_call_failed(kedge_queued *queued, kedge_queued_call call,
+                              const kedge_error *error)
+{
+    atomic_fetch_add(&queued->counters.call_failures[call], 1);
+    if (queued->options.call_failed == NULL) return;
+    queued->options.call_failed(queued->options.call_failed_context, call, error);
+}
+
 /* ---- metrics ---- */
 
 static void write_counter(kedge_buffer *out, const char *name, atomic_ullong *counter)
@@ -175,6 +195,12 @@ void kedge_queued_write_metrics(kedge_queued *queued, kedge_buffer *out)
     for (size_t i = KEDGE_PUSH_FINE + 1; i < KEDGE_PUSH_PROBLEMS; i++) {
         kedge_buffer_append_format(out, "kedge_dropped_mutations_total{reason=\"%s\"} %llu\n",
                                    reasons[i], atomic_load(&counters->dropped[i]));
+    }
+    kedge_buffer_append_text(out, "# TYPE kedge_queue_call_failures_total counter\n");
+    for (int call = 0; call < KEDGE_QUEUED_CALLS; call++) {
+        kedge_buffer_append_format(out, "kedge_queue_call_failures_total{call=\"%s\"} %llu\n",
+                                   kedge_queued_call_name((kedge_queued_call)call),
+                                   atomic_load(&counters->call_failures[call]));
     }
     kedge_buffer_append_format(
         out, "# TYPE kedge_queue_age_seconds gauge\nkedge_queue_age_seconds %.3f\n",

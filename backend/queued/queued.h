@@ -45,6 +45,20 @@ typedef struct kedge_queued_failure {
     const kedge_error *error;
 } kedge_queued_failure;
 
+/* What is done about a message besides deciding it. When it fails, the message comes again and is
+ * seen to be decided, or something is left over that goes by its age. */
+typedef enum kedge_queued_call {
+    KEDGE_QUEUED_CALL_EXTEND,  /* its visibility, so that it comes later, or to nobody else */
+    KEDGE_QUEUED_CALL_DONE,    /* out of the queue */
+    KEDGE_QUEUED_CALL_RELEASE, /* its push out of the blobs */
+    KEDGE_QUEUED_CALL_NOTE,    /* why it cannot be decided */
+    KEDGE_QUEUED_CALL_FORGET,  /* that note */
+    KEDGE_QUEUED_CALLS
+} kedge_queued_call;
+
+/* "extend" and so on: as metrics and logs call it. */
+const char *kedge_queued_call_name(kedge_queued_call call);
+
 typedef struct kedge_queued_options {
     const kedge_environment *environment; /* must outlive it, like the ports */
     kedge_records records;
@@ -54,6 +68,9 @@ typedef struct kedge_queued_options {
     int64_t visibility_ms; /* 0: KEDGE_QUEUED_VISIBILITY_MS */
     void (*failed)(void *context, const kedge_queued_failure *failure); /* may be NULL */
     void *failed_context;
+    void (*call_failed)(void *context, kedge_queued_call call,
+                        const kedge_error *error); /* may be NULL */
+    void *call_failed_context;
 } kedge_queued_options;
 
 typedef struct kedge_queued kedge_queued;
@@ -118,6 +135,10 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
 void kedge_consumer_keep(kedge_consumer *consumer);
 
 /* ---- telling ---- */
+
+/* Counts the failure and tells it to the option `call_failed`. */
+void kedge_queued_call_failed(kedge_queued *queued, kedge_queued_call call,
+                              const kedge_error *error);
 
 /* Counters as Prometheus text. */
 void kedge_queued_write_metrics(kedge_queued *queued, kedge_buffer *out);

@@ -1,7 +1,7 @@
 /* The step: one event is taken, then everything is brought as far as it may go. */
 #include "sdk/core/core_internal.h"
 
-#include <assert.h>
+#include "common/assert.h"
 
 void kedge_core_init(kedge_core *core, bool online)
 {
@@ -18,7 +18,7 @@ void kedge_core_init(kedge_core *core, bool online)
 
 kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind)
 {
-    assert(actions->count < KEDGE_CORE_ACTIONS_MAX);
+    KEDGE_ASSERT(actions->count < KEDGE_CORE_ACTIONS_MAX);
     kedge_core_action *action = &actions->list[actions->count++];
     *action = (kedge_core_action){.kind = kind};
     return action;
@@ -26,6 +26,7 @@ kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind
 
 int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms)
 {
+    KEDGE_ASSERT(delay_ms >= 0);
     if (core->now_ms > KEDGE_CORE_NEVER - 1 - delay_ms) return KEDGE_CORE_NEVER - 1;
     return core->now_ms + delay_ms;
 }
@@ -33,6 +34,7 @@ int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms)
 /* One step of splitmix64 a draw: the event brings one random number, a step may need several. */
 int64_t kedge_core_draw(kedge_core *core, int64_t bound)
 {
+    KEDGE_ASSERT(bound >= 0);
     core->random += UINT64_C(0x9E3779B97F4A7C15);
     uint64_t mixed = core->random;
     mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -58,6 +60,8 @@ static void answered(kedge_core *core, const kedge_core_event *event, kedge_core
 
 static void started(kedge_core *core)
 {
+    KEDGE_ASSERT(!core->started);
+    KEDGE_ASSERT(core->step == KEDGE_STEP_IDLE);
     core->started = true;
     core->pull_due = true;
     if (core->position.staging) core->step = KEDGE_STEP_PAGE;
@@ -114,10 +118,46 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
     }
 }
 
+/* What each lane may be doing at which step. */
+static void check_lanes(const kedge_core *core)
+{
+    bool connected = core->started && core->online && !core->stopped;
+    bool retiring = core->source == KEDGE_REQUEST_RETIRE && core->step == KEDGE_STEP_OUTCOMES;
+    retiring = retiring || (core->step == KEDGE_STEP_RETIRE && core->pull.running);
+    KEDGE_ASSERT(connected || !(core->push.running || core->pull.running || core->stream.running));
+    KEDGE_ASSERT(core->push.running == (core->push.guard_ms != KEDGE_CORE_NEVER));
+    KEDGE_ASSERT(core->pull.running == (core->pull.guard_ms != KEDGE_CORE_NEVER));
+    KEDGE_ASSERT(!core->stream_up || core->stream.running);
+    KEDGE_ASSERT(!core->pull.running ||
+                 (core->step != KEDGE_STEP_IDLE && core->step < KEDGE_STEP_APPLY));
+    KEDGE_ASSERT(!core->working || core->step >= KEDGE_STEP_APPLY);
+    KEDGE_ASSERT(!core->push.running || !(retiring || core->step == KEDGE_STEP_ROTATE));
+    KEDGE_ASSERT(core->step != KEDGE_STEP_ROTATE || core->source == KEDGE_REQUEST_RETIRE);
+    KEDGE_ASSERT(core->step != KEDGE_STEP_APPLY || core->source == KEDGE_REQUEST_PULL ||
+                 core->source == KEDGE_REQUEST_PAGE);
+}
+
+/* What holds between two steps. */
+static void check(const kedge_core *core)
+{
+    check_lanes(core);
+    KEDGE_ASSERT(core->position.version >= 0);
+    KEDGE_ASSERT(core->position.lowest_pending <= core->position.highest_id + 1);
+    KEDGE_ASSERT(core->queued_through <= core->pushed_through);
+    KEDGE_ASSERT(core->push_pulled <= core->push_count);
+    KEDGE_ASSERT(core->push_count_max >= 1 && core->push_count_max <= KEDGE_CORE_PUSH_COUNT_MAX);
+    KEDGE_ASSERT(core->push_bytes_max >= KEDGE_CORE_PUSH_BYTES_MIN &&
+                 core->push_bytes_max <= KEDGE_CORE_PUSH_BYTES_MAX);
+    KEDGE_ASSERT(!core->identity_held || core->identity > 0);
+    KEDGE_ASSERT(!core->sync_begun || core->sync_wanted);
+}
+
 void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions)
 {
     actions->count = 0;
     if (core->shut_down) return;
+    KEDGE_ASSERT(core->started || event->kind == KEDGE_EVENT_START);
+    check(core);
     kedge_core_take_time(core, event->now_ms);
     core->random = event->random;
     /* The cache was set aside: what it held is pulled again, whether or not anybody pokes. */
@@ -128,4 +168,5 @@ void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core
     if (core->shut_down) return;
     kedge_core_check_guards(core, actions);
     kedge_core_advance(core, actions);
+    check(core);
 }

@@ -1,4 +1,5 @@
 /* May we talk to the server? Going online and offline, tokens, refusals, the end. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
@@ -46,6 +47,7 @@ static void stop(kedge_core *core, kedge_core_actions *actions)
  * used an older token just try again. */
 static void refuse_token(kedge_core *core, const kedge_core_lane *lane, kedge_core_actions *actions)
 {
+    KEDGE_ASSERT(lane->token <= core->token_count);
     if (lane->token != core->token_count || core->token_wanted) return;
     if (core->token_asked) {
         stop(core, actions);
@@ -75,6 +77,7 @@ void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
 void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
                                const kedge_core_event *event, kedge_core_actions *actions)
 {
+    KEDGE_ASSERT(lane->running && event->answer != KEDGE_ANSWER_OK);
     core->error = event->error;
     kedge_lane_fail(core, lane, event->retry_after_ms);
     if (event->answer == KEDGE_ANSWER_UNAUTHORIZED) refuse_token(core, lane, actions);
@@ -83,6 +86,7 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
 
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions)
 {
+    KEDGE_ASSERT(!core->shut_down);
     kedge_error error;
     core->shut_down = true;
     cancel_requests(core, actions);

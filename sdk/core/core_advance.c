@@ -5,6 +5,8 @@
  * next moment at which the answer may change by itself. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 #include <string.h>
 
 /* ---- push ---- */
@@ -60,6 +62,8 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
     push_what_stalls(core);
     if (!kedge_core_may_send(core) || !kedge_core_push_is_wanted(core)) return;
     if (!kedge_lane_ready(core, &core->push)) return;
+    KEDGE_ASSERT(core->position.lowest_pending <= core->position.highest_id);
+    KEDGE_ASSERT(core->step != KEDGE_STEP_RETIRE && core->step != KEDGE_STEP_ROTATE);
     int64_t requests = core->push_upload ? KEDGE_CORE_UPLOAD_REQUESTS : 1;
     kedge_lane_begin(
         core, &core->push,
@@ -101,6 +105,7 @@ kedge_request_kind kedge_core_step_request(const kedge_core *core)
 /* What is true of a pull from its first moment on. */
 static void begin_pull(kedge_core *core)
 {
+    KEDGE_ASSERT(core->want_version >= 0 && core->push_count >= core->pull_push);
     core->pull_due = false;
     core->pull_wanted = core->want_version;
     core->pull_push = core->push_count;
@@ -117,6 +122,8 @@ static void begin_retire(kedge_core *core, kedge_core_actions *actions)
 
 static void begin_request(kedge_core *core, kedge_core_actions *actions)
 {
+    KEDGE_ASSERT(core->step != KEDGE_STEP_IDLE && core->step < KEDGE_STEP_APPLY);
+    KEDGE_ASSERT(core->step != KEDGE_STEP_RETIRE || core->now_ms >= core->rotate_ms);
     if (core->step == KEDGE_STEP_PULL) begin_pull(core);
     if (core->step == KEDGE_STEP_RETIRE) begin_retire(core, actions);
     kedge_lane_begin(core, &core->pull,
@@ -128,6 +135,8 @@ static void begin_request(kedge_core *core, kedge_core_actions *actions)
 
 static void begin_work(kedge_core *core, kedge_core_actions *actions)
 {
+    KEDGE_ASSERT(core->step >= KEDGE_STEP_APPLY);
+    KEDGE_ASSERT(!core->working && !core->pull.running);
     kedge_action_kind kind = core->step == KEDGE_STEP_APPLY    ? KEDGE_ACTION_APPLY
                              : core->step == KEDGE_STEP_ROTATE ? KEDGE_ACTION_ROTATE
                                                                : KEDGE_ACTION_UNSTAGE;

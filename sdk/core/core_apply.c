@@ -1,6 +1,8 @@
 /* How the store's work ended, and which step follows. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 /* A round without progress. The first is taken at once, further ones back off, so that a server and
  * a store that do not understand each other cannot keep each other busy. */
 void kedge_core_pull_again(kedge_core *core)
@@ -26,6 +28,8 @@ int64_t kedge_core_pull_interval(kedge_core *core)
 /* A pull, with all that belonged to it, has ended. */
 static void pulled(kedge_core *core)
 {
+    KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
+    KEDGE_ASSERT(core->pull_push >= core->push_pulled);
     kedge_lane_succeed(&core->pull);
     kedge_core_sync_follow(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
@@ -66,12 +70,14 @@ static void done(kedge_core *core, kedge_pull_step step)
 
 static void rotate(kedge_core *core, bool lost)
 {
+    KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
     kedge_core_rotate(core, lost);
     kedge_core_pull_again(core);
 }
 
 static void more_pages(kedge_core *core)
 {
+    KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
     core->step = KEDGE_STEP_PAGE;
     if (core->source != KEDGE_REQUEST_PAGE) return;
     core->agains = 0;
@@ -80,6 +86,8 @@ static void more_pages(kedge_core *core)
 
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
 {
+    KEDGE_ASSERT(core->working && core->step >= KEDGE_STEP_APPLY);
+    KEDGE_ASSERT(!core->pull.running);
     core->working = false;
     if (event->has_damage) core->damage = event->damage;
     switch (event->applied) {

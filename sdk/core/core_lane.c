@@ -8,6 +8,8 @@
  * schedule, so that there are never more than two attempts a backoff period, however many wakes. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 void kedge_lane_init(kedge_core_lane *lane)
 {
     *lane = (kedge_core_lane){.at_ms = KEDGE_CORE_AT_ONCE,
@@ -23,6 +25,8 @@ bool kedge_lane_ready(const kedge_core *core, const kedge_core_lane *lane)
 
 void kedge_lane_begin(kedge_core *core, kedge_core_lane *lane, int64_t guard_ms)
 {
+    KEDGE_ASSERT(kedge_lane_ready(core, lane));
+    KEDGE_ASSERT(guard_ms > core->now_ms);
     if (!lane->woken) lane->wake_spent = false;
     if (lane->asked) lane->ask_ms = kedge_core_after(core, KEDGE_CORE_ASK_MS);
     lane->asked = false;
@@ -61,6 +65,7 @@ void kedge_lane_postpone(kedge_core *core, kedge_core_lane *lane, int64_t retry_
 
 void kedge_lane_cancel(kedge_core *core, kedge_core_lane *lane)
 {
+    KEDGE_ASSERT(lane->running);
     end(lane);
     int64_t next = kedge_core_after(core, KEDGE_CORE_BACKOFF_FLOOR_MS);
     if (lane->at_ms < next) lane->at_ms = next;
@@ -101,6 +106,7 @@ void kedge_lane_fail(kedge_core *core, kedge_core_lane *lane, int64_t retry_afte
         lane->at_ms += delay; /* so that those who were told the same moment do not come at once */
     }
     if (lane->asked) hurry(core, lane);
+    KEDGE_ASSERT(lane->at_ms >= lane->floor_ms);
 }
 
 void kedge_lane_wake(kedge_core *core, kedge_core_lane *lane)

@@ -1,6 +1,8 @@
 /* Answers to the requests of the pull's lane, and which step follows each. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 /* What the source still lacks comes first; then the store gets it. */
 static kedge_pull_step step_after(const kedge_core *core, const kedge_core_event *event)
 {
@@ -37,6 +39,8 @@ static void gone(kedge_core *core, const kedge_core_event *event)
 void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
                               kedge_core_actions *actions)
 {
+    KEDGE_ASSERT(core->pull.running && !core->working);
+    KEDGE_ASSERT(event->request == kedge_core_step_request(core));
     switch (event->answer) {
     case KEDGE_ANSWER_OK:
         received(core, event);

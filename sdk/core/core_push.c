@@ -1,6 +1,8 @@
 /* The answer of a push. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 static void grow(kedge_core *core)
 {
     core->push_count_max += core->push_count_max / 4 + 1;
@@ -44,6 +46,7 @@ static void decided(kedge_core *core, const kedge_core_event *event, bool uncove
 /* The server has decided, or safely holds, everything up to `last_id`. Only a pull can tell how. */
 static void pushed(kedge_core *core, const kedge_core_event *event)
 {
+    KEDGE_ASSERT(event->last_id > 0);
     kedge_lane_succeed(&core->push);
     core->answered = true;
     core->token_asked = false;
@@ -68,6 +71,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
 /* The next push starts again at the lowest id that is not covered. */
 static void push_anew(kedge_core *core)
 {
+    KEDGE_ASSERT(!core->push.running);
     core->pushed_through = core->position.lowest_pending - 1;
     core->queued_through = 0;
     core->push_cut = false;
@@ -106,6 +110,7 @@ static void shorten(kedge_core *core, const kedge_core_event *event)
 void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,
                               kedge_core_actions *actions)
 {
+    KEDGE_ASSERT(event->request == KEDGE_REQUEST_PUSH && core->push.running);
     switch (event->answer) {
     case KEDGE_ANSWER_OK:
         if (event->last_id > 0) {

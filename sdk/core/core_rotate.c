@@ -11,6 +11,7 @@
  * A rotation waits in its first step, before the old id is retired. When it is a pull that told
  * that the id is spent, or another lineage, then nothing can be pulled before it. When pushes are
  * refused and pulls are not, then pulls go on. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
@@ -36,6 +37,8 @@ static void begin_spell(kedge_core *core)
 
 void kedge_core_rotate(kedge_core *core, bool lost)
 {
+    KEDGE_ASSERT(core->step == KEDGE_STEP_IDLE || core->step == KEDGE_STEP_APPLY);
+    KEDGE_ASSERT(!core->working && !core->pull.running);
     begin_spell(core);
     core->rotation_held = false;
     core->lost = lost;
@@ -44,6 +47,8 @@ void kedge_core_rotate(kedge_core *core, bool lost)
 
 void kedge_core_rotate_between_pulls(kedge_core *core)
 {
+    KEDGE_ASSERT(core->step == KEDGE_STEP_IDLE);
+    KEDGE_ASSERT(core->identity_held && !core->push.running);
     begin_spell(core);
     core->rotation_held = true;
 }
@@ -51,6 +56,8 @@ void kedge_core_rotate_between_pulls(kedge_core *core)
 /* The first of a spell leaves room for one more. */
 static void count(kedge_core *core)
 {
+    KEDGE_ASSERT(core->now_ms >= core->rotate_ms);
+    KEDGE_ASSERT(core->rotations == 0 || core->spell_ms <= core->rotated_ms);
     if (core->rotations == 0) core->spell_ms = core->now_ms;
     if (core->rotations < UINT32_MAX) core->rotations++;
     core->rotated_ms = core->now_ms;
@@ -70,6 +77,7 @@ static void count(kedge_core *core)
 
 void kedge_core_rotated(kedge_core *core)
 {
+    KEDGE_ASSERT(core->step == KEDGE_STEP_ROTATE && !core->push.running);
     count(core);
     kedge_lane_succeed(&core->pull);
     kedge_lane_succeed(&core->push);

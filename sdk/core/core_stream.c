@@ -1,6 +1,8 @@
 /* The event stream: what it tells, and how it ends. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 void kedge_core_stream_came_up(kedge_core *core)
 {
     if (!core->stream.running) return;
@@ -28,6 +30,7 @@ void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event
 
 void kedge_core_pinged(kedge_core *core)
 {
+    KEDGE_ASSERT(core->stream_heard_ms <= core->now_ms || !core->stream.running);
     core->stream_heard_ms = core->now_ms;
 }
 

@@ -1,6 +1,7 @@
 /* Waits of kedge_sync: over when all that was pending at the call is covered and a pull begun after
  * the call has ended; or when nothing can be sent any more, or not before the wait for another
  * client id is over. A failed request does not end them. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
@@ -27,6 +28,8 @@ void kedge_core_sync_follow(kedge_core *core, kedge_core_lane *other)
 
 static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
 {
+    KEDGE_ASSERT(core->sync_wanted);
+    KEDGE_ASSERT(error == NULL || error->status != KEDGE_OK);
     core->sync_wanted = false;
     core->sync_begun = false;
     kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SYNCED);

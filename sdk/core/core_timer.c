@@ -1,4 +1,5 @@
 /* Time: clocks that go back, guards over what never ends, and the next moment to look. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
@@ -6,6 +7,7 @@
 
 static void shift(int64_t *moment, int64_t by)
 {
+    KEDGE_ASSERT(by < 0);
     if (*moment != KEDGE_CORE_AT_ONCE && *moment != KEDGE_CORE_NEVER) *moment += by;
 }
 

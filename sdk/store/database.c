@@ -1,6 +1,7 @@
 /* One SQLite connection with its prepared statements, and SQLite's codes as Kedge's errors. */
 #include "sdk/store/database.h"
 
+#include "common/assert.h"
 #include "common/checksum.h"
 #include "common/error.h"
 #include "sdk/store/cache_row.h"
@@ -158,7 +159,8 @@ kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_e
 kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
 {
     sqlite3_stmt *statement;
-    if (db->rehearsing && !sqlite3_get_autocommit(db->handle)) return KEDGE_OK;
+    if (db->rehearsing && kedge_store_db_in_transaction(db)) return KEDGE_OK;
+    KEDGE_ASSERT(!kedge_store_db_in_transaction(db));
     db->runs = db->bound_bytes = 0;
     kedge_status status = kedge_store_db_take(db, "BEGIN IMMEDIATE", &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
@@ -182,11 +184,16 @@ kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error)
     return status;
 }
 
+bool kedge_store_db_in_transaction(const kedge_store_db *db)
+{
+    return db->handle && !sqlite3_get_autocommit(db->handle);
+}
+
 void kedge_store_db_rollback(kedge_store_db *db)
 {
     if (!db->handle) return;
     kedge_store_db_reset(db);
-    if (sqlite3_get_autocommit(db->handle)) return;
+    if (!kedge_store_db_in_transaction(db)) return;
     sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 

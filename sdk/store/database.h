@@ -49,6 +49,7 @@ kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error);
 /* Ends all statements that still have a row. */
 void kedge_store_db_reset(kedge_store_db *db);
 void kedge_store_db_rollback(kedge_store_db *db); /* also when nothing is open */
+bool kedge_store_db_in_transaction(const kedge_store_db *db);
 
 /* A kept statement, reset and without bindings. */
 kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,

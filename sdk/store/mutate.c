@@ -10,6 +10,7 @@
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
 #include <string.h>
@@ -17,7 +18,7 @@
 /* What a new mutation comes from, and what becomes of it. */
 typedef struct edit {
     kedge_bytes name;
-    kedge_bytes args; /* canonical */
+    kedge_bytes args; /* canonical, unless they come from the inbox */
     int64_t rejected; /* the inbox row that it takes the place of; 0: none */
     int64_t sequence; /* out */
     kedge_change_set *changes;
@@ -36,6 +37,8 @@ static kedge_status follow_late(kedge_store *store)
 
 kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error)
 {
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
     kedge_store_phase(store, "mutate-before-outbox");
     kedge_status status = kedge_wal_reserve(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_wal_reserve(&store->outbox, error);
@@ -63,7 +66,10 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
 static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_meta *cache,
                              int64_t now_ms, kedge_error *error)
 {
-    kedge_call call = {made->name, made->args, {store->user, store->role, cache->client, now_ms}};
+    kedge_call call = {.name = made->name,
+                       .args = made->args,
+                       .caller = {store->user, store->role, cache->client, now_ms},
+                       .args_are_canonical = made->rejected == 0};
     kedge_overlay *overlay = kedge_overlay_new(store->allocator);
     if (!overlay) return kedge_fail_no_memory(error);
     kedge_status status = kedge_prediction_run(store, &call, overlay, error);
@@ -73,12 +79,13 @@ static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_m
     return status;
 }
 
-/* Inside the outbox's transaction: numbers the mutation and inserts it. */
+/* Numbers the mutation and inserts it. */
 static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta *outbox,
                                int64_t now_ms, kedge_error *error)
 {
     char uid[KEDGE_STORE_UID_SIZE];
     uint8_t digest[KEDGE_DIGEST_SIZE];
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
     if (outbox->highest_id >= KEDGE_LIMIT_MUTATION_ID)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "mutation-ids-exhausted",
                           "the client has given out all of its %lld ids",

@@ -12,6 +12,7 @@
  * decides. */
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include <string.h>
 
@@ -19,9 +20,12 @@ static kedge_status replay_row(kedge_store *store, kedge_tx *tx, const kedge_pen
                                kedge_error *error)
 {
     char client[KEDGE_CLIENT_ID_SIZE];
+    KEDGE_ASSERT(row->client.size < sizeof client);
     memcpy(client, row->client.data, row->client.size);
     client[row->client.size] = '\0';
-    kedge_call call = {row->name, row->args, {store->user, store->role, client, row->timestamp_ms}};
+    kedge_call call = {.name = row->name,
+                       .args = row->args,
+                       .caller = {store->user, store->role, client, row->timestamp_ms}};
     kedge_status status = kedge_tx_run(tx, &call, error);
     return status == KEDGE_REJECTED ? KEDGE_OK : status;
 }
@@ -62,6 +66,7 @@ static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, k
     sqlite3_stmt *walk;
     kedge_cache_row row;
     kedge_overlay_entry entry, at;
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
     kedge_overlay_clear(delta);
     for (bool more = kedge_overlay_next(base, NULL, &entry); more;
          more = kedge_overlay_next(base, &at, &entry)) {
@@ -169,6 +174,10 @@ kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patc
                                      kedge_change_set *changes, kedge_error *error)
 {
     bool none;
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
+    KEDGE_ASSERT(strcmp(next->client, outbox->client) == 0);
+    KEDGE_ASSERT(next->revision <= outbox->revision);
+    KEDGE_ASSERT(next->reflected_sequence <= outbox->last_sequence);
     kedge_overlay *base = kedge_overlay_new(store->allocator);
     if (!base) return kedge_fail_no_memory(error);
     kedge_status status = kedge_cache_load_base(&store->cache, &next->bases, base, error);
@@ -181,6 +190,7 @@ kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patc
     if (status != KEDGE_OK) goto out;
     next->revision = outbox->revision;
     next->reflected_sequence = outbox->last_sequence;
+    KEDGE_ASSERT(kedge_prediction_fits(outbox, next));
     status = kedge_cache_meta_write(&store->cache, next, error);
 out:
     kedge_overlay_free(base);

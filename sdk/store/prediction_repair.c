@@ -11,6 +11,7 @@
  */
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include <string.h>
 
@@ -45,13 +46,14 @@ typedef struct misfit {
     bool rotated; /* see is_half_rotated */
 } misfit;
 
-/* In the outbox's transaction. */
 static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
 {
     static const char covered[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL"
                                   " AND client = ?1 AND id <= ?2";
     static const char all[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL";
     sqlite3_stmt *update;
+    KEDGE_ASSERT(kedge_store_db_in_transaction(db));
+    KEDGE_ASSERT(at->older || at->cache.lmid > at->outbox.highest_id);
     kedge_status status = check_pending(db, error);
     if (status == KEDGE_OK)
         status = kedge_store_db_take(db, at->same ? covered : all, &update, error);
@@ -75,10 +77,11 @@ static bool is_half_rotated(const kedge_outbox_meta *outbox, const kedge_staging
            strcmp(staging->lineage, outbox->settled_lineage) == 0;
 }
 
-/* In the cache's transaction. */
 static kedge_status finish_rotation(kedge_store *store, const kedge_staging *staging,
                                     kedge_cache_meta *cache, kedge_error *error)
 {
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
+    KEDGE_ASSERT(staging->lost && staging->complete);
     kedge_status status = kedge_staging_swap(store, staging, cache, error);
     if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
     cache->version = staging->version;
@@ -161,6 +164,9 @@ kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_chang
                                      kedge_error *error)
 {
     misfit at;
+    KEDGE_ASSERT(store->locked);
+    KEDGE_ASSERT(store->outbox.rehearsing || !kedge_store_db_in_transaction(&store->outbox));
+    KEDGE_ASSERT(store->cache.rehearsing || !kedge_store_db_in_transaction(&store->cache));
     kedge_status status = read_misfit(store, &at, error);
     if (status != KEDGE_OK || (!force && kedge_prediction_fits(&at.outbox, &at.cache)))
         return status;

@@ -1,6 +1,7 @@
 /* Writing a prediction: only the rows of `item` and `base` that differ. */
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 
 /* A value, or its absence. */
@@ -45,6 +46,7 @@ kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay 
 {
     kedge_overlay_entry entry, at;
     key_state before;
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
     for (bool more = kedge_overlay_next(overlay, NULL, &entry); more;
          more = kedge_overlay_next(overlay, &at, &entry)) {
         at = entry;
@@ -89,6 +91,16 @@ static walk walk_start(const kedge_overlay *base, const kedge_overlay *delta,
     return all;
 }
 
+/* The walk visits each key once, in ascending order. */
+static bool is_behind(const walk *all, const kedge_overlay_entry *entry)
+{
+    const kedge_overlay_entry last = {.collection = all->collection, .id = all->id};
+    bool first = true;
+    for (int i = 0; i < SOURCES; i++)
+        first = first && !all->at[i];
+    return first || compare_keys(&last, entry) < 0;
+}
+
 static bool walk_next(walk *all)
 {
     const kedge_overlay_entry *lowest = NULL;
@@ -102,6 +114,7 @@ static bool walk_next(walk *all)
         if (all->has[i] && (!lowest || compare_keys(&all->entries[i], lowest) < 0))
             lowest = &all->entries[i];
     if (!lowest) return false;
+    KEDGE_ASSERT(is_behind(all, lowest));
     for (int i = 0; i < SOURCES; i++)
         all->at[i] = all->has[i] && compare_keys(&all->entries[i], lowest) == 0;
     all->collection = lowest->collection;
@@ -145,6 +158,7 @@ kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *bas
                                     kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
     walk all = walk_start(base, delta, prediction);
     while (status == KEDGE_OK && walk_next(&all))
         status = write_key(store, &all, next, changes, error);
@@ -155,6 +169,8 @@ kedge_status kedge_prediction_run(kedge_store *store, const kedge_call *call,
                                   kedge_overlay *overlay, kedge_error *error)
 {
     kedge_tx *tx = NULL;
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
+    KEDGE_ASSERT(kedge_overlay_count(overlay) == 0);
     kedge_status status = kedge_tx_new(store->allocator, store->registry, overlay,
                                        kedge_cache_reader(&store->cache), &tx, error);
     if (status == KEDGE_OK) status = kedge_tx_run(tx, call, error);

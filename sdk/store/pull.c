@@ -14,6 +14,7 @@
  * changed. */
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include <string.h>
 
@@ -91,6 +92,8 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
                                 kedge_error *error)
 {
     kedge_cache_meta next = state->cache;
+    KEDGE_ASSERT(answer->version >= state->cache.version && answer->lmid >= state->cache.lmid);
+    KEDGE_ASSERT(answer->lmid <= state->outbox.highest_id);
     kedge_store_phase(store, "pull-before-inbox");
     kedge_status status = kedge_pull_keep_rejections(store, state, &answer->outcomes, error);
     if (status != KEDGE_OK) return status;

@@ -7,6 +7,7 @@
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include <string.h>
 
@@ -64,6 +65,9 @@ static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequenc
         " covered_version = NULL, withheld = 1 WHERE sequence = ?1";
     /* A rejection that was noted for it was of a state that is gone. */
     static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
+    KEDGE_ASSERT(strcmp(turn->outbox.client, turn->old_client) != 0);
+    KEDGE_ASSERT(turn->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID);
     turn->outbox.highest_id++;
     kedge_status status =
         run_for(&store->outbox, sql, sequence, turn->outbox.highest_id, turn->outbox.client, error);
@@ -253,6 +257,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
     static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
     const kedge_client_marks *decided = turn->answer ? &turn->answer->earlier : NULL;
+    KEDGE_ASSERT(turn->lost && turn->staging.complete);
     kedge_status status = set_tail_aside(store, &turn->outbox, error);
     if (status == KEDGE_OK)
         status =
@@ -271,11 +276,12 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
 
 /* ---- the turn ---- */
 
-/* Inside the outbox's transaction. */
 static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error *error)
 {
     kedge_pending row = {0};
     int64_t now_ms = store->environment->now_ms(store->environment->context);
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
+    KEDGE_ASSERT(kedge_prediction_fits(&turn->outbox, &turn->cache));
     /* A lost lineage needs the tail as it is: the lmids of the clients that it is held to were
      * asked for before. */
     kedge_status status = kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms,
@@ -305,10 +311,11 @@ static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error 
     return status;
 }
 
-/* Inside the cache's transaction. */
 static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
+    KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
+    KEDGE_ASSERT(strcmp(turn->outbox.client, turn->cache.client) != 0);
     if (turn->lost) {
         status = kedge_staging_swap(store, &turn->staging, &turn->cache, error);
         turn->cache.version = turn->staging.version;
@@ -328,6 +335,7 @@ static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *
 static kedge_status read_turn(kedge_store *store, rotation *turn, kedge_error *error)
 {
     kedge_pull_state state;
+    KEDGE_ASSERT(turn->lost || turn->answer != NULL);
     kedge_status status = kedge_pull_state_read(store, &state, error);
     if (status != KEDGE_OK) return status;
     turn->outbox = state.outbox;

@@ -1,6 +1,7 @@
 /* An ordered walk over a collection, on one snapshot. */
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
 
@@ -129,10 +130,7 @@ kedge_status kedge_store_scan_open(kedge_store *store, kedge_bytes collection,
     kedge_status status = kedge_check_name("collection", collection, error);
     if (status != KEDGE_OK) return status;
     if (!options) options = &all;
-    if (options->limit < 0)
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "limit-invalid",
-                          "the limit of a scan is %lld; it must be 0 or more",
-                          (long long)options->limit);
+    KEDGE_ASSERT(options->limit >= 0); /* kedge_scan_open has checked it */
     status = open_once(store, collection, options, scan, &again, error);
     if (again) status = open_once(store, collection, options, scan, &again, error);
     return status;

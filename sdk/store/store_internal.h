@@ -142,6 +142,7 @@ struct kedge_store {
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
     bool mutex_made;
+    bool locked; /* a turn is under way: of whoever holds the mutex */
     /* outbox.db is damaged beyond its rows: nothing is acknowledged any more. */
     atomic_bool outbox_refused;
     kedge_error refusal; /* why, once a turn has said it */

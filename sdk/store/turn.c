@@ -1,6 +1,7 @@
 /* One writer's turn: the lock, the right file, the work, and what is left to do after it. */
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 
 void kedge_store_phase(kedge_store *store, const char *phase)
@@ -29,6 +30,7 @@ static kedge_status check_outbox_there(kedge_store *store, kedge_error *error)
 
 static void checkpoint_large(kedge_store_db *db)
 {
+    KEDGE_ASSERT(!kedge_store_db_in_transaction(db));
     if (!db->handle || !kedge_wal_is_large(db)) return;
     bool cut = db->wal_pages > KEDGE_STORE_WAL_PAGES_CUT;
     /* Without waiting: a reader that still needs the WAL puts it off to the next commit. */
@@ -59,6 +61,8 @@ static kedge_status refuse(kedge_store *store, kedge_error *error)
 static kedge_status heal(kedge_store *store, kedge_status status, bool *again, kedge_error *error)
 {
     kedge_error *why = status == KEDGE_OK ? NULL : error;
+    KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->outbox));
+    KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->cache));
     if (store->outbox.damaged) {
         store->outbox.damaged = false;
         atomic_store(&store->outbox_refused, true);
@@ -95,6 +99,8 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     *again = false;
     kedge_status status = kedge_store_lock(store, error);
     if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->outbox));
+    KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->cache));
     status = check_outbox_there(store, error);
     if (status == KEDGE_OK && atomic_load(&store->outbox_refused)) status = refuse(store, error);
     if (status == KEDGE_OK) status = open_current_cache(store, error);

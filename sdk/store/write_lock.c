@@ -6,6 +6,7 @@
  * outlive an unrelated close, exclude two stores in one process, and go with a killed process. */
 #include "sdk/store/store_internal.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,9 @@ void kedge_store_locks_close(kedge_store *store)
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error)
 {
     pthread_mutex_lock(&store->mutex);
-    if (lock_file(store->lock_file, LOCK_EX)) return KEDGE_OK;
+    KEDGE_ASSERT(!store->locked && store->lock_file >= 0);
+    store->locked = lock_file(store->lock_file, LOCK_EX);
+    if (store->locked) return KEDGE_OK;
     int code = errno;
     pthread_mutex_unlock(&store->mutex);
     return kedge_fail(error, KEDGE_IO, "lock-file", "the folder %s cannot be locked: %s",
@@ -61,12 +64,15 @@ kedge_status kedge_store_lock(kedge_store *store, kedge_error *error)
 
 void kedge_store_unlock(kedge_store *store)
 {
+    KEDGE_ASSERT(store->locked);
+    store->locked = false;
     (void)lock_file(store->lock_file, LOCK_UN);
     pthread_mutex_unlock(&store->mutex);
 }
 
 kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error)
 {
+    KEDGE_ASSERT(store->locked && store->presence_file >= 0);
     *alone = lock_file(store->presence_file, LOCK_EX | LOCK_NB);
     /* Others look only while they hold the lock, so nobody sees the moment between the two. */
     if (lock_file(store->presence_file, LOCK_SH | (*alone ? 0 : LOCK_NB))) return KEDGE_OK;

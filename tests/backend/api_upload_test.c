@@ -189,6 +189,35 @@ static void test_an_uploaded_push_is_decided_and_its_upload_removed(void **state
     api_world_free(world);
 }
 
+static kedge_blobs_vtable keeping;
+
+static kedge_status fail_to_remove(void *self, kedge_bytes key, kedge_error *error)
+{
+    (void)self;
+    (void)key;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "away", "as the test says");
+}
+
+static void wrap_keeping(api_world *world)
+{
+    keeping = *world->blobs.vtable;
+    keeping.remove = fail_to_remove;
+    world->blobs.vtable = &keeping;
+}
+
+static void test_an_upload_that_cannot_be_removed_is_told_and_its_push_is_decided(void **state)
+{
+    (void)state;
+    api_world *world = api_world_new_with(NULL, wrap_keeping);
+    upload made = make_upload(push_of_one(1));
+    store(world, &made, kedge_buffer_bytes(&made.packed));
+    assert_int_equal(api_post(world, "push", made.reference), 200);
+    assert_true(is_stored(world, &made));
+    assert_int_equal(world->background_failures[KEDGE_BACKGROUND_UPLOAD_REMOVAL], 1);
+    kedge_buffer_free(&made.packed);
+    api_world_free(world);
+}
+
 static void test_a_refused_push_keeps_its_upload(void **state)
 {
     (void)state;
@@ -275,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_who_may_not_push_is_granted_nothing),
         cmocka_unit_test(test_where_the_store_grants_nothing_the_server_says_so),
         cmocka_unit_test(test_an_uploaded_push_is_decided_and_its_upload_removed),
+        cmocka_unit_test(test_an_upload_that_cannot_be_removed_is_told_and_its_push_is_decided),
         cmocka_unit_test(test_a_refused_push_keeps_its_upload),
         cmocka_unit_test(test_in_queued_mode_it_is_queued_as_if_it_had_come_in_one_request),
         cmocka_unit_test(test_an_upload_that_is_not_there_or_not_itself_is_refused),

@@ -50,6 +50,12 @@ static kedge_status enqueue(void *context, kedge_bytes organization, kedge_bytes
     return KEDGE_OK;
 }
 
+static void note_background(void *context, const kedge_background_failure *failure)
+{
+    api_world *world = context;
+    world->background_failures[failure->work]++;
+}
+
 static void open_backend(api_world *world)
 {
     const char *cadence = getenv("KEDGE_TEST_CADENCE");
@@ -62,6 +68,8 @@ static void open_backend(api_world *world)
                                      .pause = no_pause,
                                      .enqueue = world->queued ? enqueue : NULL,
                                      .enqueue_context = world,
+                                     .failed = note_background,
+                                     .failed_context = world,
                                      .new_clients_per_minute = world->new_clients,
                                      .create_projects = world->open};
     kedge_error error = {0};

@@ -34,6 +34,7 @@ typedef struct api_world {
     kedge_buffer last_enqueued;
     char enqueued_by[64];
     kedge_status enqueue_status;
+    size_t background_failures[KEDGE_BACKGROUND_WORKS];
 } api_world;
 
 /* Ann and Bob of the organization acme; Eve of another one; Rob may use the project notes alone;

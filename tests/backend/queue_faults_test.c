@@ -4,6 +4,7 @@
 
 #include "tests/backend/world_ports.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,63 @@ static void test_any_port_call_may_fail_once(void **state)
         fail_at(WORLD_FAULT_BEFORE, at);
         fail_at(WORLD_FAULT_AFTER, at);
     }
+}
+
+/* ---- failures that change nothing ---- */
+
+/* The story, delivered for the second time, with a message that cannot be decided. */
+static queue_world *second_delivery(void)
+{
+    queue_world *world = queue_world_new();
+    kedge_queue_batch batch = {0};
+    enqueue_story(world);
+    queue_raw(world, "{}");
+    assert_int_equal(world->store.vtable->receive(world->store.self, KEDGE_QUEUE_RECEIVE_MAX,
+                                                  KEDGE_QUEUED_VISIBILITY_MS, 0, &batch, NULL),
+                     KEDGE_OK);
+    assert_true(batch.count > 1);
+    kedge_queue_batch_free(&batch);
+    queue_world_pass(KEDGE_QUEUED_VISIBILITY_MS + 1);
+    return world;
+}
+
+static int64_t told_metric(queue_world *world, kedge_queued_call call)
+{
+    char name[80];
+    snprintf(name, sizeof name, "kedge_queue_call_failures_total{call=\"%s\"}",
+             kedge_queued_call_name(call));
+    return queue_metric(world, name);
+}
+
+/* One round with port call `at` failing; false when there are fewer. */
+static bool fail_and_count(uint64_t at, size_t all[KEDGE_QUEUED_CALLS])
+{
+    queue_world *world = second_delivery();
+    world_arm(world->base, WORLD_FAULT_BEFORE, at, false, false);
+    (void)queue_round(world);
+    kedge_consumer_keep(world->consumer);
+    bool failed = world->base->faults > 0;
+    world_disarm(world->base);
+    size_t sum = 0;
+    for (int call = 0; call < KEDGE_QUEUED_CALLS; call++) {
+        assert_int_equal(told_metric(world, (kedge_queued_call)call), world->call_failures[call]);
+        all[call] += world->call_failures[call];
+        sum += world->call_failures[call];
+    }
+    assert_true(sum <= world->base->faults);
+    queue_world_free(world);
+    return failed;
+}
+
+static void test_each_failed_call_about_a_message_is_counted_and_told(void **state)
+{
+    (void)state;
+    size_t all[KEDGE_QUEUED_CALLS] = {0};
+    uint64_t at = 1;
+    while (fail_and_count(at, all))
+        at++;
+    for (int call = 0; call < KEDGE_QUEUED_CALLS; call++)
+        assert_true(all[call] > 0);
 }
 
 /* ---- enqueueing ---- */
@@ -374,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_a_crash_before_or_after_any_port_call_loses_and_doubles_nothing),
         cmocka_unit_test(test_two_crashes_in_a_row_lose_and_double_nothing),
         cmocka_unit_test(test_any_port_call_may_fail_once),
+        cmocka_unit_test(test_each_failed_call_about_a_message_is_counted_and_told),
         cmocka_unit_test(test_an_enqueue_that_fails_halfway_is_only_repeated),
         cmocka_unit_test(test_a_message_that_is_delivered_to_two_consumers_is_decided_once),
         cmocka_unit_test(test_a_direct_push_may_come_between_any_two_calls),

@@ -103,6 +103,13 @@ static void note_failure(void *context, const kedge_queued_failure *failure)
     (void)snprintf(world->failure, sizeof world->failure, "%s", failure->error->code);
 }
 
+static void note_call(void *context, kedge_queued_call call, const kedge_error *error)
+{
+    queue_world *world = context;
+    assert_int_not_equal(error->status, KEDGE_OK);
+    world->call_failures[call]++;
+}
+
 static void start(queue_world *world)
 {
     kedge_queued_options options = {.environment = &world->base->environment,
@@ -111,7 +118,9 @@ static void start(queue_world *world)
                                     .queue = world->queue,
                                     .claim_bytes = 4000,
                                     .failed = note_failure,
-                                    .failed_context = world};
+                                    .failed_context = world,
+                                    .call_failed = note_call,
+                                    .call_failed_context = world};
     assert_int_equal(kedge_queued_new(&options, &world->queued, NULL), KEDGE_OK);
     assert_int_equal(
         kedge_consumer_new(world->queued, world->base->backend, &world->consumer, NULL), KEDGE_OK);

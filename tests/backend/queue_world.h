@@ -19,6 +19,7 @@ typedef struct queue_world {
     size_t queue_bytes_max; /* of a body: what the queue itself takes; 0: all */
     size_t failures;        /* told to the option `failed` */
     char failure[64];
+    size_t call_failures[KEDGE_QUEUED_CALLS]; /* told to the option `call_failed` */
 } queue_world;
 
 /* Memory ports; the claim check begins at 4,000 bytes. */

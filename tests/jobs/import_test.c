@@ -210,6 +210,65 @@ static void test_an_import_broken_off_at_any_port_call_goes_on(void **state)
     }
 }
 
+/* ---- checkpoints that fail ---- */
+
+static size_t told_checkpoints;
+
+static void note_failure(void *context, const kedge_background_failure *failure)
+{
+    (void)context;
+    assert_int_equal(failure->work, KEDGE_BACKGROUND_IMPORT_CHECKPOINTS);
+    assert_true(kedge_bytes_equal(failure->project, copy.project));
+    told_checkpoints++;
+}
+
+static void listen(test_world *world, kedge_backend_options *options)
+{
+    (void)world;
+    options->failed = note_failure;
+}
+
+/* False when there are fewer port calls. */
+static bool import_with_fault(const kedge_buffer *text, uint64_t at, size_t *ended_well)
+{
+    void *made = NULL;
+    kedge_import_result result;
+    world_setup_memory(&made);
+    test_world *world = made;
+    world->tune = listen;
+    world_restart(world);
+    told_checkpoints = 0;
+    world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
+    kedge_status status = transfer_import(world, &copy, kedge_buffer_bytes(text), &result, NULL);
+    bool failed = world->faults > 0;
+    world_disarm(world);
+    assert_int_equal(told_checkpoints, status == KEDGE_OK && failed ? 1 : 0);
+    if (told_checkpoints > 0) {
+        transfer_check(world, text);
+        ++*ended_well;
+    }
+    world_teardown(&made);
+    return failed;
+}
+
+static void test_an_import_that_ends_well_in_spite_of_a_fault_tells_of_its_checkpoints(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    size_t ended_well = 0;
+    uint64_t at = 1;
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 1, "test.fill", "{\"from\":0,\"count\":3000}");
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.version, 1);
+    transfer_export(world, &notes, &text);
+    while (import_with_fault(&text, at, &ended_well))
+        at++;
+    assert_true(ended_well > 0);
+    kedge_buffer_free(&text);
+}
+
 static const kedge_buffer *imported_text;
 
 static void import_of_another(test_world *world)
@@ -355,6 +414,7 @@ int main(void)
         OVER_MEMORY(test_an_import_is_discarded_whole),
         OVER_MEMORY(test_a_version_of_another_history_is_not_taken_for_the_own_one),
         OVER_MEMORY(test_versions_without_a_project_stop_an_import_before_it_begins),
+        OVER_MEMORY(test_an_import_that_ends_well_in_spite_of_a_fault_tells_of_its_checkpoints),
         cmocka_unit_test(test_an_import_broken_off_at_any_port_call_goes_on),
         cmocka_unit_test(test_somebody_else_between_any_two_calls_makes_no_half_project),
         cmocka_unit_test(test_an_import_that_slept_while_its_project_went_on_changes_nothing_of_it),

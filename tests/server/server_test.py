@@ -199,6 +199,20 @@ class OpenServer(unittest.TestCase):
         self.assertGreater(self.metric("kedge_request_seconds_sum"), 0)
         self.assertLess(self.metric("kedge_request_seconds_sum"), 20 * SLOWER)
 
+    def test_work_behind_a_push_that_fails_is_counted_and_logged(self):
+        blobs = pathlib.Path(self.folder.name) / "data/blobs/acme+/projects+/p+"
+        blobs.mkdir(parents=True, exist_ok=True)
+        (blobs / "chunks+").write_text("where the chunks of a checkpoint should go")
+        failures = 'kedge_background_failures_total{work="checkpoints"}'
+        self.assertEqual(self.metric(failures), 0)
+        self.push("a", *[put(f"n{i}", "x" * 8000) for i in range(80)])
+        wait_for(lambda: self.metric(failures) == 1)
+        lines = [json.loads(line) for line in self.server.logged().splitlines()]
+        failed = [line for line in lines if line["event"] == "background-failed"]
+        self.assertEqual([(line["level"], line["work"], line["organization"], line["project"]) for line in failed],
+                         [("warning", "checkpoints", "acme", "p")])
+        self.assertTrue(failed[0]["detail"])
+
     def test_metrics_tell_what_it_would_cost_on_aws(self):
         before = self.metric("kedge_store_write_units_total")
         self.push("a", put("n1", 1))

@@ -345,7 +345,7 @@ static bool replay(const view *of, const kedge_overlay *state, kedge_overlay *ov
             if (!is_replayed(&cache, row)) continue;
             kedge_caller caller = {client->user, "member", cache.client,
                                    sqlite3_column_int64(row, 2)};
-            kedge_call call = {column(row, 0), column(row, 1), caller};
+            kedge_call call = {.name = column(row, 0), .args = column(row, 1), .caller = caller};
             (void)kedge_tx_run(tx, &call, NULL);
         }
         kedge_tx_free(tx);

@@ -526,9 +526,9 @@ static void replay_pending(fixture *f, kedge_overlay *state)
                      KEDGE_OK);
     expect_ok(f, kedge_store_pending_open(f->store, &list, &f->error));
     while (kedge_mutation_list_next(list, &mutation, &f->error) == KEDGE_OK) {
-        kedge_call call = {kedge_bytes_of(mutation.name),
-                           {mutation.args, mutation.args_size},
-                           {"", "", position.client, mutation.timestamp_ms}};
+        kedge_call call = {.name = kedge_bytes_of(mutation.name),
+                           .args = {mutation.args, mutation.args_size},
+                           .caller = {"", "", position.client, mutation.timestamp_ms}};
         count++;
         if (mutation.withheld) continue;
         kedge_status status = kedge_tx_run(tx, &call, NULL);

@@ -178,7 +178,8 @@ static void decide(naive_server *server, kedge_tx *tx, kedge_bytes mutation, nai
         memcpy(outcome->message, first->message, sizeof outcome->message);
         return;
     }
-    kedge_call call = {kedge_bytes_of(name), args, {"", "", outcome->client, timestamp}};
+    kedge_call call = {
+        .name = kedge_bytes_of(name), .args = args, .caller = {"", "", outcome->client, timestamp}};
     kedge_status status = kedge_tx_run(tx, &call, &error);
     must(status == KEDGE_OK || status == KEDGE_REJECTED);
     if (status == KEDGE_OK) return;
@@ -261,7 +262,9 @@ void naive_server_edit(naive_server *server, const char *name, const char *args)
 {
     kedge_tx *tx = NULL;
     kedge_overlay *state = load(server->states[server->version]);
-    kedge_call call = {kedge_bytes_of(name), kedge_bytes_of(args), {"", "", "somebody", 1}};
+    kedge_call call = {.name = kedge_bytes_of(name),
+                       .args = kedge_bytes_of(args),
+                       .caller = {"", "", "somebody", 1}};
     kedge_tx_new(memory, server->registry, state, kedge_state_reader_empty, &tx, NULL);
     kedge_status status = kedge_tx_run(tx, &call, NULL);
     must(status == KEDGE_OK);
