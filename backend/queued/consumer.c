@@ -42,8 +42,8 @@ static void close_message(kedge_consumer *consumer, size_t index)
     pthread_mutex_unlock(&consumer->mutex);
 }
 
-/* What the queue answers changes nothing: a message that stays comes again, and shows as decided.
- */
+/* What the queue answers changes nothing: a message that stays comes again, and
+ * shows as decided. */
 static void on_settled(void *context, size_t index, const kedge_consume_outcome *outcome)
 {
     kedge_consumer *consumer = context;
