@@ -11,8 +11,8 @@ typedef struct kedge_environment {
     int64_t (*now_ms)(void *context);
     /* A clock that only goes forward, in milliseconds from an arbitrary start. For timers. */
     int64_t (*monotonic_ms)(void *context);
-    /* Fills `bytes` with unpredictable bytes; never fails (the system's version aborts if it must).
-     */
+    /* Fills `bytes` with unpredictable bytes; never fails (the system's version
+     * aborts if it must). */
     void (*random)(void *context, void *bytes, size_t size);
     void *context;
 } kedge_environment;

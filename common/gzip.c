@@ -103,8 +103,8 @@ kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error
     return KEDGE_OK;
 }
 
-/* Until the end of the stream, or `size_max` bytes and one more that did not fit: Z_BUF_ERROR then.
- */
+/* Until the end of the stream, or `size_max` bytes and one more that did not
+ * fit: Z_BUF_ERROR then. */
 static int inflate_all(z_stream *stream, kedge_bytes *compressed, size_t size_max,
                        kedge_buffer *out)
 {

@@ -5,10 +5,11 @@
  *   1. kedge_json_skip finds where a value ends, whatever is inside. It is how a push body is cut
  *      into mutations, so that a bad one harms only itself.
  *   2. kedge_json_check validates: grammar, depth, UTF-8, no duplicate member, no lone surrogate,
- * no NUL, no number out of double's range.
- *   3. The readers below work on text that passed kedge_json_check (on skipped but unchecked text
- * they are memory-safe and may answer false). Nothing here recurses deeper than
- * KEDGE_LIMIT_JSON_DEPTH and nothing depends on the locale. */
+ *      no NUL, no number out of double's range.
+ *   3. The readers below work on text that passed kedge_json_check. On skipped but unchecked text
+ *      they are memory-safe and may answer false.
+ *
+ * Nothing here recurses deeper than KEDGE_LIMIT_JSON_DEPTH, and nothing depends on the locale. */
 #ifndef KEDGE_COMMON_JSON_H
 #define KEDGE_COMMON_JSON_H
 

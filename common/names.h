@@ -1,6 +1,6 @@
-/* What may stand in a name. Each function returns KEDGE_OK or an error that says which name was
- * wrong, where, and what is allowed. `what` names it in the message ("collection", "mutator", …).
- */
+/* What may stand in a name. Each function returns KEDGE_OK or an error that says
+ * which name was wrong, where, and what is allowed. `what` names it in the
+ * message ("collection", "mutator", …). */
 #ifndef KEDGE_COMMON_NAMES_H
 #define KEDGE_COMMON_NAMES_H
 

@@ -1,5 +1,5 @@
-/* Reading an answer: its headers, Retry-After (RFC 9110, 10.2.3), and what libcurl's result means.
- */
+/* Reading an answer: its headers, Retry-After (RFC 9110, 10.2.3), and what
+ * libcurl's result means. */
 #include "http/call.h"
 
 #include "common/error.h"

@@ -3,12 +3,11 @@
  * A kedge_http belongs to one thread; only kedge_http_wake may come from others. Nothing is called
  * back but from inside kedge_http_poll. A callback may send and cancel, but not free the client.
  *
- * What holds for every request: only http and https; TLS is verified (by
- * the system's authorities, or those of SSL_CERT_FILE); no redirect is followed (to a
- * client of an API a redirect is a captive portal: its status is the answer); a deadline; an answer
- * of at most `answer_bytes_max` decoded bytes; connections are kept and reused, and their number is
- * capped. Environment proxies are honoured, but never for a loopback host or
- * an instance's metadata. */
+ * What holds for every request: only http and https; TLS is verified (by the system's
+ * authorities, or those of SSL_CERT_FILE); no redirect is followed (to a client of an API a
+ * redirect is a captive portal: its status is the answer); a deadline; an answer of at most
+ * `answer_bytes_max` decoded bytes; connections are kept and reused, and their number is capped.
+ * Environment proxies are honoured, but never for a loopback host or an instance's metadata. */
 #ifndef KEDGE_HTTP_H
 #define KEDGE_HTTP_H
 

@@ -197,8 +197,8 @@ static kedge_status do_copy(kedge_json_document *document, patch_operation *oper
     return add_text(document, operation, text, error);
 }
 
-/* Canonical texts are equal exactly when the values are, numbers and the order of members included.
- */
+/* Canonical texts are equal exactly when the values are, numbers and the order
+ * of members included. */
 static kedge_status do_test(kedge_json_document *document, patch_operation *operation,
                             kedge_error *error)
 {

@@ -17,8 +17,8 @@ void kedge_registry_free(kedge_registry *registry);
 
 /* NULL when unknown. */
 const kedge_mutator *kedge_registry_find(const kedge_registry *registry, kedge_bytes name);
-/* Names and versions, sorted, as canonical JSON [["name",version],…]: equal text, equal mutators.
- */
+/* Names and versions, sorted, as canonical JSON [["name",version],…]: equal
+ * text, equal mutators. */
 kedge_status kedge_registry_describe(const kedge_registry *registry, kedge_buffer *out,
                                      kedge_error *error);
 

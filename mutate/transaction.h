@@ -32,12 +32,14 @@ void kedge_tx_free(kedge_tx *tx);
 void kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context);
 
 /* Runs one mutation in a savepoint of its own.
- *   KEDGE_OK        applied; its changes are in the overlay
- *   KEDGE_REJECTED  decided: refused, for ever; error holds code and message; the overlay is as
- * before. Codes of Kedge's own: mutator-unknown, mutator-failed, args-invalid, args-too-large,
+ *
+ *   KEDGE_OK        applied: its changes are in the overlay
+ *   KEDGE_REJECTED  refused for ever: `error` holds code and message, the overlay is as before
+ *   others          nothing was decided (no memory, a failed read): try the whole run again
+ *
+ * Codes of Kedge's own: mutator-unknown, mutator-failed, args-invalid, args-too-large,
  * item-too-large, item-id-invalid, collection-invalid, too-many-changes, mutation-too-costly,
- * project-record-too-large, … other           nothing was decided (no memory, a failed read): try
- * the whole run again */
+ * project-record-too-large, … */
 kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *error);
 
 /* For mutators of Kedge's own, not for an app's. */

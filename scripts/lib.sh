@@ -7,11 +7,13 @@ say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 now_ms() { date +%s%3N; }
 
-# What the project is built, tested and checked with; all from Debian.
+# What libkedge is built with, and what the project is built, tested and checked with; all from Debian.
+KEDGE_SDK_PACKAGES=(
+  gcc cmake ninja-build pkg-config libsqlite3-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
+)
 KEDGE_PACKAGES=(
-  gcc g++ cmake ninja-build patch pkg-config python3 openssl
-  libsqlite3-dev libcurl4-openssl-dev libcjson-dev libssl-dev zlib1g-dev
-  libmicrohttpd-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
+  "${KEDGE_SDK_PACKAGES[@]}" g++ patch python3 openssl
+  libcjson-dev libmicrohttpd-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
 )
 
 # Installs the packages that this machine lacks. Nothing to do costs some milliseconds.
@@ -43,8 +45,24 @@ build_preset() {
   if [ ! -f "build/$preset/build.ninja" ]; then
     cmake --preset "$preset" >"$log" 2>&1 || { tail -n 40 "$log" >&2; die "cmake failed"; }
   fi
-  ninja -C "build/$preset" "$@" >"$log" 2>&1 || { grep -v '^\[' "$log" | tail -n 60 >&2; die "the build failed; see $log"; }
+  ninja -C "build/$preset" "$@" 2>&1 | tee "$log" | show_progress || { grep -v '^\[' "$log" | tail -n 60 >&2; die "the build failed; see $log"; }
   say "built build/$preset ($(tail -n 1 "$log" | head -c 100))"
+}
+
+# Of ninja's output only how far it has come: on a terminal in one line, elsewhere at each tenth of a build that is not
+# small.
+show_progress() {
+  local line tenth=0
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    if [ -t 2 ]; then
+      printf '\r   %s of %s ' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" >&2
+    elif [ "${BASH_REMATCH[2]}" -ge 100 ] && [ $((BASH_REMATCH[1] * 10 / BASH_REMATCH[2])) -gt "$tenth" ]; then
+      tenth=$((BASH_REMATCH[1] * 10 / BASH_REMATCH[2]))
+      printf '   %s of %s\n' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" >&2
+    fi
+  done
+  [ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 # Every process that a script started ends with it, by pid, and so does its stack.

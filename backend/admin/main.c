@@ -1,5 +1,5 @@
-/* kedge-admin: works on what a backend keeps, in its folder or on AWS, with the backend's own code.
- */
+/* kedge-admin: works on what a backend keeps, in its folder or on AWS, with the
+ * backend's own code. */
 #include "backend/admin/verbs.h"
 #include "backend/plugin/plugin.h"
 #include "backend/stores/stores.h"

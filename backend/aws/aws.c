@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-/* How often a message is received before it goes to the dead letters, in a queue that is made here.
- */
+/* How often a message is received before it goes to the dead letters, in a queue
+ * that is made here. */
 
 struct kedge_aws {
     const kedge_allocator *allocator;

@@ -25,8 +25,8 @@ static void default_endpoint(kedge_aws_service service, const char *region, char
              hosts[service], region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
 }
 
-/* Scheme and host, with a port where it is not the scheme's: what a signature and a URL start from.
- */
+/* Scheme and host, with a port where it is not the scheme's: what a signature and
+ * a URL start from. */
 static kedge_status set_endpoint(kedge_aws_client *client, kedge_aws_service service,
                                  const char *given, kedge_error *error)
 {

@@ -88,9 +88,9 @@ typedef struct kedge_aws_request {
     kedge_bytes body;
     size_t answer_bytes_max;
     int64_t deadline_ms; /* of the whole call; 0: the client's */
-    /* What is right once may be wrong a moment later: not sent again after a try whose outcome is
-     * unknown, which KEDGE_UNAVAILABLE then says. A try that had no effect is followed by others.
-     */
+    /* What is right once may be wrong a moment later: not sent again after a try whose
+     * outcome is unknown, which KEDGE_UNAVAILABLE then says. A try that had no effect
+     * is followed by others. */
     bool once;
     /* How long the service may take its time before it answers (a receive that waits): added to
      * the deadline of the call and of each try. */

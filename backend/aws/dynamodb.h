@@ -32,8 +32,8 @@ void kedge_dynamodb_records_usage(const kedge_records *records, kedge_dynamodb_u
  * how to make it), KEDGE_UNSUPPORTED "aws-table-schema" (names what is and what must be),
  * KEDGE_UNAVAILABLE while it is being made, and the failures of kedge_aws_call. */
 kedge_status kedge_dynamodb_check(kedge_aws_client *client, const char *table, kedge_error *error);
-/* Makes the table, on demand billing, and waits until it is active; one that is there is checked.
- */
+/* Makes the table, on demand billing, and waits until it is active; one that is
+ * there is checked. */
 kedge_status kedge_dynamodb_create(kedge_aws_client *client, const char *table, kedge_error *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* Transactions on DynamoDB. A token, fresh for each call of the port, makes the tries of one call
- * one transaction: DynamoDB answers a repeated one with the outcome of the first, for 10 minutes.
- */
+/* Transactions on DynamoDB. A token, fresh for each call of the port, makes the tries of
+ * one call one transaction: DynamoDB answers a repeated one with the outcome of the
+ * first, for 10 minutes. */
 #include "backend/aws/dynamodb_internal.h"
 
 static const char *const verbs[] = {[KEDGE_WRITE_PUT] = "Put",

@@ -1,5 +1,5 @@
-/* What the files of the S3 port share: the port, one request to its bucket, what its answers say.
- */
+/* What the files of the S3 port share: the port, one request to its bucket, what
+ * its answers say. */
 #ifndef KEDGE_BACKEND_AWS_S3_INTERNAL_H
 #define KEDGE_BACKEND_AWS_S3_INTERNAL_H
 

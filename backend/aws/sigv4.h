@@ -58,17 +58,17 @@ typedef struct kedge_aws_signature {
 void kedge_aws_signature_make(const kedge_allocator *allocator, kedge_aws_signature *signature);
 void kedge_aws_signature_free(kedge_aws_signature *signature);
 
-/* Signs for the Authorization header. The caller sends Authorization, X-Amz-Date, and where they
- * apply X-Amz-Security-Token and X-Amz-Content-Sha256 besides the request's own headers.
- * KEDGE_INVALID_ARGUMENT "aws-request-invalid" (too many headers or parameters), KEDGE_NO_MEMORY.
- */
+/* Signs for the Authorization header. The caller sends Authorization, X-Amz-Date, and
+ * where they apply X-Amz-Security-Token and X-Amz-Content-Sha256 besides the
+ * request's own headers. KEDGE_INVALID_ARGUMENT "aws-request-invalid" (too many
+ * headers or parameters), KEDGE_NO_MEMORY. */
 kedge_status kedge_aws_sign(const kedge_allocator *allocator, const kedge_aws_signing *signing,
                             const kedge_aws_signed_request *request, kedge_aws_signature *signature,
                             kedge_error *error);
 
-/* Signs for a URL: appends to `query` the parameters with the signature among them, encoded.
- * `authorization` stays empty. Failures as above, and of an `expires_s` that is not 1 to 604,800.
- */
+/* Signs for a URL: appends to `query` the parameters with the signature among them,
+ * encoded. `authorization` stays empty. Failures as above, and of an `expires_s` that is
+ * not 1 to 604,800. */
 kedge_status kedge_aws_sign_query(const kedge_allocator *allocator,
                                   const kedge_aws_signing *signing,
                                   const kedge_aws_signed_request *request, uint32_t expires_s,

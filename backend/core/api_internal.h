@@ -12,12 +12,10 @@
 #include "backend/core/state.h"
 #include "common/json.h"
 
-#define KEDGE_API_BODY_BY_HASH_BYTES                                                               \
-    65536                                   /* a native patch or page names larger values by hash  \
-                                             */
-#define KEDGE_API_INLINE_PULL_BYTES 262144  /* a first pull up to this needs no pages */
-#define KEDGE_API_DELTA_BYTES_MAX   8388608 /* a native delta over this becomes a snapshot */
-#define KEDGE_API_ANSWER_BYTES_MAX  134217728 /* no answer is larger: 128 MiB */
+#define KEDGE_API_BODY_BY_HASH_BYTES 65536   /* a native patch or page names larger ones by hash */
+#define KEDGE_API_INLINE_PULL_BYTES  262144  /* a first pull up to this needs no pages */
+#define KEDGE_API_DELTA_BYTES_MAX    8388608 /* a native delta over this becomes a snapshot */
+#define KEDGE_API_ANSWER_BYTES_MAX   134217728 /* no answer is larger: 128 MiB */
 /* Of an answer to a pull, what a patch leaves to 1,000 outcomes with their messages, escaped. */
 #define KEDGE_API_PULL_AROUND_BYTES 2097152
 #define KEDGE_API_PAGE_BYTES        1048576 /* of a snapshot, when the request does not say */

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #define BLOCK_BYTES ((size_t)4096)
-#define FIRST_BLOCK_BYTES                                                                          \
-    ((size_t)512) /* and twice as large each, since most arenas stay small                         \
-                   */
+/* The first block. Each next one is twice as large: most arenas stay small. */
+#define FIRST_BLOCK_BYTES ((size_t)512)
 
 struct kedge_arena_block {
     kedge_arena_block *next;

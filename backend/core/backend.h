@@ -18,17 +18,15 @@ typedef struct kedge_backend kedge_backend;
 /* How versions are written; readers do not care which wrote. */
 typedef enum kedge_cadence {
     KEDGE_CADENCE_COMPACT, /* one conditional put; index rows and checkpoints afterwards */
-    KEDGE_CADENCE_SEED /* collection maps and mutation records in one transaction with the version
-                        */
+    KEDGE_CADENCE_SEED     /* collection maps and mutation records in one transaction with it */
 } kedge_cadence;
 
 /* Who asks, as the front end has verified it. Strings are borrowed and never NULL. */
 typedef struct kedge_identity {
     const char *user;
     const char *role;
-    const char
-        *organization;     /* the only one this identity sees; "*" with admin or open mode: any */
-    const char **projects; /* the projects it may use; NULL: all of the organization */
+    const char *organization; /* the only one it sees; "*" with admin or open mode: any */
+    const char **projects;    /* the projects it may use; NULL: all of the organization */
     size_t project_count;
     bool admin;
 } kedge_identity;
@@ -78,8 +76,7 @@ typedef struct kedge_backend_options {
     void *failed_context;
     /* Queued mode: takes a push of a native client durably, to be decided later; `push` is a body
      * as POST push has it. Then the push is answered. NULL: every push is decided before its
-     * answer.
-     */
+     * answer. */
     kedge_status (*enqueue)(void *context, kedge_bytes organization, kedge_bytes project,
                             const kedge_identity *identity, kedge_bytes push, kedge_error *error);
     void *enqueue_context;

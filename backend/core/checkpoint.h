@@ -32,9 +32,9 @@
 #define KEDGE_ROOT_CHUNKS_PER_PART    4096
 #define KEDGE_ROOT_PARTS_MAX          256
 
-/* `*map` is the collection at the root that was found; `*version` its project version and `*number`
- * the collection's. All empty and 0 when there is none. `*damaged`: a newer one could not be used.
- */
+/* `*map` is the collection at the root that was found; `*version` its project version and
+ * `*number` the collection's. All empty and 0 when there is none. `*damaged`: a newer one
+ * could not be used. */
 kedge_status kedge_checkpoint_read(kedge_backend *backend, const kedge_project_ref *ref,
                                    const kedge_version_collection *collection, kedge_map *map,
                                    int64_t *version, int64_t *number, bool *damaged,

@@ -35,8 +35,8 @@ kedge_status kedge_client_mutations(kedge_backend *backend, const kedge_project_
                                     int64_t to, uint32_t limit, kedge_mutation_visit visit,
                                     void *context, int64_t *next, kedge_error *error);
 
-/* The clients of a group whose lmid changed after version `since` (0: all of them), by client id.
- */
+/* The clients of a group whose lmid changed after version `since` (0: all of
+ * them), by client id. */
 typedef kedge_status (*kedge_client_visit)(void *context, kedge_bytes client, int64_t lmid,
                                            kedge_error *error);
 kedge_status kedge_group_clients(kedge_backend *backend, const kedge_project_ref *ref,

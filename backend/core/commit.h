@@ -9,8 +9,8 @@
 
 /* Puts `version`, which stands on top of `head`. `*state` is its state, not yet in the cache.
  * KEDGE_CONFLICT: another version has this number. KEDGE_UNAVAILABLE: it is not known whether it
- * was put. KEDGE_LIMIT_EXCEEDED: the ports, or one transaction of the seed cadence,
- * cannot hold it; nothing was put. */
+ * was put. KEDGE_LIMIT_EXCEEDED: the ports, or one transaction of the seed cadence, cannot hold it;
+ * nothing was put. */
 kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *head,
                           const kedge_version *version, const kedge_slice_body *bodies,
                           size_t body_count, kedge_state **state, kedge_error *error);

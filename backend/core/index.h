@@ -12,10 +12,10 @@
  *                                      rows are there
  *     version, lineage
  *
- * All are made of version records alone and can be made again. Readers take a row only when its
- * version is covered by the version they look from and still has the row's lineage; rows of
- * versions above `indexed_through` are not needed and not looked at, since `recent` tells the same.
- */
+ * All are made of version records alone and can be made again. Readers take a row only
+ * when its version is covered by the version they look from and still has the row's
+ * lineage; rows of versions above `indexed_through` are not needed and not looked at,
+ * since `recent` tells the same. */
 #ifndef KEDGE_BACKEND_CORE_INDEX_H
 #define KEDGE_BACKEND_CORE_INDEX_H
 

@@ -19,10 +19,9 @@
  *   queued push          {org}/projects/{project}/pushes/{sha256}.json.gz
  *   uploaded push        {org}/projects/{project}/uploads/{sha256 of the gzip}.json.gz
  *
- * Numbers are padded with zeros, so that byte order is their order. Names, clients and groups hold
- * no
- * '#' and no '/' (common/names.h). A collection may be called "versions" or "chunks": blobs are
- * named by what they hold, so that two of one key are the same. */
+ * Numbers are padded with zeros, so that byte order is their order. Names, clients and groups
+ * hold no '#' and no '/' (common/names.h). A collection may be called "versions" or "chunks":
+ * blobs are named by what they hold, so that two of one key are the same. */
 #ifndef KEDGE_BACKEND_CORE_LAYOUT_H
 #define KEDGE_BACKEND_CORE_LAYOUT_H
 

@@ -1,8 +1,8 @@
 /* A persistent ordered map: an AVL tree that copies the path of a change.
  *
- * Functions that build a tree return it with one reference, or NULL when memory ran out; what they
- * were given stays the caller's. Recursion is as deep as the tree: at most 30 for a million items.
- */
+ * Functions that build a tree return it with one reference, or NULL when memory ran out;
+ * what they were given stays the caller's. Recursion is as deep as the tree: at most 30
+ * for a million items. */
 #include "backend/core/map.h"
 
 #include <string.h>

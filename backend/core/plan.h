@@ -4,8 +4,8 @@
  *   id <= lmid, another digest    MISMATCH; nothing more of this client and sender
  *   id == lmid + 1                to be applied
  *   id >  lmid + 1                GAP; nothing more of this client and sender
- *   a client that is retired, reserved, unknown with a first id above 1, or of another group or
- *   user                        nothing of it
+ *   a client that is retired, reserved, unknown with a first id above 1, or of another group
+ *   or user                       nothing of it
  *
  * Other clients of the push are not held up, nor is a client by what somebody else pushed under its
  * id. The plan is good for the head it was made at, and for the versions that this push itself puts

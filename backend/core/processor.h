@@ -11,9 +11,9 @@
 #include "backend/core/clients.h"
 #include "backend/core/state.h"
 
-/* Whose mutations they are: a client group of a user, and what came in one request. Several senders
- * may be the same group and user: what is wrong in one request does not touch the next. Borrowed.
- */
+/* Whose mutations they are: a client group of a user, and what came in one request.
+ * Several senders may be the same group and user: what is wrong in one request does not
+ * touch the next. Borrowed. */
 typedef struct kedge_push_sender {
     kedge_bytes group;
     const kedge_identity *identity;
@@ -64,8 +64,7 @@ typedef enum kedge_push_problem {
 typedef struct kedge_push_result {
     int64_t version; /* a version that covers all that was decided */
     size_t taken;    /* of the push's mutations, from the first on: the others were not looked at */
-    kedge_push_problem
-        problem; /* the first one met; the other clients were committed all the same */
+    kedge_push_problem problem; /* the first one; the other clients were committed all the same */
     char detail[256];
     size_t refused[KEDGE_PUSH_PROBLEMS]; /* how many mutations, by problem */
 } kedge_push_result;

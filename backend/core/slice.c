@@ -1,5 +1,5 @@
-/* Running a slice of a push: each mutation in a savepoint of its own, over one overlay on the head.
- */
+/* Running a slice of a push: each mutation in a savepoint of its own, over one
+ * overlay on the head. */
 #include "backend/core/slice.h"
 
 #include "common/assert.h"

@@ -1,10 +1,10 @@
 /* The state of a project at one version, pinned: what mutators, pulls and queries read.
  *
- * A state is immutable. Its collections are persistent ordered maps (a change shares all but a path
- * with the map before it), so that the state of the head, those of pages being fetched and those
- * that a processor is building live side by side without copies or locks. A collection is loaded
- * when it is first read: newest checkpoint root at or below the version, then the changes after it.
- */
+ * A state is immutable. Its collections are persistent ordered maps (a change shares all but a
+ * path with the map before it), so that the state of the head, those of pages being fetched
+ * and those that a processor is building live side by side without copies or locks. A
+ * collection is loaded when it is first read: newest checkpoint root at or below the version,
+ * then the changes after it. */
 #ifndef KEDGE_BACKEND_CORE_STATE_H
 #define KEDGE_BACKEND_CORE_STATE_H
 
@@ -12,8 +12,8 @@
 
 typedef struct kedge_state kedge_state;
 
-/* Pins a version: `version` is retained. States of recent versions come from the backend's cache.
- */
+/* Pins a version: `version` is retained. States of recent versions come from
+ * the backend's cache. */
 kedge_status kedge_state_open(kedge_backend *backend, const kedge_project_ref *ref,
                               const kedge_version *version, kedge_state **state,
                               kedge_error *error);

@@ -53,8 +53,7 @@ kedge_status kedge_version_read_json(kedge_backend *backend, const kedge_project
                                      kedge_version_object **object, kedge_error *error);
 
 /* The hash of the `index`-th blob that the record has moved args or delta to; false behind the
- * last.
- */
+ * last. */
 bool kedge_version_part_at(const kedge_record *record, size_t index,
                            uint8_t hash[KEDGE_SHA256_SIZE]);
 

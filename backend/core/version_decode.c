@@ -325,8 +325,8 @@ bool kedge_version_part_at(const kedge_record *record, size_t index,
     return false;
 }
 
-/* recent = what the record calls so, and this version's own runs unless they are indexed already.
- */
+/* recent = what the record calls so, and this version's own runs unless they
+ * are indexed already. */
 static kedge_status read_runs(const kedge_record *record, kedge_version_object *object,
                               kedge_error *error)
 {

@@ -72,8 +72,8 @@ bool kedge_embedded_exists(const char *path)
            stat(records.text, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-/* Refuses a folder of something else, so that a mistyped path does not get a backend put into it.
- */
+/* Refuses a folder of something else, so that a mistyped path does not get a
+ * backend put into it. */
 static kedge_status check_folder(const char *path, kedge_error *error)
 {
     if (mkdir(path, 0700) == 0) return KEDGE_OK;
@@ -108,8 +108,8 @@ static kedge_status fail_locked(int file, const char *folder, kedge_error *error
                       process, folder);
 }
 
-/* flock: unlike a POSIX lock it does not vanish when some other descriptor of the file is closed.
- */
+/* flock: unlike a POSIX lock it does not vanish when some other descriptor of
+ * the file is closed. */
 static kedge_status take_lock(kedge_embedded *embedded, const char *folder, kedge_error *error)
 {
     path_text path;

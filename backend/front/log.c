@@ -1,5 +1,5 @@
-/* See log.h. A line is built whole and written with one call, so that lines of threads do not mix.
- */
+/* See log.h. A line is built whole and written with one call, so that lines of
+ * threads do not mix. */
 #include "backend/front/log.h"
 
 #include <errno.h>

@@ -9,15 +9,14 @@
 
 #include "common/environment.h"
 
-#define KEDGE_CONNECTION_UNHURRIED                                                                 \
-    (-1) /* no deadline: the server's own work, or an event stream                                 \
-          */
+/* No deadline: the server's own work, or an event stream. */
+#define KEDGE_CONNECTION_UNHURRIED (-1)
 
 typedef struct kedge_connections kedge_connections;
 typedef struct kedge_connection kedge_connection;
 
-kedge_connections *
-kedge_connections_new(const kedge_environment *environment); /* NULL: no memory */
+/* NULL: no memory. */
+kedge_connections *kedge_connections_new(const kedge_environment *environment);
 void kedge_connections_free(kedge_connections *connections); /* after the daemon has stopped */
 
 /* The socket must stay open until kedge_connection_closed. Without memory for a deadline the socket

@@ -1,8 +1,8 @@
 /* Queued mode in the server: pushes go into the queue, and a few threads take them out again.
  *
  * A thread that found nothing waits in the queue, where the queue can do that, or until a push of
- * this process is queued, or a second. Another
- * thread keeps what the consumers have in hand from being delivered elsewhere. */
+ * this process is queued, or a second. Another thread keeps what the consumers have in hand from
+ * being delivered elsewhere. */
 #ifndef KEDGE_BACKEND_HTTP_CONSUMERS_H
 #define KEDGE_BACKEND_HTTP_CONSUMERS_H
 

@@ -142,8 +142,8 @@ static kedge_status parse_address(const kedge_server_options *options,
                       "\"%s\" is no numeric IPv4 or IPv6 address", options->address);
 }
 
-/* How many connections the system's limit of open files allows, which is raised as far as it goes.
- */
+/* How many connections the system's limit of open files allows, which is raised as
+ * far as it goes. */
 static unsigned count_connections(kedge_log *log)
 {
     struct rlimit files;

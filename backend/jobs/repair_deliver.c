@@ -86,8 +86,8 @@ kedge_status verify_deliver_repaired(verifying *work, kedge_error *error)
     if (status != KEDGE_OK || all.count == 0) return status;
     status = kedge_processor_redeliver(work->backend, work->ref, all.bodies, all.count,
                                        tell_delivered, work, &failure);
-    /* The newest version itself is damaged, which was told. It is delivered once that is put right.
-     */
+    /* The newest version itself is damaged, which was told. It is delivered once
+     * that is put right. */
     if (verify_is_damage(status)) return KEDGE_OK;
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
     for (size_t i = 0; i < all.count && status == KEDGE_OK; i++) {

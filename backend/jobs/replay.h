@@ -1,8 +1,8 @@
 /* The state of a project as the fold of its deltas: what every checkpoint must be equal to.
  *
- * It starts from nothing, or, where retention has removed the beginning, from the checkpoints that
- * stand for what was before the oldest version that is kept, and takes one version after the other.
- */
+ * It starts from nothing, or, where retention has removed the beginning, from the
+ * checkpoints that stand for what was before the oldest version that is kept, and takes one
+ * version after the other. */
 #ifndef KEDGE_BACKEND_JOBS_REPLAY_H
 #define KEDGE_BACKEND_JOBS_REPLAY_H
 

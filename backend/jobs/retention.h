@@ -28,8 +28,9 @@ typedef struct kedge_retention_result {
     int64_t checkpoints; /* removed; not counted without `remove` */
 } kedge_retention_result;
 
-/* Without `remove` only tells what would be the oldest version. One line,
- * {"retained", "oldest", "newest", "oldest_before", "removed"}. KEDGE_NOT_FOUND: no such project.
+/* Without `remove` only tells what would be the oldest version. One line:
+ *   {"retained", "oldest", "newest", "oldest_before", "removed"}
+ * KEDGE_NOT_FOUND: no such project.
  * KEDGE_CORRUPT: something that would have to stand for the old versions is damaged; nothing was
  * removed. KEDGE_UNAVAILABLE: also when two of them met; run it again. */
 kedge_status kedge_retention_run(kedge_backend *backend, const kedge_project_ref *ref,

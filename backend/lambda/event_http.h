@@ -14,8 +14,8 @@
 
 /* `event` is a checked JSON object. */
 bool kedge_event_is_http(kedge_bytes event);
-/* Appends the response. A request that is refused is answered, too; it fails only without memory.
- */
+/* Appends the response. A request that is refused is answered, too; it fails
+ * only without memory. */
 kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, kedge_buffer *out,
                               kedge_error *error);
 

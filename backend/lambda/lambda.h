@@ -7,10 +7,10 @@
  *   event_path.c  what such an event says of the path
  *   event_sqs.c   batches of the FIFO queue, with partial failures
  *
- * Lambda runs one invocation at a time in a process and freezes the process in between, so nothing
- * is left for later: checkpoints are written before the push is answered. What a freeze does to
- * connections the AWS client sees as a request that failed on a kept connection, and tries again.
- */
+ * Lambda runs one invocation at a time in a process and freezes the process in between, so
+ * nothing is left for later: checkpoints are written before the push is answered. What a
+ * freeze does to connections the AWS client sees as a request that failed on a kept
+ * connection, and tries again. */
 #ifndef KEDGE_BACKEND_LAMBDA_H
 #define KEDGE_BACKEND_LAMBDA_H
 

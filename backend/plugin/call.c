@@ -1,6 +1,6 @@
-/* One mutation on one mutator process: the server asks it to run, answers its reads from the real
- * transaction, and puts its changes there, where each is checked as if a mutator here had made it.
- */
+/* One mutation on one mutator process: the server asks it to run, answers its reads from
+ * the real transaction, and puts its changes there, where each is checked as if a mutator
+ * here had made it. */
 #include "backend/plugin/call.h"
 
 #include "common/error.h"

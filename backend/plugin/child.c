@@ -35,8 +35,7 @@ typedef struct mutator_child {
     kedge_tx *tx;
 } mutator_child;
 
-/* ---- the socket; a failure means that the server is gone or does not want this child any more
- * ---- */
+/* ---- the socket; a failure means that the server is gone or does not want this child ---- */
 
 static void begin_turn_frame(mutator_child *child, kedge_frame_type type)
 {

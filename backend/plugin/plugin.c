@@ -240,8 +240,8 @@ static kedge_status call_proxy(kedge_tx *tx, const char *args, size_t args_size,
     }
 }
 
-/* The hello holds what kedge_registry_new has found good in the child, so only its form is checked.
- */
+/* The hello holds what kedge_registry_new has found good in the child, so only
+ * its form is checked. */
 static kedge_status make_mutators(kedge_plugin *plugin, kedge_error *error)
 {
     size_t count = 0;

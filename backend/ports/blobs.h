@@ -67,8 +67,8 @@ typedef struct kedge_blobs_vtable {
     /* must. The object and its tags. Deleting an absent key is KEDGE_OK. Takes effect once at most,
      * also when it ends with KEDGE_UNAVAILABLE: what is put under the key afterwards stays. */
     kedge_status (*remove)(void *self, kedge_bytes key, kedge_error *error);
-    /* must. Up to `limit` (1 to 1000) keys that start with `prefix`, behind `after`, in byte order.
-     */
+    /* must. Up to `limit` (1 to 1000) keys that start with `prefix`, behind
+     * `after`, in byte order. */
     kedge_status (*list)(void *self, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
                          kedge_blob_list *list, kedge_error *error);
     /* may; NULL: nobody uploads but by the port. Fills `grant`, whose url comes in made and empty.

@@ -1,5 +1,5 @@
-/* What every implementation of the blobs port shares: the checks of its contract, tags, listings.
- */
+/* What every implementation of the blobs port shares: the checks of its
+ * contract, tags, listings. */
 #ifndef KEDGE_BACKEND_PORTS_BLOBS_SUPPORT_H
 #define KEDGE_BACKEND_PORTS_BLOBS_SUPPORT_H
 

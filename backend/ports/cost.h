@@ -4,8 +4,7 @@
  *   read unit    4 KB that are read consistently, at least one; half of it when eventually
  *   blob put     a request of S3's class PUT, COPY, POST, LIST; each part of a large blob is one
  *   blob get     a request of S3's class GET and all others
- *   queue        a request of SQS; each 64 KB of what it carries count as one
- */
+ *   queue        a request of SQS; each 64 KB of what it carries count as one */
 #ifndef KEDGE_BACKEND_PORTS_COST_H
 #define KEDGE_BACKEND_PORTS_COST_H
 
@@ -52,10 +51,10 @@ size_t kedge_cost_item_bytes(const kedge_record *record);
 uint64_t kedge_cost_write_units(size_t bytes);
 uint64_t kedge_cost_read_halves(size_t bytes, bool consistent);
 
-/* A write that took effect, or of which that is unknown (`done`), or whose condition failed. What
- * is not known here counts as the least: the size of what a delete or a check meets. What is
- * replaced counts by the new item alone. A put into the inverted index counts again for the index.
- */
+/* A write that took effect, or of which that is unknown (`done`), or whose condition
+ * failed. What is not known here counts as the least: the size of what a delete or a check
+ * meets. What is replaced counts by the new item alone. A put into the inverted index
+ * counts again for the index. */
 uint64_t kedge_cost_of_write(const kedge_record_write *write, bool done);
 /* A transaction of one put or delete is sent as that write. */
 uint64_t kedge_cost_of_transaction(const kedge_record_write *writes, size_t count, bool done);

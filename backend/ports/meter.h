@@ -1,9 +1,9 @@
 /* A meter in front of the ports of any implementation: what their calls would cost on AWS.
  *
- * A call counts when AWS would charge it: when it succeeded, when its condition failed, when there
- * was nothing to read, and when it is unknown what became of it; not when it was refused or
- * throttled. Requests that an implementation sends again by itself are not seen here. Any thread.
- */
+ * A call counts when AWS would charge it: when it succeeded, when its condition failed,
+ * when there was nothing to read, and when it is unknown what became of it; not when it
+ * was refused or throttled. Requests that an implementation sends again by itself are not
+ * seen here. Any thread. */
 #ifndef KEDGE_BACKEND_PORTS_METER_H
 #define KEDGE_BACKEND_PORTS_METER_H
 

@@ -99,8 +99,7 @@ typedef struct kedge_record_write {
 } kedge_record_write;
 
 typedef struct kedge_records_query {
-    kedge_bytes
-        partition; /* or, with `inverted`, the value of the attribute KEDGE_RECORDS_INVERTED */
+    kedge_bytes partition; /* with `inverted`: the value of the attribute KEDGE_RECORDS_INVERTED */
     bool inverted;
     kedge_bytes sort_from; /* inclusive; empty: from the first */
     kedge_bytes sort_to;   /* inclusive; empty: to the last */
@@ -143,8 +142,8 @@ typedef struct kedge_records {
  * of them may have been written. */
 kedge_status kedge_records_put_all(const kedge_records *records, const kedge_record_write *writes,
                                    size_t count, kedge_error *error);
-/* The same in transactions, one after the other: what is written at any moment is the front part.
- */
+/* The same in transactions, one after the other: what is written at any moment
+ * is the front part. */
 kedge_status kedge_records_put_in_order(const kedge_records *records,
                                         const kedge_record_write *writes, size_t count,
                                         kedge_error *error);

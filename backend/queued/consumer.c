@@ -51,8 +51,8 @@ static void extend(kedge_consumer *consumer, const kedge_queue_message *message,
     kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_EXTEND, &error);
 }
 
-/* What the queue answers changes nothing: a message that stays comes again, and shows as decided.
- */
+/* What the queue answers changes nothing: a message that stays comes again, and
+ * shows as decided. */
 static void on_settled(void *context, size_t index, const kedge_consume_outcome *outcome)
 {
     kedge_consumer *consumer = context;

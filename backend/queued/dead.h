@@ -24,8 +24,8 @@ void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
  * it must not be tried. */
 kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
                              uint32_t ended, kedge_error *error);
-/* `*ended`: how many tries of the message in a row began, of which nobody has told how they ended.
- */
+/* `*ended`: how many tries of the message in a row began, of which nobody has
+ * told how they ended. */
 kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_message *message,
                                   uint32_t *ended, kedge_error *error);
 void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message);

@@ -21,8 +21,8 @@ kedge_status kedge_sqlite_readers_open(kedge_sqlite_readers *readers, const char
                                        const kedge_sqlite_kind *kind, kedge_error *error);
 void kedge_sqlite_readers_close(kedge_sqlite_readers *readers);
 
-/* Waits for a free connection. Give it back soon: it holds no transaction between two statements.
- */
+/* Waits for a free connection. Give it back soon: it holds no transaction
+ * between two statements. */
 kedge_sqlite_connection *kedge_sqlite_readers_take(kedge_sqlite_readers *readers);
 void kedge_sqlite_readers_give(kedge_sqlite_readers *readers, kedge_sqlite_connection *connection);
 

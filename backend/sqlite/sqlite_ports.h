@@ -1,5 +1,5 @@
-/* The embedded ports: records and queue in SQLite, blobs in a folder. The default of kedge-server.
- */
+/* The embedded ports: records and queue in SQLite, blobs in a folder. The
+ * default of kedge-server. */
 #ifndef KEDGE_BACKEND_SQLITE_PORTS_H
 #define KEDGE_BACKEND_SQLITE_PORTS_H
 
@@ -8,9 +8,9 @@
 #include "backend/ports/records.h"
 #include "common/environment.h"
 
-/* `environment` must outlive what is opened. `path` is a file (made when absent);
- * KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE and KEDGE_CORRUPT name it. Close with vtable->close.
- */
+/* `environment` must outlive what is opened. `path` is a file (made when
+ * absent); KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE and KEDGE_CORRUPT name it.
+ * Close with vtable->close. */
 kedge_status kedge_sqlite_records_open(const kedge_environment *environment, const char *path,
                                        kedge_records *records, kedge_error *error);
 

@@ -58,10 +58,10 @@ KEDGE_API kedge_status kedge_tx_get(kedge_tx *tx, const char *collection, const 
                                     size_t id_size, const char **value, size_t *value_size,
                                     kedge_error *KEDGE_NULLABLE error);
 
-/* Reads the first item of the collection whose id follows `after` in byte order; `after` NULL asks
- * for the first of all. KEDGE_DONE when there is none. Outputs are borrowed until the next call on
- * `tx`; `after` may be the `id` that the previous call gave. The mutator may write between calls.
- */
+/* Reads the first item of the collection whose id follows `after` in byte order; `after`
+ * NULL asks for the first of all. KEDGE_DONE when there is none. Outputs are borrowed until
+ * the next call on `tx`; `after` may be the `id` that the previous call gave. The mutator
+ * may write between calls. */
 KEDGE_API kedge_status kedge_tx_next(kedge_tx *tx, const char *collection,
                                      const char *KEDGE_NULLABLE after, size_t after_size,
                                      const char **id, size_t *id_size, const char **value,

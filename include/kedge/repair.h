@@ -14,9 +14,8 @@ typedef struct kedge_repair_report {
     int64_t pending;   /* saved: they are sent from the new folder */
     int64_t rejected;  /* saved in the inbox */
     int64_t confirmed; /* saved in the tail that is kept for a restore of the backend */
-    int64_t
-        damaged; /* found, but not as they were written: in the inbox, with the code "damaged" */
-    int64_t missing; /* known to have been there, and nowhere to be found; -1: nobody can know */
+    int64_t damaged;   /* found, but changed: in the inbox, with the code "damaged" */
+    int64_t missing;   /* known to have been there, and nowhere to be found; -1: nobody can know */
 } kedge_repair_report;
 
 #define KEDGE_REPAIR_REPORT_INIT                                                                   \

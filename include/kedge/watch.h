@@ -20,11 +20,11 @@ typedef void (*kedge_watch_function)(void *KEDGE_NULLABLE userdata, const kedge_
 
 typedef struct kedge_watch_token kedge_watch_token;
 
-/* Calls `callback` after each commit, local or pulled, that changed what reads show in `collection`
- * (NULL: anywhere). It runs on the dispatcher's thread, or on the worker thread when there is none,
- * never inside a call of the app. It may call any function but kedge_close and kedge_watch_free; on
- * the worker thread, those that wait for the server (kedge_sync, kedge_wait, kedge_history) fail.
- */
+/* Calls `callback` after each commit, local or pulled, that changed what reads show in
+ * `collection` (NULL: anywhere). It runs on the dispatcher's thread, or on the worker thread
+ * when there is none, never inside a call of the app. It may call any function but
+ * kedge_close and kedge_watch_free; on the worker thread, those that wait for the server
+ * (kedge_sync, kedge_wait, kedge_history) fail. */
 KEDGE_API kedge_status kedge_watch(kedge_db *db, const char *KEDGE_NULLABLE collection,
                                    kedge_watch_function callback, void *KEDGE_NULLABLE userdata,
                                    void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE),

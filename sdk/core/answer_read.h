@@ -53,8 +53,8 @@ kedge_status kedge_answer_outcomes(kedge_place place, const kedge_member *member
                                    const kedge_member *next, int64_t id_max, int64_t version_max,
                                    kedge_outcome_list *list, kedge_error *error);
 
-/* The array of patch operations in `member` (`items`: of a snapshot's items, which have no `op`).
- */
+/* The array of patch operations in `member` (`items`: of a snapshot's items,
+ * which have no `op`). */
 kedge_status kedge_answer_patch(kedge_place place, const kedge_member *member, bool items,
                                 kedge_patch *patch, kedge_error *error);
 /* The optional member `damaged`: what the server has lost. */

@@ -64,8 +64,8 @@ typedef enum kedge_answer_class {
     KEDGE_ANSWER_REFUSED  /* 403, 404, 400 and the like: stop until the app says so */
 } kedge_answer_class;
 
-/* What the driver reports after KEDGE_ACTION_APPLY, KEDGE_ACTION_ROTATE and KEDGE_ACTION_UNSTAGE.
- */
+/* What the driver reports after KEDGE_ACTION_APPLY,
+ * KEDGE_ACTION_ROTATE and KEDGE_ACTION_UNSTAGE. */
 typedef enum kedge_applied {
     KEDGE_APPLIED_DONE,
     KEDGE_APPLIED_AGAIN,  /* stale, or (`error`) nothing the store could take: pull again */

@@ -54,8 +54,8 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     core->push_count++;
     core->push_upload = false;
     if (event->last_id > core->pushed_through) core->pushed_through = event->last_id;
-    /* A pull may have covered all of it before this answer came: then nothing is to be waited for.
-     */
+    /* A pull may have covered all of it before this answer came: then nothing is
+     * to be waited for. */
     bool uncovered = core->position.lowest_pending <= event->last_id;
     core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
     grow(core);

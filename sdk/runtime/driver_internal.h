@@ -130,8 +130,8 @@ void kedge_driver_unstage(kedge_driver *driver);
 void kedge_driver_arm(kedge_driver *driver);
 /* Once an opening and once a resync. */
 void kedge_driver_plan_check(kedge_driver *driver);
-/* One slice. False: the cache turned out to be damaged, was set aside, and is to be pulled again.
- */
+/* One slice. False: the cache turned out to be damaged, was set aside, and is to
+ * be pulled again. */
 bool kedge_driver_check(kedge_driver *driver);
 
 /* driver_held.c */

@@ -1,5 +1,5 @@
-/* The bearer token: asked of the app's function on the worker thread, and kept until it is refused.
- */
+/* The bearer token: asked of the app's function on the worker thread, and kept
+ * until it is refused. */
 #ifndef KEDGE_SDK_RUNTIME_TOKEN_H
 #define KEDGE_SDK_RUNTIME_TOKEN_H
 

@@ -104,8 +104,8 @@ kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms, kedg
     pthread_mutex_lock(&db->lock);
     kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
     for (;;) {
-        /* The generation is read before the store: what happens in between ends the wait at once.
-         */
+        /* The generation is read before the store: what happens in between ends
+         * the wait at once. */
         uint64_t generation = db->shared.generation;
         pthread_mutex_unlock(&db->lock);
         status = kedge_store_outcome(db->store, sequence, &found, error);

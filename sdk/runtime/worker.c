@@ -11,9 +11,8 @@
 /* Commits are followed by catching up and a checkpoint of the WALs, at most once in this time. */
 #define MAINTENANCE_MS 1000
 #define WAIT_MAX_MS    60000
-#define POLL_FAILED_MS                                                                             \
-    50 /* libcurl has no memory: it did not wait, and must not make a hot loop                     \
-        */
+/* libcurl has no memory: it did not wait, and the worker must not spin. */
+#define POLL_FAILED_MS 50
 /* How often a closing process tries to tell its last edits while another writes the record. */
 #define LAST_WORDS_MAX 100
 

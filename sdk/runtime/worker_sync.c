@@ -1,6 +1,6 @@
-/* Waits for a sync, on the worker's side. The leader runs them, one at a time, so that what was
- * asked while one runs gets a pull of its own; a follower takes a ticket and the leader answers it.
- */
+/* Waits for a sync, on the worker's side. The leader runs them, one at a time, so that
+ * what was asked while one runs gets a pull of its own; a follower takes a ticket and
+ * the leader answers it. */
 #include "sdk/runtime/worker.h"
 
 #include "common/error.h"

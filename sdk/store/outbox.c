@@ -219,8 +219,8 @@ kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *m
 kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *meta,
                                  const kedge_cache_meta *cache, int64_t *id, kedge_error *error)
 {
-    /* The ids of the living client rise with the sequences, so the first row found is the lowest.
-     */
+    /* The ids of the living client rise with the sequences, so the first row
+     * found is the lowest. */
     static const char sql[] =
         "SELECT id FROM pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1";
     sqlite3_stmt *find;

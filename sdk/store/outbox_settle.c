@@ -120,9 +120,9 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
     return kedge_store_db_run(db, statement, error);
 }
 
-/* Takes what is covered out of the totals of `pending`, and adds what goes to the tail to its
- * bytes. Coverage is read from columns that may be damaged: nothing is deleted for what they say.
- */
+/* Takes what is covered out of the totals of `pending`, and adds what goes to the tail
+ * to its bytes. Coverage is read from columns that may be damaged: nothing is deleted
+ * for what they say. */
 static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *cache,
                                   kedge_outbox_meta *meta, kedge_error *error)
 {

@@ -1,15 +1,34 @@
-/* Rebase: the prediction made anew on a newer canonical state.
+/* Rebase: the prediction is made again on a newer canonical state.
  *
- *   canonical before   item with base laid over it; base is read into memory, since it holds no
- *                      more keys than the pending mutations touch
- *   canonical after    the delta laid over that
- *   prediction         the pending mutations replayed over canonical after, in memory; without the
- *                      withheld ones, which canonical after may have already
- *   written            the rows of item and base that differ
+ * The cache holds two tables. `item` is what the app reads: the prediction. `base` holds, for each
+ * key where the prediction differs from the canonical state, the canonical value (NULL: no such
+ * item). The canonical state is therefore `item` with `base` laid over it.
  *
- * What it costs depends on the pending mutations and on the delta, never on the size of the
- * project. A mutator that fails contributes nothing and its mutation stays pending: the server
- * decides. */
+ * A pull brings a patch: what changed between the canonical state that is here (`before`) and the
+ * newer one (`after`). The rebase goes in four steps, all inside the cache's write transaction:
+ *
+ *   1. before      `base` is read into memory. It has no more keys than the pending mutations
+ *                  touch. before = base over item; item stays on disk and is read by key.
+ *   2. after       The patch becomes an overlay in memory, the delta. after = delta over before.
+ *   3. prediction  The pending mutations run again, in order, on `after`. What they change stays
+ *                  in memory, in the overlay `prediction`.
+ *   4. write       Only a key of base, delta or prediction can have changed. For each of these,
+ *                  `item` gets the predicted value (where nothing predicts one: that of `after`),
+ *                  and `base` the value of `after` where the two differ. Rows that are right
+ *                  already are not written.
+ *
+ * Example. The server has {a: 1}, and a pending mutation adds 10 to a: item {a: 11}, base {a: 1}.
+ * A pull brings a = 5. before is {a: 1}, after is {a: 5}, the replay predicts a = 15, and the
+ * write leaves item {a: 15}, base {a: 5}. Once a pull covers the mutation and brings a = 15, the
+ * replay has nothing to run, and the write leaves item {a: 15} and no row in base.
+ *
+ * The cost depends on the pending mutations and on the patch, not on the size of the project. A
+ * patch that clears is the exception: it deletes every key.
+ *
+ * Which mutations run again: all of the outbox that `next`, the meta of the new state, does not
+ * cover, except the withheld ones. A withheld mutation may be in `after` already, and running it
+ * twice would show its edit twice. A mutator that fails changes nothing here. Its mutation stays
+ * pending, because only the server decides. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"

@@ -7,8 +7,7 @@
  *
  *   mutations that were renumbered     a rotation marks them itself (rotate.c)
  *   an outbox older than the cache     what the cache covers: the outbox may have lost how it was
- *                                      decided; when the client is another one, everything
- */
+ *                                      decided; when the client is another one, everything */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"

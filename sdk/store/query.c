@@ -32,8 +32,8 @@ struct kedge_query {
     " WHERE collection <> '' AND" ROW_IS_SOUND ";"                                                 \
     "SELECT 0 FROM json_each('[]'), json_tree('[]')"
 
-/* What the views read; with a shadow (shadow.c) its view, whose other name a collection may have.
- */
+/* What the views read; with a shadow (shadow.c) its view, whose other name a
+ * collection may have. */
 #define TABLE  "main.item"
 #define SHADOW "temp.\"kedge shown\""
 
@@ -226,8 +226,8 @@ static kedge_status open_views(kedge_query *query, kedge_error *error)
 {
     kedge_store_db *db = &query->reader->cache;
     kedge_status status = kedge_reader_begin_cache(query->reader, error);
-    /* The views are written to the temporary schema; the authorizer keeps the SQL itself from it.
-     */
+    /* The views are written to the temporary schema; the authorizer keeps the
+     * SQL itself from it. */
     if (status == KEDGE_OK) status = kedge_store_db_execute(db, "PRAGMA query_only=0", error);
     if (status == KEDGE_OK) status = make_views(query, error);
     return status;

@@ -4,9 +4,9 @@
  * and SQLite's integrity check would report a broken constraint as a broken file, which would be
  * refused as a whole, where the row alone is damaged and can be set aside.
  *
- * `meta` is kept twice. `totals` says how many rows the tables below have and what their checksums
- * add up to; triggers keep it. Those of `pending` stand in `meta`, which every edit writes anyway.
- */
+ * `meta` is kept twice. `totals` says how many rows the tables below have and what
+ * their checksums add up to; triggers keep it. Those of `pending` stand in `meta`,
+ * which every edit writes anyway. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 

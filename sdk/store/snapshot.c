@@ -55,8 +55,8 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error)
     return kedge_store_take_turn(store, unstage_work, NULL, error);
 }
 
-/* The order of pages: the project record, then collections, then ids; not that of the joined keys.
- */
+/* The order of pages: the project record, then collections, then ids; not that
+ * of the joined keys. */
 static int compare_keys(kedge_bytes a, kedge_bytes b)
 {
     kedge_bytes collections[2];

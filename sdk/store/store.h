@@ -188,8 +188,8 @@ kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedg
                                    kedge_error *error);
 void kedge_store_scan_close(kedge_store_scan *scan);
 
-/* Read-only SQL over the views, as kedge_query in kedge/read.h; opaque kedge_query is the store's.
- */
+/* Read-only SQL over the views, as kedge_query in kedge/read.h; opaque
+ * kedge_query is the store's. */
 kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_bytes parameters,
                                     kedge_query **query, kedge_error *error);
 

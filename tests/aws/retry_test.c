@@ -1,5 +1,5 @@
-/* Trying again: what is, how often, and what the caller is told about tries whose end is unknown.
- */
+/* Trying again: what is, how often, and what the caller is told about tries
+ * whose end is unknown. */
 #include "backend/aws/budget.h"
 #include "tests/aws/client_world.h"
 

@@ -250,8 +250,8 @@ static void test_a_wrong_secret_is_refused(void **state)
     assert_answer(&came, 403, "SignatureDoesNotMatch");
 }
 
-/* One that lost all of its bytes is not: radosgw accepts it, unless a Content-MD5 says otherwise.
- */
+/* One that lost all of its bytes is not: radosgw accepts it, unless a
+ * Content-MD5 says otherwise. */
 static void test_a_body_that_changed_on_the_way_is_refused(void **state)
 {
     static const char *const changed[] = {"whole bodz", "whole bo", "whole body!"};

@@ -1,5 +1,5 @@
-/* Pulls of a project that has lost something: what is left is answered, and what is gone is named.
- */
+/* Pulls of a project that has lost something: what is left is answered, and what
+ * is gone is named. */
 #include "tests/backend/api_world.h"
 
 #include "backend/core/layout.h"

@@ -1,5 +1,5 @@
-/* The data folder: what it may hold, its lock, and that what was committed is there the next time.
- */
+/* The data folder: what it may hold, its lock, and that what was committed is
+ * there the next time. */
 #include "tests/backend/api_world.h"
 
 #include "backend/embedded/embedded.h"

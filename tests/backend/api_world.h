@@ -45,8 +45,8 @@ extern const kedge_identity ann, bob, eve, rob, root;
  * write that way. */
 api_world *api_world_new(void);
 api_world *api_world_new_open(void); /* in open mode, without projects */
-/* With an allocator of its own, and ports that `wrap` (may be NULL) has put something in front of.
- */
+/* With an allocator of its own, and ports that `wrap` (may be NULL) has put
+ * something in front of. */
 api_world *api_world_new_with(const kedge_allocator *allocator, void (*wrap)(api_world *world));
 /* In queued mode, with the project acme/notes. Nothing is ever decided by itself. */
 api_world *api_world_new_queued(void);

@@ -112,8 +112,8 @@ static void test_a_push_with_origins_of_many_clients_is_decided_in_parts(void **
     assert_int_equal(result.taken, 128);
     assert_int_equal(world_lmid(world, "c1"), 128);
     assert_true(world_head(world) <= 64 + 2);
-    /* What was not looked at left nothing: none of its clients was retired, in a group of its own.
-     */
+    /* What was not looked at left nothing: none of its clients was retired, in a
+     * group of its own. */
     assert_int_equal(world_try(world, "o63", 1, "b", 1), KEDGE_PUSH_CLIENT_FOREIGN);
     assert_int_equal(world_try(world, "o64", 1, "b", 1), KEDGE_PUSH_FINE);
     add_renumbered(128, 200);

@@ -9,8 +9,8 @@
 
 static push_builder builder;
 
-/* Push number i of the story: every fifth has a body that goes to blobs, every seventh is rejected.
- */
+/* Push number i of the story: every fifth has a body that goes to blobs, every
+ * seventh is rejected. */
 static kedge_status push_story(test_world *world, int i, kedge_push_result *result)
 {
     char item[16];
@@ -34,8 +34,8 @@ static void check_story(test_world *world)
     world_check(world);
 }
 
-/* Until the backend is gone, then everything from the beginning with a new one, as a client would.
- */
+/* Until the backend is gone, then everything from the beginning with a new one,
+ * as a client would. */
 static void crash_at(int (*setup)(void **), world_fault fault, uint64_t at)
 {
     void *state = NULL;

@@ -1,5 +1,5 @@
-/* Forks: a version of a project becomes the first version of a new one, whatever fails on the way.
- */
+/* Forks: a version of a project becomes the first version of a new one, whatever
+ * fails on the way. */
 #include "tests/backend/world.h"
 
 #include "backend/core/fork.h"

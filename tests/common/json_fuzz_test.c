@@ -1,6 +1,6 @@
-/* Damaged documents: valid ones with bytes changed, cut, doubled and mixed, the same in every run.
- * Each is copied to a block of exactly its size, so that the address sanitizer sees a read outside.
- */
+/* Damaged documents: valid ones with bytes changed, cut, doubled and mixed, the same in
+ * every run. Each is copied to a block of exactly its size, so that the address sanitizer
+ * sees a read outside. */
 #include "common/json.h"
 
 #include <kedge/limits.h>

@@ -237,9 +237,8 @@ static void test_rotations_that_lead_nowhere_back_off(void **state)
                     "          report online\n");
 }
 
-/* Each round goes well: pulled, pushed, answered, and the next pull says that this id is spent,
- * too.
- */
+/* Each round goes well: pulled, pushed, answered, and the next pull says that this id, too, is
+ * spent. */
 static void round_that_spends_a_client(trace *t)
 {
     trace_ok(t, KEDGE_REQUEST_PULL);

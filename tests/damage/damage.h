@@ -221,8 +221,8 @@ bool damage_read_all(kedge_db *db, const damage_ledger *ledger, damage_seen *see
 /* Reads the server's state and history through a new, sound copy. */
 void damage_read_server(const char *folder, const char *url, const damage_ledger *ledger,
                         damage_seen *seen);
-/* A copy that says it is done shows what the server has; NULL when it does, otherwise a difference.
- */
+/* A copy that says it is done shows what the server has; NULL when it does,
+ * otherwise a difference. */
 const char *damage_difference(const damage_seen *seen);
 /* What became of each edit. */
 void damage_judge(const damage_ledger *ledger, damage_seen *seen);

@@ -31,16 +31,29 @@ check "$work/by_pkg_config" "$work/data1"
 [ "$(pkg-config --modversion kedge)" = "$(sed -n 's/^#define KEDGE_VERSION_STRING "\(.*\)"/\1/p' \
     "$work/prefix/include/kedge/base.h")" ]
 
-# Statically, with the system's shared libraries: `pkg-config --static` would ask for what a static
-# libcurl needs, which few machines have.
+# Statically, with the system's shared libraries.
 "$cc" -std=c11 $cflags "$source/tests/install/quickstart.c" $(pkg-config --cflags kedge) \
-    "$work/prefix/lib/libkedge.a" \
-    $(pkg-config --libs $(pkg-config --print-requires-private kedge | cut -d' ' -f1)) -lm \
+    "$work/prefix/lib/libkedge.a" $(pkg-config --libs --static kedge | sed 's/-lkedge//') \
     -o "$work/by_static"
 check "$work/by_static" "$work/data2"
 
-cmake -S "$source/tests/install/consumer" -B "$work/consumer" -DCMAKE_C_FLAGS="$cflags" \
-    -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DQUICKSTART="$source/tests/install/quickstart.c" >/dev/null
-cmake --build "$work/consumer" >/dev/null
+consumer() {
+    cmake -S "$source/tests/install/consumer" -B "$work/$1" -DCMAKE_C_FLAGS="$cflags" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$work/prefix" -DQUICKSTART="$source/tests/install/quickstart.c" "$2" >/dev/null
+    cmake --build "$work/$1" >/dev/null
+}
+consumer consumer -DSTATIC=ON
 check "$work/consumer/with_shared" "$work/data3"
 check "$work/consumer/with_static" "$work/data4"
+
+# Who links the shared library needs nothing of the libraries that it is made of: here pkg-config knows none of them.
+mkdir "$work/bare"
+export PKG_CONFIG_LIBDIR="$work/bare"
+"$cc" -std=c11 $cflags "$source/tests/install/quickstart.c" $(pkg-config --cflags --libs kedge) -o "$work/by_bare"
+check "$work/by_bare" "$work/data5"
+consumer bare-consumer -DSTATIC=OFF
+check "$work/bare-consumer/with_shared" "$work/data6"
+if "$cc" -M "$source/tests/install/quickstart.c" $(pkg-config --cflags kedge) | grep -E 'sqlite|curl|openssl|zlib'; then
+    echo "a public header includes one of a library's" >&2
+    exit 1
+fi

@@ -1,5 +1,5 @@
-/* The overlay: against a naive model under random writes and marks, and as a reader over a state.
- */
+/* The overlay: against a naive model under random writes and marks, and as a
+ * reader over a state. */
 #include "mutate/overlay.h"
 
 #include "common/error.h"

@@ -123,8 +123,8 @@ static kedge_status write_garbage(kedge_tx *tx, const char *args, size_t args_si
     return KEDGE_OK;
 }
 
-/* Ends its own mutation by itself (the args are its turn), so that the real end is left
- * over for the next one. */
+/* Ends its own mutation by itself (the args are its turn), so that the real end is left over for
+ * the next one. */
 static kedge_status chatter(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                             kedge_error *error)
 {

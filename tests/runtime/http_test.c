@@ -1,5 +1,5 @@
-/* The HTTP client against a real socket: answers, refusals, limits, deadlines, cancelling, streams.
- */
+/* The HTTP client against a real socket: answers, refusals, limits,
+ * deadlines, cancelling, streams. */
 #include "common/gzip.h"
 #include "http/call.h"
 #include "http/http.h"

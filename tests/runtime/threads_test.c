@@ -1,6 +1,6 @@
-/* Eight threads edit, read, watch and wait at once, while the worker syncs with a server that fails
- * now and then. Run under the thread sanitizer for the races; here for the count: each edit once.
- */
+/* Eight threads edit, read, watch and wait at once, while the worker syncs with a server
+ * that fails now and then. Run under the thread sanitizer for the races; here for the
+ * count: each edit once. */
 #include "tests/runtime/client.h"
 #include "tests/runtime/mini_backend.h"
 

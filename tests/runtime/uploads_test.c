@@ -36,8 +36,8 @@ typedef struct world {
     pthread_mutex_t lock; /* of what follows: the server has threads of its own */
     behaviour how;
     kedge_buffer uploaded;
-    kedge_buffer
-        log; /* a letter a request: Push too large, Asked, pUt, push by Reference, small push */
+    /* A letter a request: Push too large, Asked, pUt, push by Reference, small push. */
+    kedge_buffer log;
     bool token_leaked;
 } world;
 

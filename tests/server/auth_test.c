@@ -1,5 +1,5 @@
-/* Bearer tokens: what is accepted, and each thing that is refused, with real keys and signatures.
- */
+/* Bearer tokens: what is accepted, and each thing that is refused, with real
+ * keys and signatures. */
 #include "backend/auth/auth.h"
 
 #include <jansson.h>

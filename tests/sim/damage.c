@@ -263,9 +263,9 @@ static bool move_in(sim_client *client, const char *new_path)
     return good;
 }
 
-/* What can be read is saved into a new folder, which takes the place of the old one. What is
- * missing is counted there, or nobody can know it: then no edit is owed any more that is not there.
- */
+/* What can be read is saved into a new folder, which takes the place of the old one.
+ * What is missing is counted there, or nobody can know it: then no edit is owed any more
+ * that is not there. */
 static bool repair(sim_client *client)
 {
     char new_path[SIM_VFS_PATH_BYTES + 8];

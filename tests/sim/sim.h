@@ -175,8 +175,8 @@ typedef struct sim_seen {
     int64_t lmid;
     int64_t last_sequence;
     int64_t highest_id;
-    bool stale; /* the cache waited to follow the outbox, or was empty: whose lineage it is was open
-                 */
+    /* The cache waited to follow the outbox, or was empty: whose lineage it is was open. */
+    bool stale;
 } sim_seen;
 
 typedef struct sim_client {

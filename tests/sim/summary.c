@@ -64,8 +64,8 @@ static bool still_fails(const sim_options *options, sim_check check)
     return false;
 }
 
-/* Fewer edits by halves, fewer clients by one, fewer kinds of faults by one, as long as it fails.
- */
+/* Fewer edits by halves, fewer clients by one, fewer kinds of faults by one, as
+ * long as it fails. */
 static sim_options shrink(const sim_options *options, sim_check check)
 {
     sim_options least = *options;

@@ -107,8 +107,8 @@ static bool is_in_inbox(fixture *f, int64_t sequence, char code[64])
     return read_entry(f, sequence, code, message);
 }
 
-/* Behind a sync: each edit was applied once, or stands in the inbox. Returns how many are damaged.
- */
+/* Behind a sync: each edit was applied once, or stands in the inbox. Returns how
+ * many are damaged. */
 static int expect_all_accounted(fixture *f, const char *what)
 {
     int damaged = 0;

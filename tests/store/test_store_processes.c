@@ -1,5 +1,5 @@
-/* Several processes and threads on one folder, and processes that are killed: really, with SIGKILL.
- */
+/* Several processes and threads on one folder, and processes that are killed:
+ * really, with SIGKILL. */
 #include "tests/store/fixture.h"
 
 #include <pthread.h>

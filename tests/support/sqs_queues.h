@@ -1,5 +1,5 @@
-/* A queue of a test's own, with its dead-letter queue, in the SQS that AWS_ENDPOINT_URL_SQS names.
- */
+/* A queue of a test's own, with its dead-letter queue, in the SQS
+ * that AWS_ENDPOINT_URL_SQS names. */
 #ifndef KEDGE_TESTS_SUPPORT_SQS_QUEUES_H
 #define KEDGE_TESTS_SUPPORT_SQS_QUEUES_H
 

@@ -1,0 +1,71 @@
+/* Fuzz target: what the client reads of the server's answers: pulls, pages, retirements, outcomes,
+ * by the first byte of the input. Each value of a patch that was read is I-JSON. */
+#include "sdk/core/answer.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+
+static void check_patch(const kedge_patch *patch)
+{
+    for (size_t i = 0; i < patch->count; i++) {
+        if (patch->operations[i].kind == KEDGE_PATCH_PUT)
+            FUZZ_CHECK(kedge_json_check(patch->operations[i].value, KEDGE_LIMIT_JSON_DEPTH, NULL) ==
+                       KEDGE_OK);
+    }
+}
+
+static void read_pull(kedge_bytes body)
+{
+    kedge_pull_answer answer = {0};
+    if (kedge_pull_answer_decode(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
+        check_patch(&answer.patch);
+    kedge_pull_answer_free(&answer);
+}
+
+static void read_page(kedge_bytes body)
+{
+    kedge_page_answer answer = {0};
+    if (kedge_page_answer_decode(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
+        check_patch(&answer.items);
+    kedge_page_answer_free(&answer);
+}
+
+static void read_retire(kedge_bytes body)
+{
+    kedge_retire_answer answer = {0};
+    (void)kedge_retire_answer_decode(&kedge_allocator_default, body, &answer, NULL);
+    kedge_retire_answer_free(&answer);
+}
+
+static void read_outcomes(kedge_bytes body)
+{
+    kedge_outcome_list outcomes = {.allocator = &kedge_allocator_default};
+    if (kedge_outcomes_decode(body, &outcomes, NULL) == KEDGE_OK) {
+        for (size_t i = 1; i < outcomes.count; i++)
+            FUZZ_CHECK(outcomes.rows[i - 1].id < outcomes.rows[i].id);
+    }
+    kedge_allocator_default.release(kedge_allocator_default.context, outcomes.rows);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    kedge_bytes body = {(const char *)data + 1, size - 1};
+    switch (data[0]) {
+    case 'p':
+        read_pull(body);
+        break;
+    case 'g':
+        read_page(body);
+        break;
+    case 'r':
+        read_retire(body);
+        break;
+    case 'o':
+        read_outcomes(body);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
