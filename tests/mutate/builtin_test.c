@@ -212,6 +212,34 @@ static bool edit_with(const kedge_allocator *allocator, void *context)
     return well;
 }
 
+static void test_an_unknown_member_is_named_and_a_long_one_is_cut(void **state)
+{
+    tx_fixture *fixture = *state;
+    char args[256];
+    char name[101] = {0};
+    memset(name, 'n', sizeof name - 1);
+    refuses(fixture, "kedge.delete", "[]", "args-invalid", "object");
+    refuses(fixture, "kedge.delete", "{\"nmae\":1}", "args-invalid", "nmae");
+    (void)snprintf(args, sizeof args, "{\"%s\":1}", name);
+    refuses(fixture, "kedge.put", args, "args-invalid", "unknown member \"nnnn");
+    assert_null(strstr(fixture->error.message, name));
+}
+
+static void test_a_read_that_fails_is_never_a_rejection(void **state)
+{
+    tx_fixture *fixture = *state;
+    static const char *const reading[][2] = {
+        {"kedge.merge", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{}}"},
+        {"kedge.patch", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":[]}"},
+        {"kedge.project", "{\"name\":\"Kitchen\"}"},
+    };
+    for (size_t i = 0; i < sizeof reading / sizeof reading[0]; i++) {
+        fixture->fail_read = 1;
+        assert_int_equal(tx_fixture_run(fixture, reading[i][0], reading[i][1]), KEDGE_IO);
+        assert_int_equal(kedge_overlay_count(fixture->overlay), 0);
+    }
+}
+
 static void test_memory_that_runs_out_is_never_a_rejection(void **state)
 {
     (void)state;
@@ -232,6 +260,8 @@ int main(void)
         edits(test_project_merges_into_the_record_and_keeps_it_small),
         edits(test_noop_applies_without_a_change),
         edits(test_a_result_that_is_nested_too_deep_is_refused),
+        edits(test_an_unknown_member_is_named_and_a_long_one_is_cut),
+        edits(test_a_read_that_fails_is_never_a_rejection),
         cmocka_unit_test(test_memory_that_runs_out_is_never_a_rejection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

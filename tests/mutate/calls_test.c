@@ -84,6 +84,20 @@ static kedge_status makes_every_call(kedge_tx *tx, const char *args, size_t args
     return went_well(status) ? KEDGE_OK : status;
 }
 
+static uint64_t spent;
+
+static kedge_status makes_every_call_with_little_left(kedge_tx *tx, const char *args,
+                                                      size_t args_size, void *userdata,
+                                                      kedge_error *error)
+{
+    for (uint64_t left = spent; left > 0;) {
+        uint64_t now = left < KEDGE_LIMIT_MUTATION_BYTES ? left : KEDGE_LIMIT_MUTATION_BYTES;
+        kedge_tx_charge(tx, now, NULL);
+        left -= now;
+    }
+    return makes_every_call(tx, args, args_size, userdata, error);
+}
+
 static const kedge_mutator mutators[] = {
     {"sets_the_project", 1, sets_the_project, NULL},
     {"names_an_item_badly", 1, names_an_item_badly, NULL},
@@ -91,6 +105,7 @@ static const kedge_mutator mutators[] = {
     {"cannot_tell_now", 1, cannot_tell_now, NULL},
     {"refuses_by_itself", 1, refuses_by_itself, NULL},
     {"makes_every_call", 1, makes_every_call, NULL},
+    {"makes_every_call_with_little_left", 1, makes_every_call_with_little_left, NULL},
 };
 #define MUTATORS (sizeof mutators / sizeof mutators[0])
 
@@ -158,7 +173,7 @@ static void test_a_rejection_needs_a_code_of_lower_case_letters_digits_and_hyphe
 {
     cause = (kedge_error){.status = KEDGE_REJECTED, .code = "", .message = "why"};
     refuses(*state, "refuses_by_itself", "1", "mutator-failed");
-    cause = (kedge_error){.status = KEDGE_REJECTED, .code = "Not Today", .message = "why"};
+    cause = (kedge_error){.status = KEDGE_REJECTED, .code = "not today", .message = "why"};
     refuses(*state, "refuses_by_itself", "1", "mutator-failed");
     cause = (kedge_error){.status = KEDGE_IO, .code = "not-today", .message = "why"};
     refuses(*state, "refuses_by_itself", "1", "mutator-failed");
@@ -180,6 +195,23 @@ static void test_a_read_that_fails_in_any_call_decides_nothing(void **state)
     }
     assert_true(failed >= 5);
     assert_string_equal(tx_fixture_item(fixture, "c", "1"), "1");
+}
+
+static void test_the_budget_of_bytes_ends_at_whichever_call_passes_it(void **state)
+{
+    tx_fixture *fixture = *state;
+    assert_true(put_below(fixture, "2") && put_below(fixture, "3"));
+    uint64_t left = 0;
+    spent = KEDGE_LIMIT_MUTATION_BYTES + 1;
+    refuses(fixture, "makes_every_call_with_little_left", "1", "mutation-too-costly");
+    for (;; left++) {
+        spent = KEDGE_LIMIT_MUTATION_BYTES - left;
+        if (tx_fixture_run(fixture, "makes_every_call_with_little_left", "1") == KEDGE_OK) break;
+        assert_int_equal(fixture->error.status, KEDGE_REJECTED);
+        assert_string_equal(fixture->error.code, "mutation-too-costly");
+        assert_int_equal(kedge_overlay_count(fixture->overlay), 0);
+    }
+    assert_in_range(left, 10, 200);
 }
 
 static bool call_with(const kedge_allocator *allocator, void *context)
@@ -232,6 +264,7 @@ int main(void)
         runs(test_what_is_postponed_is_never_decided),
         runs(test_a_rejection_needs_a_code_of_lower_case_letters_digits_and_hyphens),
         runs(test_a_read_that_fails_in_any_call_decides_nothing),
+        runs(test_the_budget_of_bytes_ends_at_whichever_call_passes_it),
         cmocka_unit_test(test_an_allocation_that_fails_in_any_call_decides_nothing),
         cmocka_unit_test(test_a_mutator_without_a_name_and_too_many_mutators_are_refused),
     };

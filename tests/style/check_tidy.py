@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy, with the checks of .clang-tidy, over what the product is made of.
+
+Usage: check_tidy.py ROOT BUILD. Takes the commands of BUILD/compile_commands.json; prints the findings and exits 1 when
+there are any, 77 when there is no clang-tidy."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FOLDERS = ("common", "http", "mutate", "wire", "sdk", "backend", "tools", "examples")
+AT_ONCE = 8  # files for one clang-tidy
+
+
+def tidy(root, arguments):
+    done = subprocess.run(["clang-tidy", "--quiet", f"--config-file={root}/.clang-tidy", *map(str, arguments)],
+                          capture_output=True, text=True)
+    found = sorted(set(re.findall(r"^.*(?:warning|error): .*\[[\w.,-]+\]$", done.stdout, flags=re.M)))
+    if done.returncode != 0 and not found:
+        found = [done.stdout + done.stderr]
+    return [line.replace(f"{root}/", "") for line in found]
+
+
+def self_test(root):
+    """The checks are on: a mistake is found."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "mistake.c")
+        path.write_text("int f(int a);\nint f(int a)\n{\n    if (a > 0);\n        a++;\n    return a;\n}\n")
+        if not any("bugprone-suspicious-semicolon" in line for line in tidy(root, [path, "--"])):
+            sys.exit("self-test: a stray semicolon was not found")
+
+
+def main():
+    root, build = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    if not shutil.which("clang-tidy"):
+        print("there is no clang-tidy")
+        sys.exit(77)
+    self_test(root)
+    commands = json.loads((build / "compile_commands.json").read_text())
+    files = sorted({entry["file"] for entry in commands
+                    if pathlib.Path(entry["file"]).relative_to(root).parts[0] in FOLDERS})
+    groups = [files[i::max(1, len(files) // AT_ONCE)] for i in range(max(1, len(files) // AT_ONCE))]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        findings = sorted({line for found in pool.map(lambda group: tidy(root, ["-p", build, *group]), groups)
+                           for line in found})
+    for finding in findings:
+        print(finding)
+    print(f"{len(findings)} findings in {len(files)} files")
+    sys.exit(1 if findings or not files else 0)
+
+
+if __name__ == "__main__":
+    main()
