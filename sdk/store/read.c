@@ -46,7 +46,7 @@ static kedge_status get_once(kedge_store *store, get_function function, kedge_by
     kedge_buffer_clear(value);
     status = function(&reader->cache, collection, id, value, error);
     kedge_reader_end(reader);
-    if (status == KEDGE_CORRUPT) *again = kedge_reader_heal(store, reader);
+    if (status == KEDGE_CORRUPT) *again = kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     return status;
 }
