@@ -62,9 +62,10 @@ typedef struct kedge_options {
         .version = KEDGE_OPTIONS_VERSION                                                           \
     }
 
-/* Opens or creates a database. A cache that is damaged is set aside and fetched again; a damaged
- * outbox is KEDGE_CORRUPT and nothing is changed. `*db` is owned by the caller: kedge_close. When
- * it fails, `userdata_free` has not been called.
+/* Opens or creates a database. A cache that is damaged is set aside and fetched again. A damaged
+ * outbox is KEDGE_CORRUPT, nothing is changed, and `error` says how many edits can be read:
+ * kedge_repair, or the command `kedge repair`, saves them into a new folder. `*db` is owned by the
+ * caller: kedge_close. When it fails, `userdata_free` has not been called.
  * Errors: KEDGE_INVALID_ARGUMENT, KEDGE_LIMIT_EXCEEDED (a name that is too long),
  * KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE, KEDGE_CORRUPT, KEDGE_REGISTRY_MISMATCH, KEDGE_BUSY,
  * KEDGE_IO, KEDGE_DISK_FULL, KEDGE_NO_MEMORY, KEDGE_INTERNAL. */
@@ -78,18 +79,23 @@ KEDGE_API void kedge_close(kedge_db *KEDGE_NULLABLE db);
 
 /* Makes an edit: runs the mutator `name` on the local state, and keeps the mutation until the
  * server has decided it. When KEDGE_OK returns, the edit is on the disk (it survives power loss)
- * and is visible to every read, though the disk be full from then on. `args` is JSON (I-JSON, RFC
- * 7493) of at most 8 MiB. `*sequence` is the edit's local name: 1, 2, 3…, unique in this folder,
- * never reused, stable for ever; it may be NULL. No network is touched. Errors: KEDGE_REJECTED when
- * the mutator refused, and nothing was kept; KEDGE_NOT_FOUND for an unknown mutator;
- * KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED, KEDGE_DISK_FULL, KEDGE_IO. */
+ * and is visible to every read, though the disk be full from then on. It is hidden again only while
+ * it is withheld: see kedge_sync_status. The mutator does not see withheld edits either, so that an
+ * edit that builds on one (a patch of an item whose creation is withheld) is rejected as if the
+ * item were not there. `args` is JSON (I-JSON, RFC 7493) of at most 8 MiB. `*sequence` is the
+ * edit's local name: 1, 2, 3…, unique in this folder, never reused, stable for ever; it may be
+ * NULL. No network is touched. Errors: KEDGE_REJECTED when the mutator refused, and nothing was
+ * kept; KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED,
+ * KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT when outbox.db was damaged while it was open, as of
+ * kedge_open: close the database and save what can be read. */
 KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args,
                                     size_t args_size, int64_t *KEDGE_NULLABLE sequence,
                                     kedge_error *KEDGE_NULLABLE error);
 
 /* Takes back an edit that has not left this machine: it is rewritten as a no-op, and its effect is
- * gone from every read. KEDGE_CONFLICT when it was already sent, KEDGE_NOT_FOUND when it is not
- * pending. */
+ * gone from every read. Errors: KEDGE_CONFLICT when it was already sent or is withheld,
+ * KEDGE_NOT_FOUND when it is not pending; KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT as of
+ * kedge_mutate. */
 KEDGE_API kedge_status kedge_cancel(kedge_db *db, int64_t sequence,
                                     kedge_error *KEDGE_NULLABLE error);
 

@@ -15,7 +15,8 @@ typedef enum kedge_connection {
     KEDGE_FOLLOWER = 1,   /* another process has the database open and does the syncing */
     KEDGE_CONNECTING = 2, /* no answer yet, or waiting to retry */
     KEDGE_ONLINE = 3,     /* the last request was answered */
-    KEDGE_STOPPED = 4 /* the server refused for good; see `last_error`; kedge_set_online retries */
+    KEDGE_STOPPED = 4 /* see `last_error`. The server refused for good: kedge_set_online retries. Or
+                         outbox.db is damaged (status KEDGE_CORRUPT): kedge_repair */
 } kedge_connection;
 
 typedef struct kedge_sync_status {
@@ -26,18 +27,28 @@ typedef struct kedge_sync_status {
     int64_t rejected;    /* edits in the inbox of rejected ones, damaged ones included */
     int64_t withheld;    /* of those pending: reads do not show them until the server has said what
                             became of them, since the pulled state may have them already (after a
-                            restore of the backend, or of one file of the folder) */
+                            restore of the backend, or of one file of the folder). The app need only
+                            be online, or call kedge_sync. They cannot be cancelled */
     int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept; and
-                            acknowledged ones that a damaged or older outbox.db lacks */
+                            acknowledged ones that a damaged or older outbox.db lacks. It only
+                            rises: an app that has told its user keeps the number that it told */
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
     kedge_error last_error; /* the last failed request; status KEDGE_OK when none since. While
                                online also "items-damaged": the server has lost items and left them
-                               out; the message names the first ones. "disk-full" for as long as
-                               the cache cannot be written: reads show all edits, further ones are
-                               refused, and nothing is pulled */
+                               out; the message names the first ones. "client-id-unstable": nothing
+                               to do, but check whether two copies of the folder are in use.
+                               "disk-full" for as long as the cache cannot be written: reads show
+                               all edits, further ones are refused, and nothing is pulled.
+                               "outbox-damaged": see kedge_get_status */
 } kedge_sync_status;
 
-/* A consistent picture of the moment, from the disk and the worker; touches no network. */
+/* A consistent picture of the moment, from the disk and the worker; touches no network. Once
+ * outbox.db was found damaged the database has stopped: nothing is acknowledged or sent any more,
+ * and every call that needs the outbox answers KEDGE_CORRUPT with the code "outbox-damaged", in the
+ * same words. The status is KEDGE_OK all the same: `connection` is KEDGE_STOPPED, `last_error` is
+ * that error, `pending` counts edits that can no longer be read, too, and the rest is what can be
+ * read (`client` may be ""). Watches are told once when that happens. Reads of items go on. Errors:
+ * KEDGE_IO, KEDGE_BUSY, KEDGE_NO_MEMORY, KEDGE_LIMIT_EXCEEDED. */
 KEDGE_API kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status,
                                         kedge_error *KEDGE_NULLABLE error);
 
@@ -50,20 +61,24 @@ KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
  * after the call. KEDGE_TIMEOUT after `timeout_ms` (-1: wait for ever). When offline: KEDGE_NETWORK
  * at once. When the server did not take several new client ids in a row: KEDGE_UNAVAILABLE with the
  * code client-id-unstable, at once, while the client waits before it asks for another. Nothing is
- * lost by any failure: sync goes on in the background. In a callback that runs on the worker
- * thread: KEDGE_INVALID_ARGUMENT, as for all functions that wait. */
+ * lost by any of these: sync goes on in the background. KEDGE_CORRUPT when outbox.db is damaged:
+ * see kedge_get_status; nothing goes on. In a callback that runs on the worker thread:
+ * KEDGE_INVALID_ARGUMENT, as for all functions that wait. */
 KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 
 typedef enum kedge_outcome {
     KEDGE_OUTCOME_PENDING = 0,
     KEDGE_OUTCOME_APPLIED = 1, /* covered by the version pulled */
-    KEDGE_OUTCOME_REJECTED = 2 /* in the inbox, or dismissed from it */
+    /* In the inbox, or dismissed from it. A damaged edit is answered so, too, although the server
+     * may have applied it. */
+    KEDGE_OUTCOME_REJECTED = 2
 } kedge_outcome;
 
 /* Waits until the edit has been decided and pulled. KEDGE_TIMEOUT after `timeout_ms`;
- * KEDGE_NOT_FOUND for a sequence that was never given out; KEDGE_INVALID_ARGUMENT when it would
- * have to wait in a callback on the worker thread. An outcome stands until the backend is restored
+ * KEDGE_NOT_FOUND for a sequence that was never given out; KEDGE_CORRUPT when outbox.db is damaged
+ * (see kedge_get_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a callback on the
+ * worker thread. An outcome stands until the backend is restored
  * from a backup that is older: then the edit is pending once more, and decided anew, unless a
  * rejection was dismissed or resubmitted. An edit that is counted in kedge_sync_status.unrecovered
  * is answered as applied: nobody knows which ones these are. */
@@ -74,11 +89,14 @@ KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeou
 /* A mutation as lists show it. All strings are NUL-terminated and borrowed until the next call on
  * the list. `code` and `message` are "" for a pending one. An edit that the disk has damaged is in
  * the list of rejected ones with the code "damaged": `name` ("" when illegible) and `args` are what
- * could be read, and need not be what was meant. */
+ * could be read, and need not be what was meant. Its id may be held by a mutation "kedge.noop"
+ * without any effect, which is listed and counted as pending until the server has it, like one that
+ * was cancelled: an app that shows pending edits leaves out what has this name. */
 typedef struct kedge_mutation {
     int64_t sequence;
     int64_t timestamp_ms;
-    bool sent;     /* has left this machine: cancel is refused */
+    bool sent;     /* of a pending one: may have left this machine, and cancel is refused. Of a
+                      rejected one always true; whether a damaged one had left, `message` says */
     bool withheld; /* see kedge_sync_status: no read shows it */
     const char *name;
     const char *args;
@@ -100,8 +118,9 @@ KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE lis
 
 /* Takes a rejected edit out of the inbox of this copy: for good, or by making it anew as an edit of
  * its own with a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate
- * does, and then the edit stays in the inbox; a damaged one cannot be resubmitted (KEDGE_CONFLICT,
- * "mutation-damaged"). KEDGE_NOT_FOUND when it is not there. */
+ * does, and then the edit stays in the inbox. A damaged one cannot be resubmitted (KEDGE_CONFLICT,
+ * "mutation-damaged"): sync, look whether the server has it, make it anew if not, and dismiss this
+ * one. KEDGE_NOT_FOUND when it is not there; KEDGE_CORRUPT as of kedge_mutate. */
 KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,
                                               kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,

@@ -113,6 +113,13 @@ static void cache_set_aside(void *context)
     kedge_db_committed(context, NULL);
 }
 
+/* The worker is to stop, and the app to look at the status: a watch is all that it may listen to.
+ */
+static void outbox_refused(void *context)
+{
+    kedge_db_committed(context, NULL);
+}
+
 static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, void *phase_context,
                                kedge_error *error)
 {
@@ -126,7 +133,9 @@ static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, v
                                    .phase = phase,
                                    .phase_context = phase_context,
                                    .set_aside = cache_set_aside,
-                                   .set_aside_context = db};
+                                   .set_aside_context = db,
+                                   .refused = outbox_refused,
+                                   .refused_context = db};
     kedge_status status = kedge_store_open(&options, &db->store, error);
     if (status == KEDGE_OK) {
         status = kedge_peers_open(&db->environment, db->path, &db->peers, error);

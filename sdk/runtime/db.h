@@ -41,6 +41,8 @@ typedef struct kedge_worker {
     bool token_asked;   /* by the driver */
     bool token_refused; /* by the app: offline until it edits or goes online */
     kedge_error token_error;
+    bool store_refused; /* the outbox is damaged: as if offline, for good */
+    kedge_error store_error;
     bool moved;      /* an answer may have changed what the store holds */
     bool look_again; /* at the peers' record, which was busy */
     bool tell_peers;

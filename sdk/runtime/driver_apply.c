@@ -60,7 +60,7 @@ static void heal_damage(kedge_driver *driver, const kedge_pull_answer *pull)
         pull->snapshot || (patch->count > 0 && patch->operations[0].kind == KEDGE_PATCH_CLEAR);
     kedge_buffer key = kedge_buffer_make(driver->allocator);
     if (anew) driver->damage = (kedge_driver_damage){.count = 0};
-    for (size_t i = 0; i < patch->count && driver->damage.count > 0; i++) {
+    for (size_t i = 0; i < patch->count && kedge_driver_damage_any(&driver->damage); i++) {
         kedge_buffer_clear(&key);
         kedge_wire_key_join(patch->operations[i].collection, patch->operations[i].id, &key);
         if (!key.no_memory) kedge_driver_damage_heal(&driver->damage, kedge_buffer_bytes(&key));

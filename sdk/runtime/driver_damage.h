@@ -4,14 +4,19 @@
 
 #include "sdk/core/answer.h"
 
-/* So many are known by their keys; of the others only the number is. */
-#define KEDGE_DRIVER_DAMAGED_MAX 16
-#define KEDGE_DRIVER_KEY_SIZE    (KEDGE_LIMIT_NAME_BYTES + 1 + KEDGE_LIMIT_ITEM_ID_BYTES + 1)
+/* So many are known by a checksum of their wire keys, and so many of these by their names; of the
+ * others only the number is, as of those that the server does not name. */
+#define KEDGE_DRIVER_DAMAGED_MAX   1024
+#define KEDGE_DRIVER_DAMAGED_NAMES 16
+#define KEDGE_DRIVER_KEY_SIZE      (KEDGE_LIMIT_NAME_BYTES + 1 + KEDGE_LIMIT_ITEM_ID_BYTES + 1)
 
 typedef struct kedge_driver_damage {
     size_t count;
-    char keys[KEDGE_DRIVER_DAMAGED_MAX][KEDGE_DRIVER_KEY_SIZE]; /* wire keys */
+    uint64_t keys[KEDGE_DRIVER_DAMAGED_MAX];
+    size_t name_count;
+    char names[KEDGE_DRIVER_DAMAGED_NAMES][KEDGE_DRIVER_KEY_SIZE];
     int64_t others;
+    int64_t written; /* items that were written since, and are none of `keys` */
 } kedge_driver_damage;
 
 /* One item, by its wire key. A key that is known already counts once. */
@@ -19,8 +24,10 @@ void kedge_driver_damage_add(kedge_driver_damage *damage, kedge_bytes key);
 /* What an answer says, or another damage. */
 void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_damaged_items *told);
 void kedge_driver_damage_add_all(kedge_driver_damage *damage, const kedge_driver_damage *more);
-/* An item was written anew, or deleted: it is whole. */
+/* An item was written anew, or deleted: it is whole. Nobody can tell which of the others it may be:
+ * they count as whole once as many items were written. */
 void kedge_driver_damage_heal(kedge_driver_damage *damage, kedge_bytes key);
+bool kedge_driver_damage_any(const kedge_driver_damage *damage);
 /* For the status: "items-damaged" with the number and the first keys; KEDGE_OK when none is. */
 void kedge_driver_damage_tell(const kedge_driver_damage *damage, kedge_error *error);
 

@@ -72,6 +72,7 @@ kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     if (db == NULL) return kedge_fail_null("db", error);
+    if (kedge_store_is_refused(db->store, NULL, error)) return KEDGE_CORRUPT;
     pthread_mutex_lock(&db->lock);
     kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
     if (!db->shared.online || db->net == NULL) {
@@ -121,14 +122,31 @@ kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms, kedg
     return status;
 }
 
+/* What the server says, or, where there is nothing more to sync, why. */
+static void add_connection(kedge_db *db, const kedge_store_position *position, bool refused,
+                           const kedge_error *refusal, kedge_sync_status *status)
+{
+    pthread_mutex_lock(&db->lock);
+    status->connection = refused ? KEDGE_STOPPED : db->shared.connection;
+    status->last_error = refused ? *refusal : db->shared.last_error;
+    pthread_mutex_unlock(&db->lock);
+    /* Whatever the server says, nothing of it can be kept. */
+    if (position->stale) (void)kedge_store_cache_error(db->store, &status->last_error);
+}
+
 kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status, kedge_error *error)
 {
     kedge_store_position position;
+    kedge_error refusal;
     if (db == NULL || status == NULL) {
         return kedge_fail_null(db == NULL ? "db" : "status", error);
     }
-    kedge_status result = kedge_store_position_get(db->store, &position, error);
-    if (result != KEDGE_OK) return result;
+    kedge_status result = kedge_store_position_get(db->store, &position, &refusal);
+    bool refused = result != KEDGE_OK && kedge_store_is_refused(db->store, &position, &refusal);
+    if (result != KEDGE_OK && !refused) {
+        if (error != NULL) *error = refusal;
+        return result;
+    }
     *status = (kedge_sync_status){.resyncing = position.resyncing,
                                   .version = position.version,
                                   .pending = position.pending,
@@ -136,12 +154,7 @@ kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status, kedge_err
                                   .withheld = position.withheld,
                                   .unrecovered = position.unrecovered};
     memcpy(status->client, position.client, sizeof status->client);
-    pthread_mutex_lock(&db->lock);
-    status->connection = db->shared.connection;
-    status->last_error = db->shared.last_error;
-    pthread_mutex_unlock(&db->lock);
-    /* Whatever the server says, nothing of it can be kept. */
-    if (position.stale) (void)kedge_store_cache_error(db->store, &status->last_error);
+    add_connection(db, &position, refused, &refusal, status);
     return KEDGE_OK;
 }
 

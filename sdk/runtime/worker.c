@@ -141,9 +141,20 @@ static void answer_token(kedge_db *db)
     kedge_driver_token(db->driver, kedge_token_text(&db->token));
 }
 
+/* A damaged outbox ends the sync; who leads next finds out by itself. */
+static void look_after_store(kedge_db *db, requests *asked)
+{
+    kedge_worker *worker = &db->worker;
+    bool before = worker->store_refused;
+    worker->store_refused = kedge_store_is_refused(db->store, NULL, &worker->store_error);
+    if (!worker->store_refused) return;
+    asked->online = false;
+    if (!before) worker->moved = true;
+}
+
 static void plan_maintenance(kedge_db *db)
 {
-    if (db->worker.maintenance_at_ms != 0) return;
+    if (db->worker.maintenance_at_ms != 0 || db->worker.store_refused) return;
     db->worker.maintenance_at_ms = kedge_db_now_ms(db) + MAINTENANCE_MS;
 }
 
@@ -230,11 +241,13 @@ static void *run(void *context)
     for (;;) {
         asked = take_requests(db);
         if (asked.closing) break;
+        bool online = asked.online;
+        look_after_store(db, &asked);
         if (asked.edited || asked.retry) db->worker.token_refused = false;
         kedge_worker_lead(db, asked.online, asked.retry);
         if (asked.edited) after_edit(db);
         kedge_worker_sync(db, asked.online, asked.syncs);
-        kedge_worker_history(db, asked.history, asked.online);
+        kedge_worker_history(db, asked.history, online);
         answer_token(db);
         bool moved = db->worker.moved;
         if (moved) plan_maintenance(db);
@@ -251,6 +264,7 @@ static void *run(void *context)
 
 static kedge_connection connection_of(const kedge_db *db, bool online)
 {
+    if (db->worker.store_refused) return KEDGE_STOPPED;
     if (!online) return KEDGE_OFFLINE;
     if (db->worker.token_refused) return KEDGE_STOPPED;
     if (!db->worker.leading) return KEDGE_FOLLOWER;
@@ -258,13 +272,18 @@ static kedge_connection connection_of(const kedge_db *db, bool online)
                                                        : db->worker.core_connection;
 }
 
+static kedge_error error_of(const kedge_worker *worker)
+{
+    if (worker->store_refused) return worker->store_error;
+    return worker->token_refused ? worker->token_error : worker->core_error;
+}
+
 void kedge_worker_publish(kedge_db *db, bool online, bool moved)
 {
     db->worker.moved = false;
     pthread_mutex_lock(&db->lock);
     db->shared.connection = connection_of(db, online);
-    db->shared.last_error =
-        db->worker.token_refused ? db->worker.token_error : db->worker.core_error;
+    db->shared.last_error = error_of(&db->worker);
     if (moved) {
         db->shared.generation++;
         pthread_cond_broadcast(&db->moved);

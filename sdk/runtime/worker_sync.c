@@ -35,7 +35,9 @@ static void complete_offline(kedge_db *db, uint64_t requested)
     worker->sync_given = requested;
     worker->ticket = 0;
     worker->want_ticket = false;
-    if (worker->token_refused) {
+    if (worker->store_refused) {
+        worker->sync_error = worker->store_error;
+    } else if (worker->token_refused) {
         worker->sync_error = worker->token_error;
     } else {
         kedge_fail(&worker->sync_error, KEDGE_NETWORK, "offline", "the database is offline");

@@ -130,7 +130,7 @@ kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error)
     if (status != KEDGE_DONE) atomic_store(&store->check_due, true);
     if (status == KEDGE_CORRUPT && store->check && store->check->reader) {
         kedge_reader_end(store->check->reader);
-        (void)kedge_reader_heal(store, store->check->reader);
+        (void)kedge_reader_heal(store, store->check->reader, error);
     }
     kedge_cache_check_end(store);
     return status;

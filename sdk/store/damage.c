@@ -2,9 +2,9 @@
  *
  * A cache holds only what a pull can restore: it is renamed to cache.db.damaged-N, with its WAL,
  * and a new one is filled by a resync; the old file stays until that is complete. An outbox holds
- * what exists nowhere else: it is reported, with the count of what can still be read, and left
- * alone; repair.c saves that into a new folder. */
-#include "sdk/store/salvage.h"
+ * what exists nowhere else: refusal.c reports it, with the count of what can still be read, and it
+ * is left alone; repair.c saves that into a new folder. */
+#include "sdk/store/store_internal.h"
 
 #include "common/error.h"
 #include <errno.h>
@@ -68,29 +68,4 @@ void kedge_store_forget_damaged(kedge_store *store)
             (void)unlink(path);
         }
     }
-}
-
-/* How many rows can be read, by key and not up to the first damaged page, and prove themselves. */
-static int64_t count_readable(kedge_store_db *db, const char *table)
-{
-    int64_t key = 0, readable = 0;
-    sqlite3_stmt *row;
-    while (kedge_salvage_next(db, table, &key, &row) == KEDGE_OK)
-        readable += sqlite3_column_int(row, sqlite3_column_count(row) - 1) == 1;
-    return readable;
-}
-
-kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error)
-{
-    kedge_store_db *db = &store->outbox;
-    kedge_outbox_meta meta;
-    bool known = kedge_outbox_meta_read(db, &meta, NULL) == KEDGE_OK;
-    int64_t pending = count_readable(db, kedge_salvage_pending);
-    int64_t rejected = count_readable(db, kedge_salvage_rejected);
-    char of[32] = "";
-    if (known) (void)snprintf(of, sizeof of, " of %lld", (long long)meta.pending_rows);
-    return kedge_fail(error, KEDGE_CORRUPT, "outbox-damaged",
-                      "%s is damaged; nothing in it was changed; %lld%s pending mutations and %lld"
-                      " rejected ones can be read: kedge_repair saves them into a new folder",
-                      store->outbox_path, (long long)pending, of, (long long)rejected);
 }

@@ -36,7 +36,8 @@ static kedge_status check_resubmit(kedge_store *store, sqlite3_stmt *find, int64
     if (damaged)
         return kedge_fail(error, KEDGE_CONFLICT, "mutation-damaged",
                           "mutation %lld was damaged on the disk, and what is left of it may not be"
-                          " what was meant; make the edit anew, and dismiss this one",
+                          " what was meant; sync and look whether the server has it, make the edit"
+                          " anew if not, and dismiss this one",
                           (long long)sequence);
     return pending ? not_in_inbox(sequence, error) : KEDGE_OK;
 }

@@ -25,7 +25,7 @@ static const char REJECTED[] =
 static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_error *error)
 {
     kedge_store_db *db = &list->reader->outbox;
-    kedge_status status = kedge_reader_begin(list->reader, error);
+    kedge_status status = kedge_reader_begin(list->store, list->reader, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(db, &list->outbox, error);
     if (status == KEDGE_OK)
         status = kedge_cache_meta_read(&list->reader->cache, &list->cache, error);
@@ -72,7 +72,7 @@ static kedge_status open_once(kedge_store *store, const char *sql, kedge_mutatio
     }
     if (made->reader && status == KEDGE_CORRUPT) {
         kedge_reader_end(made->reader);
-        *again = kedge_reader_heal(store, made->reader);
+        *again = kedge_reader_heal(store, made->reader, error);
     }
     kedge_mutation_list_close(made);
     return status;
@@ -151,14 +151,14 @@ static kedge_status is_rejected(kedge_store_db *db, int64_t sequence, bool *reje
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-static kedge_status read_outcome(kedge_store_reader *reader, int64_t sequence,
+static kedge_status read_outcome(kedge_store *store, kedge_store_reader *reader, int64_t sequence,
                                  kedge_outcome *outcome, kedge_error *error)
 {
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_pending row;
     bool rejected = false;
-    kedge_status status = kedge_reader_begin(reader, error);
+    kedge_status status = kedge_reader_begin(store, reader, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&reader->cache, &cache, error);
     if (status != KEDGE_OK) return status;
@@ -186,9 +186,9 @@ kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_out
     for (int attempt = 0; attempt < 2; attempt++) {
         status = kedge_reader_take(store, &reader, error);
         if (status != KEDGE_OK) return status;
-        status = read_outcome(reader, sequence, outcome, error);
+        status = read_outcome(store, reader, sequence, outcome, error);
         kedge_reader_end(reader);
-        again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader);
+        again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader, error);
         kedge_reader_give(store, reader);
         if (!again) break;
     }

@@ -46,6 +46,8 @@ static kedge_status copy_options(kedge_store *store, const kedge_store_options *
     store->phase_context = options->phase_context;
     store->set_aside = options->set_aside;
     store->set_aside_context = options->set_aside_context;
+    store->refused = options->refused;
+    store->refused_context = options->refused_context;
     store->registry = options->registry;
     store->path = copy(store, options->path);
     store->cache_path = path_of(store, options->path, "cache.db");
@@ -173,7 +175,8 @@ static kedge_store *make(const kedge_store_options *options)
     atomic_init(&store->check_due, true);
     store->mutex_made = pthread_mutex_init(&store->mutex, NULL) == 0;
     store->readers_mutex_made = pthread_mutex_init(&store->readers_mutex, NULL) == 0;
-    if (store->mutex_made && store->readers_mutex_made) return store;
+    store->refusal_mutex_made = pthread_mutex_init(&store->refusal_mutex, NULL) == 0;
+    if (store->mutex_made && store->readers_mutex_made && store->refusal_mutex_made) return store;
     kedge_store_close(store);
     return NULL;
 }
@@ -215,5 +218,6 @@ void kedge_store_close(kedge_store *store)
     kedge_buffer_free(&store->registry_text);
     if (store->mutex_made) pthread_mutex_destroy(&store->mutex);
     if (store->readers_mutex_made) pthread_mutex_destroy(&store->readers_mutex);
+    if (store->refusal_mutex_made) pthread_mutex_destroy(&store->refusal_mutex);
     kedge_release(allocator, store);
 }

@@ -123,10 +123,10 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
     kedge_store_position at;
     kedge_status status = kedge_reader_take(store, &reader, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_reader_begin(reader, error);
+    status = kedge_reader_begin(store, reader, error);
     if (status == KEDGE_OK) status = read_position(&reader->outbox, &reader->cache, &at, error);
     kedge_reader_end(reader);
-    bool again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader);
+    bool again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     /* A pair that does not fit may have been read while somebody wrote: only a turn can tell. */
     if (again || (status == KEDGE_OK && at.stale))

@@ -147,6 +147,7 @@ static kedge_status read_settled(kedge_store *store, cookie *settled, bool *ask,
     kedge_status status = kedge_reader_take(store, &reader, error);
     if (status != KEDGE_OK) return status;
     status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     if (status != KEDGE_OK) return status;
     if (ask) *ask = outbox.ask_settled;

@@ -252,7 +252,7 @@ static kedge_status open_once(kedge_store *store, kedge_bytes sql, kedge_bytes p
     }
     if (made->reader && status == KEDGE_CORRUPT) {
         kedge_reader_end(made->reader);
-        *again = kedge_reader_heal(store, made->reader);
+        *again = kedge_reader_heal(store, made->reader, error);
     }
     kedge_query_close(made);
     return status;
@@ -322,7 +322,7 @@ kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
     query->ended = true;
     if (code == SQLITE_DONE) return KEDGE_DONE;
     kedge_status status = fail_step(query, code, error);
-    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(query->store, query->reader);
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(query->store, query->reader, error);
     return status;
 }
 

@@ -123,11 +123,12 @@ kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *e
     return kedge_store_db_execute(&reader->cache, "BEGIN", error);
 }
 
-kedge_status kedge_reader_begin(kedge_store_reader *reader, kedge_error *error)
+kedge_status kedge_reader_begin(kedge_store *store, kedge_store_reader *reader, kedge_error *error)
 {
     /* A transaction sees the file as it is at its first read. */
     static const char first[] = "BEGIN; SELECT 1 FROM meta";
-    kedge_status status = kedge_store_db_execute(&reader->outbox, first, error);
+    kedge_status status = kedge_store_check_refused(store, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(&reader->outbox, first, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&reader->cache, first, error);
     return status;
 }
@@ -156,11 +157,15 @@ static kedge_status heal_work(kedge_store *store, void *context, kedge_error *er
     return KEDGE_OK;
 }
 
-bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader)
+bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader, kedge_error *error)
 {
-    if (reader->outbox.damaged) atomic_store(&store->outbox_refused, true);
-    if (reader->outbox.row_damaged)
-        return kedge_store_take_turn(store, heal_work, NULL, NULL) == KEDGE_OK;
-    if (!reader->cache.damaged) return false;
-    return kedge_store_take_turn(store, set_aside_work, &reader->cache, NULL) == KEDGE_OK;
+    bool again = false;
+    if (reader->outbox.damaged)
+        (void)kedge_store_refuse(store, NULL);
+    else if (reader->outbox.row_damaged)
+        again = kedge_store_take_turn(store, heal_work, NULL, NULL) == KEDGE_OK;
+    else if (reader->cache.damaged)
+        again = kedge_store_take_turn(store, set_aside_work, &reader->cache, NULL) == KEDGE_OK;
+    if (!again) (void)kedge_store_check_refused(store, error);
+    return again;
 }

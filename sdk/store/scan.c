@@ -115,7 +115,7 @@ static kedge_status open_once(kedge_store *store, kedge_bytes collection,
     }
     if (made->reader && status == KEDGE_CORRUPT) {
         kedge_reader_end(made->reader);
-        *again = kedge_reader_heal(store, made->reader);
+        *again = kedge_reader_heal(store, made->reader, error);
     }
     kedge_store_scan_close(made);
     return status;
@@ -159,7 +159,7 @@ kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedg
     if (status != KEDGE_CORRUPT) return status;
     /* What is left of this walk is lost; the next one sees the cache that takes its place. */
     kedge_reader_end(scan->reader);
-    (void)kedge_reader_heal(scan->store, scan->reader);
+    (void)kedge_reader_heal(scan->store, scan->reader, error);
     return status;
 }
 

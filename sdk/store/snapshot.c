@@ -36,7 +36,7 @@ bool kedge_store_staged_after(kedge_store *store, kedge_buffer *after)
     kedge_buffer_clear(after);
     kedge_status status = read_after(&reader->cache, after, &complete, NULL);
     kedge_reader_end(reader);
-    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader);
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader, NULL);
     kedge_reader_give(store, reader);
     return status == KEDGE_OK && !complete;
 }

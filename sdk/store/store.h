@@ -45,6 +45,10 @@ typedef struct kedge_store_options {
      * see changed: from any thread, within any call. It must not call the store. NULL: nobody. */
     void (*set_aside)(void *context);
     void *set_aside_context;
+    /* Called once, in the same way, when outbox.db is found damaged beyond its rows: from then on
+     * nothing is acknowledged or sent. NULL: nobody. */
+    void (*refused)(void *context);
+    void *refused_context;
 } kedge_store_options;
 
 /* Opens or creates, and repairs what a crash left: deletes covered pending rows, rebuilds the
@@ -78,6 +82,10 @@ typedef struct kedge_store_position {
 
 kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *position,
                                       kedge_error *error);
+/* True when outbox.db was found damaged beyond its rows since the opening; every call that needs
+ * it answers `error` then. Of `position` (may be NULL) what the app is told is known as far as it
+ * can be read: `client` may be "", and `pending` counts rows that cannot be read, too. */
+bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error);
 
 /* The keys that one commit changed for readers, in key order; {"",""} is the project record. When
  * too many to list (over 4,096) `all` is set and the list is empty. */

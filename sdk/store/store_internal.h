@@ -143,14 +143,19 @@ struct kedge_store {
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
     bool mutex_made;
     bool locked; /* a turn is under way: of whoever holds the mutex */
-    /* outbox.db is damaged beyond its rows: nothing is acknowledged any more. */
-    atomic_bool outbox_refused;
-    kedge_error refusal; /* why, once a turn has said it */
+    void (*refused)(void *context);
+    void *refused_context;
     bool untold;         /* a repair changed what readers see, and no change set has said so yet */
     kedge_store_db cache;
     kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */
     bool readers_mutex_made;
+    /* outbox.db is damaged beyond its rows: nothing is acknowledged or sent any more. */
+    atomic_bool outbox_refused;
+    pthread_mutex_t refusal_mutex; /* guards the two members below */
+    bool refusal_mutex_made;
+    kedge_error refusal;           /* why; KEDGE_OK: not yet known */
+    kedge_store_position salvaged; /* what could be read then */
     /* The cache could not follow the outbox, or did not when somebody looked; and why. */
     atomic_bool stale;
     atomic_int stale_why; /* a kedge_status; KEDGE_OK: not known */
@@ -216,7 +221,14 @@ kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error
 kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error);
 kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error);
 void kedge_store_forget_damaged(kedge_store *store);
-kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error);
+
+/* ---- refusal.c: an outbox that is damaged beyond its rows ---- */
+/* KEDGE_CORRUPT with the count of what can be read, from the disk and not from anybody's pages. */
+kedge_status kedge_store_report_outbox(const kedge_store *store, kedge_error *error);
+/* From now on nothing is acknowledged or sent any more. Says why; the first call counts. */
+kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error);
+/* KEDGE_OK while the outbox is not refused; otherwise what kedge_store_refuse answers. */
+kedge_status kedge_store_check_refused(kedge_store *store, kedge_error *error);
 
 /* ---- outbox_meta.c, inside the caller's transaction ---- */
 /* KEDGE_CORRUPT when neither copy proves itself. */
@@ -428,12 +440,14 @@ kedge_status kedge_staging_drop(kedge_store *store, kedge_error *error);
 kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, kedge_error *error);
 void kedge_reader_give(kedge_store *store, kedge_store_reader *reader);
 void kedge_readers_close(kedge_store *store);
-/* Both files, the outbox first, so that the pair is never newer in the outbox. */
-kedge_status kedge_reader_begin(kedge_store_reader *reader, kedge_error *error);
+/* Both files, the outbox first, so that the pair is never newer in the outbox. KEDGE_CORRUPT when
+ * the outbox is refused. */
+kedge_status kedge_reader_begin(kedge_store *store, kedge_store_reader *reader, kedge_error *error);
 kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *error);
 void kedge_reader_end(kedge_store_reader *reader);
-/* Sets a cache aside that a reader found damaged; true when reading again makes sense. */
-bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader);
+/* Sets aside what a reader found damaged; true when reading again makes sense. When the outbox is
+ * refused, `error` says so. */
+bool kedge_reader_heal(kedge_store *store, kedge_store_reader *reader, kedge_error *error);
 
 /* ---- shadow.c ---- */
 /* The cache could not be written behind the outbox. From now on reads look whether they have to

@@ -48,13 +48,11 @@ static void tell(kedge_store *store, kedge_change_set *changes)
     store->untold = false;
 }
 
-/* Counting what can be read takes its time: once is enough. */
 static kedge_status refuse(kedge_store *store, kedge_error *error)
 {
-    if (store->refusal.status == KEDGE_OK) (void)kedge_store_report_outbox(store, &store->refusal);
     store->outbox.damaged = false;
-    if (error) *error = store->refusal;
-    return store->refusal.status;
+    store->outbox.row_damaged = false;
+    return kedge_store_refuse(store, error);
 }
 
 /* Behind the work: what it found damaged. `*again` when it is to be done once more. */
@@ -63,17 +61,17 @@ static kedge_status heal(kedge_store *store, kedge_status status, bool *again, k
     kedge_error *why = status == KEDGE_OK ? NULL : error;
     KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->cache));
-    if (store->outbox.damaged) {
-        store->outbox.damaged = false;
-        atomic_store(&store->outbox_refused, true);
-        return status == KEDGE_OK ? status : refuse(store, error);
-    }
-    if (store->outbox.row_damaged) {
+    bool rows = store->outbox.row_damaged;
+    if (rows && !store->outbox.damaged) {
         kedge_status healed = kedge_outbox_heal(store, why);
         store->outbox.row_damaged = false;
         *again = healed == KEDGE_OK && status == KEDGE_CORRUPT;
-        return status;
     }
+    if (store->outbox.damaged) {
+        kedge_status refused = refuse(store, why);
+        return status == KEDGE_OK ? status : refused;
+    }
+    if (rows) return status;
     if (store->cache.damaged) {
         kedge_status aside = kedge_store_set_cache_aside(store, why);
         *again = aside == KEDGE_OK && status == KEDGE_CORRUPT;
@@ -102,7 +100,7 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->cache));
     status = check_outbox_there(store, error);
-    if (status == KEDGE_OK && atomic_load(&store->outbox_refused)) status = refuse(store, error);
+    if (status == KEDGE_OK) status = kedge_store_check_refused(store, error);
     if (status == KEDGE_OK) status = open_current_cache(store, error);
     if (status == KEDGE_OK) status = work(store, context, error);
     if (status == KEDGE_OK) tell(store, changes);

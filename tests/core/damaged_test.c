@@ -69,6 +69,52 @@ static void test_items_that_are_written_again_are_whole(void **state)
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
 }
 
+/* Puts notes/n`first` to notes/n`last`, or names them as lost. */
+static void list_many(char *out, size_t size, const char *format, int first, int last)
+{
+    size_t used = 0;
+    for (int i = first; i <= last; i++)
+        used += (size_t)snprintf(out + used, size - used, format, i == first ? "" : ",", i);
+    assert_true(used < size);
+}
+
+#define PUT_N  "%s{\"op\":\"put\",\"key\":\"notes/n%d\",\"value\":1}"
+#define NAME_N "%s\"notes/n%d\""
+
+static void test_many_items_that_are_written_again_are_whole_too(void **state)
+{
+    scripted *s = *state;
+    char keys[1024], told[1200], patch[3000];
+    list_many(keys, sizeof keys, NAME_N, 1, 40);
+    snprintf(told, sizeof told, "{\"count\":40,\"keys\":[%s]}", keys);
+    pulled_damaged(s, 0, 1, "{\"op\":\"clear\"}", told);
+    assert_non_null(strstr(s->error.message, "(40): notes/n1, "));
+    list_many(patch, sizeof patch, PUT_N, 1, 25);
+    poke(s, 2);
+    scripted_pulled(s, 1, 2, 0, patch, "");
+    assert_non_null(strstr(s->error.message, "(15): "));
+    list_many(patch, sizeof patch, PUT_N, 26, 40);
+    poke(s, 3);
+    scripted_pulled(s, 2, 3, 0, patch, "");
+    assert_string_equal(s->error.code, "");
+}
+
+static void test_items_without_a_name_are_whole_once_as_many_were_written(void **state)
+{
+    scripted *s = *state;
+    char patch[512];
+    pulled_damaged(s, 0, 1, "{\"op\":\"clear\"}", "{\"count\":5,\"keys\":[\"notes/a\"]}");
+    list_many(patch, sizeof patch, PUT_N, 1, 3);
+    poke(s, 2);
+    scripted_pulled(s, 1, 2, 0, patch, "");
+    poke(s, 3);
+    scripted_pulled(s, 2, 3, 0, PUT_A, "");
+    assert_non_null(strstr(s->error.message, "(4): "));
+    poke(s, 4);
+    scripted_pulled(s, 3, 4, 0, PUT_B, "");
+    assert_string_equal(s->error.code, "");
+}
+
 static void test_everything_pulled_anew_and_whole_ends_the_damage(void **state)
 {
     scripted *s = *state;
@@ -151,6 +197,11 @@ int main(void)
             scripted_teardown),
         cmocka_unit_test_setup_teardown(test_items_that_are_written_again_are_whole, scripted_setup,
                                         scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_many_items_that_are_written_again_are_whole_too,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_items_without_a_name_are_whole_once_as_many_were_written, scripted_setup,
+            scripted_teardown),
         cmocka_unit_test_setup_teardown(test_everything_pulled_anew_and_whole_ends_the_damage,
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_body_that_the_server_has_lost_is_not_asked_for_again,

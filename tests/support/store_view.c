@@ -58,7 +58,7 @@ kedge_status store_dump(kedge_store *store, bool canonical, kedge_buffer *out, k
         status = kedge_json_canonical(kedge_buffer_bytes(&text), out, error);
     }
     kedge_reader_end(reader);
-    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader);
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     kedge_buffer_free(&key);
     kedge_buffer_free(&text);

@@ -1,0 +1,164 @@
+/* An outbox that is damaged beyond its rows: nothing is acknowledged or sent any more, and every
+ * call that needs the outbox answers the same, which names the file and says what can be saved.
+ *
+ * What can be read is counted over a connection of its own: the writer's and the readers' keep
+ * pages in memory that the disk does not have any more. */
+#include "sdk/store/outbox_rows.h"
+#include "sdk/store/salvage.h"
+
+#include "common/error.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Columns of the salvaged rows: the key comes before those of outbox_rows.h. */
+enum { PENDING_WITHHELD = 12, REJECTED_STATE = 14 };
+
+typedef struct readable {
+    bool open;  /* the file could be opened at all */
+    bool known; /* … and its meta row proves itself */
+    kedge_outbox_meta meta;
+    int64_t pending;
+    int64_t withheld;
+    int64_t rejected;
+    int64_t shown; /* of the rejected ones: in the inbox */
+} readable;
+
+/* By key and not up to the first damaged page; rows that prove themselves. */
+static void count_rows(kedge_store_db *db, readable *found)
+{
+    int64_t key = 0;
+    sqlite3_stmt *row;
+    while (kedge_salvage_next(db, kedge_salvage_pending, &key, &row) == KEDGE_OK) {
+        if (sqlite3_column_int(row, sqlite3_column_count(row) - 1) != 1) continue;
+        found->pending++;
+        found->withheld += sqlite3_column_int(row, PENDING_WITHHELD) != 0;
+    }
+    key = 0;
+    while (kedge_salvage_next(db, kedge_salvage_rejected, &key, &row) == KEDGE_OK) {
+        if (sqlite3_column_int(row, sqlite3_column_count(row) - 1) != 1) continue;
+        int state = sqlite3_column_int(row, REJECTED_STATE);
+        found->rejected++;
+        found->shown += state == KEDGE_INBOX_SHOWN || state == KEDGE_INBOX_DAMAGED;
+    }
+}
+
+static readable read_outbox(const kedge_store *store)
+{
+    readable found = {.open = false};
+    kedge_store_db db;
+    if (kedge_store_db_open(&db, store->outbox_path, "outbox.db", SQLITE_OPEN_READWRITE, store->vfs,
+                            NULL) != KEDGE_OK)
+        return found;
+    found.open = kedge_store_db_execute(&db, "PRAGMA query_only=1", NULL) == KEDGE_OK;
+    found.known = kedge_outbox_meta_read(&db, &found.meta, NULL) == KEDGE_OK;
+    count_rows(&db, &found);
+    kedge_store_db_close(&db);
+    return found;
+}
+
+/* The end of a path that is too long for a message names the file. */
+static kedge_status tell(const char *path, const char *rest, kedge_error *error)
+{
+    size_t size = strlen(path), room = sizeof error->message - 1 - strlen(rest);
+    bool whole = size <= room;
+    if (!whole) path += size - room + strlen("…");
+    while (!whole && ((unsigned char)*path & 0xc0) == 0x80)
+        path++;
+    return kedge_fail(error, KEDGE_CORRUPT, "outbox-damaged", "%s%s%s", whole ? "" : "…", path,
+                      rest);
+}
+
+static kedge_status tell_readable(const kedge_store *store, const readable *found,
+                                  kedge_error *error)
+{
+    static const char way[] = "kedge_repair, or the command kedge repair,";
+    char rest[192], of[32] = "";
+    if (found->known) (void)snprintf(of, sizeof of, " of %" PRId64, found->meta.pending_rows);
+    if (found->open)
+        (void)snprintf(rest, sizeof rest,
+                       " is damaged; nothing in it was changed; %" PRId64
+                       "%s pending mutations and %" PRId64
+                       " rejected ones can be read: %s saves them into a new folder",
+                       found->pending, of, found->rejected, way);
+    else
+        (void)snprintf(rest, sizeof rest,
+                       " is damaged; nothing in it was changed: %s saves what can be read into a"
+                       " new folder",
+                       way);
+    return tell(store->outbox_path, rest, error);
+}
+
+kedge_status kedge_store_report_outbox(const kedge_store *store, kedge_error *error)
+{
+    readable found = read_outbox(store);
+    return tell_readable(store, &found, error);
+}
+
+/* Pending are those that should be there: who looks for 0 is not to find all well. */
+static kedge_store_position position_of(const readable *found)
+{
+    kedge_store_position position = {
+        .pending = found->pending, .withheld = found->withheld, .rejected = found->shown};
+    if (!found->known) return position;
+    const kedge_outbox_meta *meta = &found->meta;
+    if (meta->pending_rows > position.pending) position.pending = meta->pending_rows;
+    position.unrecovered = meta->unrecovered;
+    memcpy(position.client, meta->client, sizeof position.client);
+    return position;
+}
+
+/* Counting takes its time: once is enough, unless the file could not even be opened just now. */
+static kedge_error refusal_of(kedge_store *store, kedge_store_position *salvaged)
+{
+    kedge_error refusal;
+    pthread_mutex_lock(&store->refusal_mutex);
+    if (store->refusal.status != KEDGE_OK) {
+        refusal = store->refusal;
+    } else {
+        readable found = read_outbox(store);
+        (void)tell_readable(store, &found, &refusal);
+        store->salvaged = position_of(&found);
+        if (found.open) store->refusal = refusal;
+    }
+    if (salvaged) *salvaged = store->salvaged;
+    pthread_mutex_unlock(&store->refusal_mutex);
+    return refusal;
+}
+
+kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error)
+{
+    bool before = atomic_exchange(&store->outbox_refused, true);
+    kedge_error refusal = refusal_of(store, NULL);
+    if (!before && store->refused) store->refused(store->refused_context);
+    if (error) *error = refusal;
+    return KEDGE_CORRUPT;
+}
+
+kedge_status kedge_store_check_refused(kedge_store *store, kedge_error *error)
+{
+    return atomic_load(&store->outbox_refused) ? kedge_store_refuse(store, error) : KEDGE_OK;
+}
+
+/* The cache is sound, or is not: then nothing is known of it. */
+static void add_cache(kedge_store *store, kedge_store_position *position)
+{
+    kedge_store_reader *reader;
+    kedge_cache_meta cache;
+    if (kedge_reader_take(store, &reader, NULL) != KEDGE_OK) return;
+    if (kedge_cache_meta_read(&reader->cache, &cache, NULL) == KEDGE_OK) {
+        position->version = cache.version;
+        position->resyncing = cache.resyncing;
+        memcpy(position->lineage, cache.lineage, sizeof position->lineage);
+    }
+    kedge_reader_give(store, reader);
+}
+
+bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error)
+{
+    if (!atomic_load(&store->outbox_refused)) return false;
+    kedge_error refusal = refusal_of(store, position);
+    if (position) add_cache(store, position);
+    if (error) *error = refusal;
+    return true;
+}
