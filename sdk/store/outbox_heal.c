@@ -136,8 +136,8 @@ static kedge_status look_behind(kedge_outbox_healing *heal, kedge_error *error)
     if (heal->last_id == 0) id = meta->highest_id + 1 - (meta->pending_rows - heal->present);
     if (id <= heal->decided_through) id = heal->decided_through + 1;
     if (id < 1) id = 1;
-    return add_missing(heal, id, meta->highest_id + 1, heal->last_sequence, meta->last_sequence + 1,
-                       error);
+    int64_t last = heal->last_given > heal->last_sequence ? heal->last_given : heal->last_sequence;
+    return add_missing(heal, id, meta->highest_id + 1, heal->last_sequence, last + 1, error);
 }
 
 /* Before the first present row: what meta has counted and is nowhere else. What the cache covers is
@@ -309,6 +309,14 @@ static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedg
     return status;
 }
 
+/* What tells that the outbox is older than the cache must not go before that is repaired. By as
+ * much as the sequences at least: see prediction_repair.c. */
+static void raise_revision(kedge_outbox_healing *heal)
+{
+    kedge_outbox_meta *meta = &heal->meta;
+    if (!heal->older) meta->revision += 1 + meta->last_sequence - heal->last_given;
+}
+
 static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
 {
     kedge_outbox_meta now = heal->meta;
@@ -320,7 +328,7 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
     if (status == KEDGE_OK && (heal->missing_count > 0 || heal->orphan_count > 0 || heal->changed ||
                                heal->meta.pending_rows != now.pending_rows ||
                                heal->meta.pending_sum != now.pending_sum)) {
-        heal->meta.revision++;
+        raise_revision(heal);
         heal->changed = true;
     }
     return status;
@@ -334,9 +342,13 @@ static void begin(kedge_outbox_healing *heal)
     kedge_store *store = heal->store;
     heal->now_ms = store->environment->now_ms(store->environment->context);
     /* What the cache covers is decided, whether its rows were deleted already or not. */
-    bool knows = store->cache.handle != NULL &&
-                 kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK &&
-                 strcmp(cache.client, heal->meta.client) == 0 &&
+    bool there = store->cache.handle != NULL &&
+                 kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK;
+    heal->last_given = heal->meta.last_sequence;
+    heal->older = there && kedge_prediction_outbox_is_older(&heal->meta, &cache);
+    if (heal->older) kedge_prediction_count_lost(&heal->meta, &cache);
+    /* An older outbox may have lost how it was decided. */
+    bool knows = there && !heal->older && strcmp(cache.client, heal->meta.client) == 0 &&
                  cache.lmid <= heal->meta.highest_id;
     heal->decided_through = knows ? cache.lmid : 0;
 }

@@ -152,7 +152,7 @@ static kedge_status read_settled(kedge_store *store, cookie *settled, bool *ask,
     status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
     kedge_reader_give(store, reader);
     if (status != KEDGE_OK) return status;
-    if (ask) *ask = outbox.ask_settled;
+    if (ask) *ask = outbox.ask_settled != 0;
     settled->version = outbox.settled_version;
     memcpy(settled->lineage, outbox.settled_lineage, sizeof settled->lineage);
     return KEDGE_OK;
