@@ -93,9 +93,11 @@ KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *
                                     kedge_error *KEDGE_NULLABLE error);
 
 /* Takes back an edit that has not left this machine: it is rewritten as a no-op, and its effect is
- * gone from every read. Errors: KEDGE_CONFLICT when it was already sent or is withheld,
- * KEDGE_NOT_FOUND when it is not pending; KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT as of
- * kedge_mutate. */
+ * gone from every read. That is known to outbox.db alone: if an older one is put in its place
+ * later, or its WAL is lost, the edit is pending again; it is withheld from reads as long as the
+ * cache tells that the outbox is older, but it is sent. Errors: KEDGE_CONFLICT when it was already
+ * sent or may have been, or is withheld, KEDGE_NOT_FOUND when it is not pending; KEDGE_DISK_FULL,
+ * KEDGE_IO; KEDGE_CORRUPT as of kedge_mutate. */
 KEDGE_API kedge_status kedge_cancel(kedge_db *db, int64_t sequence,
                                     kedge_error *KEDGE_NULLABLE error);
 

@@ -31,6 +31,7 @@ static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_er
         status = kedge_cache_meta_read(&list->reader->cache, &list->cache, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &list->walk, error);
     if (status != KEDGE_OK) return status;
+    kedge_prediction_doubt(&list->outbox, &list->cache);
     kedge_store_bind_chars(db, list->walk, 1, list->cache.client);
     kedge_store_bind_integer(db, list->walk, 2, list->cache.lmid);
     kedge_store_bind_integer(db, list->walk, 3, list->cache.version);
@@ -162,6 +163,7 @@ static kedge_status read_outcome(kedge_store *store, kedge_store_reader *reader,
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&reader->cache, &cache, error);
     if (status != KEDGE_OK) return status;
+    kedge_prediction_doubt(&outbox, &cache);
     if (sequence < 1 || sequence > outbox.last_sequence)
         return kedge_fail(error, KEDGE_NOT_FOUND, "sequence-unknown",
                           "no mutation has had the sequence %lld; the last one is %lld",

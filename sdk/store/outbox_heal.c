@@ -142,8 +142,8 @@ static kedge_status look_behind(kedge_outbox_healing *heal, kedge_error *error)
     if (heal->last_id == 0) id = meta->highest_id + 1 - (meta->pending_rows - heal->present);
     if (id <= heal->decided_through) id = heal->decided_through + 1;
     if (id < 1) id = 1;
-    return add_missing(heal, id, meta->highest_id + 1, heal->last_sequence, meta->last_sequence + 1,
-                       error);
+    int64_t last = heal->last_given > heal->last_sequence ? heal->last_given : heal->last_sequence;
+    return add_missing(heal, id, meta->highest_id + 1, heal->last_sequence, last + 1, error);
 }
 
 /* Before the first present row: what meta has counted and is nowhere else. What the cache covers is
@@ -286,6 +286,14 @@ static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedg
     return status;
 }
 
+/* What tells that the outbox is older than the cache must not go before that is repaired. By as
+ * much as the sequences at least: see prediction_repair.c. */
+static void raise_revision(kedge_outbox_healing *heal)
+{
+    kedge_outbox_meta *meta = &heal->meta;
+    if (!heal->older) meta->revision += 1 + meta->last_sequence - heal->last_given;
+}
+
 static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
 {
     kedge_outbox_meta now = heal->meta;
@@ -297,25 +305,13 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
     if (status == KEDGE_OK && (heal->missing_count > 0 || heal->orphan_count > 0 || heal->changed ||
                                heal->meta.pending_rows != now.pending_rows ||
                                heal->meta.pending_sum != now.pending_sum)) {
-        heal->meta.revision++;
+        raise_revision(heal);
         heal->changed = true;
     }
     return status;
 }
 
 /* ---- the whole of it ---- */
-
-static void begin(kedge_outbox_healing *heal)
-{
-    kedge_cache_meta cache;
-    kedge_store *store = heal->store;
-    heal->now_ms = store->environment->now_ms(store->environment->context);
-    /* What the cache covers is decided, whether its rows were deleted already or not. */
-    bool knows = store->cache.handle != NULL &&
-                 kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK &&
-                 strcmp(cache.client, heal->meta.client) == 0;
-    heal->covered_through = heal->decided_through = knows ? cache.lmid : 0;
-}
 
 /* An old copy of `meta`, brought back by a disk, is behind the rows that were decided since. */
 static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
@@ -342,14 +338,31 @@ static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
     return KEDGE_OK;
 }
 
+static kedge_status begin(kedge_outbox_healing *heal, kedge_error *error)
+{
+    kedge_cache_meta cache;
+    kedge_store *store = heal->store;
+    heal->now_ms = store->environment->now_ms(store->environment->context);
+    bool there = store->cache.handle != NULL &&
+                 kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK;
+    heal->last_given = heal->meta.last_sequence;
+    heal->older = there && kedge_prediction_outbox_is_older(&heal->meta, &cache);
+    /* What the cache covers is decided, whether its rows were deleted already or not. An older
+     * outbox may have lost how it was decided. */
+    bool knows = there && !heal->older && strcmp(cache.client, heal->meta.client) == 0;
+    heal->covered_through = heal->decided_through = knows ? cache.lmid : 0;
+    kedge_status status = ask_decided(heal, error);
+    if (status == KEDGE_OK && heal->older) kedge_prediction_count_lost(&heal->meta, &cache);
+    return status;
+}
+
 static kedge_status heal_rows(kedge_outbox_healing *heal, kedge_error *error)
 {
     kedge_store_db *db = &heal->store->outbox;
     kedge_status status = kedge_outbox_meta_heal(db, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(db, &heal->meta, error);
     if (status != KEDGE_OK) return status;
-    begin(heal);
-    status = ask_decided(heal, error);
+    status = begin(heal, error);
     if (status == KEDGE_OK) status = kedge_totals_check(heal, error);
     if (status == KEDGE_OK) status = kedge_inbox_heal(heal, error);
     if (status == KEDGE_OK) status = kedge_trimmed_heal(heal, error);

@@ -33,6 +33,8 @@ typedef struct kedge_outbox_healing {
     bool totals_wrong;
     int64_t covered_through; /* ids that the cache covers */
     int64_t decided_through; /* ids that the server is known to have decided, those included */
+    bool older;              /* see kedge_prediction_outbox_is_older */
+    int64_t last_given;      /* last_sequence, as it was found */
     /* The walk over `pending`. */
     int64_t present;        /* sound rows in their places */
     kedge_missing_id first; /* of the living client's */

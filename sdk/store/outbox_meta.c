@@ -18,7 +18,7 @@ static bool read_columns(sqlite3_stmt *row, kedge_outbox_meta *meta)
     meta->trimmed_through = sqlite3_column_int64(row, 6);
     meta->tail_bytes = sqlite3_column_int64(row, 7);
     meta->settled_version = sqlite3_column_int64(row, 8);
-    meta->ask_settled = sqlite3_column_int64(row, 10) != 0;
+    meta->ask_settled = sqlite3_column_int64(row, 10);
     meta->pending_rows = sqlite3_column_int64(row, 11);
     meta->pending_sum = sqlite3_column_int64(row, 12);
     return kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) &&

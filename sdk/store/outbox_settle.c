@@ -164,7 +164,7 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
     if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);
     /* A rotation may know outcomes of a later version; those must not be forgotten on the way. */
     if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0 &&
-        cache->version >= meta->settled_version && !meta->ask_settled) {
+        cache->version >= meta->settled_version && meta->ask_settled == 0) {
         meta->settled_version = cache->version;
         memcpy(meta->settled_lineage, cache->lineage, sizeof meta->settled_lineage);
     }

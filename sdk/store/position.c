@@ -96,6 +96,7 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     if (status == KEDGE_OK) status = kedge_cache_meta_read(cache_db, &cache, error);
     if (status == KEDGE_OK) status = kedge_staging_read(cache_db, &staging, error);
     if (status != KEDGE_OK) return status;
+    kedge_prediction_doubt(&outbox, &cache);
     fill(&at, &outbox, &cache, &staging);
     status = kedge_outbox_lowest(outbox_db, &outbox, &cache, &at.lowest_pending, error);
     at.lowest_told = at.lowest_pending;

@@ -7,7 +7,13 @@
  *
  *   mutations that were renumbered     a rotation marks them itself (rotate.c)
  *   an outbox older than the cache     what the cache covers: the outbox may have lost how it was
- *                                      decided; when the client is another one, everything */
+ *                                      decided; when the client is another one, everything; and
+ *                                      everything when an edit may have been cancelled since
+ *
+ * The repair writes the outbox first, then the cache. That commit of the outbox raises its revision
+ * above the cache's, so that nothing would tell any more that it was older. So it notes in
+ * `ask_settled` at which revision it was: until the cache reflects that one, the outbox counts as
+ * older still, and the repair is done again, however often it is cut short. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
@@ -18,6 +24,30 @@ bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_me
 {
     return strcmp(outbox->client, cache->client) == 0 && outbox->revision == cache->revision &&
            outbox->last_sequence == cache->reflected_sequence && cache->lmid <= outbox->highest_id;
+}
+
+bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *cache)
+{
+    return cache->revision > outbox->revision ||
+           cache->reflected_sequence > outbox->last_sequence ||
+           cache->revision < outbox->ask_settled;
+}
+
+void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache)
+{
+    if (kedge_prediction_outbox_is_older(outbox, cache)) cache->lmid = 0;
+}
+
+void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
+{
+    int64_t lost = cache->reflected_sequence - outbox->last_sequence;
+    if (lost <= 0) return;
+    outbox->unrecovered += lost;
+    outbox->last_sequence = cache->reflected_sequence;
+    outbox->sent_through = outbox->highest_id; /* nobody knows; so none can be taken back */
+    /* What the sequence told, the revision tells from now on. */
+    if (outbox->revision >= cache->revision) outbox->ask_settled = ++outbox->revision;
 }
 
 /* Damage must not be sealed. */
@@ -41,6 +71,7 @@ typedef struct misfit {
     kedge_cache_meta cache;
     kedge_staging staging;
     bool older;   /* the outbox: the cache reflects commits that it does not have */
+    bool unsure;  /* … and these may have cancelled edits that it has as they were */
     bool same;    /* the client */
     bool rotated; /* see is_half_rotated */
 } misfit;
@@ -54,10 +85,10 @@ static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
     KEDGE_ASSERT(kedge_store_db_in_transaction(db));
     KEDGE_ASSERT(at->older || at->cache.lmid > at->outbox.highest_id);
     kedge_status status = check_pending(db, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_take(db, at->same ? covered : all, &update, error);
+    bool some = at->same && !at->unsure;
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, some ? covered : all, &update, error);
     if (status != KEDGE_OK) return status;
-    if (at->same) {
+    if (some) {
         kedge_store_bind_chars(db, update, 1, at->cache.client);
         /* 0: an earlier repair has forgotten how much is decided. */
         kedge_store_bind_integer(db, update, 2, at->cache.lmid > 0 ? at->cache.lmid : INT64_MAX);
@@ -95,8 +126,11 @@ static kedge_status read_misfit(kedge_store *store, misfit *at, kedge_error *err
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &at->cache, error);
     if (status == KEDGE_OK) status = kedge_staging_read(&store->cache, &at->staging, error);
     if (status != KEDGE_OK) return status;
-    at->older = at->cache.revision > at->outbox.revision ||
-                at->cache.reflected_sequence > at->outbox.last_sequence;
+    at->older = kedge_prediction_outbox_is_older(&at->outbox, &at->cache);
+    /* An edit raises both numbers; what raises the revision alone may have been a kedge_cancel. */
+    at->unsure = at->cache.revision > at->outbox.revision &&
+                 at->cache.revision - at->outbox.revision >
+                     at->cache.reflected_sequence - at->outbox.last_sequence;
     at->same = strcmp(at->outbox.client, at->cache.client) == 0;
     at->rotated = !at->same && !at->older && is_half_rotated(&at->outbox, &at->staging);
     return KEDGE_OK;
@@ -105,9 +139,22 @@ static kedge_status read_misfit(kedge_store *store, misfit *at, kedge_error *err
 /* Does the cache's state say nothing of edits that it may have? */
 static bool must_withhold(const misfit *at)
 {
+    if (at->unsure) return true;
     if (at->cache.version == 0) return false; /* it has none */
     if (at->same) return at->older || at->cache.lmid > at->outbox.highest_id;
     return at->older;
+}
+
+/* Once: what is cut short has done it. */
+static void note_older(misfit *at)
+{
+    kedge_outbox_meta *outbox = &at->outbox;
+    kedge_prediction_count_lost(outbox, &at->cache);
+    if (outbox->revision > at->cache.revision) return;
+    /* Never again a revision that the cache has had with other contents. */
+    outbox->revision = at->cache.revision + 1;
+    outbox->ask_settled = outbox->revision;
+    outbox->sent_through = outbox->highest_id; /* nobody knows; so none can be taken back */
 }
 
 /* The outbox's half: what the cache covers leaves `pending` while the cache still says so, and what
@@ -121,21 +168,12 @@ static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *e
     int64_t now_ms = store->environment->now_ms(store->environment->context);
     bool covers = !at->same && !at->older;
     bool hides = must_withhold(at);
-    int64_t lost =
-        at->older || at->same ? at->cache.reflected_sequence - at->outbox.last_sequence : 0;
-    if (!covers && !at->older && !hides && lost <= 0) return KEDGE_OK;
+    if (!covers && !at->older && !hides) return KEDGE_OK;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK && covers)
         status = kedge_outbox_settle(db, &at->cache, &at->outbox, now_ms, true, error);
     if (status == KEDGE_OK && hides) status = withhold(db, at, error);
-    if (lost > 0) {
-        at->outbox.unrecovered += lost;
-        at->outbox.last_sequence = at->cache.reflected_sequence;
-    }
-    /* Never again a revision that the cache has had with other contents. */
-    if (at->older && at->outbox.revision <= at->cache.revision)
-        at->outbox.revision = at->cache.revision + 1;
-    at->outbox.ask_settled = at->outbox.ask_settled || at->older;
+    if (at->older) note_older(at);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, &at->outbox, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;
@@ -170,6 +208,7 @@ kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_chang
     if (status != KEDGE_OK || (!force && kedge_prediction_fits(&at.outbox, &at.cache)))
         return status;
     status = repair_outbox(store, &at, error);
+    if (status == KEDGE_OK) kedge_store_phase(store, "repair-between-commits");
     if (status == KEDGE_OK) status = repair_cache(store, &at, changes, error);
     if (status != KEDGE_OK) {
         kedge_store_db_rollback(&store->outbox);

@@ -123,8 +123,8 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *st
 void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox)
 {
     kedge_outbox_meta next = *outbox;
-    if (!outbox->ask_settled) return;
-    next.ask_settled = false;
+    if (outbox->ask_settled == 0) return;
+    next.ask_settled = 0;
     kedge_status status = kedge_store_db_begin(&store->outbox, NULL);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, NULL);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, NULL);

@@ -150,7 +150,7 @@ static kedge_status read_settled(kedge_store *store, cookie *settled, bool *ask,
     if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     if (status != KEDGE_OK) return status;
-    if (ask) *ask = outbox.ask_settled;
+    if (ask) *ask = outbox.ask_settled != 0;
     settled->version = outbox.settled_version;
     memcpy(settled->lineage, outbox.settled_lineage, sizeof settled->lineage);
     return KEDGE_OK;

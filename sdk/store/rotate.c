@@ -267,7 +267,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error 
     if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
     if (status == KEDGE_OK && turn->answer) status = recall_displaced(store, turn, error);
     if (status == KEDGE_OK) status = recall_rejections(store, error);
-    turn->outbox.ask_settled = false;
+    turn->outbox.ask_settled = 0;
     turn->outbox.settled_version = turn->staging.version;
     memcpy(turn->outbox.settled_lineage, turn->staging.lineage, sizeof turn->staging.lineage);
     if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);

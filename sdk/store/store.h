@@ -27,7 +27,7 @@ typedef struct kedge_store kedge_store;
 /* Points at which the crash tests stop the process. NULL in production. The names are the phases:
  * "mutate-before-outbox", "mutate-between-commits", "mutate-after-cache", "push-sent",
  * "pull-before-inbox" (1), "pull-before-cache" (2), "pull-before-delete" (3), "pull-done",
- * "rotate-before-outbox", "rotate-after-outbox". */
+ * "rotate-before-outbox", "rotate-after-outbox", "repair-between-commits". */
 typedef void (*kedge_store_phase_function)(void *context, const char *phase);
 
 typedef struct kedge_store_options {

@@ -52,7 +52,10 @@ typedef struct kedge_outbox_meta {
     int64_t tail_bytes;
     int64_t settled_version; /* at which a mutation of this folder was covered last */
     char settled_lineage[33];
-    bool ask_settled; /* the cache is of another past: does the backend still know that lineage? */
+    /* The cache is of another past: does the backend still know that lineage? 0: it is not asked.
+     * Otherwise the revision that the outbox took when it was found older than the cache: it counts
+     * as older until the cache reflects that one. */
+    int64_t ask_settled;
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];
@@ -145,7 +148,7 @@ struct kedge_store {
     bool locked; /* a turn is under way: of whoever holds the mutex */
     void (*refused)(void *context);
     void *refused_context;
-    bool untold;         /* a repair changed what readers see, and no change set has said so yet */
+    bool untold; /* a repair changed what readers see, and no change set has said so yet */
     kedge_store_db cache;
     kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */
@@ -376,6 +379,15 @@ kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *bas
                                     kedge_cache_meta *next, kedge_change_set *changes,
                                     kedge_error *error);
 bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+/* Has the outbox lost commits that the cache reflects? It has until the cache is repaired. */
+bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *cache);
+/* What a cache covers that knows more than the outbox is decided, and nobody knows how: it counts
+ * as pending until the repair has asked for it again. */
+void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache);
+/* Counts the edits that the outbox has lost, whose sequences are not given out again. It counts as
+ * older afterwards, too. */
+void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
 /* In a cache transaction of its own, when the prediction does not fit. Without `changes` the next
  * change set tells that anything may have changed. */
 kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,

@@ -227,6 +227,7 @@ void sim_client_open(sim_client *client)
     kedge_status status = open_store(client, &error);
     if (status == KEDGE_OK) status = open_driver(client, &error);
     sim_trace(client->world, "client %u opens: %s", client->index, kedge_status_name(status));
+    sim_damage_tried(client);
     client->world->report->reopened++;
     if (status != KEDGE_OK) {
         bool dead = client->disk.dead;

@@ -89,6 +89,13 @@ void sim_damage_opening(sim_client *client)
     if (client->damage.anew && client->damage.outbox_older) outbox_went_back(client);
 }
 
+void sim_damage_tried(sim_client *client)
+{
+    bool cut = client->disk.dead || client->disk.failed_full > 0;
+    if (client->damage.opening_cut && cut) sim_took_effect(client->world, SIM_OPENING_CUT);
+    client->damage.opening_cut = false;
+}
+
 void sim_damage_opened(sim_client *client)
 {
     sim_damage *damage = &client->damage;
@@ -211,6 +218,26 @@ static bool lose_wal(sim_client *client)
     return true;
 }
 
+/* Between the two commits of the repair, or anywhere. */
+static void cut_opening(sim_client *client)
+{
+    sim_dice *dice = &client->world->dice;
+    if (!sim_strikes(client->world, dice, SIM_OPENING_CUT)) return;
+    client->damage.opening_cut = true;
+    client->disk.power_cut = sim_dice_chance(dice, 500);
+    switch (sim_dice_below(dice, 3)) {
+    case 0:
+        client->disk.full = true;
+        break;
+    case 1:
+        client->disk.dies_in = (int64_t)sim_dice_below(dice, 80);
+        break;
+    default:
+        (void)snprintf(client->phase, sizeof client->phase, "repair-between-commits");
+        break;
+    }
+}
+
 typedef struct kind {
     sim_fault fault;
     bool running; /* also under a running process */
@@ -239,6 +266,7 @@ static void strike(sim_world *world, sim_client *client, const kind *what)
         sim_trace(world, "client %u, %s: %s", client->index, close ? "closed" : "running",
                   sim_fault_names[what->fault]);
         sim_took_effect(world, what->fault);
+        if (what->fault == SIM_OUTBOX_OLDER || what->fault == SIM_WAL_LOST) cut_opening(client);
     }
     if (close) reopen_soon(client);
 }

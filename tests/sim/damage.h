@@ -19,6 +19,7 @@ typedef struct sim_damage {
     uint32_t meta_flips; /* the same: one copy of meta is mended by the other, two are not */
     bool outbox_older;   /* at some time: what an earlier client id had decided may be pending */
     bool anew;           /* counters and versions may have gone back: compared from now on */
+    bool opening_cut;    /* the next opening is to be cut short */
     bool forgive;        /* once, whatever is missing: nobody could read how much it is */
     int64_t doubt_ms;    /* until then old or foreign pages of the cache may be read; 0: no */
     /* Where the cache was before it was lost or went back. Until it is there again, what it covered
@@ -56,6 +57,8 @@ void sim_damage_cache_was(struct sim_client *client);
 void sim_damage_may_rotate(struct sim_client *client);
 /* Before it is opened: what is left that tells of a lost outbox may be less by now. */
 void sim_damage_opening(struct sim_client *client);
+/* Behind an opening, whatever came of it. */
+void sim_damage_tried(struct sim_client *client);
 /* It could be opened: what was wrong with the outbox is known from now on. */
 void sim_damage_opened(struct sim_client *client);
 

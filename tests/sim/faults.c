@@ -59,6 +59,7 @@ const char *const sim_fault_names[SIM_FAULTS] = {
     [SIM_OUTBOX_OLDER] = "files: an older outbox.db alone",
     [SIM_CACHE_OLDER] = "files: an older cache.db alone",
     [SIM_WAL_LOST] = "files: outbox.db-wal lost",
+    [SIM_OPENING_CUT] = "files: the opening of an older outbox is cut short",
     [SIM_CLOCK_JUMP] = "client: clock jumped",
     [SIM_CLOCK_1970] = "client: clock at 1970",
     [SIM_SERVER_CLOCK_JUMP] = "server: clock jumped",

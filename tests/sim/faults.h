@@ -67,7 +67,8 @@ typedef enum sim_fault {
     SIM_PAGE_SWAPPED_CACHE,
     SIM_OUTBOX_OLDER, /* it alone comes from the folder's backup */
     SIM_CACHE_OLDER,
-    SIM_WAL_LOST, /* the outbox's */
+    SIM_WAL_LOST,    /* the outbox's */
+    SIM_OPENING_CUT, /* of an outbox that went back: killed, a power cut, or a full disk */
     SIM_CLOCK_JUMP,
     SIM_CLOCK_1970,
     SIM_SERVER_CLOCK_JUMP,

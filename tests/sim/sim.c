@@ -64,6 +64,7 @@ static const uint32_t usual_rates[SIM_FAULTS] = {
     [SIM_OUTBOX_OLDER] = 20,
     [SIM_CACHE_OLDER] = 20,
     [SIM_WAL_LOST] = 10,
+    [SIM_OPENING_CUT] = 700,
     [SIM_CLOCK_JUMP] = 50,
     [SIM_CLOCK_1970] = 15,
     [SIM_SERVER_CLOCK_JUMP] = 30,
@@ -179,9 +180,10 @@ static void choose_faults(sim_world *world)
         bool natural = usual_rates[i] == 1000;
         bool of_queue = i >= SIM_QUEUE_AWAY && i <= SIM_QUEUE_REDRIVE;
         sim_dice *dice = of_queue ? &world->server.queue_dice : &world->dice;
+        if (i == SIM_OPENING_CUT) dice = &damage;
         bool chosen = sim_dice_chance(dice, 500);
         world->rates[i] = usual_rates[i];
-        bool of_files = i >= SIM_ROW_FLIPPED_OUTBOX && i <= SIM_WAL_LOST;
+        bool of_files = i >= SIM_ROW_FLIPPED_OUTBOX && i <= SIM_OPENING_CUT;
         if ((natural || chosen) && (lies || !of_files)) world->faults |= SIM_FAULT_BIT(i);
     }
     world->faults &= world->options.faults;
