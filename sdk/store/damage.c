@@ -91,6 +91,7 @@ kedge_status kedge_store_report_outbox(kedge_store *store, kedge_error *error)
     if (known) (void)snprintf(of, sizeof of, " of %lld", (long long)meta.pending_rows);
     return kedge_fail(error, KEDGE_CORRUPT, "outbox-damaged",
                       "%s is damaged; nothing in it was changed; %lld%s pending mutations and %lld"
-                      " rejected ones can be read: kedge_repair saves them into a new folder",
+                      " rejected ones can be read as it is: kedge_repair saves these, and what else"
+                      " it finds, into a new folder",
                       store->outbox_path, (long long)pending, of, (long long)rejected);
 }
