@@ -11,6 +11,7 @@ static const char USAGE[] =
     "repair   saves what can be read of a folder that cannot be opened any more into a new one.\n"
     "         FOLDER stays as it is, and must not be open; NEW_FOLDER must be absent or empty.\n"
     "         The app opens NEW_FOLDER then: it pulls the project anew and sends the saved edits.\n"
+    "         When it was interrupted, call it once more with the same folders.\n"
     "\n"
     "Ends 0 when it is done, 1 when it failed and said why, 2 when it was called wrongly.\n";
 

@@ -24,15 +24,32 @@ typedef struct kedge_repair_report {
     }
 
 /* Makes the folder `new_path`, which must not exist or be empty, from what can be read of the
- * damaged folder `path`, row by row and not up to the first damaged page. `path` is left as it is,
- * and must not be open anywhere. Open `new_path` afterwards: it pulls the project anew, under a
- * client id of its own, and sends the saved edits; the server applies none of them twice, but until
- * it has said which ones it knows, those that may have left the damaged folder are withheld from
- * reads. Missing edits are counted in kedge_sync_status.unrecovered of the new folder. `report` may
- * be NULL. Any thread; no network. Errors: KEDGE_NOT_FOUND (no folder, or no outbox.db in it),
- * KEDGE_CORRUPT (nothing can be read), KEDGE_BUSY (the folder is open), KEDGE_INVALID_ARGUMENT
- * (`new_path` is not empty), KEDGE_NEWER_DATABASE, KEDGE_UNSUPPORTED (a layout before 3, without
- * checksums), KEDGE_NOT_A_DATABASE, KEDGE_IO, KEDGE_DISK_FULL, KEDGE_NO_MEMORY. */
+ * damaged folder `path`: row by row, not up to the first damaged page, and also when the header of
+ * outbox.db or its schema cannot be read. Open `new_path` afterwards, or put it in the place of
+ * `path`.
+ *
+ * The damaged folder. It is left as it is and may be read-only: the repair works on a copy in the
+ * new folder, which needs room for that besides what is saved. No process may have `path` open.
+ * When both folders are used, the server applies no edit twice. Keep `path` until kedge_sync of the
+ * new folder was KEDGE_OK.
+ *
+ * The new folder has a client id of its own. The cache is not taken over: until the first pull,
+ * reads show the saved edits and nothing else. Edits that may have left the damaged folder are
+ * sent, and the server applies none of them twice; until it has said which ones it knows, they are
+ * withheld (kedge_sync_status.withheld): reads and mutators behave as if they were not there. So an
+ * offline kedge.patch of an item whose creation is withheld is rejected with item-not-found. An
+ * edit is not withheld if both files of `path` prove that it never left. Missing edits are counted
+ * in kedge_sync_status.unrecovered.
+ *
+ * A repair that was interrupted leaves the folder `repair.partial` in `new_path`, which kedge_open
+ * refuses then (KEDGE_CORRUPT, repair-unfinished); call kedge_repair once more with the same
+ * paths. One that fails leaves nothing.
+ *
+ * `report` may be NULL. Any thread; no network. Errors: KEDGE_NOT_FOUND (no folder, or neither
+ * outbox.db nor its -wal in it), KEDGE_CORRUPT (nothing can be read that proves itself), KEDGE_BUSY
+ * (`path` is open, or another repair saves into `new_path`), KEDGE_INVALID_ARGUMENT (`new_path` is
+ * not empty), KEDGE_NEWER_DATABASE, KEDGE_UNSUPPORTED (a layout before 3, without checksums),
+ * KEDGE_NOT_A_DATABASE, KEDGE_IO, KEDGE_DISK_FULL, KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_repair(const char *path, const char *new_path,
                                     kedge_repair_report *KEDGE_NULLABLE report,
                                     kedge_error *KEDGE_NULLABLE error);

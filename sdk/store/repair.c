@@ -9,9 +9,8 @@
 #include "common/error.h"
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
+#include "sdk/store/repair_files.h"
 #include "sdk/store/salvage.h"
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,15 +24,33 @@ typedef struct repair {
     bool meta_known;
     int64_t inbox_rows; /* of the old one that were found, in whatever state */
     int64_t pending_rows;
-    int64_t reflected; /* the highest sequence that the cache was written with; 0: unknown */
+    kedge_cache_meta cache;
+    bool cache_known;          /* and of the same project */
     kedge_outbox_healing made; /* of the new outbox */
 } repair;
 
 /* ---- what was pending ---- */
 
+/* The highest sequence that the cache was written with; 0: unknown. */
+static int64_t reflected(const repair *all)
+{
+    return all->cache_known ? all->cache.reflected_sequence : 0;
+}
+
+/* Damage may have made the outbox an older one, which does not know what it has sent since. Only
+ * the cache that belongs to it can tell that it is not. */
+static bool is_newest(const repair *all)
+{
+    return all->meta_known && all->cache_known && !all->cache.resyncing &&
+           strcmp(all->cache.client, all->old_meta.client) == 0 &&
+           all->cache.revision <= all->old_meta.revision &&
+           all->cache.reflected_sequence <= all->old_meta.last_sequence;
+}
+
 static bool never_left(const repair *all, const kedge_pending *row)
 {
-    return all->meta_known && !kedge_outbox_row_sent(&all->old_meta, row);
+    return is_newest(all) && row->id > all->cache.lmid &&
+           !kedge_outbox_row_sent(&all->old_meta, row);
 }
 
 static kedge_status save_pending(repair *all, sqlite3_stmt *from, kedge_error *error)
@@ -192,7 +209,7 @@ static void count_missing(repair *all)
     if (missing < 0) missing = 0;
     missing += missing_rejections(all);
     /* The cache was written behind edits that the outbox has lost. */
-    int64_t behind = all->reflected - all->old_meta.last_sequence;
+    int64_t behind = reflected(all) - all->old_meta.last_sequence;
     if (behind > 0) missing += behind;
     all->report->missing = all->meta_known ? missing : -1;
     if (all->report->missing > 0) all->made.meta.unrecovered += all->report->missing;
@@ -210,32 +227,26 @@ static kedge_status save_rows(repair *all, kedge_error *error)
     count_missing(all);
     status = kedge_outbox_meta_write(db, &all->made.meta, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
-    if (status == KEDGE_OK)
-        (void)sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     return status;
 }
 
-static void path_in(const char *folder, const char *name, char out[KEDGE_STORE_PATH_BYTES])
+/* What a cache of the same project proves: whose folder it is, when the outbox does not tell, how
+ * far the edits went, and which of them its state has. */
+static void ask_cache(repair *all, const kedge_repair_files *files)
 {
-    (void)snprintf(out, KEDGE_STORE_PATH_BYTES, "%s/%s", folder, name);
-}
-
-/* What a cache of the same project proves: whose folder it is, when the outbox does not tell, and
- * how far the edits went. */
-static void ask_cache(repair *all, const char *path)
-{
-    static const char sql[] = "SELECT organization, project, reflected_sequence FROM meta"
+    static const char sql[] = "SELECT organization, project FROM meta"
                               " WHERE checksum = " KEDGE_CACHE_META_CHECKSUM;
     kedge_outbox_meta *meta = &all->made.meta;
     char names[2][KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_store_db cache;
     sqlite3_stmt *row;
     char file[KEDGE_STORE_PATH_BYTES];
-    path_in(path, "cache.db", file);
+    kedge_repair_file(files, "cache.db", file);
     if (kedge_store_db_open(&cache, file, "cache.db", SQLITE_OPEN_READWRITE, NULL, NULL) !=
         KEDGE_OK)
         return;
-    bool sound = kedge_store_db_take(&cache, sql, &row, NULL) == KEDGE_OK &&
+    bool sound = kedge_cache_meta_read(&cache, &all->cache, NULL) == KEDGE_OK &&
+                 kedge_store_db_take(&cache, sql, &row, NULL) == KEDGE_OK &&
                  kedge_store_db_step(&cache, row, NULL) == KEDGE_OK &&
                  kedge_store_column_chars(row, 0, names[0], sizeof names[0]) &&
                  kedge_store_column_chars(row, 1, names[1], sizeof names[1]);
@@ -243,8 +254,8 @@ static void ask_cache(repair *all, const char *path)
         memcpy(meta->organization, names[0], sizeof names[0]);
         memcpy(meta->project, names[1], sizeof names[1]);
     }
-    if (sound && strcmp(meta->organization, names[0]) == 0 && strcmp(meta->project, names[1]) == 0)
-        all->reflected = sqlite3_column_int64(row, 2);
+    all->cache_known =
+        sound && strcmp(meta->organization, names[0]) == 0 && strcmp(meta->project, names[1]) == 0;
     kedge_store_db_close(&cache);
 }
 
@@ -254,7 +265,7 @@ static void find_last_sequence(repair *all)
     static const char *const tables[] = {kedge_salvage_pending, kedge_salvage_rejected,
                                          kedge_salvage_confirmed};
     sqlite3_stmt *row;
-    note_sequence(all, all->reflected);
+    note_sequence(all, reflected(all));
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         int64_t key = 0;
         while (kedge_salvage_next(&all->old, tables[i], &key, &row) == KEDGE_OK)
@@ -263,39 +274,63 @@ static void find_last_sequence(repair *all)
     }
 }
 
-static kedge_status check_layout(repair *all, const char *file, kedge_error *error)
+/* Nothing proves itself: is that because it is no outbox of this layout? */
+static kedge_status refuse(repair *all, const char *file, kedge_error *error)
+{
+    int64_t layout = 0;
+    kedge_status status = all->old.handle
+                              ? kedge_schema_identify_outbox(&all->old, file, &layout, error)
+                              : KEDGE_CORRUPT;
+    if (status == KEDGE_NOT_A_DATABASE || status == KEDGE_NEWER_DATABASE) return status;
+    if (status == KEDGE_OK && layout >= 1 && layout < KEDGE_OUTBOX_LAYOUT)
+        return kedge_fail(error, KEDGE_UNSUPPORTED, "layout-too-old",
+                          "%s was written by an older Kedge (layout %lld, whose rows prove"
+                          " nothing); nothing of it is saved",
+                          file, (long long)layout);
+    return kedge_fail(error, KEDGE_CORRUPT, "nothing-readable",
+                      "nothing in %s and its -wal can be read that proves itself", file);
+}
+
+/* Rows of a newer layout may look like ours and mean more. */
+static kedge_status check_newer(repair *all, const char *file, kedge_error *error)
 {
     int64_t layout = 0;
     kedge_status status = kedge_schema_identify_outbox(&all->old, file, &layout, error);
-    /* What cannot even be identified may have rows all the same. */
-    if (status == KEDGE_CORRUPT) return KEDGE_OK;
-    if (status != KEDGE_OK || layout == KEDGE_OUTBOX_LAYOUT) return status;
-    return kedge_fail(error, KEDGE_UNSUPPORTED, "layout-too-old",
-                      "%s was written by an older Kedge (layout %lld, whose rows prove nothing);"
-                      " nothing of it is saved",
-                      file, (long long)layout);
+    if (status != KEDGE_NEWER_DATABASE || kedge_schema_is_outbox(&all->old)) return KEDGE_OK;
+    return status;
 }
 
-static kedge_status read_old(repair *all, const char *path, kedge_error *error)
+static kedge_status open_old(repair *all, const kedge_repair_files *files, kedge_error *error)
 {
-    char file[KEDGE_STORE_PATH_BYTES];
-    kedge_outbox_meta *meta = &all->made.meta;
-    path_in(path, "outbox.db", file);
-    if (access(file, F_OK) != 0)
-        return kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing", "there is no %s: %s", file,
-                          strerror(errno));
-    kedge_status status =
-        kedge_store_db_open(&all->old, file, "outbox.db", SQLITE_OPEN_READWRITE, NULL, error);
+    char file[KEDGE_STORE_PATH_BYTES], copy[KEDGE_STORE_PATH_BYTES], wal[KEDGE_STORE_PATH_BYTES];
+    char fresh[KEDGE_STORE_PATH_BYTES];
+    kedge_salvage_count found;
+    bool grafted = false;
+    (void)snprintf(file, sizeof file, "%s/outbox.db", files->path);
+    kedge_repair_file(files, "old.db", copy);
+    kedge_repair_file(files, "old.db-wal", wal);
+    kedge_repair_file(files, "fresh.db", fresh);
+    if (access(copy, F_OK) != 0 && !kedge_schema_has_content(wal))
+        return kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing",
+                          "there is no %s, and no -wal file of it", file);
+    kedge_status status = kedge_salvage_open(&all->old, copy, fresh, &found, &grafted, error);
     if (status != KEDGE_OK) return status;
-    status = check_layout(all, file, error);
+    if (found.rows == 0 && found.copies == 0) return refuse(all, file, error);
+    return grafted ? KEDGE_OK : check_newer(all, file, error);
+}
+
+static kedge_status read_old(repair *all, const kedge_repair_files *files, kedge_error *error)
+{
+    kedge_outbox_meta *meta = &all->made.meta;
+    kedge_status status = open_old(all, files, error);
     if (status != KEDGE_OK) return status;
     all->meta_known = kedge_outbox_meta_read(&all->old, &all->old_meta, NULL) == KEDGE_OK;
     if (all->meta_known) *meta = all->old_meta;
-    ask_cache(all, path);
+    ask_cache(all, files);
     if (meta->organization[0] == '\0')
         return kedge_fail(error, KEDGE_CORRUPT, "nothing-readable",
                           "neither outbox.db nor cache.db in %s tells which project they belong to",
-                          path);
+                          files->path);
     find_last_sequence(all);
     kedge_random_hex(all->environment, 16, meta->client);
     meta->highest_id = meta->sent_through = meta->trimmed_through = meta->tail_bytes = 0;
@@ -304,63 +339,32 @@ static kedge_status read_old(repair *all, const char *path, kedge_error *error)
     return KEDGE_OK;
 }
 
-static kedge_status make_folder(const char *path, bool *made, kedge_error *error)
+/* Nothing may stand beside the file when it is renamed, so it is written without a WAL. */
+static kedge_status leave_ready(kedge_store_db *db, const char *file, kedge_error *error)
 {
-    *made = mkdir(path, 0700) == 0;
-    if (*made) return KEDGE_OK;
-    int code = errno;
-    DIR *folder = code == EEXIST ? opendir(path) : NULL;
-    if (folder) {
-        int entries = 0;
-        while (entries < 3 && readdir(folder))
-            entries++;
-        closedir(folder);
-        if (entries <= 2) return KEDGE_OK;
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "folder-not-empty",
-                          "%s is not empty; what is saved goes into a folder of its own", path);
-    }
-    return kedge_fail(error, code == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO, "folder-not-made",
-                      "the folder %s cannot be made: %s", path, strerror(code));
-}
-
-static kedge_status write_new(repair *all, const char *path, kedge_error *error)
-{
-    kedge_store_db *db = &all->made.store->outbox;
-    char file[KEDGE_STORE_PATH_BYTES];
-    path_in(path, "outbox.db", file);
-    bool folder_made = false;
-    kedge_status status = make_folder(path, &folder_made, error);
-    if (status != KEDGE_OK) return status;
-    status = kedge_store_db_open(db, file, "outbox.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                                 NULL, error);
-    if (status == KEDGE_OK)
-        status =
-            kedge_store_db_execute(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", error);
-    if (status == KEDGE_OK) status = kedge_schema_make_outbox(db, &all->made.meta, error);
-    if (status == KEDGE_OK) status = save_rows(all, error);
+    char wal[KEDGE_STORE_PATH_BYTES + 8];
+    kedge_status status = kedge_store_db_execute(db, "PRAGMA journal_mode=WAL", error);
     kedge_store_db_close(db);
-    if (status == KEDGE_OK) return status;
-    static const char *const files[] = {"outbox.db", "outbox.db-wal", "outbox.db-shm"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        path_in(path, files[i], file);
-        (void)unlink(file);
-    }
-    if (folder_made) (void)rmdir(path);
+    (void)snprintf(wal, sizeof wal, "%s-wal", file);
+    if (status == KEDGE_OK && kedge_schema_has_content(wal))
+        status = kedge_fail(error, KEDGE_INTERNAL, "repair-failed", "%s is not empty", wal);
     return status;
 }
 
-/* Nobody may have the folder open: what is saved twice would be sent twice. */
-static kedge_status shut_others_out(kedge_store *old, kedge_error *error)
+static kedge_status write_new(repair *all, const kedge_repair_files *files, kedge_error *error)
 {
-    bool alone = false;
-    kedge_status status = kedge_store_locks_open(old, error);
-    if (status == KEDGE_OK) status = kedge_store_lock(old, error);
-    if (status != KEDGE_OK) return status;
-    status = kedge_store_presence(old, &alone, error);
-    kedge_store_unlock(old);
-    if (status == KEDGE_OK && !alone)
-        status = kedge_fail(error, KEDGE_BUSY, "folder-open",
-                            "%s is open in some process; close it first", old->path);
+    kedge_store_db *db = &all->made.store->outbox;
+    char file[KEDGE_STORE_PATH_BYTES];
+    kedge_repair_file(files, "new.db", file);
+    kedge_status status = kedge_store_db_open(
+        db, file, "outbox.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_execute(db, "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=FULL",
+                                        error);
+    if (status == KEDGE_OK) status = kedge_schema_make_outbox(db, &all->made.meta, error);
+    if (status == KEDGE_OK) status = save_rows(all, error);
+    if (status == KEDGE_OK) status = leave_ready(db, file, error);
+    kedge_store_db_close(db);
     return status;
 }
 
@@ -379,12 +383,12 @@ static kedge_status check_paths(const char *path, const char *new_path, kedge_er
     return KEDGE_OK;
 }
 
-static kedge_status run(repair *all, kedge_store *old, const char *path, const char *new_path,
-                        kedge_error *error)
+static kedge_status work(repair *all, kedge_repair_files *files, kedge_error *error)
 {
-    kedge_status status = shut_others_out(old, error);
-    if (status == KEDGE_OK) status = read_old(all, path, error);
-    if (status == KEDGE_OK) status = write_new(all, new_path, error);
+    kedge_status status = kedge_repair_files_copy(files, error);
+    if (status == KEDGE_OK) status = read_old(all, files, error);
+    if (status == KEDGE_OK) status = write_new(all, files, error);
+    if (status == KEDGE_OK) status = kedge_repair_files_publish(files, error);
     kedge_store_db_close(&all->old);
     return status;
 }
@@ -395,22 +399,18 @@ kedge_status kedge_store_repair(const kedge_environment *environment, const char
 {
     kedge_repair_report found = KEDGE_REPAIR_REPORT_INIT;
     kedge_store made = {.environment = environment, .allocator = environment->allocator};
+    kedge_repair_files files;
     kedge_status status = check_paths(path, new_path, error);
     if (status != KEDGE_OK) return status;
-    /* `old` needs a path to lock, and nothing else. */
-    kedge_store old = {.allocator = environment->allocator, .lock_file = -1, .presence_file = -1};
-    old.path = kedge_copy_text(environment->allocator, kedge_bytes_of(path));
     repair *all = kedge_allocate(environment->allocator, sizeof *all);
-    bool ready = old.path && all && pthread_mutex_init(&old.mutex, NULL) == 0;
-    status = ready ? KEDGE_OK : kedge_fail_no_memory(error);
-    if (ready) {
-        *all = (repair){.environment = environment, .report = &found, .made = {.store = &made}};
-        all->made.now_ms = environment->now_ms(environment->context);
-        status = run(all, &old, path, new_path, error);
-        kedge_store_locks_close(&old);
-        pthread_mutex_destroy(&old.mutex);
+    if (!all) return kedge_fail_no_memory(error);
+    *all = (repair){.environment = environment, .report = &found, .made = {.store = &made}};
+    all->made.now_ms = environment->now_ms(environment->context);
+    status = kedge_repair_files_begin(&files, path, new_path, error);
+    if (status == KEDGE_OK) {
+        status = work(all, &files, error);
+        kedge_repair_files_end(&files, status == KEDGE_OK);
     }
-    kedge_release(environment->allocator, old.path);
     kedge_release(environment->allocator, all);
     if (status == KEDGE_OK && report) *report = found;
     return status;

@@ -16,4 +16,17 @@ extern const char kedge_salvage_trimmed[];
 kedge_status kedge_salvage_next(kedge_store_db *db, const char *table, int64_t *key,
                                 sqlite3_stmt **row);
 
+/* What of an outbox proves itself. */
+typedef struct kedge_salvage_count {
+    bool whole;   /* SQLite finds nothing wrong, and a copy of meta proves itself */
+    int copies;   /* of meta */
+    int64_t rows; /* of the four tables */
+} kedge_salvage_count;
+
+/* Opens `file`, a copy of a damaged outbox that nobody else has open, and which may be changed.
+ * When SQLite cannot make sense of its header or its schema, those of an empty outbox, which is
+ * made in `fresh`, take their place: `grafted`. KEDGE_OK also when nothing in it proves itself. */
+kedge_status kedge_salvage_open(kedge_store_db *db, const char *file, const char *fresh,
+                                kedge_salvage_count *count, bool *grafted, kedge_error *error);
+
 #endif

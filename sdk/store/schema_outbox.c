@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define APPLICATION 0x4b646f31 /* "Kdo1" */
 #define LAYOUT      KEDGE_OUTBOX_LAYOUT
@@ -106,6 +107,37 @@ static kedge_status make_identity(kedge_store_db *db, kedge_error *error)
     return kedge_store_db_execute(db, identity, error);
 }
 
+static bool is_same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column)
+{
+    return kedge_bytes_equal(kedge_store_column(a, column), kedge_store_column(b, column));
+}
+
+static bool has_same_schema(kedge_store_db *a, kedge_store_db *b)
+{
+    static const char sql[] = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name";
+    sqlite3_stmt *ours, *theirs;
+    kedge_status status = KEDGE_CORRUPT;
+    bool same = kedge_store_db_take(a, sql, &ours, NULL) == KEDGE_OK &&
+                kedge_store_db_take(b, sql, &theirs, NULL) == KEDGE_OK;
+    while (same && (status = kedge_store_db_step(a, ours, NULL)) == KEDGE_OK)
+        same = kedge_store_db_step(b, theirs, NULL) == KEDGE_OK && is_same_text(ours, theirs, 0) &&
+               is_same_text(ours, theirs, 1) && is_same_text(ours, theirs, 2);
+    same = same && status == KEDGE_DONE && kedge_store_db_step(b, theirs, NULL) == KEDGE_DONE;
+    kedge_store_db_reset(b);
+    return same;
+}
+
+bool kedge_schema_is_outbox(kedge_store_db *db)
+{
+    kedge_store_db model;
+    if (kedge_store_db_open(&model, ":memory:", "a model",
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, NULL) != KEDGE_OK)
+        return false;
+    bool same = make_tables(&model, NULL) == KEDGE_OK && has_same_schema(&model, db);
+    kedge_store_db_close(&model);
+    return same;
+}
+
 kedge_status kedge_schema_identify_outbox(kedge_store_db *db, const char *path, int64_t *layout,
                                           kedge_error *error)
 {
@@ -191,6 +223,61 @@ static kedge_status upgrade_sound(kedge_store *store, kedge_error *error)
     status = check_old_tenant(store, error);
     if (status == KEDGE_OK) status = kedge_outbox_check_file(db, error);
     if (status == KEDGE_OK) status = upgrade(db, layout, error);
+    /* It is not of the layout that it claims to be. */
+    if (status == KEDGE_INTERNAL)
+        status = kedge_store_db_fail(db, SQLITE_CORRUPT, "bringing it up to date", error);
+    return status;
+}
+
+/* The header says that the file is another application's or of another layout, and the tables,
+ * which are more, say that it is ours and of this one. */
+static kedge_status heal_identity(kedge_store_db *db, kedge_error *error)
+{
+    kedge_outbox_meta meta;
+    kedge_status status = kedge_outbox_meta_read(db, &meta, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = make_identity(db, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_OK) kedge_store_db_rollback(db);
+    return status;
+}
+
+static bool is_one_bit_off(int64_t value, int64_t right)
+{
+    uint64_t bits = (uint64_t)(value ^ right);
+    return bits != 0 && (bits & (bits - 1)) == 0;
+}
+
+/* A newer Kedge may use the same tables in another way: only a flipped bit is taken for damage. An
+ * older one did not have them. */
+static bool is_misnamed(kedge_store_db *db)
+{
+    int64_t id = 0, layout = 0;
+    if (kedge_store_db_number(db, "PRAGMA application_id", &id, NULL) != KEDGE_OK ||
+        kedge_schema_layout(db, &layout, NULL) != KEDGE_OK)
+        return false;
+    if (id == APPLICATION && layout == LAYOUT) return false;
+    return (id == APPLICATION || is_one_bit_off(id, APPLICATION)) &&
+           (layout <= LAYOUT || is_one_bit_off(layout, LAYOUT)) && kedge_schema_is_outbox(db);
+}
+
+static kedge_status identify(kedge_store *store, bool *empty, kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    int64_t layout = 0;
+    if (is_misnamed(db)) {
+        *empty = false;
+        return heal_identity(db, error);
+    }
+    kedge_status status =
+        kedge_schema_identify(db, store->outbox_path, APPLICATION, LAYOUT, empty, error);
+    if (status == KEDGE_OK && !*empty) status = kedge_schema_layout(db, &layout, error);
+    if (status == KEDGE_OK && !*empty && layout < 1)
+        return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its layout", error);
+    /* SQLite takes a file as read-only whose header says so. */
+    if (status == KEDGE_OK && sqlite3_db_readonly(db->handle, "main") == 1 &&
+        access(store->outbox_path, W_OK) == 0)
+        return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its header", error);
     return status;
 }
 
@@ -209,8 +296,7 @@ static kedge_status open_or_create(kedge_store *store, bool *created, kedge_erro
     kedge_status status =
         kedge_store_db_open(db, store->outbox_path, "outbox.db",
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
-    if (status == KEDGE_OK)
-        status = kedge_schema_identify(db, store->outbox_path, APPLICATION, LAYOUT, &empty, error);
+    if (status == KEDGE_OK) status = identify(store, &empty, error);
     if (status == KEDGE_OK && empty) status = kedge_schema_check_outbox_missing(store, error);
     if (status == KEDGE_OK)
         status =
@@ -222,6 +308,18 @@ static kedge_status open_or_create(kedge_store *store, bool *created, kedge_erro
     return status;
 }
 
+/* A folder without an outbox is a new one, unless somebody is still saving into it. */
+static kedge_status check_repaired(const kedge_store *store, kedge_error *error)
+{
+    char folder[KEDGE_STORE_PATH_BYTES + sizeof KEDGE_STORE_REPAIR_FOLDER];
+    (void)snprintf(folder, sizeof folder, "%s/%s", store->path, KEDGE_STORE_REPAIR_FOLDER);
+    if (access(folder, F_OK) != 0) return KEDGE_OK;
+    return kedge_fail(
+        error, KEDGE_CORRUPT, "repair-unfinished",
+        "kedge_repair has not finished saving into %s; let it end, or run it once more",
+        store->path);
+}
+
 /* SQLite throws a WAL away whose file is missing, with all that was pending in it. */
 static kedge_status check_missing(kedge_store *store, kedge_error *error)
 {
@@ -229,9 +327,11 @@ static kedge_status check_missing(kedge_store *store, kedge_error *error)
     (void)snprintf(wal, sizeof wal, "%s-wal", store->outbox_path);
     if (kedge_schema_has_content(wal))
         return kedge_fail(error, KEDGE_CORRUPT, "outbox-missing",
-                          "there is %s, but its outbox.db is missing or empty; put it back, or open"
-                          " another folder",
+                          "there is %s, but its outbox.db is missing or empty; put it back, or"
+                          " save what the -wal has with kedge_repair",
                           wal);
+    kedge_status status = check_repaired(store, error);
+    if (status != KEDGE_OK) return status;
     return kedge_schema_check_outbox_missing(store, error);
 }
 

@@ -20,6 +20,8 @@
 #define KEDGE_STORE_WAL_PAGES     1024 /* 4 MiB */
 #define KEDGE_STORE_WAL_PAGES_MIN 256
 #define KEDGE_STORE_PAGE_BYTES    4096 /* SQLite's own choice, which nobody changes */
+/* In a folder that kedge_repair has not finished. */
+#define KEDGE_STORE_REPAIR_FOLDER "repair.partial"
 /* A WAL beyond this is also cut when nobody reads it. */
 #define KEDGE_STORE_WAL_PAGES_CUT 16384 /* 64 MiB */
 /* Readers at once; so many are kept open between uses. */
@@ -173,6 +175,9 @@ struct kedge_store {
 
 /* ---- write_lock.c: whose turn it is ---- */
 kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error);
+/* Of lock files that are there already, in a folder that may be read-only, takes both locks; waits
+ * for a writer. False when the folder is open. kedge_store_locks_close gives them back. */
+bool kedge_store_locks_borrow(kedge_store *store);
 void kedge_store_locks_close(kedge_store *store);
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error);
 void kedge_store_unlock(kedge_store *store);
@@ -206,6 +211,8 @@ kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_e
 /* Is it an outbox of ours, and of which layout? */
 kedge_status kedge_schema_identify_outbox(kedge_store_db *db, const char *path, int64_t *layout,
                                           kedge_error *error);
+/* Are its tables those of this layout, whatever its header says? */
+bool kedge_schema_is_outbox(kedge_store_db *db);
 /* Makes the tables in an empty file, with `meta` in both copies. */
 kedge_status kedge_schema_make_outbox(kedge_store_db *db, const kedge_outbox_meta *meta,
                                       kedge_error *error);

@@ -43,6 +43,25 @@ kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error)
     return status;
 }
 
+static int find_file(const kedge_store *store, const char *name)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", store->path, name);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    return file >= 0 ? file : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool kedge_store_locks_borrow(kedge_store *store)
+{
+    store->lock_file = find_file(store, "lock");
+    store->presence_file = find_file(store, "present");
+    /* Some file systems lock a file exclusively only for who may write it. */
+    if (store->lock_file >= 0 && !lock_file(store->lock_file, LOCK_EX))
+        (void)lock_file(store->lock_file, LOCK_SH);
+    return store->presence_file < 0 || lock_file(store->presence_file, LOCK_EX | LOCK_NB) ||
+           errno != EWOULDBLOCK;
+}
+
 void kedge_store_locks_close(kedge_store *store)
 {
     if (store->lock_file >= 0) close(store->lock_file);

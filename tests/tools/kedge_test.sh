@@ -1,6 +1,6 @@
 #!/bin/sh
-# `kedge repair`: a folder whose outbox lost both copies of its meta row is saved into a new one, with
-# every note; what is called wrongly is refused.
+# `kedge repair`: a folder whose outbox lost both copies of its meta row, or its first page, is saved with
+# every note into a new one; what is called wrongly is refused.
 # usage: kedge_test.sh KEDGE KEDGE_NOTES
 set -eu
 kedge=$1
@@ -31,6 +31,26 @@ for title in one two three; do
     grep -q "$title" "$work/pending"
 done
 
+# One page is lost, and the folder can only be read: all edits are saved all the same, and nothing is made in it.
+"$notes" --data "$work/other" --offline add four >/dev/null
+python3 - "$work/other/outbox.db" <<'PYTHON'
+import os, sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+database.close()
+with open(sys.argv[1], "r+b") as file:
+    file.write(bytes(4096))
+PYTHON
+rm -f "$work/other/lock" "$work/other/present" "$work"/other/*-shm "$work/other/outbox.db-wal"
+ls "$work/other" >"$work/before"
+chmod 500 "$work/other"
+"$kedge" repair "$work/other" "$work/saved" >"$work/report"
+chmod 700 "$work/other"
+ls "$work/other" | cmp - "$work/before"
+grep -q '^1 pending, 0 rejected and 0 confirmed edits are saved' "$work/report"
+[ "$(ls "$work/saved")" = outbox.db ]
+"$notes" --data "$work/saved" --offline list | grep -q four
+
 expect() { # STATUS WORDS ARGUMENT…
     status=0
     wanted=$1 words=$2
@@ -43,7 +63,10 @@ expect() { # STATUS WORDS ARGUMENT…
     }
 }
 expect 1 folder-not-empty repair "$work/old" "$work/new"
-expect 1 folder-missing repair "$work/none" "$work/other"
+expect 1 folder-missing repair "$work/none" "$work/more"
+: >"$work/other/outbox.db"
+expect 1 nothing-readable repair "$work/other" "$work/more"
+[ ! -e "$work/more" ]
 expect 2 usage repair "$work/old"
 expect 2 usage mend a b
 expect 0 usage --help

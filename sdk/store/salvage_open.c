@@ -1,0 +1,200 @@
+/* Opening an outbox whose header or schema is damaged.
+ *
+ * All outboxes of one layout are made alike, so their tables begin at the same pages, and the pages
+ * that hold header and schema are the same. What is lost with them is found in any empty outbox.
+ * These pages of the copy are exchanged with those of an empty one; whether that was right is
+ * proved by the rows that are read then. Exchanging them once more undoes it. */
+#include "sdk/store/salvage.h"
+
+#include "common/error.h"
+#include "sdk/store/outbox_rows.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGES_MAX  64 /* of an empty outbox: a dozen */
+#define PAGE_BYTES KEDGE_STORE_PAGE_BYTES
+
+/* ---- what proves itself ---- */
+
+static int64_t count_rows(kedge_store_db *db, const char *table)
+{
+    int64_t key = 0, rows = 0;
+    sqlite3_stmt *row;
+    while (kedge_salvage_next(db, table, &key, &row) == KEDGE_OK)
+        rows += sqlite3_column_int(row, sqlite3_column_count(row) - 1) == 1;
+    return rows;
+}
+
+static bool is_sound(kedge_store_db *db)
+{
+    static const char sql[] = "PRAGMA integrity_check(1)";
+    sqlite3_stmt *check;
+    if (kedge_store_db_take(db, sql, &check, NULL) != KEDGE_OK) return false;
+    if (kedge_store_db_step(db, check, NULL) != KEDGE_OK) return false;
+    bool sound = kedge_bytes_equal_text(kedge_store_column(check, 0), "ok");
+    sqlite3_reset(check);
+    return sound;
+}
+
+static void count(kedge_store_db *db, kedge_salvage_count *found)
+{
+    static const char copies[] = "SELECT count(*) FROM meta WHERE checksum ="
+                                 " " KEDGE_OUTBOX_META_CHECKSUM;
+    int64_t number = 0;
+    (void)kedge_store_db_number(db, copies, &number, NULL);
+    *found = (kedge_salvage_count){
+        .copies = (int)number,
+        .rows = count_rows(db, kedge_salvage_pending) + count_rows(db, kedge_salvage_rejected) +
+                count_rows(db, kedge_salvage_confirmed) + count_rows(db, kedge_salvage_trimmed),
+    };
+    found->whole = number > 0 && is_sound(db);
+}
+
+static int64_t proofs(const kedge_salvage_count *found)
+{
+    return found->rows + found->copies;
+}
+
+/* ---- the exchange ---- */
+
+typedef struct graft {
+    int64_t pages[PAGES_MAX]; /* those of header and schema, from 1 */
+    size_t count;
+} graft;
+
+/* Each table and index of an empty outbox has one page, its root. All others are the schema's. */
+static kedge_status list_pages(kedge_store_db *db, graft *list, kedge_error *error)
+{
+    static const char sql[] = "SELECT 1 FROM sqlite_master WHERE rootpage = ?1";
+    int64_t pages = 0;
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_number(db, "PRAGMA page_count", &pages, error);
+    for (int64_t page = 1; page <= pages && status == KEDGE_OK; page++) {
+        status = kedge_store_db_take(db, sql, &find, error);
+        if (status != KEDGE_OK) break;
+        kedge_store_bind_integer(db, find, 1, page);
+        status = kedge_store_db_step(db, find, error);
+        if (status == KEDGE_DONE && list->count < PAGES_MAX) list->pages[list->count++] = page;
+        if (status == KEDGE_DONE) status = KEDGE_OK;
+    }
+    kedge_store_db_reset(db);
+    return status;
+}
+
+/* Written through a rollback journal, so that all of it stands in the file. */
+static kedge_status make_fresh(const char *path, graft *list, kedge_error *error)
+{
+    kedge_store_db db;
+    kedge_outbox_meta nothing = {0};
+    *list = (graft){0};
+    kedge_status status = kedge_store_db_open(
+        &db, path, "an empty outbox", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_store_db_execute(&db, "PRAGMA synchronous=OFF", error);
+    if (status == KEDGE_OK) status = kedge_schema_make_outbox(&db, &nothing, error);
+    if (status == KEDGE_OK) status = list_pages(&db, list, error);
+    kedge_store_db_close(&db);
+    return status;
+}
+
+/* The parts of the header that are not the same in all files. */
+static void adapt_header(unsigned char *page)
+{
+    page[18] = page[19] = 2; /* WAL */
+    memset(page + 28, 0, 4); /* the number of pages: that of the file then */
+    memset(page + 32, 0, 8); /* free pages */
+}
+
+static bool exchange_page(int copy, int fresh, off_t offset)
+{
+    unsigned char ours[PAGE_BYTES] = {0}, theirs[PAGE_BYTES] = {0};
+    /* A copy that was cut is read as zeros. */
+    if (pread(copy, ours, PAGE_BYTES, offset) < 0) return false;
+    if (pread(fresh, theirs, PAGE_BYTES, offset) != PAGE_BYTES) return false;
+    return pwrite(copy, theirs, PAGE_BYTES, offset) == PAGE_BYTES &&
+           pwrite(fresh, ours, PAGE_BYTES, offset) == PAGE_BYTES;
+}
+
+static bool adapt_file(int fresh)
+{
+    unsigned char page[PAGE_BYTES];
+    if (pread(fresh, page, PAGE_BYTES, 0) != PAGE_BYTES) return false;
+    adapt_header(page);
+    return pwrite(fresh, page, PAGE_BYTES, 0) == PAGE_BYTES;
+}
+
+static kedge_status exchange(const char *file, const char *fresh, const graft *list, bool adapt,
+                             kedge_error *error)
+{
+    char shm[KEDGE_STORE_PATH_BYTES + 8];
+    int copy = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int other = open(fresh, O_RDWR | O_CLOEXEC);
+    bool good = copy >= 0 && other >= 0 && (!adapt || adapt_file(other));
+    for (size_t i = 0; i < list->count && good; i++)
+        good = exchange_page(copy, other, (off_t)(list->pages[i] - 1) * PAGE_BYTES);
+    int code = errno;
+    if (copy >= 0) close(copy);
+    if (other >= 0) close(other);
+    /* An index of the WAL as it was read before. */
+    (void)snprintf(shm, sizeof shm, "%s-shm", file);
+    (void)unlink(shm);
+    if (good) return KEDGE_OK;
+    return kedge_fail(error, code == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO, "repair-failed",
+                      "cannot write the copy %s: %s", file, strerror(code));
+}
+
+/* ---- opening ---- */
+
+static kedge_status open_copy(kedge_store_db *db, const char *file, kedge_salvage_count *found,
+                              kedge_error *error)
+{
+    *found = (kedge_salvage_count){0};
+    kedge_status status =
+        kedge_store_db_open(db, file, "outbox.db", SQLITE_OPEN_READWRITE, NULL, error);
+    if (status == KEDGE_OK) count(db, found);
+    return status;
+}
+
+/* SQLite throws away the WAL of a file that is empty. */
+static bool has_a_page(const char *file)
+{
+    struct stat facts;
+    return stat(file, &facts) == 0 && facts.st_size >= PAGE_BYTES;
+}
+
+static kedge_status try_graft(kedge_store_db *db, const char *file, const char *fresh,
+                              kedge_salvage_count *found, bool *grafted, kedge_error *error)
+{
+    kedge_salvage_count with;
+    graft list;
+    bool readable = db->handle != NULL;
+    kedge_store_db_close(db);
+    kedge_status status = make_fresh(fresh, &list, error);
+    if (status == KEDGE_OK) status = exchange(file, fresh, &list, true, error);
+    if (status == KEDGE_OK) status = open_copy(db, file, &with, error);
+    if (status != KEDGE_OK) return status;
+    *grafted = proofs(&with) > proofs(found);
+    if (*grafted) *found = with;
+    if (*grafted || !readable) return KEDGE_OK;
+    kedge_store_db_close(db);
+    status = exchange(file, fresh, &list, false, error);
+    if (status == KEDGE_OK) status = open_copy(db, file, found, error);
+    return status;
+}
+
+kedge_status kedge_salvage_open(kedge_store_db *db, const char *file, const char *fresh,
+                                kedge_salvage_count *found, bool *grafted, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    *grafted = false;
+    *found = (kedge_salvage_count){0};
+    memset(db, 0, sizeof *db);
+    if (has_a_page(file)) status = open_copy(db, file, found, error);
+    if (status == KEDGE_OK && !found->whole)
+        status = try_graft(db, file, fresh, found, grafted, error);
+    return status;
+}
