@@ -72,7 +72,7 @@ static bool make_smaller(pushing *work, const kedge_version *version)
 
 static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *error)
 {
-    KEDGE_ASSERT(work->planned && *position < work->plan.apply_count);
+    KEDGE_ASSERT(*position < work->plan.apply_count);
     KEDGE_ASSERT(work->mutations_max >= 1 && work->mutations_max <= KEDGE_SLICE_MUTATIONS_MAX);
     kedge_slice slice = {.backend = work->backend,
                          .ref = work->ref,

@@ -73,13 +73,14 @@ static kedge_status tell_readable(const kedge_store *store, const readable *foun
                                   kedge_error *error)
 {
     static const char way[] = "kedge_repair, or the command kedge repair,";
-    char rest[192], of[32] = "";
+    char rest[256], of[32] = "";
     if (found->known) (void)snprintf(of, sizeof of, " of %" PRId64, found->meta.pending_rows);
     if (found->open)
         (void)snprintf(rest, sizeof rest,
                        " is damaged; nothing in it was changed; %" PRId64
                        "%s pending mutations and %" PRId64
-                       " rejected ones can be read as it is: %s saves these, and what else it finds, into a new"
+                       " rejected ones can be read as it is: %s saves these, and what else it "
+                       "finds, into a new"
                        " folder",
                        found->pending, of, found->rejected, way);
     else
