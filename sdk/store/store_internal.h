@@ -144,7 +144,7 @@ struct kedge_store {
     bool mutex_made;
     void (*refused)(void *context);
     void *refused_context;
-    bool untold;         /* a repair changed what readers see, and no change set has said so yet */
+    bool untold; /* a repair changed what readers see, and no change set has said so yet */
     kedge_store_db cache;
     kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */
