@@ -135,6 +135,15 @@ static void expect_rejection_back(scene *s)
     fixture_check(f);
 }
 
+static void test_rejections_that_an_older_outbox_has_lost_are_asked_for_again(void **state)
+{
+    scene *s = *state;
+    lose_rejection(s);
+    fixture_open(&s->f);
+    assert_int_equal(find_in_inbox(&s->f, "over-limit"), 0);
+    expect_rejection_back(s);
+}
+
 typedef void (*cut)(scene *s);
 
 /* The process was killed. */
@@ -322,6 +331,7 @@ static void test_edits_stay_visible_when_the_outbox_has_lost_other_edits_only(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_rejections_that_an_older_outbox_has_lost_are_asked_for_again),
         TEST(test_a_rejection_comes_back_wherever_the_opening_is_killed),
         TEST(test_a_rejection_comes_back_wherever_the_opening_loses_power),
         TEST(test_a_rejection_comes_back_wherever_the_opening_finds_the_disk_full),

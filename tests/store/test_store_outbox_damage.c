@@ -640,34 +640,6 @@ static void test_an_older_outbox_predicts_nothing_that_the_cache_has(void **stat
     assert_int_equal(fixture_position(f).withheld, 0);
 }
 
-static void test_rejections_that_an_older_outbox_has_lost_are_asked_for_again(void **state)
-{
-    fixture *f = *state;
-    char whole[160], code[64];
-    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":9}");
-    int64_t refused = fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
-    fixture_mutate(f, "add", "{\"id\":\"m\",\"by\":1}");
-    assert_int_equal(fixture_push(f), NAIVE_OK);
-    fixture_close_flat(f);
-    snprintf(whole, sizeof whole, "%s/whole", f->folder);
-    fixture_copy_tree(f->path, whole);
-    fixture_open(f);
-    fixture_pull(f);
-    assert_true(is_in_inbox(f, refused, code));
-    fixture_close_flat(f);
-    put_back_file(f, whole, "outbox.db");
-    put_back_file(f, whole, "outbox.db-wal");
-    fixture_open(f);
-    assert_false(is_in_inbox(f, refused, code));
-    assert_int_equal(fixture_position(f).withheld, 2);
-    fixture_expect(f, "m", "1"); /* once, from the state that has it */
-    fixture_sync(f);
-    assert_true(is_in_inbox(f, refused, code));
-    assert_string_not_equal(code, "damaged");
-    assert_int_equal(fixture_position(f).withheld, 0);
-    fixture_expect_canonical(f, "m", "1");
-}
-
 static void test_after_a_second_restore_nothing_is_shown_twice(void **state)
 {
     fixture *f = *state;
@@ -723,7 +695,6 @@ int main(void)
         TEST(test_what_was_saved_is_not_applied_twice),
         TEST(test_nothing_is_acknowledged_once_the_outbox_is_found_damaged),
         TEST(test_an_older_outbox_predicts_nothing_that_the_cache_has),
-        TEST(test_rejections_that_an_older_outbox_has_lost_are_asked_for_again),
         TEST(test_after_a_second_restore_nothing_is_shown_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
