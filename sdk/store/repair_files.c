@@ -1,3 +1,4 @@
+/* The folders of a repair: what is made, copied, locked and renamed, and in which order. */
 #include "sdk/store/repair_files.h"
 
 #include "common/error.h"
