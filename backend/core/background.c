@@ -19,7 +19,6 @@ const char *kedge_background_name(kedge_background work)
 void kedge_background_failed(kedge_backend *backend, const kedge_project_ref *ref,
                              kedge_background work, const kedge_error *error)
 {
-    KEDGE_ASSERT(error->status != KEDGE_OK);
     if (backend->options.failed == NULL) return;
     kedge_background_failure failure = {work, ref->organization, ref->project, error};
     backend->options.failed(backend->options.failed_context, &failure);
