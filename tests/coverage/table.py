@@ -22,7 +22,7 @@ LEFT_OUT = pathlib.Path(__file__).with_name("left_out.txt")
 
 
 def read_left_out():
-    """file -> {the text of a line: its reason}. A line is known by its text, since numbers change."""
+    """file -> {"function: the text of a line": its reason}. A line is known by its text, since numbers change."""
     reasons, file = collections.defaultdict(dict), None
     lines = [line.rstrip() for line in LEFT_OUT.read_text().split("\n")]
     for number, line in enumerate(lines, 1):
@@ -43,7 +43,7 @@ def read_left_out():
 
 
 def counters(root, build):
-    """file -> {line: [times run, [times each branch was taken]]}, summed over all objects."""
+    """file -> {line: [times run, [times each branch was taken], function]}, summed over all objects."""
     found = collections.defaultdict(dict)
     data = sorted(build.glob("*/**/*.gcda"))
     rooms = {path for room in ROOMS for path in root.glob(room)}
@@ -65,10 +65,14 @@ def counters(root, build):
 def add(file, lines):
     for line in lines:
         taken = [branch["count"] for branch in line["branches"]]
-        had = file.setdefault(line["line_number"], [0, [0] * len(taken)])
+        had = file.setdefault(line["line_number"], [0, [0] * len(taken), line.get("function_name", "")])
         had[0] += line["count"]
         if len(had[1]) == len(taken):
             had[1] = [a + b for a, b in zip(had[1], taken)]
+
+
+def share(row):
+    return f"{100 * (row[2] - row[3]) / row[2]:.1f} %" if row[2] else "-"
 
 
 def main():
@@ -81,19 +85,19 @@ def main():
         complete = any((root / name) in set(root.glob(room)) for room, all_of_it in ROOMS.items() if all_of_it)
         text = (root / name).read_text().split("\n")
         row = [len(found[name]), sum(not line[0] for line in found[name].values()), 0, 0, 0]
-        for number, (_, taken) in sorted(found[name].items()):
+        for number, (_, taken, function) in sorted(found[name].items()):
             row[2] += len(taken)
             never = sum(not count for count in taken)
             row[3] += never
-            code = text[number - 1].strip()
+            code = f"{function}: {text[number - 1].strip()}"
             if never and code in reasons[name]:
                 row[4] += never
                 used.add((name, code))
             elif never and (complete or "--missed" in sys.argv):
                 missed.append((complete, f"{name}:{number}: {never} of {len(taken)} branches missed: {code}"))
         total = [a + b for a, b in zip(total, row)]
-        print(form.format(name, *row, f"{100 * (row[2] - row[3]) / max(row[2], 1):.1f} %"))
-    print(form.format("all", *total, f"{100 * (total[2] - total[3]) / max(total[2], 1):.1f} %"))
+        print(form.format(name, *row, share(row)))
+    print(form.format("all", *total, share(total)))
     for _, line in missed:
         print(line)
     stale = [(name, code) for name in reasons for code in reasons[name] if (name, code) not in used]

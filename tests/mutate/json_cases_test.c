@@ -206,6 +206,46 @@ static void test_every_failed_allocation_is_told_and_nothing_leaks(void **state)
     assert_true(failing_allocator_try_every_call(merge_and_patch, NULL, 200) > 10);
 }
 
+/* ---- the budget ---- */
+
+/* `whole` is what the patch costs; with any less it fails, and says why. */
+static void assert_ends_below(kedge_bytes target, kedge_bytes patch, uint64_t whole)
+{
+    for (uint64_t cost_max = 0; cost_max <= whole; cost_max++) {
+        uint64_t cost = 0;
+        kedge_error error = {0};
+        kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+        kedge_status status = kedge_json_patch(&kedge_allocator_default, target, patch, cost_max,
+                                               &cost, &out, &error);
+        assert_int_equal(status, cost_max < whole ? KEDGE_LIMIT_EXCEEDED : KEDGE_OK);
+        assert_int_equal(error.status, status);
+        kedge_buffer_free(&out);
+    }
+}
+
+static void test_a_patch_fails_with_any_budget_below_its_cost(void **state)
+{
+    (void)state;
+    static const char target[] = "{\"a\":{\"b\":[1,{\"c\":2}]},\"d\":[],\"e\":{\"f\":\"g\"}}";
+    static const char *const patches[] = {
+        "[{\"op\":\"add\",\"path\":\"/a/b/1/x\",\"value\":[]}]",
+        "[{\"op\":\"remove\",\"path\":\"/a/b/1/c\"}]",
+        "[{\"op\":\"replace\",\"path\":\"/a/b/0\",\"value\":7}]",
+        "[{\"from\":\"/e/f\",\"op\":\"move\",\"path\":\"/d/-\"}]",
+        "[{\"from\":\"/a\",\"op\":\"copy\",\"path\":\"/e/f\"}]",
+        "[{\"op\":\"test\",\"path\":\"/a/b\",\"value\":[1,{\"c\":2}]}]",
+    };
+    for (size_t i = 0; i < sizeof patches / sizeof patches[0]; i++) {
+        uint64_t whole = 0;
+        kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+        assert_int_equal(kedge_json_patch(&kedge_allocator_default, KEDGE_BYTES(target),
+                                          kedge_bytes_of(patches[i]), COST_MAX, &whole, &out, NULL),
+                         KEDGE_OK);
+        kedge_buffer_free(&out);
+        assert_ends_below(KEDGE_BYTES(target), kedge_bytes_of(patches[i]), whole);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
@@ -216,6 +256,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_patches_give_what_rfc_6902_says),
         cmocka_unit_test(test_a_patch_that_doubles_the_document_meets_the_cost_limit),
         cmocka_unit_test(test_a_pointer_deeper_than_any_document_is_refused),
+        cmocka_unit_test(test_a_patch_fails_with_any_budget_below_its_cost),
         cmocka_unit_test(test_every_failed_allocation_is_told_and_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
