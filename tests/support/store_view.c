@@ -91,7 +91,7 @@ static kedge_status get_once(kedge_store *store, kedge_bytes collection, kedge_b
     kedge_buffer_clear(value);
     status = get_canonical(&reader->cache, collection, id, value, error);
     kedge_reader_end(reader);
-    if (status == KEDGE_CORRUPT) *again = kedge_reader_heal(store, reader);
+    if (status == KEDGE_CORRUPT) *again = kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     return status;
 }

@@ -1,0 +1,275 @@
+/* Rows of the outbox that are missing or do not prove themselves: what is told of them, and in
+ * which order the rest goes on. */
+#include "sdk/store/repair.h"
+#include "sdk/store/store_internal.h"
+#include "tests/store/outbox_scenario.h"
+
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int setup(void **state)
+{
+    fixture *f = malloc(sizeof *f);
+    fixture_begin(f);
+    fixture_open(f);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture_end(*state);
+    free(*state);
+    return 0;
+}
+
+/* ---- rows that are missing ---- */
+
+static void test_a_pending_row_that_is_missing_is_told_and_does_not_block(void **state)
+{
+    fixture *f = *state;
+    char code[64];
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM pending WHERE sequence IN (6, 10, 12)"), 3);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).pending, 7);
+    for (int i = 0; i < 2; i++) {
+        assert_true(outbox_is_in_inbox(f, 6, code) && outbox_is_in_inbox(f, 10, code) &&
+                    outbox_is_in_inbox(f, 12, code));
+        assert_string_equal(code, "damaged");
+        fixture_sync(f);
+    }
+    assert_int_equal(outbox_expect_accounted(f, "missing rows"), 3);
+    assert_int_equal(outbox_applied(f, 11), 1);
+}
+
+static void test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted(void **state)
+{
+    fixture *f = *state;
+    char code[64];
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(
+        outbox_run_raw(f,
+                       "UPDATE pending SET args = '{\"id\":\"e9\",\"by\":7}' WHERE sequence = 9"),
+        1);
+    fixture_open(f);
+    assert_true(outbox_is_in_inbox(f, 9, code));
+    int64_t sequence;
+    assert_int_equal(kedge_store_resubmit(f->store, 9, &sequence, &f->changes, &f->error),
+                     KEDGE_CONFLICT);
+    assert_string_equal(f->error.code, "mutation-damaged");
+    assert_int_equal(kedge_store_dismiss(f->store, 9, &f->error), KEDGE_OK);
+    assert_false(outbox_is_in_inbox(f, 9, code));
+    assert_int_equal(kedge_store_dismiss(f->store, 9, &f->error), KEDGE_NOT_FOUND);
+    fixture_sync(f);
+    assert_int_equal(outbox_applied(f, 9), 0);
+    assert_int_equal(outbox_applied(f, 12), 1);
+}
+
+static void test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it(void **state)
+{
+    fixture *f = *state;
+    char code[64];
+    outbox_fill(f, true);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "UPDATE pending SET covered_version = 1 WHERE sequence = 6"),
+                     1);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM pending WHERE sequence = 7"), 1);
+    fixture_open(f);
+    assert_true(outbox_is_in_inbox(f, 6, code));
+    assert_string_equal(code, "damaged");
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_reopen(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_sync(f);
+    assert_int_equal(outbox_expect_accounted(f, "of an earlier client"), 1);
+    assert_int_equal(outbox_applied(f, 6), 1);
+    assert_int_equal(outbox_applied(f, 7), 1);
+}
+
+/* As a process leaves it that ends between the commits of a pull: the outbox has the rejection, and
+ * the cache does not know of it yet. */
+static void leave_rejection_half_pulled(fixture *f)
+{
+    char before[160], after[160], sql[512];
+    snprintf(before, sizeof before, "%s/before", f->folder);
+    snprintf(after, sizeof after, "%s/after", f->folder);
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":9}");
+    assert_int_equal(fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}"), 1);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, before);
+    fixture_open(f);
+    fixture_pull(f);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, after);
+    outbox_restore_folder(f, before);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/outbox.db' AS after; INSERT INTO rejected SELECT * FROM after.rejected",
+             after);
+    assert_int_equal(outbox_run_raw(f, sql), 1);
+}
+
+static void test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection(void **state)
+{
+    fixture *f = *state;
+    char code[64];
+    leave_rejection_half_pulled(f);
+    assert_int_equal(outbox_run_raw(f, "UPDATE pending SET uid = zeroblob(16)"), 1);
+    fixture_open(f);
+    fixture_sync(f);
+    assert_true(outbox_is_in_inbox(f, 1, code));
+    assert_string_equal(code, "over-limit");
+    assert_int_equal(fixture_position(f).rejected, 1);
+    assert_int_equal(fixture_outcome(f, 1), KEDGE_OUTCOME_REJECTED);
+}
+
+static void test_rows_that_the_totals_miss_are_counted(void **state)
+{
+    fixture *f = *state;
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM rejected"), 1);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM confirmed WHERE sequence = 2"), 1);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_reopen(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    /* The backend is put back to before all edits: what the tail lacks is counted then. */
+    naive_server_restore(f->server, 0);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 3); /* the rejected one once more */
+    assert_int_equal(outbox_applied(f, 2), 0);
+    assert_int_equal(outbox_applied(f, 1), 1);
+}
+
+static void test_the_tail_is_measured_anew_when_rows_of_it_are_missing(void **state)
+{
+    static const char difference[] = "SELECT (SELECT tail_bytes FROM meta) -"
+                                     " (SELECT sum(length(args)) FROM confirmed)";
+    fixture *f = *state;
+    int64_t wrong = -1;
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM confirmed WHERE sequence < 4"), 3);
+    fixture_open(f);
+    assert_int_equal(kedge_store_db_number(&f->store->outbox, difference, &wrong, NULL), KEDGE_OK);
+    assert_int_equal(wrong, 0);
+}
+
+static void test_an_answered_rejection_that_is_damaged_stays_answered(void **state)
+{
+    fixture *f = *state;
+    outbox_fill(f, false);
+    assert_int_equal(kedge_store_dismiss(f->store, 5, &f->error), KEDGE_OK);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "UPDATE rejected SET timestamp = timestamp + 1"), 1);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+}
+
+static void test_an_old_meta_says_nothing_of_edits_that_were_decided_since(void **state)
+{
+    fixture *f = *state;
+    char before[160], sql[512];
+    for (int i = 1; i <= 3; i++)
+        outbox_make_edit(f, i);
+    fixture_close_flat(f);
+    snprintf(before, sizeof before, "%s/before", f->folder);
+    fixture_copy_tree(f->path, before);
+    fixture_open(f);
+    outbox_make_edit(f, 4);
+    outbox_make_edit(f, 5);
+    fixture_sync(f);
+    fixture_close_flat(f);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/outbox.db' AS before; DELETE FROM meta;"
+             " INSERT INTO meta SELECT * FROM before.meta",
+             before);
+    assert_int_equal(outbox_run_raw(f, sql), 2);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    assert_int_equal(outbox_make_edit_anew(f, 6), 6);
+    fixture_sync(f);
+    for (int i = 1; i <= 6; i++)
+        assert_int_equal(outbox_applied(f, i), 1);
+}
+
+/* ---- a damaged row while the folder is open ---- */
+
+static void test_a_row_that_is_damaged_while_open_is_set_aside(void **state)
+{
+    fixture *f = *state;
+    outbox_fill(f, false);
+    assert_int_equal(outbox_run_raw(f, "UPDATE pending SET uid = zeroblob(16) WHERE sequence = 7"),
+                     1);
+    assert_int_equal(
+        outbox_run_raw(f, "UPDATE pending SET covered_version = 1 WHERE sequence = 10"), 1);
+    fixture_sync(f);
+    assert_int_equal(outbox_expect_accounted(f, "while open"), 2);
+    fixture_check(f);
+}
+
+static void repair_into(fixture *f, const char *name)
+{
+    char saved[160];
+    snprintf(saved, sizeof saved, "%s/%s", f->folder, name);
+    kedge_status status = kedge_store_repair(&f->environment, f->path, saved, NULL, &f->error);
+    if (status != KEDGE_OK) fail_msg("%s", f->error.message);
+    snprintf(f->path, sizeof f->path, "%s", saved);
+}
+
+static void test_damaged_edits_with_gaps_between_keep_their_order_and_their_names(void **state)
+{
+    fixture *f = *state;
+    char code[64], message[128];
+    outbox_fill(f, true);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "UPDATE pending SET args = '1' WHERE sequence IN (9, 11)"),
+                     2);
+    repair_into(f, "gaps"); /* pending are 6, 7, 8, 10 and 12, with the ids 1 to 5 */
+    assert_int_equal(outbox_run_raw(f, "UPDATE pending SET args = '1' WHERE sequence IN (8, 10)"),
+                     2);
+    fixture_open(f);
+    assert_true(outbox_read_entry(f, 8, code, message) && strcmp(code, "damaged") == 0);
+    /* It was sent before the folder was repaired, under another name. */
+    assert_string_equal(message, "this edit was damaged on the disk; the server may have it");
+    assert_true(outbox_is_in_inbox(f, 10, code) && strcmp(code, "damaged") == 0);
+    fixture_sync(f);
+    assert_int_equal(outbox_expect_accounted(f, "gaps"), 4);
+    assert_int_equal(outbox_applied(f, 12), 1);
+    assert_int_equal(fixture_outcome(f, 8), KEDGE_OUTCOME_REJECTED);
+    fixture_reopen(f);
+    assert_int_equal(fixture_position(f).rejected, 5);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_pending_row_that_is_missing_is_told_and_does_not_block),
+        TEST(test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted),
+        TEST(test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it),
+        TEST(test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection),
+        TEST(test_rows_that_the_totals_miss_are_counted),
+        TEST(test_the_tail_is_measured_anew_when_rows_of_it_are_missing),
+        TEST(test_an_answered_rejection_that_is_damaged_stays_answered),
+        TEST(test_an_old_meta_says_nothing_of_edits_that_were_decided_since),
+        TEST(test_damaged_edits_with_gaps_between_keep_their_order_and_their_names),
+        TEST(test_a_row_that_is_damaged_while_open_is_set_aside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
