@@ -97,6 +97,13 @@ static void note_sequence(repair *all, int64_t sequence)
     if (sequence > meta->last_sequence) meta->last_sequence = sequence;
 }
 
+/* A page of another table may stand in this one's place. Its rows have other columns: they are no
+ * damaged mutations, and those that stood there count as missing. */
+static bool is_foreign(sqlite3_stmt *row)
+{
+    return sqlite3_column_type(row, 2) != SQLITE_TEXT || sqlite3_column_type(row, 6) != SQLITE_TEXT;
+}
+
 static kedge_status save_all_pending(repair *all, kedge_error *error)
 {
     int64_t key = 0;
@@ -104,8 +111,10 @@ static kedge_status save_all_pending(repair *all, kedge_error *error)
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_pending, &key, &row) == KEDGE_OK) {
+        bool sound = sqlite3_column_int(row, 13) == 1;
+        if (!sound && is_foreign(row)) continue;
         all->pending_rows++;
-        if (sqlite3_column_int(row, 13) == 1)
+        if (sound)
             status = save_pending(all, row, error);
         else
             status = save_damaged(all, key, kedge_store_column(row, 6), kedge_store_column(row, 7),
@@ -141,8 +150,10 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_rejected, &key, &row) == KEDGE_OK) {
+        bool sound = sqlite3_column_int(row, 16) == 1;
+        if (!sound && is_foreign(row)) continue;
         all->inbox_rows++;
-        if (sqlite3_column_int(row, 16) == 1) {
+        if (sound) {
             status = copy_row(all, sql, row, error);
             all->report->rejected++;
         } else {

@@ -181,15 +181,15 @@ static bool is_covered(const view *of, sim_entry *entry)
            is_covered_at(of->client->world->oracle.head, entry);
 }
 
-/* The tail of an older outbox beside a cache of another lineage: the next pull asks for the
- * outbox's own lineage, is told that it is lost, and calls the tail back. */
+/* One of the two files is older, and the cache is of another lineage than the tail: the next pull is
+ * told that a lineage is lost, and calls the tail back. */
 static bool waits_in_tail(const view *of, const sim_entry *entry)
 {
     static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1";
     kedge_outbox_meta meta;
     sqlite3_stmt *find;
     kedge_store_db *outbox = &of->client->store->outbox;
-    if (!of->client->damage.outbox_older ||
+    if ((!of->client->damage.outbox_older && !of->client->damage.cache) ||
         kedge_outbox_meta_read(outbox, &meta, NULL) != KEDGE_OK ||
         sqlite3_prepare_v2(outbox->handle, sql, -1, &find, NULL) != SQLITE_OK)
         return false;

@@ -259,6 +259,43 @@ static void test_any_page_but_those_of_the_edits_can_be_lost(void **state)
     assert_in_range(pages - harmless, 1, 5);
 }
 
+static long root_of(const char *folder, const char *table)
+{
+    char path[320], sql[128];
+    sqlite3 *db;
+    sqlite3_stmt *find;
+    path_of(folder, "outbox.db", path);
+    snprintf(sql, sizeof sql, "SELECT rootpage FROM sqlite_master WHERE name = '%s'", table);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &find, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(find), SQLITE_ROW);
+    long page = (long)sqlite3_column_int64(find, 0) - 1;
+    sqlite3_finalize(find);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return page;
+}
+
+static void test_edits_whose_page_another_table_has_taken_count_as_missing(void **state)
+{
+    scene *s = *state;
+    kedge_repair_report report;
+    char pending[PAGE], confirmed[PAGE];
+    make_edits(&s->f, 1, 5);
+    fixture_sync(&s->f);
+    make_edits(&s->f, 6, 8);
+    fixture_close_flat(&s->f);
+    long of_pending = root_of(s->f.path, "pending") * PAGE;
+    long of_confirmed = root_of(s->f.path, "confirmed") * PAGE;
+    read_at(s->f.path, "outbox.db", of_pending, pending, PAGE);
+    read_at(s->f.path, "outbox.db", of_confirmed, confirmed, PAGE);
+    write_at(s->f.path, "outbox.db", of_pending, confirmed, PAGE);
+    write_at(s->f.path, "outbox.db", of_confirmed, pending, PAGE);
+    assert_int_equal(repair(s, &report), KEDGE_OK);
+    assert_int_equal(report.pending, 0);
+    assert_int_equal(report.damaged, 0);
+    assert_int_equal(report.missing, 3);
+}
+
 static void test_the_wal_alone_is_saved(void **state)
 {
     scene *s = *state;
@@ -500,6 +537,7 @@ int main(void)
         TEST(test_no_bit_of_the_header_costs_an_edit),
         TEST(test_a_header_that_the_tables_contradict_is_healed_or_refused),
         TEST(test_any_page_but_those_of_the_edits_can_be_lost),
+        TEST(test_edits_whose_page_another_table_has_taken_count_as_missing),
         TEST(test_the_wal_alone_is_saved),
         TEST(test_where_nothing_proves_itself_nothing_is_made),
         TEST(test_a_newer_layout_and_another_application_are_still_refused),
