@@ -181,8 +181,8 @@ static bool is_covered(const view *of, sim_entry *entry)
            is_covered_at(of->client->world->oracle.head, entry);
 }
 
-/* One of the two files is older, and the cache is of another lineage than the tail: the next pull is
- * told that a lineage is lost, and calls the tail back. */
+/* One of the two files is older, and the cache is of another lineage than the tail: the next pull
+ * is told that a lineage is lost, and calls the tail back. */
 static bool waits_in_tail(const view *of, const sim_entry *entry)
 {
     static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1";
