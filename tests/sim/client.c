@@ -158,6 +158,13 @@ static void bury(sim_client *client)
     schedule_reopen(client, 3000);
 }
 
+/* The app is told that outbox.db is damaged, and opens it again: then the user acts. */
+static void leave_refused(sim_client *client)
+{
+    sim_client_close(client);
+    schedule_reopen(client, 2000);
+}
+
 void sim_client_settle(sim_client *client)
 {
     if (client->disk.dead) {
@@ -165,7 +172,9 @@ void sim_client_settle(sim_client *client)
         return;
     }
     collect_effects(client);
-    if (client->store != NULL) check_client(client);
+    if (client->store == NULL) return;
+    check_client(client);
+    if (kedge_store_is_refused(client->store, NULL, NULL)) leave_refused(client);
 }
 
 void sim_client_close(sim_client *client)

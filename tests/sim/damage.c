@@ -202,6 +202,9 @@ static bool older_cache(sim_client *client)
     if (!sim_disk_put(&client->disk, &client->backup, SIM_FILE_CACHE)) abort();
     cache_went_back(client);
     client->damage.anew = true;
+    /* It may have had a wrong page then, which nobody had found yet. */
+    if (client->backup_damage.doubt_ms > 0)
+        client->damage.doubt_ms = client->world->now_ms + DOUBT_MS;
     return true;
 }
 
