@@ -19,9 +19,21 @@
 
 #include "common/error.h"
 #include "common/json.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the file as a whole ---- */
+
+/* SQLite's check tells of a page that it could not read as of one that is wrong. What it tells names
+ * the error code, or is about an overflow page; SQLITE_OK: the page is wrong. */
+static int reading_failed(const char *told)
+{
+    static const char page[] = "unable to get the page. error code=";
+    const char *at = strstr(told, page);
+    int code = at ? atoi(at + strlen(page)) : SQLITE_OK;
+    if (!at && strstr(told, "failed to get page")) code = SQLITE_IOERR;
+    return (code & 255) == SQLITE_CORRUPT ? SQLITE_OK : code;
+}
 
 static kedge_status integrity(kedge_store_db *db, bool *sound, kedge_error *error)
 {
@@ -31,8 +43,11 @@ static kedge_status integrity(kedge_store_db *db, bool *sound, kedge_error *erro
     if (status == KEDGE_OK) status = kedge_store_db_step(db, check, error);
     if (status != KEDGE_OK) return status;
     *sound = kedge_bytes_equal_text(kedge_store_column(check, 0), "ok");
+    const char *told = (const char *)sqlite3_column_text(check, 0);
+    int code = *sound || !told ? SQLITE_OK : reading_failed(told);
     sqlite3_reset(check);
-    return KEDGE_OK;
+    if (code == SQLITE_OK) return KEDGE_OK;
+    return kedge_store_db_fail(db, code, "checking it as a whole", error);
 }
 
 kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error)
