@@ -157,6 +157,27 @@ static void note_older(misfit *at)
     outbox->sent_through = outbox->highest_id; /* nobody knows; so none can be taken back */
 }
 
+/* The cache may be an old copy, of a past that is not the one in which the tail was settled. A pull
+ * from there on would never tell that the tail is lost, so the next one asks. A cache that only
+ * missed the last commit asks in vain. */
+static kedge_status ask_for_tail(kedge_store *store, misfit *at, kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    kedge_outbox_meta *outbox = &at->outbox;
+    bool behind = !at->older && at->cache.revision > 0 && at->cache.revision < outbox->revision;
+    if (!behind || outbox->settled_version == 0 || outbox->ask_settled != 0 || db->rehearsing)
+        return KEDGE_OK;
+    outbox->ask_settled = at->cache.revision;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, outbox, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_DISK_FULL) return status;
+    /* The folder can be read all the same. */
+    kedge_store_db_rollback(db);
+    outbox->ask_settled = 0;
+    return KEDGE_OK;
+}
+
 /* The outbox's half: what the cache covers leaves `pending` while the cache still says so, and what
  * may be decided is withheld. And edits that the outbox lacks are counted, once, and their
  * sequences are not given out again: it is durable before the cache is written, so a cache that
@@ -207,7 +228,8 @@ kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_chang
     kedge_status status = read_misfit(store, &at, error);
     if (status != KEDGE_OK || (!force && kedge_prediction_fits(&at.outbox, &at.cache)))
         return status;
-    status = repair_outbox(store, &at, error);
+    status = ask_for_tail(store, &at, error);
+    if (status == KEDGE_OK) status = repair_outbox(store, &at, error);
     if (status == KEDGE_OK) kedge_store_phase(store, "repair-between-commits");
     if (status == KEDGE_OK) status = repair_cache(store, &at, changes, error);
     if (status != KEDGE_OK) {

@@ -372,6 +372,11 @@ typedef struct pull {
     bool lost;
 } pull;
 
+static bool is_lost(const naive_server *server, int64_t version, const char *lineage)
+{
+    return version > server->version || strcmp(server->lineages[version], lineage) != 0;
+}
+
 static pull read_pull(const naive_server *server, kedge_bytes body)
 {
     pull asked = {.first = true};
@@ -387,8 +392,15 @@ static pull read_pull(const naive_server *server, kedge_bytes body)
         asked.first = false;
         kedge_json_member_integer(cookie, "order", &asked.from);
         kedge_json_member_chars(cookie, "lineage", asked.lineage, sizeof asked.lineage);
-        asked.lost = asked.from > server->version ||
-                     strcmp(server->lineages[asked.from], asked.lineage) != 0;
+        asked.lost = is_lost(server, asked.from, asked.lineage);
+    }
+    kedge_bytes seen;
+    if (server->reads_seen && kedge_json_member(native, "seen", &seen)) {
+        int64_t version = 0;
+        char lineage[33];
+        kedge_json_member_integer(seen, "order", &version);
+        kedge_json_member_chars(seen, "lineage", lineage, sizeof lineage);
+        asked.lost = asked.lost || is_lost(server, version, lineage);
     }
     if (asked.lost) asked.from = 0;
     return asked;

@@ -33,7 +33,8 @@ typedef struct naive_server {
     size_t outcome_capacity;
     char retired[64][64];
     size_t retired_count;
-    bool paged; /* first pulls get a snapshot to page through */
+    bool paged;      /* first pulls get a snapshot to page through */
+    bool reads_seen; /* the member `seen` of a pull; otherwise it is an older server */
     uint32_t page_items;
 } naive_server;
 

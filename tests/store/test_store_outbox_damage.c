@@ -300,6 +300,33 @@ static void test_an_older_outbox_predicts_nothing_that_the_cache_has(void **stat
     assert_int_equal(fixture_position(f).withheld, 0);
 }
 
+static void test_an_older_cache_does_not_hide_that_the_backend_was_restored(void **state)
+{
+    fixture *f = *state;
+    char whole[160];
+    int64_t version = 0;
+    f->server->reads_seen = true;
+    for (int i = 1; i <= 6; i++) {
+        outbox_make_edit(f, i);
+        fixture_sync(f);
+        if (i == 4) version = f->server->version;
+        if (i != 3) continue;
+        fixture_close_flat(f);
+        snprintf(whole, sizeof whole, "%s/whole", f->folder);
+        fixture_copy_tree(f->path, whole);
+        fixture_open(f);
+    }
+    fixture_close_flat(f);
+    put_back_file(f, whole, "cache.db");
+    /* Where the old cache goes on from is there still; what the newer one had is not. */
+    naive_server_restore(f->server, version);
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_open(f);
+    fixture_sync(f);
+    for (int i = 1; i <= 6; i++)
+        assert_int_equal(outbox_applied(f, i), 1);
+}
+
 static void test_after_a_second_restore_nothing_is_shown_twice(void **state)
 {
     fixture *f = *state;
@@ -345,6 +372,7 @@ int main(void)
         TEST(test_what_was_saved_is_not_applied_twice),
         TEST(test_nothing_is_acknowledged_once_the_outbox_is_found_damaged),
         TEST(test_an_older_outbox_predicts_nothing_that_the_cache_has),
+        TEST(test_an_older_cache_does_not_hide_that_the_backend_was_restored),
         TEST(test_after_a_second_restore_nothing_is_shown_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
