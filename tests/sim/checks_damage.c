@@ -63,6 +63,11 @@ void check_i21_shown_once(sim_client *client, const sim_version *at)
     if (at == NULL || kedge_cache_meta_read(&client->store->cache, &cache, NULL) != KEDGE_OK ||
         sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK)
         return;
+    /* What was read since may have found the cache damaged, and set it aside. */
+    if (cache.version != at->number) {
+        sqlite3_finalize(walk);
+        return;
+    }
     sqlite3_bind_text(walk, 1, cache.client, -1, SQLITE_STATIC);
     sqlite3_bind_int64(walk, 2, cache.lmid);
     sqlite3_bind_int64(walk, 3, cache.version);
