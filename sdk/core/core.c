@@ -142,7 +142,6 @@ static void check(const kedge_core *core)
 {
     check_lanes(core);
     KEDGE_ASSERT(core->position.version >= 0);
-    KEDGE_ASSERT(core->position.lowest_pending <= core->position.highest_id + 1);
     KEDGE_ASSERT(core->queued_through <= core->pushed_through);
     KEDGE_ASSERT(core->push_pulled <= core->push_count);
     KEDGE_ASSERT(core->push_count_max >= 1 && core->push_count_max <= KEDGE_CORE_PUSH_COUNT_MAX);

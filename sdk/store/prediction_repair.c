@@ -167,7 +167,7 @@ static kedge_status ask_for_tail(kedge_store *store, misfit *at, kedge_error *er
     bool behind = !at->older && at->cache.revision > 0 && at->cache.revision < outbox->revision;
     if (!behind || outbox->settled_version == 0 || outbox->ask_settled != 0 || db->rehearsing)
         return KEDGE_OK;
-    outbox->ask_settled = at->cache.revision;
+    outbox->ask_settled = 1; /* older than no cache that has a state */
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, outbox, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
