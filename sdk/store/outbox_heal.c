@@ -24,13 +24,13 @@
 
 /* ---- the file as a whole ---- */
 
-/* SQLite's check tells of a page that it could not read as of one that is wrong. What it tells names
- * the error code, or is about an overflow page; SQLITE_OK: the page is wrong. */
+/* SQLite's check tells of a page that it could not read as of one that is wrong. What it tells
+ * names the error code, or is about an overflow page; SQLITE_OK: the page is wrong. */
 static int reading_failed(const char *told)
 {
     static const char page[] = "unable to get the page. error code=";
     const char *at = strstr(told, page);
-    int code = at ? atoi(at + strlen(page)) : SQLITE_OK;
+    int code = at ? (int)strtol(at + strlen(page), NULL, 10) : SQLITE_OK;
     if (!at && strstr(told, "failed to get page")) code = SQLITE_IOERR;
     return (code & 255) == SQLITE_CORRUPT ? SQLITE_OK : code;
 }

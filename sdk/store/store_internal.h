@@ -56,7 +56,7 @@ typedef struct kedge_outbox_meta {
     char settled_lineage[33];
     /* The cache is of another past: does the backend still know that lineage? 0: it is not asked.
      * Otherwise the revision that the outbox took when it was found older than the cache: it counts
-     * as older until the cache reflects that one. */
+     * as older until the cache reflects that one; or 1, when the cache may be an older one. */
     int64_t ask_settled;
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
