@@ -109,14 +109,17 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
 
 /* ---- entries that are damaged themselves ---- */
 
-/* A sequence that was never given out is damaged itself, and so is one that a pending edit has. */
-static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key, bool *own,
-                               kedge_error *error)
+/* A sequence that was never given out is damaged itself, and so is one that another edit has, which
+ * is pending. The same edit is pending as long as the cache does not know that it was rejected. */
+static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key,
+                               const kedge_inbox_entry *entry, bool *own, kedge_error *error)
 {
     kedge_pending row;
     kedge_status status = kedge_outbox_find(&heal->store->outbox, key, &row, error);
     *own = key >= 1 && key <= heal->meta.last_sequence;
-    if (status == KEDGE_OK && !kedge_bytes_equal_text(row.name, "kedge.noop")) *own = false;
+    if (status == KEDGE_OK && !kedge_bytes_equal_text(row.name, "kedge.noop"))
+        *own = kedge_bytes_equal(row.name, kedge_buffer_bytes(&entry->name)) &&
+               kedge_bytes_equal(row.args, kedge_buffer_bytes(&entry->args));
     heal->store->outbox.row_damaged = false; /* a damaged pending row is healed behind this */
     return status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT ? KEDGE_OK : status;
 }
@@ -173,7 +176,7 @@ kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
         status = next_damaged(heal, &key, &entry, error);
         if (status == KEDGE_DONE) return KEDGE_OK;
         if (status != KEDGE_OK) return status;
-        status = is_its_own(heal, key, &own, error);
+        status = is_its_own(heal, key, &entry, &own, error);
         entry.sequence = own ? key : ++heal->meta.last_sequence;
         if (status == KEDGE_OK) status = delete_entry(&heal->store->outbox, key, error);
         if (status != KEDGE_OK) {

@@ -204,26 +204,29 @@ static kedge_status save_trimmed(repair *all, kedge_error *error)
 
 /* ---- the folders ---- */
 
-/* Of the inbox `totals` knows how many there were; damaged ones that were found are among these. */
-static int64_t missing_rejections(repair *all)
+/* Of the inbox `totals` knows how many there were; damaged ones that were found are among these.
+ * False: `totals` is damaged itself. */
+static bool count_missing_rejections(repair *all, int64_t *missing)
 {
-    static const char sql[] = "SELECT rows FROM totals WHERE name = 'rejected' AND checksum = "
-                              "" KEDGE_TOTALS_CHECKSUM;
+    static const char sql[] =
+        "SELECT CASE WHEN EXISTS(SELECT 1 FROM totals WHERE checksum IS NOT " KEDGE_TOTALS_CHECKSUM
+        ") THEN -1 ELSE coalesce((SELECT rows FROM totals WHERE name = 'rejected'), 0) END";
     int64_t rows = 0;
-    if (kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK) return 0;
-    return rows > all->inbox_rows ? rows - all->inbox_rows : 0;
+    if (kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK || rows < 0) return false;
+    if (rows > all->inbox_rows) *missing += rows - all->inbox_rows;
+    return true;
 }
 
 static void count_missing(repair *all)
 {
     int64_t missing = all->old_meta.pending_rows - all->pending_rows;
     if (missing < 0) missing = 0;
-    missing += missing_rejections(all);
+    bool known = count_missing_rejections(all, &missing) && all->meta_known;
     /* The cache was written behind edits that the outbox has lost. */
     int64_t behind = reflected(all) - all->old_meta.last_sequence;
     if (behind > 0) missing += behind;
-    all->report->missing = all->meta_known ? missing : -1;
-    if (all->report->missing > 0) all->made.meta.unrecovered += all->report->missing;
+    all->report->missing = known ? missing : -1;
+    if (all->meta_known) all->made.meta.unrecovered += missing;
 }
 
 static kedge_status save_rows(repair *all, kedge_error *error)
