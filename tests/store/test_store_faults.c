@@ -249,31 +249,6 @@ static void test_an_io_error_at_any_call_of_a_paged_pull_loses_nothing(void **st
     assert_true(fail_each(FAULT_IO, false, true, go_on) > POINTS / 2);
 }
 
-/* SQLite's own check tells of a page that it could not read as of a wrong one. */
-static void test_an_io_error_at_any_call_of_an_opening_is_no_damage(void **state)
-{
-    (void)state;
-    uint64_t failed = 0;
-    script s;
-    begin(&s, 1);
-    run(&s);
-    fixture_close(&s.f);
-    for (uint64_t nth = 1; nth < 2000; nth++) {
-        fault_vfs_arm(s.vfs, FAULT_IO, nth, false);
-        kedge_status status = fixture_try_open(&s.f, s.f.path, &s.f.store);
-        bool reached = fault_vfs_armed_calls(s.vfs) >= nth;
-        if (status == KEDGE_CORRUPT) fail_msg("call %d: %s", (int)nth, s.f.error.message);
-        fault_vfs_arm(s.vfs, FAULT_IO, 0, false);
-        if (status == KEDGE_OK) fixture_close(&s.f);
-        failed += status != KEDGE_OK;
-        if (!reached) break;
-    }
-    assert_in_range(failed, 20, 1990);
-    fixture_open(&s.f);
-    check_end(&s);
-    end(&s);
-}
-
 static void test_a_disk_that_is_full_at_any_write_loses_nothing(void **state)
 {
     (void)state;
@@ -488,7 +463,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_io_error_at_any_call_loses_nothing),
         cmocka_unit_test(test_an_io_error_at_any_call_of_a_paged_pull_loses_nothing),
-        cmocka_unit_test(test_an_io_error_at_any_call_of_an_opening_is_no_damage),
         cmocka_unit_test(test_a_disk_that_is_full_at_any_write_loses_nothing),
         cmocka_unit_test(test_a_disk_that_stays_full_from_any_write_on_loses_nothing),
         cmocka_unit_test(test_a_torn_write_loses_nothing),
