@@ -113,8 +113,8 @@ static void cache_set_aside(void *context)
     kedge_db_committed(context, NULL);
 }
 
-/* The worker is to stop, and the app to look at the status: a watch is all that it may listen to.
- */
+/* The worker is to stop, and the app to look at the status: a watch may be all that it listens
+ * to. */
 static void outbox_refused(void *context)
 {
     kedge_db_committed(context, NULL);

@@ -79,9 +79,8 @@ static kedge_status tell_readable(const kedge_store *store, const readable *foun
         (void)snprintf(rest, sizeof rest,
                        " is damaged; nothing in it was changed; %" PRId64
                        "%s pending mutations and %" PRId64
-                       " rejected ones can be read as it is: %s saves these, and what else it "
-                       "finds, into a new"
-                       " folder",
+                       " rejected ones can be read as it is: %s saves these, and what else it"
+                       " finds, into a new folder",
                        found->pending, of, found->rejected, way);
     else
         (void)snprintf(rest, sizeof rest,
