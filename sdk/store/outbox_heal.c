@@ -78,7 +78,7 @@ static kedge_missing_id *missing_of(const kedge_outbox_healing *heal)
     return (kedge_missing_id *)(void *)heal->missing.data;
 }
 
-static kedge_status add_orphan(kedge_outbox_healing *heal, const kedge_pending *row,
+static kedge_status add_orphan(kedge_outbox_healing *heal, const kedge_pending *row, bool sound,
                                kedge_error *error)
 {
     bool ours = kedge_bytes_equal_text(row->client, heal->meta.client);
@@ -86,7 +86,8 @@ static kedge_status add_orphan(kedge_outbox_healing *heal, const kedge_pending *
                            .id = row->id,
                            .ours = ours,
                            .new = ours && row->origin_client.size == 0 && !row->withheld,
-                           .covered = ours && row->id <= heal->covered_through};
+                           .covered = ours && row->id <= heal->covered_through,
+                           .sound = sound};
     kedge_buffer_append(&heal->orphans, &orphan, sizeof orphan);
     heal->orphan_count++;
     return kedge_buffer_status(&heal->orphans, error);
@@ -133,7 +134,7 @@ static void raise_counters(kedge_outbox_healing *heal, const kedge_pending *row)
 static kedge_status look_at(kedge_outbox_healing *heal, const kedge_pending *row, bool sound,
                             kedge_error *error)
 {
-    if (!sound || !is_in_place(heal, row)) return add_orphan(heal, row, error);
+    if (!sound || !is_in_place(heal, row)) return add_orphan(heal, row, sound, error);
     heal->present++;
     if (!kedge_bytes_equal_text(row->client, heal->meta.client)) return add_taken(heal, row, error);
     raise_counters(heal, row);
@@ -279,7 +280,7 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < heal->orphan_count && gone > 0 && status == KEDGE_OK; i++) {
         const kedge_orphan *orphan = &orphans_of(heal)[i];
-        if (orphan->matched) continue;
+        if (orphan->matched || orphan->settled || orphan->told) continue;
         gone--;
         if (!orphan->covered) status = show_decided(heal, orphan->key, error);
     }
@@ -290,7 +291,8 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
 static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
     kedge_missing_id *missing = missing_of(heal);
-    kedge_status status = kedge_outbox_place_missing(heal, error);
+    kedge_status status = kedge_outbox_mark_orphans(heal, error);
+    if (status == KEDGE_OK) status = kedge_outbox_place_missing(heal, error);
     for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
         status = show_missing(heal, &missing[i], error);
     if (status == KEDGE_OK) status = show_all_decided(heal, gone, error);

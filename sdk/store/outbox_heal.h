@@ -22,6 +22,9 @@ typedef struct kedge_orphan {
     bool ours;    /* it says that it is of the living client */
     bool new;     /* it says that it had no other name before */
     bool covered; /* it says that the cache covers it */
+    bool sound;   /* it proves itself: what it says was true once */
+    bool settled; /* the outbox shows elsewhere that it is decided */
+    bool told;    /* the inbox shows it as damaged already; its kedge.noop may be decided, or not */
     bool matched; /* with a missing id */
 } kedge_orphan;
 
@@ -67,6 +70,8 @@ typedef struct kedge_inbox_entry {
 } kedge_inbox_entry;
 
 /* ---- outbox_orphans.c ---- */
+/* Marks the orphans of which another table tells: `settled`, `told`. */
+kedge_status kedge_outbox_mark_orphans(kedge_outbox_healing *heal, kedge_error *error);
 /* Gives each missing id its sequence, and the damaged row that is left of it. KEDGE_CORRUPT when
  * there is no room for them. */
 kedge_status kedge_outbox_place_missing(kedge_outbox_healing *heal, kedge_error *error);

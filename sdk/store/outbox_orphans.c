@@ -4,8 +4,14 @@
  * order of the damaged rows that stand in it. Where fewer rows than ids are left, the ids that the
  * rows still show say which ones they are, if these rise; otherwise the rows count as the last ones
  * of the hole. An id without a row gets a sequence between its neighbours that no other row has.
- * A damaged row that stands in no hole has a damaged key: only its text is used. */
+ * A damaged row that stands in no hole has a damaged key: only its text is used.
+ *
+ * A disk can also bring back an old page: its rows prove themselves, and say what was true once. One
+ * of which another table shows that it is decided fills no hole. One that the inbox shows as
+ * damaged already fills one only where rows are lacking: a kedge.noop went in its place, and nobody
+ * knows whether that is decided. */
 #include "sdk/store/outbox_heal.h"
+#include "sdk/store/outbox_rows.h"
 
 typedef struct hole {
     kedge_missing_id *missing;
@@ -15,6 +21,33 @@ typedef struct hole {
 static kedge_orphan *orphans_of(const kedge_outbox_healing *heal)
 {
     return (kedge_orphan *)(void *)heal->orphans.data;
+}
+
+kedge_status kedge_outbox_mark_orphans(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT sequence, 0 FROM confirmed WHERE checksum = " KEDGE_CONFIRMED_CHECKSUM
+        " UNION ALL SELECT sequence, state = 3 FROM rejected ORDER BY sequence";
+    kedge_store_db *db = &heal->store->outbox;
+    sqlite3_stmt *elsewhere;
+    size_t at = 0;
+    if (heal->orphan_count == 0) return KEDGE_OK;
+    kedge_status status = kedge_store_db_take(db, sql, &elsewhere, error);
+    if (status != KEDGE_OK) return status;
+    while ((status = kedge_store_db_step(db, elsewhere, error)) == KEDGE_OK) {
+        int64_t sequence = sqlite3_column_int64(elsewhere, 0);
+        while (at < heal->orphan_count && orphans_of(heal)[at].key < sequence)
+            at++;
+        if (at == heal->orphan_count) break;
+        kedge_orphan *orphan = &orphans_of(heal)[at];
+        if (orphan->key != sequence || !orphan->sound) continue;
+        if (sqlite3_column_int(elsewhere, 1) != 0)
+            orphan->told = true;
+        else
+            orphan->settled = true;
+    }
+    sqlite3_reset(elsewhere);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
 static bool is_taken(const kedge_outbox_healing *heal, int64_t sequence)
@@ -67,6 +100,8 @@ static bool place_by_id(const kedge_outbox_healing *heal, const hole *at, size_t
     forget_orphans(at);
     for (size_t i = first; i < end; i++) {
         const kedge_orphan *orphan = &orphans_of(heal)[i];
+        if (orphan->settled) continue;
+        if (orphan->sound && !orphan->ours) return false; /* it had this id as another client */
         if (orphan->id <= before || orphan->id > at->missing[at->count - 1].id) return false;
         at->missing[orphan->id - at->missing[0].id].orphan = orphan->key;
         before = orphan->id;
@@ -74,23 +109,46 @@ static bool place_by_id(const kedge_outbox_healing *heal, const hole *at, size_t
     return give_sequences(heal, at);
 }
 
+/* How many of the rows may stand for an edit that has no entry in the inbox. */
+static size_t count_untold(const kedge_outbox_healing *heal, size_t first, size_t end)
+{
+    size_t count = 0;
+    for (size_t i = first; i < end; i++)
+        count += !orphans_of(heal)[i].settled && !orphans_of(heal)[i].told;
+    return count;
+}
+
 static bool place_last(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end)
 {
+    size_t untold = count_untold(heal, first, end);
+    size_t lacking = at->count > untold ? at->count - untold : 0;
+    size_t left = at->count;
     forget_orphans(at);
-    for (size_t i = 0; i < at->count && first + i < end; i++)
-        at->missing[at->count - 1 - i].orphan = orphans_of(heal)[end - 1 - i].key;
+    for (size_t i = end; i-- > first && left > 0;) {
+        const kedge_orphan *orphan = &orphans_of(heal)[i];
+        if (orphan->settled || (orphan->told && lacking == 0)) continue;
+        if (orphan->told) lacking--;
+        at->missing[--left].orphan = orphan->key;
+    }
     return give_sequences(heal, at);
+}
+
+static void match(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end)
+{
+    for (size_t i = 0; i < at->count; i++) {
+        kedge_missing_id *missing = &at->missing[i];
+        missing->in_place = missing->orphan != 0;
+        while (missing->in_place && first < end && orphans_of(heal)[first].key < missing->orphan)
+            first++;
+        if (missing->in_place) orphans_of(heal)[first].matched = true;
+    }
 }
 
 static kedge_status fill_hole(kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
                               kedge_error *error)
 {
-    bool placed = place_by_id(heal, at, first, end) || place_last(heal, at, first, end);
-    if (placed) {
-        for (size_t i = 0; i < at->count; i++)
-            at->missing[i].in_place = at->missing[i].orphan != 0;
-        for (size_t i = first; i < end; i++)
-            orphans_of(heal)[i].matched = end - i <= at->count;
+    if (place_by_id(heal, at, first, end) || place_last(heal, at, first, end)) {
+        match(heal, at, first, end);
         return KEDGE_OK;
     }
     forget_orphans(at);
@@ -105,7 +163,9 @@ static void use_the_rest(kedge_outbox_healing *heal, kedge_missing_id *missing)
     size_t at = 0;
     for (size_t i = 0; i < heal->orphan_count; i++) {
         kedge_orphan *orphan = &orphans_of(heal)[i];
-        if (orphan->matched || !orphan->ours || orphan->id <= heal->decided_through) continue;
+        if (orphan->matched || orphan->settled || orphan->told || !orphan->ours ||
+            orphan->id <= heal->decided_through)
+            continue;
         while (at < heal->missing_count && missing[at].orphan != 0)
             at++;
         if (at == heal->missing_count) return;

@@ -145,11 +145,53 @@ test_missing_mutations_get_sequences_that_rise_and_their_own_where_rows_tell(voi
     assert_true(told > CASES / 2);
 }
 
+/* Rows of another client between 6 and 12, brought back by a disk, for `ids` missing ids. 7 is decided,
+ * and 9 is in the inbox as damaged. */
+static void place_old_rows(kedge_outbox_healing *heal, int64_t ids)
+{
+    *heal = (kedge_outbox_healing){.orphans = kedge_buffer_make(&kedge_allocator_default),
+                                   .missing = kedge_buffer_make(&kedge_allocator_default)};
+    for (int64_t key = 7; key <= 11; key++) {
+        kedge_orphan orphan = {
+            .key = key, .id = key - 6, .sound = true, .settled = key == 7, .told = key == 9};
+        kedge_buffer_append(&heal->orphans, &orphan, sizeof orphan);
+        heal->orphan_count++;
+    }
+    for (int64_t id = 1; id <= ids; id++) {
+        kedge_missing_id missing = {.id = id, .low = 0, .high = 20};
+        kedge_buffer_append(&heal->missing, &missing, sizeof missing);
+        heal->missing_count++;
+    }
+    assert_int_equal(kedge_outbox_place_missing(heal, NULL), KEDGE_OK);
+}
+
+static void check_old_rows(int64_t ids, const int64_t *expected)
+{
+    kedge_outbox_healing heal;
+    place_old_rows(&heal, ids);
+    const kedge_missing_id *missing = (const kedge_missing_id *)(const void *)heal.missing.data;
+    for (int64_t i = 0; i < ids; i++)
+        assert_int_equal(missing[i].orphan, expected[i]);
+    kedge_buffer_free(&heal.orphans);
+    kedge_buffer_free(&heal.missing);
+}
+
+static void test_old_rows_of_decided_edits_stand_for_no_missing_one(void **state)
+{
+    static const int64_t three[] = {8, 10, 11}, four[] = {8, 9, 10, 11},
+                         six[] = {0, 0, 8, 9, 10, 11};
+    (void)state;
+    check_old_rows(3, three);
+    check_old_rows(4, four);
+    check_old_rows(6, six);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_missing_mutations_get_sequences_that_rise_and_their_own_where_rows_tell),
+        cmocka_unit_test(test_old_rows_of_decided_edits_stand_for_no_missing_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
