@@ -291,15 +291,16 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
 static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
     kedge_missing_id *missing = missing_of(heal);
-    kedge_status status = kedge_outbox_mark_orphans(heal, error);
+    kedge_status status = kedge_outbox_find_decided(heal, error);
     if (status == KEDGE_OK) status = kedge_outbox_place_missing(heal, error);
     for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
-        status = show_missing(heal, &missing[i], error);
+        if (missing[i].sequence > 0) status = show_missing(heal, &missing[i], error);
     if (status == KEDGE_OK) status = show_all_decided(heal, gone, error);
     for (size_t i = 0; i < heal->orphan_count && status == KEDGE_OK; i++)
         status = delete_orphan(heal, orphans_of(heal)[i].key, error);
     for (size_t i = 0; i < heal->missing_count && status == KEDGE_OK; i++)
-        status = insert_noop(heal, missing[i].sequence, missing[i].id, error);
+        if (missing[i].sequence > 0)
+            status = insert_noop(heal, missing[i].sequence, missing[i].id, error);
     return status;
 }
 
@@ -396,6 +397,7 @@ kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error)
     kedge_outbox_healing heal = {.store = store,
                                  .orphans = kedge_buffer_make(store->allocator),
                                  .taken = kedge_buffer_make(store->allocator),
+                                 .decided = kedge_buffer_make(store->allocator),
                                  .missing = kedge_buffer_make(store->allocator)};
     kedge_store_db *db = &store->outbox;
     kedge_status status = kedge_store_db_begin(db, error);
@@ -404,6 +406,7 @@ kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error)
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
     kedge_buffer_free(&heal.orphans);
     kedge_buffer_free(&heal.taken);
+    kedge_buffer_free(&heal.decided);
     kedge_buffer_free(&heal.missing);
     return status;
 }

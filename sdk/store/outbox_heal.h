@@ -8,8 +8,8 @@
 /* An id of the living client that no sound row has. */
 typedef struct kedge_missing_id {
     int64_t id;
-    int64_t sequence;
-    int64_t low; /* the hole that it is missing in is between these two */
+    int64_t sequence; /* 0: it needs none, since it is decided */
+    int64_t low;      /* the hole that it is missing in is between these two */
     int64_t high;
     int64_t orphan; /* the key of a damaged row that may be what is left of it; 0: none */
     bool in_place;  /* `orphan` is also its sequence */
@@ -46,6 +46,7 @@ typedef struct kedge_outbox_healing {
     kedge_buffer orphans; /* kedge_orphan, by rising key */
     size_t orphan_count;
     kedge_buffer taken;   /* sequences of present rows of earlier clients, as int64_t, rising */
+    kedge_buffer decided; /* sequences of edits that are decided, as int64_t, rising */
     int64_t renumbered;   /* the highest id of a present row that had another name before */
     kedge_buffer missing; /* kedge_missing_id, by rising id */
     size_t missing_count;
@@ -70,8 +71,8 @@ typedef struct kedge_inbox_entry {
 } kedge_inbox_entry;
 
 /* ---- outbox_orphans.c ---- */
-/* Marks the orphans of which another table tells: `settled`, `told`. */
-kedge_status kedge_outbox_mark_orphans(kedge_outbox_healing *heal, kedge_error *error);
+/* What the other tables tell: which sequences are decided, which orphans are `settled` or `told`. */
+kedge_status kedge_outbox_find_decided(kedge_outbox_healing *heal, kedge_error *error);
 /* Gives each missing id its sequence, and the damaged row that is left of it. KEDGE_CORRUPT when
  * there is no room for them. */
 kedge_status kedge_outbox_place_missing(kedge_outbox_healing *heal, kedge_error *error);

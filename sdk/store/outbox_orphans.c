@@ -9,7 +9,8 @@
  * A disk can also bring back an old page: its rows prove themselves, and say what was true once. One
  * of which another table shows that it is decided fills no hole. One that the inbox shows as
  * damaged already fills one only where rows are lacking: a kedge.noop went in its place, and nobody
- * knows whether that is decided. */
+ * knows whether that is decided. Of an old `meta` the other tables show that the edits it counts
+ * are decided: an id that finds no sequence but theirs is decided too, and gets none. */
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
@@ -23,7 +24,21 @@ static kedge_orphan *orphans_of(const kedge_outbox_healing *heal)
     return (kedge_orphan *)(void *)heal->orphans.data;
 }
 
-kedge_status kedge_outbox_mark_orphans(kedge_outbox_healing *heal, kedge_error *error)
+static void mark(kedge_outbox_healing *heal, size_t *at, int64_t sequence, bool as_damaged)
+{
+    while (*at < heal->orphan_count && orphans_of(heal)[*at].key < sequence)
+        ++*at;
+    if (!as_damaged) kedge_buffer_append(&heal->decided, &sequence, sizeof sequence);
+    if (*at == heal->orphan_count) return;
+    kedge_orphan *orphan = &orphans_of(heal)[*at];
+    if (orphan->key != sequence || !orphan->sound) return;
+    if (as_damaged)
+        orphan->told = true;
+    else
+        orphan->settled = true;
+}
+
+kedge_status kedge_outbox_find_decided(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char sql[] =
         "SELECT sequence, 0 FROM confirmed WHERE checksum = " KEDGE_CONFIRMED_CHECKSUM
@@ -31,53 +46,67 @@ kedge_status kedge_outbox_mark_orphans(kedge_outbox_healing *heal, kedge_error *
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *elsewhere;
     size_t at = 0;
-    if (heal->orphan_count == 0) return KEDGE_OK;
+    if (heal->orphan_count == 0 && heal->missing_count == 0) return KEDGE_OK;
     kedge_status status = kedge_store_db_take(db, sql, &elsewhere, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(db, elsewhere, error)) == KEDGE_OK) {
-        int64_t sequence = sqlite3_column_int64(elsewhere, 0);
-        while (at < heal->orphan_count && orphans_of(heal)[at].key < sequence)
-            at++;
-        if (at == heal->orphan_count) break;
-        kedge_orphan *orphan = &orphans_of(heal)[at];
-        if (orphan->key != sequence || !orphan->sound) continue;
-        if (sqlite3_column_int(elsewhere, 1) != 0)
-            orphan->told = true;
-        else
-            orphan->settled = true;
-    }
+    while ((status = kedge_store_db_step(db, elsewhere, error)) == KEDGE_OK)
+        mark(heal, &at, sqlite3_column_int64(elsewhere, 0), sqlite3_column_int(elsewhere, 1) != 0);
     sqlite3_reset(elsewhere);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    if (status != KEDGE_DONE) return status;
+    return kedge_buffer_status(&heal->decided, error);
 }
 
-static bool is_taken(const kedge_outbox_healing *heal, int64_t sequence)
+/* How many of them are lower than `sequence`. */
+static size_t count_below(const kedge_buffer *sequences, int64_t sequence)
 {
-    const int64_t *taken = (const int64_t *)(const void *)heal->taken.data;
-    size_t low = 0, high = heal->taken.size / sizeof *taken;
+    const int64_t *at = (const int64_t *)(const void *)sequences->data;
+    size_t low = 0, high = sequences->size / sizeof *at;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (taken[middle] == sequence) return true;
-        if (taken[middle] < sequence)
+        if (at[middle] < sequence)
             low = middle + 1;
         else
             high = middle;
     }
-    return false;
+    return low;
+}
+
+static bool has(const kedge_buffer *sequences, int64_t sequence)
+{
+    return count_below(sequences, sequence) < count_below(sequences, sequence + 1);
+}
+
+/* The highest free one below `above`. */
+static int64_t free_sequence(const kedge_outbox_healing *heal, int64_t above, bool avoid_decided)
+{
+    int64_t sequence = above - 1;
+    while (has(&heal->taken, sequence) || (avoid_decided && has(&heal->decided, sequence)))
+        sequence--;
+    return sequence;
+}
+
+/* Only the lowest ids of all can be decided: the server decides in their order. */
+static bool are_decided(const kedge_outbox_healing *heal, const hole *at, size_t count)
+{
+    if (at->missing[0].low != 0 || count_below(&heal->decided, at->missing[0].high) < count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (at->missing[i].orphan != 0) return false;
+        at->missing[i].sequence = 0;
+    }
+    return true;
 }
 
 /* From the upper end: where no sequence was skipped, each id gets the one that it had. */
-static bool give_sequences(const kedge_outbox_healing *heal, const hole *at)
+static bool give_sequences(const kedge_outbox_healing *heal, const hole *at, bool avoid_decided)
 {
     int64_t above = at->missing[0].high;
     for (size_t i = at->count; i-- > 0;) {
         kedge_missing_id *missing = &at->missing[i];
         int64_t sequence = missing->orphan;
-        if (sequence == 0) {
-            sequence = above - 1;
-            while (is_taken(heal, sequence))
-                sequence--;
-        }
-        if (sequence >= above || sequence <= missing->low) return false;
+        if (sequence == 0) sequence = free_sequence(heal, above, avoid_decided);
+        if (sequence >= above) return false;
+        if (sequence <= missing->low) return avoid_decided && are_decided(heal, at, i + 1);
         missing->sequence = above = sequence;
     }
     return true;
@@ -94,7 +123,8 @@ static void forget_orphans(const hole *at)
         at->missing[i].orphan = 0;
 }
 
-static bool place_by_id(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end)
+static bool place_by_id(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
+                        bool avoid_decided)
 {
     int64_t before = at->missing[0].id - 1;
     forget_orphans(at);
@@ -106,7 +136,7 @@ static bool place_by_id(const kedge_outbox_healing *heal, const hole *at, size_t
         at->missing[orphan->id - at->missing[0].id].orphan = orphan->key;
         before = orphan->id;
     }
-    return give_sequences(heal, at);
+    return give_sequences(heal, at, avoid_decided);
 }
 
 /* How many of the rows may stand for an edit that has no entry in the inbox. */
@@ -118,7 +148,8 @@ static size_t count_untold(const kedge_outbox_healing *heal, size_t first, size_
     return count;
 }
 
-static bool place_last(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end)
+static bool place_last(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
+                       bool avoid_decided)
 {
     size_t untold = count_untold(heal, first, end);
     size_t lacking = at->count > untold ? at->count - untold : 0;
@@ -130,7 +161,7 @@ static bool place_last(const kedge_outbox_healing *heal, const hole *at, size_t 
         if (orphan->told) lacking--;
         at->missing[--left].orphan = orphan->key;
     }
-    return give_sequences(heal, at);
+    return give_sequences(heal, at, avoid_decided);
 }
 
 static void match(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end)
@@ -144,15 +175,22 @@ static void match(const kedge_outbox_healing *heal, const hole *at, size_t first
     }
 }
 
+static bool place(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
+                  bool avoid_decided)
+{
+    return place_by_id(heal, at, first, end, avoid_decided) ||
+           place_last(heal, at, first, end, avoid_decided);
+}
+
 static kedge_status fill_hole(kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
                               kedge_error *error)
 {
-    if (place_by_id(heal, at, first, end) || place_last(heal, at, first, end)) {
+    if (place(heal, at, first, end, true) || place(heal, at, first, end, false)) {
         match(heal, at, first, end);
         return KEDGE_OK;
     }
     forget_orphans(at);
-    if (give_sequences(heal, at)) return KEDGE_OK;
+    if (give_sequences(heal, at, false)) return KEDGE_OK;
     return kedge_store_db_fail(&heal->store->outbox, SQLITE_CORRUPT,
                                "giving a missing mutation its place", error);
 }
@@ -166,7 +204,7 @@ static void use_the_rest(kedge_outbox_healing *heal, kedge_missing_id *missing)
         if (orphan->matched || orphan->settled || orphan->told || !orphan->ours ||
             orphan->id <= heal->decided_through)
             continue;
-        while (at < heal->missing_count && missing[at].orphan != 0)
+        while (at < heal->missing_count && (missing[at].orphan != 0 || missing[at].sequence == 0))
             at++;
         if (at == heal->missing_count) return;
         missing[at].orphan = orphan->key;

@@ -186,12 +186,35 @@ static void test_old_rows_of_decided_edits_stand_for_no_missing_one(void **state
     check_old_rows(6, six);
 }
 
+static void test_ids_that_find_only_sequences_of_decided_edits_need_none(void **state)
+{
+    static const int64_t decided[] = {1, 2, 4, 5, 6}, expected[] = {0, 0, 3, 7};
+    kedge_outbox_healing heal = {.orphans = kedge_buffer_make(&kedge_allocator_default),
+                                 .missing = kedge_buffer_make(&kedge_allocator_default),
+                                 .decided = kedge_buffer_make(&kedge_allocator_default)};
+    (void)state;
+    kedge_buffer_append(&heal.decided, decided, sizeof decided);
+    for (int64_t id = 1; id <= 4; id++) {
+        kedge_missing_id missing = {.id = id, .low = 0, .high = 8, .sequence = -1};
+        kedge_buffer_append(&heal.missing, &missing, sizeof missing);
+        heal.missing_count++;
+    }
+    assert_int_equal(kedge_outbox_place_missing(&heal, NULL), KEDGE_OK);
+    const kedge_missing_id *missing = (const kedge_missing_id *)(const void *)heal.missing.data;
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(missing[i].sequence, expected[i]);
+    kedge_buffer_free(&heal.orphans);
+    kedge_buffer_free(&heal.missing);
+    kedge_buffer_free(&heal.decided);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_missing_mutations_get_sequences_that_rise_and_their_own_where_rows_tell),
         cmocka_unit_test(test_old_rows_of_decided_edits_stand_for_no_missing_one),
+        cmocka_unit_test(test_ids_that_find_only_sequences_of_decided_edits_need_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
