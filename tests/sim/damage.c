@@ -35,19 +35,6 @@ bool sim_damage_new_cache(sim_client *client)
     return client->damage.cache_file != was;
 }
 
-static void cache_lies(sim_client *client)
-{
-    client->damage.cache = true;
-    client->damage.cache_aside = false;
-    (void)sim_damage_new_cache(client);
-}
-
-static void cache_went_back(sim_client *client)
-{
-    cache_lies(client);
-    sim_damage_cache_was(client);
-}
-
 /* The first time counts: it may go back again before it is where it was. */
 void sim_damage_cache_was(sim_client *client)
 {
@@ -77,6 +64,31 @@ static void outbox_went_back(sim_client *client)
         entry->answered = false;
         if (entry->sequence > reflected) entry->released = true;
     }
+}
+
+/* The outbox went back, and a full disk has not taken yet what the cache told of it: that goes with
+ * the cache. */
+static void evidence_goes(sim_client *client)
+{
+    int64_t last = 0;
+    if (client->damage.outbox_older &&
+        sim_damage_number(client, true, "SELECT last_sequence FROM meta", &last) &&
+        last < client->seen.last_sequence)
+        outbox_went_back(client);
+}
+
+static void cache_lies(sim_client *client)
+{
+    client->damage.cache = true;
+    client->damage.cache_aside = false;
+    (void)sim_damage_new_cache(client);
+    evidence_goes(client);
+}
+
+static void cache_went_back(sim_client *client)
+{
+    cache_lies(client);
+    sim_damage_cache_was(client);
 }
 
 void sim_damage_may_rotate(sim_client *client)
