@@ -71,7 +71,7 @@ typedef struct kedge_inbox_entry {
 } kedge_inbox_entry;
 
 /* ---- outbox_orphans.c ---- */
-/* What the other tables tell: which sequences are decided, which orphans are `settled` or `told`. */
+/* What other tables tell: which sequences are decided, which orphans `settled` or `told`. */
 kedge_status kedge_outbox_find_decided(kedge_outbox_healing *heal, kedge_error *error);
 /* Gives each missing id its sequence, and the damaged row that is left of it. KEDGE_CORRUPT when
  * there is no room for them. */

@@ -6,8 +6,8 @@
  * of the hole. An id without a row gets a sequence between its neighbours that no other row has.
  * A damaged row that stands in no hole has a damaged key: only its text is used.
  *
- * A disk can also bring back an old page: its rows prove themselves, and say what was true once. One
- * of which another table shows that it is decided fills no hole. One that the inbox shows as
+ * A disk can also bring back an old page: its rows prove themselves, and say what was true once.
+ * One of which another table shows that it is decided fills no hole. One that the inbox shows as
  * damaged already fills one only where rows are lacking: a kedge.noop went in its place, and nobody
  * knows whether that is decided. Of an old `meta` the other tables show that the edits it counts
  * are decided: an id that finds no sequence but theirs is decided too, and gets none. */

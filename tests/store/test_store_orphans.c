@@ -145,8 +145,8 @@ test_missing_mutations_get_sequences_that_rise_and_their_own_where_rows_tell(voi
     assert_true(told > CASES / 2);
 }
 
-/* Rows of another client between 6 and 12, brought back by a disk, for `ids` missing ids. 7 is decided,
- * and 9 is in the inbox as damaged. */
+/* Rows of another client between 6 and 12, brought back by a disk, for `ids` missing ids. 7 is
+ * decided, and 9 is in the inbox as damaged. */
 static void place_old_rows(kedge_outbox_healing *heal, int64_t ids)
 {
     *heal = (kedge_outbox_healing){.orphans = kedge_buffer_make(&kedge_allocator_default),
