@@ -174,11 +174,16 @@ void sim_same_edit(sim_client *client)
 
 /* ---- second thoughts ---- */
 
+/* A row with the number of one edit may be that of another, whose number was damaged. */
 static sim_entry *find_entry(sim_client *client, int64_t sequence)
 {
-    for (size_t i = client->ledger.count; i-- > 0;)
-        if (sim_entry_is(&client->ledger.entries[i], sequence)) return &client->ledger.entries[i];
-    return NULL;
+    sim_entry *found = NULL;
+    for (size_t i = client->ledger.count; i-- > 0;) {
+        sim_entry *entry = &client->ledger.entries[i];
+        if (!sim_entry_is(entry, sequence)) continue;
+        if (found == NULL || entry->damaged) found = entry;
+    }
+    return found;
 }
 
 static void cancel(sim_client *client)
