@@ -122,12 +122,13 @@ static bool is_pending(const view *of, const sim_entry *entry)
 static bool has_entry(const sim_ledger *ledger, int64_t sequence)
 {
     for (size_t i = 0; i < ledger->count; i++)
-        if (sim_entry_is(&ledger->entries[i], sequence)) return true;
+        if (!ledger->entries[i].released && sim_entry_is(&ledger->entries[i], sequence))
+            return true;
     return false;
 }
 
 /* Of a row whose sequence was changed nobody can tell what it was: its entry has a new one, that no
- * edit has. */
+ * edit of the outbox has. It may be the number of one that an older outbox does not know. */
 static bool is_moved_to(const view *of, const sim_entry *entry, const inbox_row *row)
 {
     return entry->damaged_sequence != 0 && row->damaged &&
