@@ -64,6 +64,12 @@ bool sim_client_restore(sim_client *client)
     return true;
 }
 
+static void mark_copied(sim_ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->count; i++)
+        ledger->entries[i].copied = true;
+}
+
 /* The copy and the original both live on. */
 bool sim_client_copy(sim_client *client)
 {
@@ -79,6 +85,8 @@ bool sim_client_copy(sim_client *client)
     bool good = sim_folder_put(&twin->disk, &folder);
     sim_folder_free(&folder);
     if (!good) abort();
+    mark_copied(&client->ledger);
+    mark_copied(&client->backup_ledger);
     sim_ledger_copy(&client->ledger, &twin->ledger);
     twin->seen = client->seen;
     twin->damage = client->damage;

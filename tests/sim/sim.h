@@ -154,6 +154,7 @@ typedef struct sim_entry {
     bool answered;            /* the app was told that it is out of the inbox */
     bool in_inbox;            /* when it was looked for last */
     bool unproved;            /* nobody knows whether the tail of a repaired folder still has it */
+    bool copied;              /* a copy of the folder has it too */
     bool damaged;             /* a value of its row was changed */
     int64_t damaged_sequence; /* what its sequence was changed to; 0: it was not */
     uint8_t content[KEDGE_SHA256_SIZE];
