@@ -3,7 +3,7 @@
 #ifndef KEDGE_BENCH_STAGE_H
 #define KEDGE_BENCH_STAGE_H
 
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 #include "backend/ports/meter.h"
 
 #include <stdio.h>

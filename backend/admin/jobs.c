@@ -1,6 +1,6 @@
 /* Commands that go on until something is done. */
 #include "backend/admin/verbs.h"
-#include "backend/core/processor.h"
+#include "backend/versioned/commit/processor.h"
 #include "common/error.h"
 #include "common/json.h"
 

@@ -4,7 +4,8 @@
 #define KEDGE_BACKEND_ADMIN_VERBS_H
 
 #include "backend/admin/commands.h"
-#include "backend/core/version.h"
+#include "backend/api/api.h"
+#include "backend/versioned/versions/versions.h"
 
 #define KEDGE_ADMIN_NO_ANSWER 1
 #define KEDGE_ADMIN_USAGE     2

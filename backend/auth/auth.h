@@ -6,7 +6,7 @@
 #ifndef KEDGE_BACKEND_AUTH_H
 #define KEDGE_BACKEND_AUTH_H
 
-#include "backend/core/backend.h"
+#include "backend/base/options.h"
 #include "common/environment.h"
 
 #define KEDGE_TOKEN_PROJECTS_MAX 64

@@ -2,7 +2,7 @@
 #ifndef KEDGE_BACKEND_FRONT_ANSWER_H
 #define KEDGE_BACKEND_FRONT_ANSWER_H
 
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 #include "backend/front/log.h"
 #include "backend/front/origins.h"
 

@@ -2,7 +2,7 @@
 #ifndef KEDGE_BACKEND_FRONT_BODY_H
 #define KEDGE_BACKEND_FRONT_BODY_H
 
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 
 /* Removes the content encoding of a request; `encoding` is its header, or NULL. `truncated`: the
  * body is only its beginning. False with a problem in `response`. */

@@ -2,7 +2,7 @@
  *
  * It prints one line when it is ready, logs JSON lines on stderr, and ends in order on SIGINT or
  * SIGTERM. */
-#include "backend/core/new_clients.h"
+#include "backend/base/new_clients.h"
 #include "backend/front/file.h"
 #include "backend/http/consumers.h"
 #include "backend/http/server.h"

@@ -2,7 +2,7 @@
 #ifndef KEDGE_BACKEND_HTTP_METRICS_H
 #define KEDGE_BACKEND_HTTP_METRICS_H
 
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 
 #include <stdatomic.h>
 

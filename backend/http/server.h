@@ -22,8 +22,8 @@
 #ifndef KEDGE_BACKEND_HTTP_SERVER_H
 #define KEDGE_BACKEND_HTTP_SERVER_H
 
+#include "backend/api/api.h"
 #include "backend/auth/auth.h"
-#include "backend/core/backend.h"
 #include "backend/front/log.h"
 #include "backend/front/origins.h"
 #include "backend/http/events.h"

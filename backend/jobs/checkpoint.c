@@ -1,7 +1,7 @@
 /* Checkpoints of every collection at the newest version. */
 #include "backend/jobs/checkpoint.h"
 
-#include "backend/core/checkpoint.h"
+#include "backend/versioned/state/checkpoint.h"
 
 static kedge_status tell(const kedge_state *state, const kedge_lines *lines, kedge_error *error)
 {

@@ -1,16 +1,16 @@
 /* Export: the walk over a project, and its lines. */
 #include "backend/jobs/export.h"
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/blob.h"
-#include "backend/core/checkpoint_chunks.h"
-#include "backend/core/packed.h"
-#include "backend/core/retained.h"
-#include "backend/core/version_codec.h"
+#include "backend/base/backend.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/walk.h"
+#include "backend/versioned/model/packed.h"
+#include "backend/versioned/state/checkpoint_chunks.h"
+#include "backend/versioned/versions/blob.h"
+#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/version_codec.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -8,8 +8,8 @@
 #ifndef KEDGE_BACKEND_JOBS_EXPORT_H
 #define KEDGE_BACKEND_JOBS_EXPORT_H
 
-#include "backend/core/version.h"
 #include "backend/jobs/lines.h"
+#include "backend/versioned/versions/versions.h"
 
 #define KEDGE_EXPORT_FORMAT 1
 

@@ -1,10 +1,10 @@
 /* Garbage collection: marks, references, and what becomes of each blob. */
 #include "backend/jobs/gc.h"
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/garbage.h"
+#include "backend/base/backend.h"
 #include "backend/jobs/gc_references.h"
 #include "backend/jobs/walk.h"
+#include "backend/versioned/versions/garbage.h"
 #include "common/error.h"
 
 #include <stdlib.h>

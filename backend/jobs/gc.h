@@ -1,7 +1,7 @@
 /* Garbage collection: blobs that no version, and no checkpoint, refers to.
  *
  * It takes two runs to remove a blob, with the grace between them. The first finds it unreferenced,
- * older than the grace, and marks it (backend/core/garbage.h). A later one, that finds it still
+ * older than the grace, and marks it (versions/garbage.h). A later one, that finds it still
  * unreferenced and the mark as old as the grace, removes it. So a body that was written and is not
  * yet committed is safe for as long as the grace, which must be longer than any push, fork or
  * import takes between its bodies and its commit. A writer that needs a marked blob again takes the
@@ -14,9 +14,9 @@
 #ifndef KEDGE_BACKEND_JOBS_GC_H
 #define KEDGE_BACKEND_JOBS_GC_H
 
-#include "backend/core/version.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/lines.h"
+#include "backend/versioned/versions/versions.h"
 
 #define KEDGE_GC_GRACE_MS  INT64_C(86400000)   /* a day */
 #define KEDGE_GC_PUSHES_MS INT64_C(5184000000) /* 60 days: longer than a queue keeps a message */

@@ -1,13 +1,13 @@
 /* Gathering references: the state in front of the oldest version, checkpoints, versions. */
 #include "backend/jobs/gc_references.h"
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/checkpoint.h"
-#include "backend/core/layout.h"
-#include "backend/core/retained.h"
-#include "backend/core/version_codec.h"
+#include "backend/base/backend.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/walk.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/state/checkpoint.h"
+#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/version_codec.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef KEDGE_BACKEND_JOBS_GC_REFERENCES_H
 #define KEDGE_BACKEND_JOBS_GC_REFERENCES_H
 
-#include "backend/core/version.h"
 #include "backend/jobs/key_set.h"
+#include "backend/versioned/versions/versions.h"
 
 /* Adds the keys of all blobs that versions and checkpoints refer to, as far as they are there when
  * it is called; what is committed meanwhile may be missing. KEDGE_UNAVAILABLE: versions were

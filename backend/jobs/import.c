@@ -1,9 +1,9 @@
 /* Import: from the first line to the commit. */
 #include "backend/jobs/import_internal.h"
 
-#include "backend/core/background.h"
-#include "backend/core/checkpoint.h"
+#include "backend/base/background.h"
 #include "backend/jobs/export.h"
+#include "backend/versioned/state/checkpoint.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 #ifndef KEDGE_BACKEND_JOBS_IMPORT_H
 #define KEDGE_BACKEND_JOBS_IMPORT_H
 
-#include "backend/core/version.h"
+#include "backend/versioned/versions/versions.h"
 
 /* Where lines come from. `next` appends the next one, without its end, to an empty buffer, or sets
  * `*end`. */

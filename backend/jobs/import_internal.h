@@ -2,13 +2,13 @@
 #ifndef KEDGE_BACKEND_JOBS_IMPORT_INTERNAL_H
 #define KEDGE_BACKEND_JOBS_IMPORT_INTERNAL_H
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/checkpoint_chunks.h"
-#include "backend/core/name_claim.h"
+#include "backend/base/backend.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/import.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
+#include "backend/versioned/projects/name_claim.h"
+#include "backend/versioned/state/checkpoint_chunks.h"
 #include "common/json.h"
 
 typedef struct importing {

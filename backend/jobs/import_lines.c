@@ -1,12 +1,12 @@
 /* Import: each kind of line, checked and put. */
 #include "backend/jobs/import_internal.h"
 
-#include "backend/core/blob.h"
-#include "backend/core/checkpoint.h"
-#include "backend/core/entry_codec.h"
-#include "backend/core/index.h"
-#include "backend/core/packed.h"
-#include "backend/core/version_codec.h"
+#include "backend/versioned/index/index.h"
+#include "backend/versioned/model/entry_codec.h"
+#include "backend/versioned/model/packed.h"
+#include "backend/versioned/state/checkpoint.h"
+#include "backend/versioned/versions/blob.h"
+#include "backend/versioned/versions/version_codec.h"
 #include "common/error.h"
 #include "common/names.h"
 

@@ -6,8 +6,8 @@
  * version that has it is told. */
 #include "backend/jobs/verify_internal.h"
 
-#include "backend/core/blob.h"
-#include "backend/core/version_codec.h"
+#include "backend/versioned/versions/blob.h"
+#include "backend/versioned/versions/version_codec.h"
 #include "common/error.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Repair: checkpoints that are damaged or not the fold at their version, written from the fold. */
 #include "backend/jobs/verify_internal.h"
 
-#include "backend/core/checkpoint.h"
-#include "backend/core/checkpoint_chunks.h"
+#include "backend/versioned/state/checkpoint.h"
+#include "backend/versioned/state/checkpoint_chunks.h"
 #include "common/error.h"
 #include "common/gzip.h"
 

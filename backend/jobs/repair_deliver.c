@@ -6,7 +6,7 @@
  * when it is run again, and still delivers. */
 #include "backend/jobs/verify_internal.h"
 
-#include "backend/core/redeliver.h"
+#include "backend/versioned/projects/redeliver.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Folding deltas into maps. */
 #include "backend/jobs/replay.h"
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/checkpoint.h"
+#include "backend/base/backend.h"
+#include "backend/versioned/state/checkpoint.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -6,8 +6,9 @@
 #ifndef KEDGE_BACKEND_JOBS_REPLAY_H
 #define KEDGE_BACKEND_JOBS_REPLAY_H
 
-#include "backend/core/map.h"
-#include "backend/core/version_object.h"
+#include "backend/base/backend.h"
+#include "backend/versioned/model/map.h"
+#include "backend/versioned/model/version_object.h"
 
 typedef struct kedge_replayed_collection {
     char name[KEDGE_LIMIT_NAME_BYTES + 1];

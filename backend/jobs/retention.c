@@ -1,9 +1,9 @@
 /* Retention: which version is the oldest to be kept, and what must stand for those before it. */
 #include "backend/jobs/retention_internal.h"
 
-#include "backend/core/checkpoint.h"
-#include "backend/core/retained.h"
 #include "backend/jobs/rows.h"
+#include "backend/versioned/state/checkpoint.h"
+#include "backend/versioned/versions/retained.h"
 #include "common/error.h"
 
 #include <string.h>

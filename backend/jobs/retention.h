@@ -4,15 +4,15 @@
  * every collection as it was in front of R, made sure of against the fold of the deltas, and the
  * index rows of all versions below R, made sure of as well. Only then the record `Retention` says
  * that R is the oldest one: this is the commit. Then the older version records are replaced by
- * their lineage (backend/core/retained.h), and older checkpoints are removed. Blobs that nothing
+ * their lineage (versions/retained.h), and older checkpoints are removed. Blobs that nothing
  * refers to any more are left to garbage collection (gc.h).
  *
  * May run beside pushes and readers, and be broken off anywhere: run again, it goes on. */
 #ifndef KEDGE_BACKEND_JOBS_RETENTION_H
 #define KEDGE_BACKEND_JOBS_RETENTION_H
 
-#include "backend/core/version.h"
 #include "backend/jobs/lines.h"
+#include "backend/versioned/versions/versions.h"
 
 /* A version is kept when any part of the rule keeps it, and the newest always. With neither part
  * all versions are kept. */

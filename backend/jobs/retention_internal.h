@@ -2,10 +2,10 @@
 #ifndef KEDGE_BACKEND_JOBS_RETENTION_INTERNAL_H
 #define KEDGE_BACKEND_JOBS_RETENTION_INTERNAL_H
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/layout.h"
+#include "backend/base/backend.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/retention.h"
+#include "backend/versioned/model/layout.h"
 
 typedef struct retaining {
     kedge_backend *backend;

@@ -1,7 +1,7 @@
 /* Comparing index rows with the version that they are made from. */
 #include "backend/jobs/rows.h"
 
-#include "backend/core/backend_internal.h"
+#include "backend/base/backend.h"
 
 static bool same_attribute(const kedge_attribute *a, const kedge_attribute *b)
 {

@@ -2,7 +2,7 @@
 #ifndef KEDGE_BACKEND_JOBS_ROWS_H
 #define KEDGE_BACKEND_JOBS_ROWS_H
 
-#include "backend/core/index.h"
+#include "backend/versioned/index/index.h"
 
 /* `found` is NULL when nothing stands there, and `same` when it is what it must be. */
 typedef kedge_status (*kedge_row_visit)(void *context, const kedge_record_write *wanted,

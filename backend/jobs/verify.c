@@ -1,7 +1,7 @@
 /* Verify: the walk over the versions, and what its parts share. */
 #include "backend/jobs/verify_internal.h"
 
-#include "backend/core/version_codec.h"
+#include "backend/versioned/versions/version_codec.h"
 #include "common/error.h"
 
 #include <stdarg.h>

@@ -14,8 +14,8 @@
 #ifndef KEDGE_BACKEND_JOBS_VERIFY_H
 #define KEDGE_BACKEND_JOBS_VERIFY_H
 
-#include "backend/core/version.h"
 #include "backend/jobs/lines.h"
+#include "backend/versioned/versions/versions.h"
 
 typedef struct kedge_verify_summary {
     int64_t oldest; /* the versions that were looked at */

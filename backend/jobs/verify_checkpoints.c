@@ -4,7 +4,7 @@
  * them one after the other. */
 #include "backend/jobs/verify_internal.h"
 
-#include "backend/core/checkpoint.h"
+#include "backend/versioned/state/checkpoint.h"
 #include "common/error.h"
 
 #include <stdlib.h>

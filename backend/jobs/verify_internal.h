@@ -4,13 +4,13 @@
 
 #define VERIFY_TOKEN_SIZE ((KEDGE_LINEAGE_HEX - 1) / 2)
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/layout.h"
-#include "backend/core/retained.h"
+#include "backend/base/backend.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/verify.h"
 #include "backend/jobs/walk.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/versions/retained.h"
 
 /* Where a checkpoint's root stands. */
 typedef struct verify_root {

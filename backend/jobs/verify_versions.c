@@ -1,7 +1,7 @@
 /* Verify: one version against the ones before it. */
 #include "backend/jobs/verify_internal.h"
 
-#include "backend/core/blob.h"
+#include "backend/versioned/versions/blob.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Walking over the records of a project, page by page. */
 #include "backend/jobs/walk.h"
 
-#include "backend/core/backend_internal.h"
+#include "backend/base/backend.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,9 @@
 #ifndef KEDGE_BACKEND_JOBS_WALK_H
 #define KEDGE_BACKEND_JOBS_WALK_H
 
-#include "backend/core/layout.h"
+#include "backend/base/backend.h"
+#include "backend/ports/records.h"
+#include "backend/versioned/model/layout.h"
 
 typedef kedge_status (*kedge_walk_visit)(void *context, const kedge_record *record,
                                          kedge_error *error);

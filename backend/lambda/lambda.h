@@ -14,8 +14,8 @@
 #ifndef KEDGE_BACKEND_LAMBDA_H
 #define KEDGE_BACKEND_LAMBDA_H
 
+#include "backend/api/api.h"
 #include "backend/auth/auth.h"
-#include "backend/core/backend.h"
 #include "backend/front/log.h"
 #include "backend/front/origins.h"
 #include "backend/queued/queued.h"

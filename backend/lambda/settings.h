@@ -19,7 +19,7 @@
 #ifndef KEDGE_BACKEND_LAMBDA_SETTINGS_H
 #define KEDGE_BACKEND_LAMBDA_SETTINGS_H
 
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 #include "backend/front/log.h"
 #include "backend/front/origins.h"
 #include "backend/stores/stores.h"

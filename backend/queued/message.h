@@ -12,8 +12,8 @@
 #ifndef KEDGE_BACKEND_QUEUED_MESSAGE_H
 #define KEDGE_BACKEND_QUEUED_MESSAGE_H
 
-#include "backend/core/layout.h"
 #include "backend/queued/queued.h"
+#include "backend/versioned/model/layout.h"
 
 #define KEDGE_MESSAGE_FORMAT    1
 #define KEDGE_MESSAGE_NAME_SIZE (KEDGE_LIMIT_NAME_BYTES + 1)

@@ -20,8 +20,8 @@
 #ifndef KEDGE_BACKEND_QUEUED_QUEUED_H
 #define KEDGE_BACKEND_QUEUED_QUEUED_H
 
-#include "backend/core/processor.h"
 #include "backend/ports/queue.h"
+#include "backend/versioned/commit/processor.h"
 
 #define KEDGE_QUEUED_CLAIM_BYTES   256000 /* a larger message goes to blobs */
 #define KEDGE_QUEUED_VISIBILITY_MS 60000

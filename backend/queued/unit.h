@@ -2,7 +2,7 @@
 #ifndef KEDGE_BACKEND_QUEUED_UNIT_H
 #define KEDGE_BACKEND_QUEUED_UNIT_H
 
-#include "backend/core/push_body.h"
+#include "backend/api/push_body.h"
 #include "backend/queued/message.h"
 
 /* One message of it, with what its push borrows from. Is not to be moved. */

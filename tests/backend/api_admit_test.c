@@ -1,7 +1,7 @@
 /* How many client ids a user may begin with in a minute. */
 #include "tests/backend/api_world.h"
 
-#include "backend/core/new_clients.h"
+#include "backend/base/new_clients.h"
 
 #include <string.h>
 

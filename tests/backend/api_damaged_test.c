@@ -2,7 +2,7 @@
  * is gone is named. */
 #include "tests/backend/api_world.h"
 
-#include "backend/core/layout.h"
+#include "backend/versioned/model/layout.h"
 #include "common/hash.h"
 #include "tests/backend/project_records.h"
 

@@ -2,8 +2,8 @@
  * retried pushes answer what they answered before, byte for byte. */
 #include "tests/backend/api_world.h"
 
-#include "backend/core/checkpoint.h"
-#include "backend/core/processor.h"
+#include "backend/versioned/commit/processor.h"
+#include "backend/versioned/state/checkpoint.h"
 #include "tests/backend/project_records.h"
 #include "tests/backend/stores.h"
 

@@ -1,7 +1,7 @@
 /* Pages of a pinned version, bodies by hash, versions, collections, items, mutations. */
 #include "tests/backend/api_world.h"
 
-#include "backend/core/layout.h"
+#include "backend/versioned/model/layout.h"
 #include "common/gzip.h"
 #include "common/hash.h"
 #include "common/json.h"

@@ -1,7 +1,7 @@
 /* Pushes whose body was uploaded into the blobs: the grant, and the push that names it. */
 #include "tests/backend/api_world.h"
 
-#include "backend/core/layout.h"
+#include "backend/versioned/model/layout.h"
 #include "common/error.h"
 #include "common/gzip.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 
 #include <cjson/cJSON.h>
 

@@ -2,7 +2,7 @@
  * and the failure is told. */
 #include "tests/backend/world.h"
 
-#include "backend/core/fork.h"
+#include "backend/versioned/projects/fork.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,11 @@
  * and what the texts of a version may grow to. */
 #include "tests/backend/world.h"
 
-#include "backend/core/backend_internal.h"
-#include "backend/core/packed.h"
-#include "backend/core/state_internal.h"
+#include "backend/api/api.h"
+#include "backend/base/backend.h"
+#include "backend/versioned/model/packed.h"
+#include "backend/versioned/state/cache.h"
+#include "backend/versioned/state/state_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,11 +174,11 @@ static void test_old_states_of_a_project_do_not_pile_up(void **state)
                                           KEDGE_BYTES("item-00000001"), &entry, NULL),
                          KEDGE_OK);
         if (kedge_state_bytes(opened) > largest) largest = kedge_state_bytes(opened);
-        kedge_cache_add(&world->backend->cache, &notes, opened, false);
+        kedge_cache_add(world->backend->cache, &notes, opened, false);
         kedge_state_close(opened);
         kedge_version_release(version);
     }
-    assert_true(world->backend->cache.bytes <= 2 * largest + 4096);
+    assert_true(world->backend->cache->bytes <= 2 * largest + 4096);
 }
 
 /* ---- large versions ---- */

@@ -2,7 +2,7 @@
  * refused. */
 #include "tests/backend/world.h"
 
-#include "backend/core/map.h"
+#include "backend/versioned/model/map.h"
 
 #include <stdio.h>
 #include <stdlib.h>

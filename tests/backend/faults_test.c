@@ -2,6 +2,8 @@
  * calls. */
 #include "tests/backend/world.h"
 
+#include "backend/api/api.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
  * fails on the way. */
 #include "tests/backend/world.h"
 
-#include "backend/core/fork.h"
+#include "backend/api/api.h"
+#include "backend/versioned/projects/fork.h"
 
 #include <stdio.h>
 #include <stdlib.h>

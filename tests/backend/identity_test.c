@@ -2,7 +2,7 @@
  * gone. */
 #include "tests/backend/world.h"
 
-#include "backend/core/layout.h"
+#include "backend/versioned/model/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

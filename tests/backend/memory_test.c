@@ -1,4 +1,5 @@
 /* Every allocation of the processor fails once: nothing leaks, nothing is half-done. */
+#include "backend/api/api.h"
 #include "backend/memory/memory_ports.h"
 #include "tests/backend/world.h"
 #include "tests/support/failing_allocator.h"

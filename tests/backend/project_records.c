@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "backend/core/layout.h"
+#include "backend/versioned/model/layout.h"
 
 #include <string.h>
 

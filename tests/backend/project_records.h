@@ -2,8 +2,8 @@
 #ifndef KEDGE_TESTS_BACKEND_PROJECT_RECORDS_H
 #define KEDGE_TESTS_BACKEND_PROJECT_RECORDS_H
 
-#include "backend/core/version.h"
 #include "backend/ports/records.h"
+#include "backend/versioned/versions/versions.h"
 
 /* Visits all of them, in order. The visit may delete or change the record. */
 typedef void (*project_record_visit)(const kedge_records *records, const kedge_record *record,

@@ -2,6 +2,7 @@
  * message that outlives its visibility, other consumers and direct pushes between any two calls. */
 #include "tests/backend/queue_world.h"
 
+#include "backend/api/api.h"
 #include "tests/backend/world_ports.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* Rebases: the mutations of one project replayed on top of another, once each, in their order. */
 #include "tests/backend/world.h"
 
-#include "backend/core/fork.h"
-#include "backend/core/rebase.h"
+#include "backend/api/api.h"
+#include "backend/versioned/projects/fork.h"
+#include "backend/versioned/projects/rebase.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* Two backends over the same ports, several threads each: every mutation once, in order. */
 #include "tests/backend/world.h"
 
+#include "backend/api/api.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* A world: ports, a backend, pushes. */
 #include "tests/backend/world.h"
 
+#include "backend/api/api.h"
 #include "backend/sqlite/sqlite_ports.h"
 #include "common/hash.h"
 #include "tests/backend/stores.h"

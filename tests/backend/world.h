@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "backend/core/processor.h"
-#include "backend/core/projects.h"
+#include "backend/versioned/commit/processor.h"
+#include "backend/versioned/projects/projects.h"
 #include "mutate/overlay.h"
 #include "tests/backend/stores.h"
 #include "tests/support/sampling.h"

@@ -1,8 +1,9 @@
 /* Reading a world with a backend that has nothing in memory, and checking all of it. */
 #include "tests/backend/world.h"
 
-#include "backend/core/layout.h"
+#include "backend/api/api.h"
 #include "backend/ports/records_support.h"
+#include "backend/versioned/model/layout.h"
 #include "common/error.h"
 #include "tests/backend/project_records.h"
 

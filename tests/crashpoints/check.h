@@ -2,7 +2,7 @@
 #ifndef KEDGE_TESTS_CRASHPOINTS_CHECK_H
 #define KEDGE_TESTS_CRASHPOINTS_CHECK_H
 
-#include "backend/core/processor.h"
+#include "backend/versioned/commit/processor.h"
 
 typedef enum check_name {
     CHECK_I1,  /* each (client, id), and each origin, is decided once */

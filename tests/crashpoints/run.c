@@ -1,6 +1,7 @@
 /* One run. */
 #include "tests/crashpoints/run.h"
 
+#include "backend/api/api.h"
 #include "common/error.h"
 #include "tests/crashpoints/gate.h"
 

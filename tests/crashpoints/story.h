@@ -2,7 +2,7 @@
 #ifndef KEDGE_TESTS_CRASHPOINTS_STORY_H
 #define KEDGE_TESTS_CRASHPOINTS_STORY_H
 
-#include "backend/core/processor.h"
+#include "backend/versioned/commit/processor.h"
 
 #define STORY_MUTATIONS_MAX 8
 

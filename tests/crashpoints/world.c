@@ -1,9 +1,10 @@
 /* Stores, and copies of a project in them. */
 #include "tests/crashpoints/world.h"
 
-#include "backend/core/layout.h"
-#include "backend/core/projects.h"
+#include "backend/api/api.h"
 #include "backend/memory/memory_ports.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/projects/projects.h"
 #include "common/error.h"
 
 #include <inttypes.h>

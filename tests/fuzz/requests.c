@@ -2,7 +2,7 @@
  * The input is lines "METHOD path?query", each followed by a body up to a line "." or the end. So
  * that cookies, queries and paths are read where they are used. No request is an internal failure,
  * and each answer in JSON is JSON. */
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 #include "backend/memory/memory_ports.h"
 #include "common/json.h"
 #include "tests/fuzz/fuzz.h"

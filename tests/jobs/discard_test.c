@@ -2,6 +2,7 @@
  * any of its port calls while others go on. */
 #include "tests/jobs/transfer_world.h"
 
+#include "backend/api/api.h"
 #include "tests/backend/project_records.h"
 #include "tests/crashpoints/gate.h"
 

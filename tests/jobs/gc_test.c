@@ -1,10 +1,10 @@
 /* Garbage collection: what nobody refers to goes, behind the grace, and nothing else ever does. */
 #include "tests/jobs/jobs_world.h"
 
-#include "backend/core/garbage.h"
-#include "backend/core/layout.h"
 #include "backend/jobs/gc.h"
 #include "backend/jobs/retention.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/versions/garbage.h"
 #include "common/gzip.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* Imports under way: nobody sees half of one, whatever fails and whoever comes in between. */
 #include "tests/jobs/transfer_world.h"
 
-#include "backend/core/layout.h"
-#include "backend/core/retained.h"
+#include "backend/api/api.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/versions/retained.h"
 #include "tests/backend/project_records.h"
 
 #include <string.h>

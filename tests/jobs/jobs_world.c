@@ -1,7 +1,8 @@
 /* Stories, lines, damage. */
 #include "tests/jobs/jobs_world.h"
 
-#include "backend/core/layout.h"
+#include "backend/api/api.h"
+#include "backend/versioned/model/layout.h"
 #include "common/gzip.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #ifndef KEDGE_TESTS_JOBS_WORLD_H
 #define KEDGE_TESTS_JOBS_WORLD_H
 
+#include "backend/api/api.h"
 #include "tests/backend/world.h"
 
 #include "backend/jobs/verify.h"

@@ -1,15 +1,16 @@
 /* Every allocation of the jobs fails once: nothing leaks, nothing is half-done, and the same again
  * ends well. */
+#include "backend/api/api.h"
 #include "backend/memory/memory_ports.h"
 #include "tests/jobs/jobs_world.h"
 
-#include "backend/core/fork.h"
-#include "backend/core/rebase.h"
 #include "backend/jobs/checkpoint.h"
 #include "backend/jobs/export.h"
 #include "backend/jobs/gc.h"
 #include "backend/jobs/import.h"
 #include "backend/jobs/retention.h"
+#include "backend/versioned/projects/fork.h"
+#include "backend/versioned/projects/rebase.h"
 #include "tests/support/failing_allocator.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* Forks and imports that want the same name: one of them has it, whole, and the other is told. */
 #include "tests/jobs/transfer_world.h"
 
-#include "backend/core/fork.h"
+#include "backend/api/api.h"
+#include "backend/versioned/projects/fork.h"
 
 #include <string.h>
 

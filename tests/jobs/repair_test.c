@@ -1,10 +1,11 @@
 /* Repair: what copies still have is written again, and what is lost for good is named. */
 #include "tests/jobs/transfer_world.h"
 
-#include "backend/core/fork.h"
-#include "backend/core/layout.h"
-#include "backend/core/redeliver.h"
-#include "backend/core/state_internal.h"
+#include "backend/api/api.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/projects/fork.h"
+#include "backend/versioned/projects/redeliver.h"
+#include "backend/versioned/state/state_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "tests/backend/api_world.h"
 #include "tests/core/scripted.h"
 
-#include "backend/core/layout.h"
 #include "backend/jobs/verify.h"
+#include "backend/versioned/model/layout.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,10 +2,11 @@
  * relied on goes, whoever crashes or pushes meanwhile. */
 #include "tests/jobs/jobs_world.h"
 
-#include "backend/core/layout.h"
-#include "backend/core/retained.h"
+#include "backend/api/api.h"
 #include "backend/jobs/checkpoint.h"
 #include "backend/jobs/retention.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/versions/retained.h"
 
 #include <stdio.h>
 #include <stdlib.h>

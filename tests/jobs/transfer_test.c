@@ -1,7 +1,8 @@
 /* Export and import: the same project again; no damaged one, and no half of one that goes on. */
 #include "tests/jobs/transfer_world.h"
 
-#include "backend/core/fork.h"
+#include "backend/api/api.h"
+#include "backend/versioned/projects/fork.h"
 
 #include <string.h>
 

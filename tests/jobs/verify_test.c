@@ -1,8 +1,8 @@
 /* Verify: a sound project has no findings, and each damage is found and named. */
 #include "tests/jobs/jobs_world.h"
 
-#include "backend/core/fork.h"
-#include "backend/core/layout.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/projects/fork.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Noting versions, and looking into what was noted. */
 #include "tests/sim/oracle.h"
 
-#include "backend/core/layout.h"
 #include "backend/ports/records_support.h"
+#include "backend/versioned/model/layout.h"
 #include "common/error.h"
 #include "common/gzip.h"
 #include "tests/sim/files.h"

@@ -9,7 +9,7 @@
 #ifndef KEDGE_TESTS_SIM_SIM_H
 #define KEDGE_TESTS_SIM_SIM_H
 
-#include "backend/core/backend.h"
+#include "backend/api/api.h"
 #include "backend/queued/queued.h"
 #include "common/environment.h"
 #include "sdk/runtime/driver.h"

@@ -1,0 +1,64 @@
+/* The backend: one object over the ports, one function for all requests.
+ *
+ * Front ends (HTTP server, Lambda, simulator) authenticate, hand a request to kedge_backend_handle
+ * and send back the response. Everything else, routes and problem documents included, is the same
+ * for all. Any thread may call; calls block in the ports. Correct with any number of backends over
+ * the same ports: the version record is the only commit (docs/explanation/backend.md). */
+#ifndef KEDGE_BACKEND_API_API_H
+#define KEDGE_BACKEND_API_API_H
+
+#include "backend/base/options.h"
+
+kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backend **backend,
+                               kedge_error *error);
+void kedge_backend_free(kedge_backend *backend);
+
+typedef struct kedge_api_request {
+    kedge_bytes method; /* "GET", "POST", "PUT" */
+    kedge_bytes path;   /* still percent-encoded, from "/v1" on, without the query */
+    kedge_bytes query;  /* still percent-encoded, without '?' */
+    kedge_bytes body; /* content encoding removed; at most KEDGE_LIMIT_PUSH_BYTES, or its prefix */
+    bool body_truncated; /* the body was longer than that */
+    bool accepts_gzip;
+    kedge_bytes range; /* the Range header, or empty */
+    const kedge_identity *identity;
+} kedge_api_request;
+
+typedef struct kedge_api_response {
+    int status;
+    const char *content_type;     /* static storage */
+    const char *content_encoding; /* static storage, or NULL */
+    bool immutable;               /* may be cached for ever */
+    int32_t retry_after_s;        /* 0: none */
+    char content_range[64];       /* "" when none */
+    kedge_buffer body;
+    /* Of a 500 or 503, or of items that were left out; for the log alone: it may name what nobody
+     * else should see. */
+    kedge_error cause;
+    int64_t damaged_items; /* that the answer leaves out because the backend has lost them */
+    /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
+     * (backend/ports/meter.h); what `later` took is not in it. */
+    kedge_cost cost;
+} kedge_api_response;
+
+/* Answers every request of docs/reference/wire.md but events, health and metrics, which belong to
+ * front ends. Always fills `response` (an internal failure is a problem document of its own);
+ * `response->body` comes in made and empty. */
+void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
+                          kedge_api_response *response);
+
+/* Writes a problem document; front ends use it for failures of their own. */
+void kedge_api_problem(kedge_api_response *response, int status, const char *code,
+                       const char *detail);
+
+/* Decodes %XX strictly into `out`; false on a malformed escape, NUL, or no UTF-8, which `error`
+ * names. Each part of a path is decoded by itself (api_address.c). */
+bool kedge_api_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *error);
+
+/* For the event stream: checks that the identity may read the project and tells its current
+ * version. KEDGE_NOT_FOUND, KEDGE_FORBIDDEN, or a transient failure. */
+kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
+                                           kedge_bytes organization, kedge_bytes project,
+                                           int64_t *version, kedge_error *error);
+
+#endif

@@ -1,0 +1,53 @@
+/* The backend's making and ending. */
+#include "backend/base/backend.h"
+#include "backend/api/api.h"
+#include "backend/versioned/state/cache.h"
+#include "common/error.h"
+
+#define STATE_CACHE_BYTES ((size_t)64 * 1024 * 1024)
+
+kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backend **backend,
+                               kedge_error *error)
+{
+    if (options->environment == NULL || options->records.vtable == NULL ||
+        options->blobs.vtable == NULL || options->registry == NULL) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "backend-options-incomplete",
+                          "a backend needs an environment, records, blobs and a registry");
+    }
+    const kedge_allocator *allocator = options->environment->allocator;
+    kedge_backend *made = kedge_allocate(allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->options = *options;
+    made->environment = options->environment;
+    made->allocator = allocator;
+    size_t bytes = options->state_cache_bytes == 0 ? STATE_CACHE_BYTES : options->state_cache_bytes;
+    kedge_status status = kedge_cache_new(allocator, bytes, &made->cache, error);
+    if (status != KEDGE_OK) {
+        kedge_release(allocator, made);
+        return status;
+    }
+    status = kedge_new_clients_open(&made->new_clients, made->environment,
+                                    options->new_clients_per_minute, error);
+    if (status != KEDGE_OK) {
+        kedge_cache_free(made->cache);
+        kedge_release(allocator, made);
+        return status;
+    }
+    for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
+        pthread_mutex_init(&made->project_locks[i], NULL);
+        atomic_init(&made->writing_checkpoints[i], false);
+    }
+    *backend = made;
+    return KEDGE_OK;
+}
+
+void kedge_backend_free(kedge_backend *backend)
+{
+    if (backend == NULL) return;
+    kedge_new_clients_close(&backend->new_clients);
+    kedge_cache_free(backend->cache);
+    for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
+        pthread_mutex_destroy(&backend->project_locks[i]);
+    }
+    kedge_release(backend->allocator, backend);
+}

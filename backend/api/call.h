@@ -1,0 +1,251 @@
+/* What the files of the API share: the call that is being answered, the parts of its address, and
+ * how things are written on the wire. Not for other folders. */
+#ifndef KEDGE_BACKEND_API_CALL_H
+#define KEDGE_BACKEND_API_CALL_H
+
+#include "backend/api/api.h"
+#include "backend/api/push_body.h"
+#include "backend/base/backend.h"
+#include "backend/versioned/commit/processor.h"
+#include "backend/versioned/index/clients.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/projects/projects.h"
+#include "backend/versioned/state/state.h"
+#include "common/json.h"
+
+#define KEDGE_API_BODY_BY_HASH_BYTES 65536   /* a native patch or page names larger ones by hash */
+#define KEDGE_API_INLINE_PULL_BYTES  262144  /* a first pull up to this needs no pages */
+#define KEDGE_API_DELTA_BYTES_MAX    8388608 /* a native delta over this becomes a snapshot */
+#define KEDGE_API_ANSWER_BYTES_MAX   134217728 /* no answer is larger: 128 MiB */
+/* Of an answer to a pull, what a patch leaves to 1,000 outcomes with their messages, escaped. */
+#define KEDGE_API_PULL_AROUND_BYTES 2097152
+#define KEDGE_API_PAGE_BYTES        1048576 /* of a snapshot, when the request does not say */
+#define KEDGE_API_PAGE_BYTES_MAX    4194304
+#define KEDGE_API_LIST_MAX          100  /* versions or projects in one answer */
+#define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one answer */
+#define KEDGE_API_DAMAGED_MAX       100  /* lost items that an answer names, and that end a page */
+#define KEDGE_API_PATH_BYTES_MAX    4096
+#define KEDGE_API_ARGUMENTS_MAX     5 /* variable segments of a path */
+
+/* One request on its way to its answer. `error` is scratch for whoever fails. */
+typedef struct kedge_api_call {
+    kedge_backend *backend;
+    const kedge_api_request *request;
+    kedge_api_response *response;
+    const kedge_allocator *allocator;
+    kedge_project_ref ref;
+    kedge_bytes argument[KEDGE_API_ARGUMENTS_MAX]; /* decoded and checked, without ref's */
+    size_t argument_count;
+    char path_text[KEDGE_API_PATH_BYTES_MAX]; /* what they point into */
+    size_t path_text_size;
+    kedge_error error;
+} kedge_api_call;
+
+/* ---- refusing (api_problem.c) ---- */
+
+/* Drops what was written and answers with a problem. */
+void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const char *format, ...)
+    KEDGE_PRINTF(4, 5);
+/* The problem for a failure of the core, told by call->error: transient (503) or internal (500). */
+void kedge_api_fail(kedge_api_call *call, kedge_status status);
+/* Ends an answer: 200 unless memory ran out while it was written. */
+void kedge_api_finish(kedge_api_call *call);
+/* The answer has grown over KEDGE_API_ANSWER_BYTES_MAX. */
+bool kedge_api_too_large(const kedge_api_call *call);
+void kedge_api_refuse_too_large(kedge_api_call *call);
+
+/* `limit`, or what the front end can carry, `most`, when that is less; 0: it can carry all. */
+static inline size_t kedge_api_at_most(size_t limit, size_t most)
+{
+    return most > 0 && most < limit ? most : limit;
+}
+
+/* ---- addresses (api_address.c) ---- */
+
+/* Reads of the query. Each answers false after it refused the call with `query-invalid`. An absent
+ * parameter leaves the output as it was. */
+bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t least, int64_t most,
+                             int64_t *value);
+bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *text,
+                          bool *present);
+/* "latest" or a number, from a path or a query; *number is 0 for latest. */
+bool kedge_api_version_number(kedge_bytes text, int64_t *number);
+
+/* ---- who may see what (api_access.c) ---- */
+
+bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
+                       kedge_bytes project);
+/* The identity is an admin; otherwise the call is refused. */
+bool kedge_api_is_admin(kedge_api_call *call);
+/* The answer for what does not exist and for what this identity may not see: the same. */
+void kedge_api_refuse_project(kedge_api_call *call);
+/* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
+kedge_status kedge_api_create_on_use(kedge_backend *backend, const kedge_project_ref *ref,
+                                     kedge_error *error);
+/* The newest version, by a consistent read; creates the project where that is allowed. */
+kedge_status kedge_api_head(kedge_backend *backend, const kedge_project_ref *ref,
+                            const kedge_version **head, kedge_error *error);
+/* The same; refuses the call when it fails, and answers false. */
+bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head);
+/* Version `number` (0: the newest) of a project that exists; refuses with `status` and `code` when
+ * there is no such version. */
+bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, const char *code,
+                            const kedge_version **version);
+/* The parameter "version", a number or "latest"; latest when absent. */
+bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
+
+/* ---- new clients (api_admit.c) ---- */
+
+/* Whether the user may begin with the clients that are new in the push; otherwise the call is
+ * refused, and nothing was written. */
+bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
+
+/* ---- the wire (api_wire.c) ---- */
+
+void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id);
+void kedge_api_key_join(kedge_bytes collection, kedge_bytes id, kedge_buffer *out);
+
+/* "name": "collection/id". `scratch` is emptied first. */
+void kedge_api_write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_bytes id,
+                         kedge_buffer *scratch);
+void kedge_api_write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
+                         size_t size);
+/* "value": …, or "hash" and "size" when `by_hash` and the value is large. */
+kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state,
+                                   kedge_bytes collection, const kedge_entry *entry, bool by_hash,
+                                   kedge_error *error);
+/* "id", "hash", "size", "meta" of an item. */
+void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry);
+/* "outcome", and "code" and "message" of a rejection. */
+void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation);
+/* The members of a mutation, without the braces. */
+void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation);
+/* "outcomes":[…],"outcomes_next":… of a client at a version. */
+kedge_status kedge_api_write_outcomes(kedge_json_writer *writer, kedge_backend *backend,
+                                      const kedge_project_ref *ref, const kedge_version *at,
+                                      kedge_bytes client, int64_t from, int64_t to,
+                                      kedge_error *error);
+/* `null` for 0. */
+void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t next);
+
+/* ---- lost items (api_damage.c) ---- */
+
+/* What an answer leaves out because the backend has lost it. */
+typedef struct kedge_api_damage {
+    int64_t count;            /* of items, also of those that are not named */
+    kedge_buffer keys;        /* of the first ones, as JSON texts */
+    kedge_buffer collections; /* that cannot be read at all, as JSON texts */
+    kedge_buffer key;         /* scratch */
+    kedge_error cause;        /* of the last one */
+} kedge_api_damage;
+
+kedge_api_damage kedge_api_damage_make(const kedge_allocator *allocator);
+void kedge_api_damage_free(kedge_api_damage *damage);
+void kedge_api_damage_item(kedge_api_damage *damage, kedge_bytes collection, kedge_bytes id,
+                           const kedge_error *cause);
+void kedge_api_damage_collection(kedge_api_damage *damage, kedge_bytes collection, int64_t items,
+                                 const kedge_error *cause);
+/* For a part of an answer that is taken back: how much was noted in front of it. */
+typedef struct kedge_api_damage_mark {
+    int64_t count;
+    size_t keys;
+    size_t collections;
+} kedge_api_damage_mark;
+kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage);
+void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
+/* Tells the front end, for its log and metrics, and the client: "damaged": {…}, or nothing when
+ * nothing is damaged. `writer` NULL: a client that does not know the member. */
+kedge_status kedge_api_damage_tell(kedge_api_call *call, const kedge_api_damage *damage,
+                                   kedge_json_writer *writer);
+
+/* ---- walking a state (api_walk.c) ---- */
+
+/* A place in a state, in key order: the project record, then each collection's items. */
+typedef struct kedge_api_walk {
+    kedge_state *state;
+    const kedge_version *version;
+    bool at_project;   /* the project record comes next */
+    size_t collection; /* index of the one that is walked */
+    bool from_start;
+    kedge_bytes after;
+    kedge_api_damage *damage; /* collections that cannot be read are noted here and passed over;
+                                 NULL: they end the walk with their failure */
+} kedge_api_walk;
+
+kedge_api_walk kedge_api_walk_from_start(kedge_state *state);
+kedge_api_walk kedge_api_walk_behind(kedge_state *state, kedge_bytes collection, kedge_bytes id);
+/* KEDGE_DONE behind the last. The project record comes with two empty names and its body. */
+kedge_status kedge_api_walk_next(kedge_api_walk *walk, kedge_bytes *collection, kedge_entry *entry,
+                                 kedge_error *error);
+
+/* ---- reading a request's body (api_body.c) ---- */
+
+/* Checks the body as JSON of an object; refuses the call and answers false otherwise. */
+bool kedge_api_body_object(kedge_api_call *call, kedge_bytes *object);
+/* Members of a checked object. Each refuses the call with `body-invalid`, naming `path`, when the
+ * member is absent or wrong, and answers false. `chars` holds KEDGE_LIMIT_CLIENT_ID_BYTES + 1. */
+bool kedge_api_body_client_id(kedge_api_call *call, kedge_bytes object, const char *name,
+                              const char *path, char *chars);
+bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char *name,
+                            const char *path, int64_t least, int64_t *value);
+/* `chars` holds KEDGE_LIMIT_NAME_BYTES + 1. */
+bool kedge_api_body_project(kedge_api_call *call, kedge_bytes object, const char *name,
+                            char *chars);
+/* An optional member that must be text. */
+bool kedge_api_body_optional_text(kedge_api_call *call, kedge_bytes object, const char *name);
+
+/* ---- push (push_body.h, api_push_envelope.c, api_push_mutation.c) ---- */
+
+/* Refuses the call and answers false when the envelope cannot be read. Free in both cases. */
+bool kedge_push_request_decode(kedge_api_call *call, kedge_push_request *out);
+
+/* Decodes the element `index` of "mutations", whose text is `element`. A client or an id that
+ * cannot be told refuses the call (false); anything else that is wrong makes the mutation an
+ * invalid one. `scratch` is for its use. */
+bool kedge_push_mutation_decode(kedge_api_call *call, kedge_push_request *request, size_t index,
+                                kedge_bytes element, kedge_buffer *scratch,
+                                kedge_push_mutation *out);
+
+/* ---- uploaded pushes (api_upload.c) ---- */
+
+/* The body of a push that was uploaded. The call's request borrows from it. */
+typedef struct kedge_api_upload {
+    bool opened;
+    kedge_key key;
+    kedge_buffer body;
+    kedge_api_request request; /* the call's, with that body */
+} kedge_api_upload;
+
+static inline bool kedge_api_uploads_are_served(const kedge_backend *backend)
+{
+    return backend->options.blobs.vtable->presign_put != NULL;
+}
+/* When the request names an upload, it has that upload's body from here on. Refuses the call and
+ * answers false when there is no such upload. Close in both cases. */
+bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload);
+/* Removes the upload when the push was answered with 200. */
+void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload);
+
+/* ---- handlers, by route ---- */
+
+void kedge_api_push(kedge_api_call *call);
+void kedge_api_push_upload(kedge_api_call *call);
+void kedge_api_pull(kedge_api_call *call);
+void kedge_api_snapshot(kedge_api_call *call);
+void kedge_api_item_body(kedge_api_call *call);
+void kedge_api_retire(kedge_api_call *call);
+void kedge_api_versions(kedge_api_call *call);
+void kedge_api_version(kedge_api_call *call);
+void kedge_api_collection(kedge_api_call *call);
+void kedge_api_item(kedge_api_call *call);
+void kedge_api_mutations(kedge_api_call *call);
+void kedge_api_mutation(kedge_api_call *call);
+void kedge_api_project_create(kedge_api_call *call);
+void kedge_api_project(kedge_api_call *call);
+void kedge_api_project_list(kedge_api_call *call);
+void kedge_api_project_organizations(kedge_api_call *call);
+void kedge_api_limits(kedge_api_call *call);
+void kedge_api_fork(kedge_api_call *call);
+void kedge_api_rebase(kedge_api_call *call);
+
+#endif

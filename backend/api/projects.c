@@ -1,0 +1,248 @@
+/* Projects: creating, listing, the inverted index; and the limits in force. */
+#include "backend/api/call.h"
+
+#include <string.h>
+
+/* ---- one project ---- */
+
+static void write_project(kedge_api_call *call, const kedge_version *creation, int64_t version)
+{
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "organization");
+    kedge_json_text(&writer, call->ref.organization);
+    kedge_json_key(&writer, "project");
+    kedge_json_text(&writer, call->ref.project);
+    kedge_json_key(&writer, "created");
+    kedge_json_integer(&writer, creation->created_ms);
+    kedge_json_key(&writer, "version");
+    kedge_json_integer(&writer, version);
+    if (creation->forked.size > 0) {
+        kedge_json_key(&writer, "forked");
+        kedge_json_raw(&writer, creation->forked);
+    }
+    kedge_json_end_object(&writer);
+}
+
+static void answer_project(kedge_api_call *call)
+{
+    const kedge_version *creation;
+    const kedge_version *head;
+    if (!kedge_api_open_head(call, &head)) return;
+    kedge_status status =
+        kedge_version_load_creation(call->backend, &call->ref, &creation, &call->error);
+    if (status == KEDGE_OK) {
+        write_project(call, creation, head->number);
+        kedge_version_release(creation);
+    } else {
+        kedge_api_fail(call, status);
+    }
+    kedge_version_release(head);
+}
+
+void kedge_api_project_create(kedge_api_call *call)
+{
+    bool created;
+    int64_t created_ms;
+    kedge_status status =
+        kedge_project_create(call->backend, &call->ref, &created, &created_ms, &call->error);
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+        return;
+    }
+    if (created) call->response->status = 201;
+    answer_project(call);
+}
+
+void kedge_api_project(kedge_api_call *call)
+{
+    answer_project(call);
+}
+
+/* ---- the projects of an organization ---- */
+
+typedef struct project_page {
+    kedge_api_call *call;
+    kedge_json_writer writer;
+    size_t limit;
+    size_t count;
+    bool more;          /* one more than the limit is there */
+    kedge_buffer shown; /* the last name shown */
+    kedge_buffer seen;  /* the last name met, shown or not */
+} project_page;
+
+static kedge_status add_project(void *context, kedge_bytes name, int64_t created_ms,
+                                kedge_error *error)
+{
+    project_page *page = context;
+    kedge_buffer_clear(&page->seen);
+    kedge_buffer_append_bytes(&page->seen, name);
+    const kedge_identity *identity = page->call->request->identity;
+    if (!kedge_api_may_see(identity, page->call->ref.organization, name)) {
+        return kedge_buffer_status(&page->seen, error);
+    }
+    if (page->count == page->limit) {
+        page->more = true;
+        return kedge_buffer_status(&page->seen, error);
+    }
+    page->count++;
+    kedge_buffer_clear(&page->shown);
+    kedge_buffer_append_bytes(&page->shown, name);
+    kedge_json_begin_object(&page->writer);
+    kedge_json_key(&page->writer, "project");
+    kedge_json_text(&page->writer, name);
+    kedge_json_key(&page->writer, "created");
+    kedge_json_integer(&page->writer, created_ms);
+    kedge_json_end_object(&page->writer);
+    kedge_status status = kedge_buffer_status(&page->shown, error);
+    return status == KEDGE_OK ? kedge_buffer_status(&page->seen, error) : status;
+}
+
+/* Pages through all projects until `limit` visible ones and one more are found: `next` must not
+ * name one that the identity cannot see. */
+static kedge_status fill_page(project_page *page, kedge_bytes after)
+{
+    kedge_buffer_append_bytes(&page->seen, after);
+    bool rest = true;
+    while (rest && !page->more) {
+        kedge_buffer behind = kedge_buffer_make(page->call->allocator);
+        kedge_buffer_append_bytes(&behind, kedge_buffer_bytes(&page->seen));
+        kedge_status status = kedge_buffer_status(&behind, &page->call->error);
+        if (status == KEDGE_OK) {
+            status = kedge_project_list(page->call->backend, page->call->ref.organization,
+                                        kedge_buffer_bytes(&behind), KEDGE_API_LIST_MAX,
+                                        add_project, page, &rest, &page->call->error);
+        }
+        kedge_buffer_free(&behind);
+        if (status != KEDGE_OK) return status;
+    }
+    return KEDGE_OK;
+}
+
+static void answer_list(kedge_api_call *call, kedge_bytes after, int64_t limit)
+{
+    project_page page = {.call = call,
+                         .writer = kedge_json_write(&call->response->body),
+                         .limit = (size_t)limit,
+                         .shown = kedge_buffer_make(call->allocator),
+                         .seen = kedge_buffer_make(call->allocator)};
+    kedge_json_begin_object(&page.writer);
+    kedge_json_key(&page.writer, "projects");
+    kedge_json_begin_array(&page.writer);
+    kedge_status status = fill_page(&page, after);
+    kedge_json_end_array(&page.writer);
+    kedge_json_key(&page.writer, "next");
+    if (page.more) {
+        kedge_json_text(&page.writer, kedge_buffer_bytes(&page.shown));
+    } else {
+        kedge_json_null(&page.writer);
+    }
+    kedge_json_end_object(&page.writer);
+    kedge_buffer_free(&page.shown);
+    kedge_buffer_free(&page.seen);
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
+}
+
+void kedge_api_project_list(kedge_api_call *call)
+{
+    bool present;
+    int64_t limit = KEDGE_API_LIST_MAX;
+    const kedge_identity *identity = call->request->identity;
+    if (!kedge_bytes_equal_text(KEDGE_BYTES("*"), identity->organization) &&
+        !kedge_bytes_equal_text(call->ref.organization, identity->organization)) {
+        kedge_api_refuse(call, 404, "organization-not-found", "there is no organization %.*s",
+                         (int)call->ref.organization.size, call->ref.organization.data);
+        return;
+    }
+    kedge_buffer after = kedge_buffer_make(call->allocator);
+    if (kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) &&
+        kedge_api_query_text(call, "after", &after, &present)) {
+        answer_list(call, kedge_buffer_bytes(&after), limit);
+    }
+    kedge_buffer_free(&after);
+}
+
+/* ---- the organizations of a project ---- */
+
+typedef struct organization_list {
+    kedge_api_call *call;
+    kedge_json_writer writer;
+    size_t count;
+} organization_list;
+
+static kedge_status add_organization(void *context, kedge_bytes name, int64_t created_ms,
+                                     kedge_error *error)
+{
+    organization_list *list = context;
+    (void)created_ms;
+    (void)error;
+    if (!kedge_api_may_see(list->call->request->identity, name, list->call->ref.project)) {
+        return KEDGE_OK;
+    }
+    list->count++;
+    kedge_json_text(&list->writer, name);
+    return KEDGE_OK;
+}
+
+void kedge_api_project_organizations(kedge_api_call *call)
+{
+    organization_list list = {.call = call, .writer = kedge_json_write(&call->response->body)};
+    if (!kedge_api_is_admin(call)) return;
+    kedge_json_begin_object(&list.writer);
+    kedge_json_key(&list.writer, "project");
+    kedge_json_text(&list.writer, call->ref.project);
+    kedge_json_key(&list.writer, "organizations");
+    kedge_json_begin_array(&list.writer);
+    kedge_status status = kedge_project_organizations(call->backend, call->ref.project,
+                                                      add_organization, &list, &call->error);
+    kedge_json_end_array(&list.writer);
+    kedge_json_end_object(&list.writer);
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else if (list.count == 0) {
+        kedge_api_refuse(call, 404, "project-not-found", "there is no project %.*s",
+                         (int)call->ref.project.size, call->ref.project.data);
+    }
+}
+
+/* ---- limits ---- */
+
+void kedge_api_limits(kedge_api_call *call)
+{
+    const kedge_backend_options *options = &call->backend->options;
+    const struct {
+        const char *name;
+        int64_t value;
+    } limits[] = {
+        {"name_bytes", KEDGE_LIMIT_NAME_BYTES},
+        {"client_id_bytes", KEDGE_LIMIT_CLIENT_ID_BYTES},
+        {"item_id_bytes", KEDGE_LIMIT_ITEM_ID_BYTES},
+        {"project_record_bytes", KEDGE_LIMIT_PROJECT_RECORD_BYTES},
+        {"item_bytes", KEDGE_LIMIT_ITEM_BYTES},
+        {"args_bytes", KEDGE_LIMIT_ARGS_BYTES},
+        {"json_depth", KEDGE_LIMIT_JSON_DEPTH},
+        {"mutation_id", KEDGE_LIMIT_MUTATION_ID},
+        {"collections", KEDGE_LIMIT_COLLECTIONS},
+        {"collection_items", KEDGE_LIMIT_COLLECTION_ITEMS},
+        {"push_bytes", (int64_t)kedge_api_at_most(KEDGE_LIMIT_PUSH_BYTES, options->push_bytes_max)},
+        {"push_mutations", KEDGE_LIMIT_PUSH_MUTATIONS},
+        {"mutation_changes", KEDGE_LIMIT_MUTATION_CHANGES},
+        {"outcomes_per_pull", KEDGE_LIMIT_OUTCOMES_PER_PULL},
+        {"snapshot_page_bytes", KEDGE_API_PAGE_BYTES_MAX},
+        {"answer_bytes",
+         (int64_t)kedge_api_at_most(KEDGE_API_ANSWER_BYTES_MAX, options->answer_bytes_max)},
+        {"new_clients_per_minute", options->new_clients_per_minute},
+        {"request_deadline_ms", KEDGE_LIMIT_REQUEST_DEADLINE_MS},
+    };
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "mode");
+    kedge_json_chars(&writer, options->enqueue == NULL ? "direct" : "queued");
+    for (size_t at = 0; at < sizeof limits / sizeof limits[0]; at++) {
+        kedge_json_key(&writer, limits[at].name);
+        kedge_json_integer(&writer, limits[at].value);
+    }
+    kedge_json_key(&writer, "upload");
+    kedge_json_boolean(&writer, kedge_api_uploads_are_served(call->backend));
+    kedge_json_end_object(&writer);
+}

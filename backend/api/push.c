@@ -1,0 +1,184 @@
+/* POST push: decode, let the processor decide, answer in the language of the client that asked.
+ *
+ * In queued mode a native push is only looked at. What of it is undecided goes to the queue, and
+ * the answer says so; what can be told already, because no later version changes it, is told at
+ * once. */
+#include "backend/api/call.h"
+
+static void answer_version_not_supported(kedge_api_call *call)
+{
+    kedge_buffer_append_text(&call->response->body,
+                             "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
+}
+
+static void answer_client_state_not_found(kedge_api_call *call)
+{
+    kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");
+}
+
+/* A Replicache client starts anew when its state is gone; a gap is an error that it repeats, by
+ * when the missing mutation may have come. */
+static void answer_problem(kedge_api_call *call, bool native, const kedge_push_result *result)
+{
+    switch (result->problem) {
+    case KEDGE_PUSH_GAP:
+        kedge_api_refuse(call, 409, "mutation-gap", "%s", result->detail);
+        return;
+    case KEDGE_PUSH_FINE:
+        return;
+    default:
+        break;
+    }
+    if (!native) {
+        answer_client_state_not_found(call);
+        return;
+    }
+    switch (result->problem) {
+    case KEDGE_PUSH_MISMATCH:
+        kedge_api_refuse(call, 409, "mutation-mismatch", "%s", result->detail);
+        return;
+    case KEDGE_PUSH_RETIRED:
+        kedge_api_refuse(call, 409, "client-retired", "%s", result->detail);
+        return;
+    case KEDGE_PUSH_CLIENT_UNKNOWN:
+        kedge_api_refuse(call, 409, "client-unknown", "%s", result->detail);
+        return;
+    default:
+        kedge_api_refuse(call, 404, "client-not-found",
+                         "a client of this push does not exist for this group and user");
+        return;
+    }
+}
+
+static void answer_fine(kedge_api_call *call, bool native, int64_t version)
+{
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    if (native) {
+        kedge_json_key(&writer, "kedge");
+        kedge_json_begin_object(&writer);
+        kedge_json_key(&writer, "version");
+        kedge_json_integer(&writer, version);
+        kedge_json_end_object(&writer);
+    }
+    kedge_json_end_object(&writer);
+}
+
+/* ---- queued mode ---- */
+
+/* A later version cannot make good of it. */
+static bool is_final(kedge_push_problem problem)
+{
+    return problem == KEDGE_PUSH_MISMATCH || problem == KEDGE_PUSH_RETIRED ||
+           problem == KEDGE_PUSH_CLIENT_FOREIGN;
+}
+
+static kedge_status examine(kedge_api_call *call, const kedge_push *push, kedge_push_result *result,
+                            size_t *undecided)
+{
+    kedge_status status =
+        kedge_processor_examine(call->backend, &call->ref, push, result, undecided, &call->error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_api_create_on_use(call->backend, &call->ref, &call->error);
+    if (status != KEDGE_OK) return status;
+    return kedge_processor_examine(call->backend, &call->ref, push, result, undecided,
+                                   &call->error);
+}
+
+static kedge_status enqueue(kedge_api_call *call, const kedge_push_request *push)
+{
+    const kedge_backend_options *options = &call->backend->options;
+    kedge_buffer body = kedge_buffer_make(call->allocator);
+    kedge_push_body_write(push, &body);
+    kedge_status status = kedge_buffer_status(&body, &call->error);
+    if (status == KEDGE_OK) {
+        status =
+            options->enqueue(options->enqueue_context, call->ref.organization, call->ref.project,
+                             call->request->identity, kedge_buffer_bytes(&body), &call->error);
+    }
+    kedge_buffer_free(&body);
+    return status;
+}
+
+static void answer_queued(kedge_api_call *call, const kedge_push_request *push)
+{
+    kedge_push_result result = {.version = 0};
+    size_t undecided = 0;
+    kedge_status status = examine(call, &push->push, &result, &undecided);
+    if (status == KEDGE_OK && undecided > 0) status = enqueue(call, push);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse_project(call);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else if (is_final(result.problem)) {
+        answer_problem(call, true, &result);
+    } else if (push->too_large) {
+        kedge_api_refuse(call, 503, "push-too-large",
+                         "the first %zu mutations are queued; push the others without them "
+                         "(at most %d bytes and %d mutations)",
+                         push->push.count, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS);
+    } else if (undecided > 0) {
+        kedge_buffer_append_text(&call->response->body, "{\"kedge\":{\"queued\":true}}");
+    } else {
+        answer_fine(call, true, result.version);
+    }
+}
+
+/* ---- direct mode ---- */
+
+/* The processor is asked first, without a look whether the project is there. */
+static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_push_result *result)
+{
+    kedge_status status =
+        kedge_processor_push(call->backend, &call->ref, push, result, &call->error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_api_create_on_use(call->backend, &call->ref, &call->error);
+    if (status != KEDGE_OK) return status;
+    return kedge_processor_push(call->backend, &call->ref, push, result, &call->error);
+}
+
+static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
+{
+    kedge_push_result result = {.version = 0};
+    kedge_status status = decide(call, &push->push, &result);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse_project(call);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else if (result.problem != KEDGE_PUSH_FINE) {
+        answer_problem(call, push->native, &result);
+    } else if (push->too_large || result.taken < push->push.count) {
+        kedge_api_refuse(call, 503, "push-too-large",
+                         "the first %zu mutations are decided; push the others without them "
+                         "(at most %d bytes, %d mutations, and origins of %d clients at once)",
+                         result.taken, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS,
+                         KEDGE_PUSH_ORIGINS_MAX);
+    } else {
+        answer_fine(call, push->native, result.version);
+    }
+}
+
+static void answer_push(kedge_api_call *call)
+{
+    kedge_push_request push;
+    if (kedge_push_request_decode(call, &push)) {
+        bool queued = call->backend->options.enqueue != NULL && push.native && push.push.count > 0;
+        if (!push.supported) {
+            answer_version_not_supported(call);
+        } else if (!kedge_api_admit_clients(call, &push.push)) {
+            /* refused */
+        } else if (queued) {
+            answer_queued(call, &push);
+        } else {
+            answer_direct(call, &push);
+        }
+    }
+    kedge_push_request_free(call->allocator, &push);
+}
+
+void kedge_api_push(kedge_api_call *call)
+{
+    kedge_api_upload upload;
+    if (kedge_api_upload_open(call, &upload)) answer_push(call);
+    kedge_api_upload_close(call, &upload);
+}

@@ -1,0 +1,238 @@
+/* From a request to its handler: the table of routes, the parts of a path, and the check of who
+ * asks.
+ *
+ * A path is cut at its slashes first and decoded afterwards, each part by itself, so that an
+ * encoded slash belongs to a name and "..", encoded or not, is a name like any other (and no valid
+ * one, but for an item's id). */
+#include "backend/api/call.h"
+#include "backend/ports/meter.h"
+#include "common/error.h"
+#include "common/names.h"
+
+#include <string.h>
+
+#define SEGMENTS_MAX 12
+
+typedef struct api_route {
+    const char *method;
+    /* Literal segments, and for variable ones what they are: {o}rganization, {p}roject,
+     * {c}ollection, c{l}ient, {i}tem id, {v}ersion, {h}ash, {n}umber of a mutation. */
+    const char *pattern;
+    void (*handle)(kedge_api_call *call);
+    bool everybody; /* needs no identity */
+} api_route;
+
+#define PROJECT "v1/orgs/{o}/projects/{p}"
+
+static const api_route routes[] = {
+    {"GET", "v1/limits", kedge_api_limits, true},
+    {"GET", "v1/projects/{p}", kedge_api_project_organizations, false},
+    {"GET", "v1/orgs/{o}/projects", kedge_api_project_list, false},
+    {"PUT", PROJECT, kedge_api_project_create, false},
+    {"GET", PROJECT, kedge_api_project, false},
+    {"POST", PROJECT "/fork", kedge_api_fork, false},
+    {"POST", PROJECT "/rebase", kedge_api_rebase, false},
+    {"POST", PROJECT "/push", kedge_api_push, false},
+    {"POST", PROJECT "/push/upload", kedge_api_push_upload, false},
+    {"POST", PROJECT "/pull", kedge_api_pull, false},
+    {"GET", PROJECT "/snapshot", kedge_api_snapshot, false},
+    {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, false},
+    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, false},
+    {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, false},
+    {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, false},
+    {"GET", PROJECT "/versions", kedge_api_versions, false},
+    {"GET", PROJECT "/versions/{v}", kedge_api_version, false},
+    {"GET", PROJECT "/versions/{v}/collections/{c}", kedge_api_collection, false},
+    {"GET", PROJECT "/versions/{v}/collections/{c}/{i}", kedge_api_item, false},
+};
+
+/* ---- matching ---- */
+
+typedef struct path_parts {
+    kedge_bytes part[SEGMENTS_MAX];
+    size_t count;
+} path_parts;
+
+/* Cuts at '/'. `text` comes without its first slash. */
+static bool cut(kedge_bytes text, path_parts *parts)
+{
+    parts->count = 0;
+    for (;;) {
+        if (parts->count == SEGMENTS_MAX) return false;
+        const char *slash = text.size == 0 ? NULL : memchr(text.data, '/', text.size);
+        size_t size = slash == NULL ? text.size : (size_t)(slash - text.data);
+        parts->part[parts->count++] = (kedge_bytes){text.data, size};
+        if (slash == NULL) return true;
+        text = (kedge_bytes){slash + 1, text.size - size - 1};
+    }
+}
+
+static bool matches(const path_parts *pattern, const path_parts *path)
+{
+    if (pattern->count != path->count) return false;
+    for (size_t at = 0; at < path->count; at++) {
+        kedge_bytes wanted = pattern->part[at];
+        if (wanted.data[0] != '{' && !kedge_bytes_equal(wanted, path->part[at])) return false;
+    }
+    return true;
+}
+
+/* The route of the path and the method; NULL after a refusal. */
+static const api_route *find_route(kedge_api_call *call, path_parts *pattern, path_parts *path)
+{
+    kedge_bytes text = call->request->path;
+    bool known = false;
+    bool cut_up = text.size > 1 && text.size <= KEDGE_API_PATH_BYTES_MAX && text.data[0] == '/' &&
+                  cut((kedge_bytes){text.data + 1, text.size - 1}, path);
+    for (size_t at = 0; cut_up && at < sizeof routes / sizeof routes[0]; at++) {
+        cut(kedge_bytes_of(routes[at].pattern), pattern);
+        if (!matches(pattern, path)) continue;
+        known = true;
+        if (kedge_bytes_equal_text(call->request->method, routes[at].method)) return &routes[at];
+    }
+    if (known) {
+        kedge_api_refuse(call, 405, "method-not-allowed", "this path does not answer to %.*s",
+                         call->request->method.size < 16 ? (int)call->request->method.size : 16,
+                         call->request->method.data);
+    } else {
+        kedge_api_refuse(call, 404, "route-not-found", "there is nothing at this path");
+    }
+    return NULL;
+}
+
+/* ---- the variable parts ---- */
+
+static bool is_mutation_number(kedge_bytes text)
+{
+    int64_t number;
+    return kedge_api_version_number(text, &number);
+}
+
+static kedge_status check_argument(char kind, kedge_bytes text, kedge_error *error)
+{
+    switch (kind) {
+    case 'o':
+        return kedge_check_name("organization", text, error);
+    case 'p':
+        return kedge_check_name("project", text, error);
+    case 'c':
+        return kedge_check_name("collection", text, error);
+    case 'l':
+        return kedge_check_client_id(text, error);
+    case 'i':
+        return kedge_check_item_id(text, error);
+    case 'h': {
+        uint8_t hash[KEDGE_SHA256_SIZE];
+        if (kedge_hex_decode(text, hash, sizeof hash)) return KEDGE_OK;
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-hash",
+                          "a hash is 64 lower-case hexadecimal digits");
+    }
+    default:
+        if (is_mutation_number(text)) return KEDGE_OK;
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-number",
+                          "\"%.*s\" is neither \"latest\" nor a number from 1 on",
+                          text.size < 64 ? (int)text.size : 64, text.data);
+    }
+}
+
+/* Decodes one part behind what path_text holds already. The whole is no longer than the path. */
+static bool read_argument(kedge_api_call *call, char kind, kedge_bytes encoded,
+                          kedge_buffer *scratch, kedge_bytes *text)
+{
+    kedge_buffer_clear(scratch);
+    if (!kedge_api_percent_decode(encoded, scratch, &call->error)) return false;
+    if (scratch->no_memory) {
+        kedge_fail_no_memory(&call->error);
+        return false;
+    }
+    char *place = call->path_text + call->path_text_size;
+    if (scratch->size > 0) memcpy(place, scratch->data, scratch->size);
+    call->path_text_size += scratch->size;
+    *text = (kedge_bytes){place, scratch->size};
+    return check_argument(kind, *text, &call->error) == KEDGE_OK;
+}
+
+static bool read_arguments(kedge_api_call *call, const path_parts *pattern, const path_parts *path)
+{
+    kedge_buffer scratch = kedge_buffer_make(call->allocator);
+    bool fine = true;
+    for (size_t at = 0; fine && at < path->count; at++) {
+        kedge_bytes text;
+        if (pattern->part[at].data[0] != '{') continue;
+        char kind = pattern->part[at].data[1];
+        fine = read_argument(call, kind, path->part[at], &scratch, &text);
+        if (!fine) break;
+        if (kind == 'o') {
+            call->ref.organization = text;
+        } else if (kind == 'p') {
+            call->ref.project = text;
+        } else {
+            call->argument[call->argument_count++] = text;
+        }
+    }
+    kedge_buffer_free(&scratch);
+    if (fine) return true;
+    if (call->error.status == KEDGE_NO_MEMORY) {
+        kedge_api_fail(call, KEDGE_NO_MEMORY);
+    } else {
+        kedge_api_refuse(call, 400, "name-invalid", "the path is wrong: %s", call->error.message);
+    }
+    return false;
+}
+
+/* ---- who asks ---- */
+
+static bool has_fine_user(kedge_api_call *call)
+{
+    const kedge_identity *identity = call->request->identity;
+    if (identity == NULL || strlen(identity->user) <= KEDGE_USER_BYTES_MAX) return true;
+    kedge_api_refuse(call, 403, "user-too-long", "the name of the user is longer than %d bytes",
+                     KEDGE_USER_BYTES_MAX);
+    return false;
+}
+
+/* Routes of one project. The others look for themselves at what they show. */
+static bool may_enter(kedge_api_call *call)
+{
+    if (call->ref.organization.size == 0 || call->ref.project.size == 0) return true;
+    if (kedge_api_may_see(call->request->identity, call->ref.organization, call->ref.project)) {
+        return true;
+    }
+    kedge_api_refuse_project(call);
+    return false;
+}
+
+static void answer(kedge_api_call *call)
+{
+    path_parts pattern;
+    path_parts path;
+    const api_route *route = find_route(call, &pattern, &path);
+    if (route == NULL) return;
+    if (!route->everybody && call->request->identity == NULL) {
+        kedge_api_refuse(call, 401, "token-missing", "this request needs a bearer token");
+        return;
+    }
+    if (!has_fine_user(call) || !read_arguments(call, &pattern, &path) || !may_enter(call)) return;
+    route->handle(call);
+    kedge_api_finish(call);
+}
+
+void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
+                          kedge_api_response *response)
+{
+    kedge_api_call call = {.backend = backend,
+                           .request = request,
+                           .response = response,
+                           .allocator = response->body.allocator};
+    response->status = 200;
+    response->content_type = "application/json";
+    response->content_encoding = NULL;
+    response->immutable = false;
+    response->retry_after_s = 0;
+    response->content_range[0] = '\0';
+    response->damaged_items = 0;
+    kedge_cost before = kedge_meter_of_thread();
+    answer(&call);
+    kedge_cost after = kedge_meter_of_thread();
+    response->cost = kedge_cost_minus(&after, &before);
+}

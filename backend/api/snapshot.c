@@ -1,0 +1,153 @@
+/* GET snapshot: pages of one pinned version in key order. */
+#include "backend/api/call.h"
+
+typedef struct page_request {
+    int64_t version;
+    int64_t limit_bytes;
+    bool behind; /* goes on behind `after` */
+    kedge_buffer after;
+} page_request;
+
+static bool read_request(kedge_api_call *call, page_request *out)
+{
+    bool present;
+    out->limit_bytes = KEDGE_API_PAGE_BYTES;
+    if (!kedge_api_query_version(call, &out->version) ||
+        !kedge_api_query_integer(call, "limit_bytes", 1, KEDGE_API_PAGE_BYTES_MAX,
+                                 &out->limit_bytes) ||
+        !kedge_api_query_text(call, "after", &out->after, &present)) {
+        return false;
+    }
+    out->behind = out->after.size > 0;
+    return true;
+}
+
+static kedge_api_walk start_walk(kedge_state *state, const page_request *request)
+{
+    kedge_bytes collection;
+    kedge_bytes id;
+    if (!request->behind) return kedge_api_walk_from_start(state);
+    kedge_api_key_split(kedge_buffer_bytes(&request->after), &collection, &id);
+    return kedge_api_walk_behind(state, collection, id);
+}
+
+/* A page that is being written. */
+typedef struct page_writing {
+    kedge_json_writer *writer;
+    kedge_api_walk *walk;
+    kedge_api_damage *damage;
+    size_t start; /* of the items in the buffer */
+    size_t limit;
+    size_t count;
+    kedge_buffer last; /* the key to go on behind */
+    bool full;
+} page_writing;
+
+/* One item. An item whose body is lost is left out; one that passes the limit is taken back, if it
+ * is not the first, and the page is full. */
+static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_error *error)
+{
+    kedge_json_writer *writer = page->writer;
+    kedge_bytes collection;
+    kedge_entry entry;
+    size_t before = writer->buffer->size;
+    bool comma = writer->comma;
+    kedge_api_damage_mark mark = kedge_api_damage_now(page->damage);
+    kedge_status status = kedge_api_walk_next(page->walk, &collection, &entry, error);
+    if (status != KEDGE_OK) return status;
+    kedge_json_begin_object(writer);
+    kedge_api_write_key(writer, collection, entry.id, key);
+    status = kedge_api_write_value(writer, page->walk->state, collection, &entry, true, error);
+    kedge_json_end_object(writer);
+    if (status != KEDGE_OK && status != KEDGE_CORRUPT) return status;
+    bool lost = status == KEDGE_CORRUPT;
+    bool over = page->count > 0 && writer->buffer->size - page->start > page->limit;
+    if (lost || over) {
+        kedge_buffer_truncate(writer->buffer, before);
+        writer->comma = comma;
+    }
+    if (lost) kedge_api_damage_item(page->damage, collection, entry.id, error);
+    if (over && !lost) {
+        kedge_api_damage_back(page->damage, mark);
+        page->full = true;
+        return KEDGE_OK;
+    }
+    if (!lost) page->count++;
+    kedge_buffer_clear(&page->last);
+    kedge_buffer_append_bytes(&page->last, kedge_buffer_bytes(key));
+    page->full = lost && page->damage->count >= KEDGE_API_DAMAGED_MAX;
+    return KEDGE_OK;
+}
+
+/* Writes items until the page is full. Looking for bodies that are lost takes time, too: so many of
+ * them fill a page. */
+static kedge_status write_items(page_writing *page, kedge_error *error)
+{
+    kedge_buffer key = kedge_buffer_make(page->writer->buffer->allocator);
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && !page->full)
+        status = write_item(page, &key, error);
+    if (status == KEDGE_DONE) status = KEDGE_OK;
+    if (status == KEDGE_OK) status = kedge_buffer_status(&key, error);
+    kedge_buffer_free(&key);
+    return status;
+}
+
+static kedge_status write_page(kedge_api_call *call, const page_request *request,
+                               kedge_state *state)
+{
+    const kedge_version *version = kedge_state_version(state);
+    kedge_api_walk walk = start_walk(state, request);
+    kedge_api_damage damage = kedge_api_damage_make(call->allocator);
+    walk.damage = &damage;
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "version");
+    kedge_json_integer(&writer, version->number);
+    kedge_json_key(&writer, "lineage");
+    kedge_json_chars(&writer, version->lineage);
+    kedge_json_key(&writer, "items");
+    kedge_json_begin_array(&writer);
+    page_writing page = {.writer = &writer,
+                         .walk = &walk,
+                         .damage = &damage,
+                         .start = writer.buffer->size,
+                         .limit = (size_t)request->limit_bytes,
+                         .last = kedge_buffer_make(call->allocator)};
+    kedge_status status = write_items(&page, &call->error);
+    kedge_json_end_array(&writer);
+    kedge_json_key(&writer, "next");
+    if (page.full) {
+        kedge_json_text(&writer, kedge_buffer_bytes(&page.last));
+    } else {
+        kedge_json_null(&writer);
+    }
+    if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &damage, &writer);
+    kedge_json_end_object(&writer);
+    if (status == KEDGE_OK) status = kedge_buffer_status(&page.last, &call->error);
+    kedge_buffer_free(&page.last);
+    kedge_api_damage_free(&damage);
+    return status;
+}
+
+static void answer_page(kedge_api_call *call, const page_request *request)
+{
+    const kedge_version *version;
+    kedge_state *state;
+    if (!kedge_api_open_version(call, request->version, 410, "version-gone", &version)) return;
+    kedge_status status =
+        kedge_state_open(call->backend, &call->ref, version, &state, &call->error);
+    if (status == KEDGE_OK) {
+        status = write_page(call, request, state);
+        kedge_state_close(state);
+    }
+    kedge_version_release(version);
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
+}
+
+void kedge_api_snapshot(kedge_api_call *call)
+{
+    page_request request = {.after = kedge_buffer_make(call->allocator)};
+    if (read_request(call, &request)) answer_page(call, &request);
+    kedge_buffer_free(&request.after);
+}

@@ -1,0 +1,179 @@
+/* Pushes that are larger than the front end carries: their body goes into the blobs first.
+ *
+ * POST push/upload grants the upload of a gzip body, named by its SHA-256; the client makes it;
+ * then POST push names it, and goes on as with that body in hand. The object is nobody's
+ * afterwards, and is removed; what is left of pushes that were given up, garbage collection removes
+ * by its age. Who may push may name any upload of the project: it is pushed as his own. */
+#include "backend/api/call.h"
+#include "backend/base/background.h"
+#include "backend/versioned/model/layout.h"
+#include "common/gzip.h"
+
+#include <string.h>
+
+#define REFERENCE_BYTES_MAX 1024
+#define LIFETIME_MS         300000 /* of a grant */
+
+/* ---- the grant ---- */
+
+/* The member `name`, 64 hexadecimal digits; refuses the call otherwise. */
+static bool read_hash(kedge_api_call *call, kedge_bytes object, const char *name,
+                      uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    char hex[KEDGE_SHA256_HEX];
+    if (kedge_json_member_chars(object, name, hex, sizeof hex) &&
+        kedge_hex_decode(kedge_bytes_of(hex), hash, KEDGE_SHA256_SIZE)) {
+        return true;
+    }
+    kedge_api_refuse(call, 400, "body-invalid", "%s must be 64 lower-case hexadecimal digits",
+                     name);
+    return false;
+}
+
+static void write_grant(kedge_api_call *call, const kedge_blob_grant *grant)
+{
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "url");
+    kedge_json_text(&writer, kedge_buffer_bytes(&grant->url));
+    kedge_json_key(&writer, "headers");
+    kedge_json_begin_object(&writer);
+    for (size_t i = 0; i < grant->header_count; i++) {
+        kedge_json_key(&writer, grant->headers[i].name);
+        kedge_json_chars(&writer, grant->headers[i].value);
+    }
+    kedge_json_end_object(&writer);
+    kedge_json_key(&writer, "expires_in_ms");
+    kedge_json_integer(&writer, LIFETIME_MS);
+    kedge_json_end_object(&writer);
+}
+
+static void grant_upload(kedge_api_call *call, kedge_blob_upload *upload)
+{
+    const kedge_blobs *blobs = &call->backend->options.blobs;
+    kedge_key key = kedge_key_upload(&call->ref, upload->sha256);
+    kedge_blob_grant grant = {.url = kedge_buffer_make(call->allocator)};
+    upload->key = kedge_key_bytes(&key);
+    kedge_status status = blobs->vtable->presign_put(blobs->self, upload, &grant, &call->error);
+    if (status == KEDGE_OK) {
+        write_grant(call, &grant);
+    } else {
+        kedge_api_fail(call, status);
+    }
+    kedge_buffer_free(&grant.url);
+}
+
+void kedge_api_push_upload(kedge_api_call *call)
+{
+    kedge_bytes object;
+    const kedge_version *head;
+    kedge_blob_upload upload = {.lifetime_ms = LIFETIME_MS};
+    if (!kedge_api_uploads_are_served(call->backend)) {
+        kedge_api_refuse(call, 501, "uploads-not-served",
+                         "this server takes no uploads: a push comes in one request");
+        return;
+    }
+    if (!kedge_api_body_object(call, &object) ||
+        !read_hash(call, object, "sha256", upload.sha256) ||
+        !kedge_api_body_integer(call, object, "bytes", "bytes", 1, &upload.size_bytes)) {
+        return;
+    }
+    if (upload.size_bytes > KEDGE_LIMIT_PUSH_BYTES) {
+        kedge_api_refuse(call, 413, "push-too-large", "a push has at most %d bytes",
+                         KEDGE_LIMIT_PUSH_BYTES);
+        return;
+    }
+    /* What is uploaded for no project, no project's garbage collection would find. */
+    if (!kedge_api_open_head(call, &head)) return;
+    kedge_version_release(head);
+    grant_upload(call, &upload);
+}
+
+/* ---- the push that names it ---- */
+
+/* {"pushVersion":1,"upload":HEX}. Anything else is a push that comes with its mutations. */
+static bool is_reference(const kedge_api_request *request, kedge_bytes *object)
+{
+    int64_t version;
+    kedge_bytes value;
+    return !request->body_truncated && request->body.size <= REFERENCE_BYTES_MAX &&
+           kedge_json_check(request->body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
+           kedge_json_skip(request->body, object, NULL) &&
+           kedge_json_type_of(*object) == KEDGE_JSON_OBJECT &&
+           kedge_json_member(*object, "upload", &value) &&
+           !kedge_json_member(*object, "mutations", &value) &&
+           kedge_json_member_integer(*object, "pushVersion", &version) && version == 1;
+}
+
+static kedge_status fetch(kedge_api_call *call, const kedge_api_upload *upload,
+                          kedge_buffer *packed)
+{
+    const kedge_blobs *blobs = &call->backend->options.blobs;
+    return blobs->vtable->get(blobs->self, kedge_key_bytes(&upload->key), packed, &call->error);
+}
+
+static kedge_status unpack(kedge_api_call *call, kedge_bytes packed,
+                           const uint8_t hash[KEDGE_SHA256_SIZE], kedge_buffer *body)
+{
+    uint8_t found[KEDGE_SHA256_SIZE];
+    kedge_sha256(packed, found);
+    if (memcmp(found, hash, sizeof found) != 0) return KEDGE_CORRUPT;
+    return kedge_gunzip(packed, KEDGE_LIMIT_PUSH_BYTES, body, &call->error);
+}
+
+static bool refuse(kedge_api_call *call, kedge_status status)
+{
+    switch (status) {
+    case KEDGE_NOT_FOUND:
+        kedge_api_refuse(call, 409, "upload-missing",
+                         "the upload that the push names is not there; upload it again");
+        break;
+    case KEDGE_CORRUPT:
+        kedge_api_refuse(call, 409, "upload-damaged",
+                         "the upload is not gzip of the hash that the push names; upload it again");
+        break;
+    case KEDGE_LIMIT_EXCEEDED:
+        kedge_api_refuse(call, 413, "body-too-large", "the push has more than %d bytes",
+                         KEDGE_LIMIT_PUSH_BYTES);
+        break;
+    default:
+        kedge_api_fail(call, status);
+        break;
+    }
+    return false;
+}
+
+bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload)
+{
+    kedge_bytes object;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    upload->opened = false;
+    upload->body = kedge_buffer_make(call->allocator);
+    if (!is_reference(call->request, &object)) return true;
+    if (!read_hash(call, object, "upload", hash)) return false;
+    upload->key = kedge_key_upload(&call->ref, hash);
+    kedge_buffer packed = kedge_buffer_make(call->allocator);
+    kedge_status status = fetch(call, upload, &packed);
+    if (status == KEDGE_OK) {
+        status = unpack(call, kedge_buffer_bytes(&packed), hash, &upload->body);
+    }
+    kedge_buffer_free(&packed);
+    if (status != KEDGE_OK) return refuse(call, status);
+    upload->opened = true;
+    upload->request = *call->request;
+    upload->request.body = kedge_buffer_bytes(&upload->body);
+    call->request = &upload->request;
+    return true;
+}
+
+void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload)
+{
+    const kedge_blobs *blobs = &call->backend->options.blobs;
+    kedge_error error = {0};
+    /* What cannot be removed now goes by its age. */
+    if (upload->opened && call->response->status == 200 &&
+        blobs->vtable->remove(blobs->self, kedge_key_bytes(&upload->key), &error) != KEDGE_OK) {
+        kedge_background_failed(call->backend, &call->ref, KEDGE_BACKGROUND_UPLOAD_REMOVAL, &error);
+    }
+    kedge_buffer_free(&upload->body);
+}

@@ -1,0 +1,16 @@
+/* Work that no response waits for: index rows and checkpoints behind a commit, the checkpoints of a
+ * fork or an import, the removal of an upload that was taken.
+ *
+ * A failure of such work loses nothing. What is missing is made again later, or is only slower or
+ * larger without it. But work that fails for days must not go unseen, so every failure is told to
+ * the option `failed`, which counts and logs it. */
+#ifndef KEDGE_BACKEND_BASE_BACKGROUND_H
+#define KEDGE_BACKEND_BASE_BACKGROUND_H
+
+#include "backend/base/backend.h"
+
+/* Tells of a failure: `error` says why. */
+void kedge_background_failed(kedge_backend *backend, const kedge_project_ref *ref,
+                             kedge_background work, const kedge_error *error);
+
+#endif

@@ -1,0 +1,23 @@
+/* The commit: large bodies first, then the version record if its key is free, nothing else.
+ *
+ * The seed cadence puts collection maps and index rows in one transaction with it. */
+#ifndef KEDGE_BACKEND_COMMIT_COMMIT_H
+#define KEDGE_BACKEND_COMMIT_COMMIT_H
+
+#include "backend/versioned/commit/slice.h"
+#include "backend/versioned/versions/version_codec.h"
+
+/* Puts `version`, which stands on top of `head`. `*state` is its state, not yet in the cache.
+ * KEDGE_CONFLICT: another version has this number. KEDGE_UNAVAILABLE: it is not known whether it
+ * was put. KEDGE_LIMIT_EXCEEDED: the ports, or one transaction of the seed cadence, cannot hold it;
+ * nothing was put. */
+kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *head,
+                          const kedge_version *version, const kedge_slice_body *bodies,
+                          size_t body_count, kedge_state **state, kedge_error *error);
+
+/* One transaction with the version record and everything that the seed cadence writes with it.
+ * (commit_seed.c) */
+kedge_status kedge_commit_seed(kedge_state *state, const kedge_version_record *record,
+                               kedge_error *error);
+
+#endif

@@ -1,0 +1,52 @@
+/* What of a push is new at a head: the rules of ids, per client and in their order.
+ *
+ *   id <= lmid, same digest       skipped
+ *   id <= lmid, another digest    MISMATCH; nothing more of this client and sender
+ *   id == lmid + 1                to be applied
+ *   id >  lmid + 1                GAP; nothing more of this client and sender
+ *   a client that is retired, reserved, unknown with a first id above 1, or of another group
+ *   or user                       nothing of it
+ *
+ * Other clients of the push are not held up, nor is a client by what somebody else pushed under its
+ * id. The plan is good for the head it was made at, and for the versions that this push itself puts
+ * on top of it. plan.c explains why these rules decide each mutation exactly once. */
+#ifndef KEDGE_BACKEND_COMMIT_PLAN_H
+#define KEDGE_BACKEND_COMMIT_PLAN_H
+
+#include "backend/base/arena.h"
+#include "backend/versioned/commit/processor.h"
+
+/* A client of one sender: what another sender pushes under the same id is another one's. */
+typedef struct kedge_plan_client {
+    kedge_bytes client;
+    const kedge_push_sender *sender;
+    kedge_client_state state;
+    int64_t next; /* the id that would be applied next */
+    bool blocked; /* a problem was met, this one, in what this sender sent */
+    size_t blocked_sender;
+    kedge_push_problem problem;
+    /* The digests of decided ids from window_first on, as far as they were asked for. */
+    uint8_t (*window)[KEDGE_DIGEST_SIZE];
+    int64_t window_first;
+    size_t window_count;
+} kedge_plan_client;
+
+typedef struct kedge_plan {
+    kedge_arena arena;
+    kedge_plan_client *clients;
+    size_t client_count;
+    size_t client_capacity;
+    size_t *owner; /* of each mutation of the push: its client's index */
+    size_t *apply; /* indexes of the mutations to apply, in their order */
+    size_t apply_count;
+    kedge_push_problem problem; /* the first that was met */
+    char detail[256];
+    size_t refused[KEDGE_PUSH_PROBLEMS]; /* mutations, by the problem of their client */
+} kedge_plan;
+
+/* Free the plan's arena in the end, also after a failure. */
+kedge_status kedge_plan_make(kedge_backend *backend, const kedge_project_ref *ref,
+                             const kedge_version *head, const kedge_push *push, kedge_plan *plan,
+                             kedge_error *error);
+
+#endif

@@ -1,0 +1,99 @@
+/* The processor: turns a push into a version.
+ *
+ * Load the head, THEN dedupe by lmid and digest, run the mutators in order, each in a savepoint of
+ * its own, write large bodies, put version head+1 if absent, then index rows. From a cached head
+ * only a commit may follow; every other answer is given after a consistent read. Lost race,
+ * timeout, unknown outcome: reload, dedupe, replay, with jittered retry. Correct without any lock
+ * or queue: the steps of the article that docs/explanation/backend.md names, for a batch. */
+#ifndef KEDGE_BACKEND_COMMIT_PROCESSOR_H
+#define KEDGE_BACKEND_COMMIT_PROCESSOR_H
+
+#include "backend/versioned/index/clients.h"
+#include "backend/versioned/state/state.h"
+
+/* Whose mutations they are: a client group of a user, and what came in one request.
+ * Several senders may be the same group and user: what is wrong in one request does not
+ * touch the next. Borrowed. */
+typedef struct kedge_push_sender {
+    kedge_bytes group;
+    const kedge_identity *identity;
+} kedge_push_sender;
+
+/* A mutation as it was pushed. Everything borrows from the request's body. */
+typedef struct kedge_push_mutation {
+    size_t sender; /* index into the push's senders */
+    kedge_bytes client;
+    int64_t id;
+    kedge_bytes name; /* decoded */
+    kedge_bytes args; /* as pushed; normalized by the transaction */
+    int64_t timestamp_ms;
+    kedge_bytes uid;           /* hexadecimal, or empty */
+    kedge_bytes origin_client; /* empty: none */
+    int64_t origin_id;
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    /* Set when the mutation is not I-JSON or a member is wrong: it is decided as rejected with
+     * these. */
+    const char *invalid_code; /* static storage; NULL: valid */
+    char invalid_message[256];
+} kedge_push_mutation;
+
+/* The mutations of a push whose origins are of more clients are left to another push. */
+#define KEDGE_PUSH_ORIGINS_MAX 64
+
+/* One request has one sender; what a consumer merges may have several. */
+typedef struct kedge_push {
+    const kedge_push_sender *senders;
+    size_t sender_count;
+    kedge_push_mutation *mutations;
+    size_t count;
+    /* The backend's own: its one client has a reserved id, and mutations of several users. Clients
+     * of origins are not retired. */
+    bool replays;
+} kedge_push;
+
+typedef enum kedge_push_problem {
+    KEDGE_PUSH_FINE,
+    KEDGE_PUSH_GAP,
+    KEDGE_PUSH_MISMATCH,
+    KEDGE_PUSH_RETIRED,
+    KEDGE_PUSH_CLIENT_UNKNOWN,
+    KEDGE_PUSH_CLIENT_FOREIGN, /* of another group or user: told as if it did not exist */
+    KEDGE_PUSH_PROBLEMS
+} kedge_push_problem;
+
+typedef struct kedge_push_result {
+    int64_t version; /* a version that covers all that was decided */
+    size_t taken;    /* of the push's mutations, from the first on: the others were not looked at */
+    kedge_push_problem problem; /* the first one; the other clients were committed all the same */
+    char detail[256];
+    size_t refused[KEDGE_PUSH_PROBLEMS]; /* how many mutations, by problem */
+} kedge_push_result;
+
+/* KEDGE_OK with `result`; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE and other transient
+ * failures: nothing is half-applied, push again. */
+kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_push *push, kedge_push_result *result,
+                                  kedge_error *error);
+
+/* What would become of a push at the newest version: a consistent read, nothing is changed. Fills
+ * `version`, `problem`, `detail` and `refused`; `*undecided`: how many mutations are new there, or
+ * may be by the time that what they wait for is decided (behind a gap, of a client that is not
+ * known yet). KEDGE_NOT_FOUND: no such project. */
+kedge_status kedge_processor_examine(kedge_backend *backend, const kedge_project_ref *ref,
+                                     const kedge_push *push, kedge_push_result *result,
+                                     size_t *undecided, kedge_error *error);
+
+/* Retires a client: a version with an empty run and `retired`, idempotent. `*at` is a version in
+ * which it is retired; release it. KEDGE_NOT_FOUND when the client is of another group or user. A
+ * client that was never seen is retired as well, and stays so. */
+kedge_status kedge_processor_retire(kedge_backend *backend, const kedge_project_ref *ref,
+                                    const kedge_identity *identity, kedge_bytes group,
+                                    kedge_bytes client, const kedge_version **at,
+                                    kedge_error *error);
+
+/* Completes the index rows of all versions, and the checkpoints that are due. Called by the
+ * processor as the layout requires; by tools and tests at will. */
+kedge_status kedge_processor_index(kedge_backend *backend, const kedge_project_ref *ref,
+                                   kedge_error *error);
+
+#endif

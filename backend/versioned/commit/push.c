@@ -1,0 +1,335 @@
+/* A push: plan at the head, run and commit slice by slice; whatever goes wrong on the way, reload,
+ * plan again, go on. What was committed before shows in the plan as decided. */
+#include "backend/versioned/commit/processor.h"
+
+#include "backend/versioned/commit/commit.h"
+#include "backend/versioned/commit/maintain.h"
+#include "backend/versioned/index/index.h"
+#include "backend/versioned/state/cache.h"
+#include "common/assert.h"
+#include "common/error.h"
+#include "common/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TRIES_MAX 16 /* without a commit in between */
+
+typedef struct pushing {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    const kedge_push *push;
+    kedge_push_result *result;
+    kedge_state *head;
+    bool cached; /* the head is from memory: only a commit may follow */
+    kedge_plan plan;
+    size_t mutations_max; /* of a slice */
+    bool refuse;          /* the next mutation is too large by itself */
+    int64_t committed;    /* a version that covers those that this push made; 0: none made */
+} pushing;
+
+static bool has_origins(const pushing *work)
+{
+    for (size_t i = 0; i < work->plan.apply_count; i++) {
+        if (work->push->mutations[work->plan.apply[i]].origin_client.size > 0) return true;
+    }
+    return false;
+}
+
+/* ---- one slice ---- */
+
+static void move_to(pushing *work, kedge_state *state)
+{
+    KEDGE_ASSERT(state->version->number == work->head->version->number + 1);
+    KEDGE_ASSERT(state->version->number > work->committed);
+    kedge_cache_add(work->backend->cache, work->ref, state, true);
+    kedge_state_close(work->head);
+    work->head = state;
+    work->committed = state->version->number;
+    work->cached = false;
+    work->refuse = false;
+    work->mutations_max *= 2;
+    if (work->mutations_max > KEDGE_SLICE_MUTATIONS_MAX) {
+        work->mutations_max = KEDGE_SLICE_MUTATIONS_MAX;
+    }
+    kedge_maintain(work->backend, work->ref, state);
+}
+
+/* What no transaction holds is tried by halves. A mutation that is too large by itself is rejected,
+ * since it must not hold up its client for ever. False: nothing is left to try. */
+static bool make_smaller(pushing *work, const kedge_version *version)
+{
+    KEDGE_ASSERT(version->mutation_count >= 1);
+    KEDGE_ASSERT(version->mutation_count <= work->mutations_max);
+    if (version->mutation_count > 1) {
+        work->mutations_max = version->mutation_count / 2;
+        return true;
+    }
+    if (version->mutations[0].verdict != KEDGE_VERDICT_APPLIED) return false;
+    work->mutations_max = 1;
+    work->refuse = true;
+    return true;
+}
+
+static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *error)
+{
+    KEDGE_ASSERT(*position < work->plan.apply_count);
+    KEDGE_ASSERT(work->mutations_max >= 1 && work->mutations_max <= KEDGE_SLICE_MUTATIONS_MAX);
+    kedge_slice slice = {.backend = work->backend,
+                         .ref = work->ref,
+                         .push = work->push,
+                         .plan = &work->plan,
+                         .head = work->head,
+                         .mutations_max = work->mutations_max,
+                         .refuse = work->refuse};
+    kedge_state *state = NULL;
+    kedge_status status = kedge_slice_run(&slice, *position, error);
+    if (status != KEDGE_OK) goto out;
+    size_t next = slice.next;
+    KEDGE_ASSERT(next > *position && next <= work->plan.apply_count);
+    if (slice.object->version.mutation_count == 0) {
+        *position = next;
+        goto out;
+    }
+    status = kedge_version_set_recent(work->backend, work->ref, work->head->version, slice.object,
+                                      error);
+    if (status != KEDGE_OK) goto out;
+    status = kedge_commit(work->backend, work->ref, work->head, &slice.object->version,
+                          slice.bodies, slice.body_count, &state, error);
+    if (status == KEDGE_LIMIT_EXCEEDED && make_smaller(work, &slice.object->version)) {
+        status = KEDGE_OK;
+    } else if (status == KEDGE_OK) {
+        *position = next;
+        move_to(work, state);
+    }
+out:
+    kedge_slice_free(&slice);
+    return status;
+}
+
+/* ---- one try ---- */
+
+static kedge_status load_head(pushing *work, bool from_memory, kedge_error *error)
+{
+    kedge_state_close(work->head);
+    work->head = from_memory ? kedge_cache_head(work->backend->cache, work->ref) : NULL;
+    work->cached = work->head != NULL;
+    if (work->cached) return KEDGE_OK;
+    return kedge_state_open_newest(work->backend, work->ref, &work->head, error);
+}
+
+static kedge_status make_plan(pushing *work, kedge_error *error)
+{
+    kedge_arena_free(&work->plan.arena);
+    return kedge_plan_make(work->backend, work->ref, work->head->version, work->push, &work->plan,
+                           error);
+}
+
+static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error)
+{
+    work->refuse = false; /* another mutation may be the next one now */
+    kedge_status status = load_head(work, from_memory, error);
+    if (status == KEDGE_OK) status = make_plan(work, error);
+    if (status != KEDGE_OK) return status;
+    if (work->plan.apply_count == 0 && work->cached) {
+        status = load_head(work, false, error);
+        if (status == KEDGE_OK) status = make_plan(work, error);
+        if (status != KEDGE_OK) return status;
+    }
+    if (has_origins(work)) {
+        status = kedge_index_complete(work->backend, work->ref, work->head->version, error);
+        if (status != KEDGE_OK) return status;
+    }
+    size_t position = 0;
+    while (position < work->plan.apply_count && status == KEDGE_OK) {
+        status = commit_slice(work, &position, error);
+    }
+    KEDGE_ASSERT(status != KEDGE_OK || position == work->plan.apply_count);
+    return status;
+}
+
+static bool is_transient(kedge_status status)
+{
+    return status == KEDGE_CONFLICT || status == KEDGE_UNAVAILABLE || status == KEDGE_BUSY ||
+           status == KEDGE_TIMEOUT;
+}
+
+static void tell_problem(const kedge_plan *plan, kedge_push_result *result)
+{
+    result->problem = plan->problem;
+    snprintf(result->detail, sizeof result->detail, "%s", plan->detail);
+    memcpy(result->refused, plan->refused, sizeof result->refused);
+}
+
+static kedge_status push_locked(pushing *work, kedge_error *error)
+{
+    kedge_error failure = {0};
+    kedge_status status = KEDGE_OK;
+    uint32_t tries = 0;
+    for (;;) {
+        int64_t before = work->committed;
+        status = try_once(work, tries == 0 && work->committed == 0, &failure);
+        if (!is_transient(status)) break;
+        tries = work->committed > before ? 1 : tries + 1;
+        if (tries >= TRIES_MAX) {
+            return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
+                              "the push could not be committed in %d tries: %s", TRIES_MAX,
+                              failure.message);
+        }
+        kedge_backend_pause(work->backend, tries);
+    }
+    if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
+    /* A cached head is only a hint: the answer is of a head that was read or committed. */
+    work->result->version = work->head->version->number;
+    /* A try that failed may have committed: its version is not above this one. */
+    if (tries > 0) work->committed = work->result->version;
+    tell_problem(&work->plan, work->result);
+    return KEDGE_OK;
+}
+
+/* ---- clients that are no more ---- */
+
+typedef struct origins {
+    kedge_bytes clients[KEDGE_PUSH_ORIGINS_MAX];
+    const kedge_identity *identities[KEDGE_PUSH_ORIGINS_MAX];
+    size_t count;
+} origins;
+
+/* False when there is no room for it. */
+static bool add_origin(origins *all, kedge_bytes client, const kedge_identity *identity)
+{
+    for (size_t i = all->count; i-- > 0;) {
+        if (all->identities[i] == identity && kedge_bytes_equal(all->clients[i], client))
+            return true;
+    }
+    if (all->count == KEDGE_PUSH_ORIGINS_MAX) return false;
+    all->identities[all->count] = identity;
+    all->clients[all->count++] = client;
+    return true;
+}
+
+/* The part of the push, from its beginning, that is decided. Each client of an origin may cost a
+ * version. */
+static kedge_push first_part(const kedge_push *push, origins *all)
+{
+    kedge_push part = *push;
+    for (size_t i = 0; i < push->count; i++) {
+        kedge_bytes client = push->mutations[i].origin_client;
+        const kedge_push_sender *sender = &push->senders[push->mutations[i].sender];
+        if (client.size == 0 || add_origin(all, client, sender->identity)) continue;
+        part.count = i;
+        break;
+    }
+    KEDGE_ASSERT(part.count > 0 || push->count == 0);
+    return part;
+}
+
+/* Who renumbers mutations has given their old client up, and retired it. A backend that was
+ * restored may have forgotten that: a folder from before the renumbering could then push the same
+ * mutations under their first names. So the client of an origin is retired before the origin is
+ * decided. One that is somebody else's is left alone. */
+static kedge_status retire_origins(kedge_backend *backend, const kedge_project_ref *ref,
+                                   const origins *all, kedge_error *error)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        kedge_bytes client = all->clients[i];
+        const kedge_version *at = NULL;
+        kedge_status status =
+            kedge_processor_retire(backend, ref, all->identities[i], client, client, &at, error);
+        if (status == KEDGE_OK) kedge_version_release(at);
+        if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
+    }
+    return KEDGE_OK;
+}
+
+/* ---- the push ---- */
+
+static kedge_status check_sender(const kedge_push_sender *sender, kedge_error *error)
+{
+    kedge_status status = kedge_check_client_id(sender->group, error);
+    if (status == KEDGE_OK && strlen(sender->identity->user) > KEDGE_USER_BYTES_MAX) {
+        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "user-too-long",
+                            "the name of the user is longer than %d bytes", KEDGE_USER_BYTES_MAX);
+    }
+    return status;
+}
+
+static kedge_status check_push(const kedge_project_ref *ref, const kedge_push *push,
+                               kedge_error *error)
+{
+    kedge_status status = kedge_project_ref_check(ref, error);
+    for (size_t i = 0; i < push->sender_count && status == KEDGE_OK; i++) {
+        status = check_sender(&push->senders[i], error);
+    }
+    for (size_t i = 0; i < push->count && status == KEDGE_OK; i++) {
+        const kedge_push_mutation *mutation = &push->mutations[i];
+        KEDGE_ASSERT(mutation->sender < push->sender_count);
+        status = kedge_check_client_id(mutation->client, error);
+        if (status == KEDGE_OK && mutation->origin_client.size > 0) {
+            status = kedge_check_client_id(mutation->origin_client, error);
+        }
+        bool origin_fine =
+            mutation->origin_client.size == 0 ||
+            (mutation->origin_id >= 1 && mutation->origin_id <= KEDGE_LIMIT_MUTATION_ID);
+        if (status == KEDGE_OK &&
+            (mutation->id < 1 || mutation->id > KEDGE_LIMIT_MUTATION_ID || !origin_fine)) {
+            status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "mutation-id-invalid",
+                                "the id of a mutation is not between 1 and 2^53 - 1");
+        }
+    }
+    return status;
+}
+
+kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_push *push, kedge_push_result *result,
+                                  kedge_error *error)
+{
+    kedge_status status = check_push(ref, push, error);
+    if (status != KEDGE_OK) return status;
+    origins all = {.count = 0};
+    kedge_push part = push->replays ? *push : first_part(push, &all);
+    status = retire_origins(backend, ref, &all, error);
+    if (status != KEDGE_OK) return status;
+    result->taken = part.count;
+    pushing work = {.backend = backend,
+                    .ref = ref,
+                    .push = &part,
+                    .result = result,
+                    .mutations_max = KEDGE_SLICE_MUTATIONS_MAX};
+    work.plan.arena = kedge_arena_make(backend->allocator);
+    pthread_mutex_t *lock = kedge_backend_project_lock(backend, ref);
+    pthread_mutex_lock(lock);
+    status = push_locked(&work, error);
+    pthread_mutex_unlock(lock);
+    kedge_arena_free(&work.plan.arena);
+    kedge_state_close(work.head);
+    if (work.committed > 0 && backend->options.committed != NULL) {
+        backend->options.committed(backend->options.committed_context, ref->organization,
+                                   ref->project, work.committed);
+    }
+    return status;
+}
+
+/* ---- only looking ---- */
+
+kedge_status kedge_processor_examine(kedge_backend *backend, const kedge_project_ref *ref,
+                                     const kedge_push *push, kedge_push_result *result,
+                                     size_t *undecided, kedge_error *error)
+{
+    const kedge_version *head = NULL;
+    kedge_plan plan = {.arena = kedge_arena_make(backend->allocator)};
+    kedge_status status = check_push(ref, push, error);
+    if (status == KEDGE_OK) status = kedge_version_load(backend, ref, 0, &head, error);
+    if (status == KEDGE_OK) status = kedge_plan_make(backend, ref, head, push, &plan, error);
+    if (status == KEDGE_OK) {
+        result->version = head->number;
+        result->taken = push->count;
+        tell_problem(&plan, result);
+        KEDGE_ASSERT(plan.apply_count <= push->count);
+        *undecided = plan.apply_count + plan.refused[KEDGE_PUSH_GAP] +
+                     plan.refused[KEDGE_PUSH_CLIENT_UNKNOWN];
+    }
+    kedge_arena_free(&plan.arena);
+    kedge_version_release(head);
+    return status;
+}

@@ -1,0 +1,307 @@
+/* Running a slice of a push: each mutation in a savepoint of its own, over one
+ * overlay on the head. */
+#include "backend/versioned/commit/slice.h"
+
+#include "common/assert.h"
+#include "common/error.h"
+#include "common/json.h"
+
+#include <string.h>
+
+#define NAME_SHOWN_BYTES    128 /* of the name of a mutation that cannot have one so long */
+#define UID_BYTES_MAX       64
+#define MUTATION_TEXT_BYTES 160 /* what a mutation's JSON takes besides its texts */
+
+/* ---- the head as a reader ---- */
+
+static kedge_status read_item(void *context, kedge_bytes collection, kedge_bytes id,
+                              kedge_buffer *value, kedge_error *error)
+{
+    kedge_state *state = context;
+    if (collection.size == 0) {
+        kedge_bytes record = state->version->project_record;
+        if (record.size == 0) return KEDGE_NOT_FOUND;
+        kedge_buffer_append_bytes(value, record);
+        return kedge_buffer_status(value, error);
+    }
+    kedge_entry entry;
+    kedge_status status = kedge_state_find(state, collection, id, &entry, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_state_body(state, collection, &entry, value, error);
+}
+
+static kedge_status read_next(void *context, kedge_bytes collection, bool from_start,
+                              kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
+                              kedge_error *error)
+{
+    kedge_state *state = context;
+    kedge_entry entry;
+    kedge_status status = kedge_state_next(state, collection, from_start, after, &entry, error);
+    if (status != KEDGE_OK) return status;
+    kedge_buffer_append_bytes(id, entry.id);
+    status = kedge_buffer_status(id, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_state_body(state, collection, &entry, value, error);
+}
+
+/* ---- texts that the version keeps ---- */
+
+static kedge_bytes clip(kedge_bytes text, size_t size_max)
+{
+    if (text.size <= size_max) return text;
+    text.size = size_max;
+    while (text.size > 0 && !kedge_bytes_are_utf8(text))
+        text.size--;
+    return text;
+}
+
+/* What JSON can hold as an integer. */
+static int64_t clamp(int64_t number)
+{
+    if (number > KEDGE_LIMIT_MUTATION_ID) return KEDGE_LIMIT_MUTATION_ID;
+    return number < -KEDGE_LIMIT_MUTATION_ID ? -KEDGE_LIMIT_MUTATION_ID : number;
+}
+
+static const kedge_push_sender *sender_of(const kedge_slice *slice,
+                                          const kedge_push_mutation *pushed)
+{
+    return &slice->push->senders[pushed->sender];
+}
+
+static kedge_status keep_texts(kedge_slice *slice, const kedge_push_mutation *pushed,
+                               kedge_version_mutation *mutation, kedge_error *error)
+{
+    kedge_arena *arena = &slice->object->arena;
+    kedge_bytes user = kedge_bytes_of(sender_of(slice, pushed)->identity->user);
+    bool fine = kedge_arena_copy(arena, pushed->client, &mutation->client) &&
+                kedge_arena_copy(arena, clip(pushed->name, NAME_SHOWN_BYTES), &mutation->name) &&
+                kedge_arena_copy(arena, user, &mutation->user) &&
+                kedge_arena_copy(arena, clip(pushed->uid, UID_BYTES_MAX), &mutation->uid) &&
+                kedge_arena_copy(arena, pushed->origin_client, &mutation->origin_client);
+    if (!fine) return kedge_fail_no_memory(error);
+    mutation->id = pushed->id;
+    mutation->timestamp_ms = clamp(pushed->timestamp_ms);
+    mutation->origin_id = pushed->origin_id;
+    memcpy(mutation->digest, pushed->digest, KEDGE_DIGEST_SIZE);
+    return KEDGE_OK;
+}
+
+static kedge_status keep_rejection(kedge_slice *slice, kedge_version_mutation *mutation,
+                                   const char *code, const char *message, kedge_error *error)
+{
+    kedge_arena *arena = &slice->object->arena;
+    if (code[0] == '\0') code = "rejected"; /* by a code the rejections are told from the others */
+    kedge_bytes code_text = clip(kedge_bytes_of(code), KEDGE_LIMIT_REJECTION_CODE_BYTES);
+    kedge_bytes text = clip(kedge_bytes_of(message), KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
+    KEDGE_ASSERT(code_text.size > 0);
+    mutation->verdict = KEDGE_VERDICT_REJECTED;
+    bool fine = kedge_arena_copy(arena, code_text, &mutation->code) &&
+                kedge_arena_copy(arena, text, &mutation->message);
+    return fine ? KEDGE_OK : kedge_fail_no_memory(error);
+}
+
+/* Canonical args; "null" for what is no JSON or is over a limit, which the transaction then
+ * rejects. */
+static kedge_status keep_args(kedge_slice *slice, const kedge_push_mutation *pushed,
+                              kedge_version_mutation *mutation, kedge_error *error)
+{
+    mutation->args = KEDGE_BYTES("null");
+    if (pushed->invalid_code != NULL || pushed->args.size == 0) return KEDGE_OK;
+    kedge_buffer canonical = kedge_buffer_make(slice->backend->allocator);
+    kedge_error ignored;
+    kedge_status status =
+        kedge_json_normalize(pushed->args, KEDGE_LIMIT_JSON_DEPTH, &canonical, &ignored);
+    if (status == KEDGE_NO_MEMORY) {
+        status = kedge_fail_no_memory(error);
+    } else if (status == KEDGE_OK && canonical.size <= KEDGE_LIMIT_ARGS_BYTES) {
+        bool fine = kedge_arena_copy(&slice->object->arena, kedge_buffer_bytes(&canonical),
+                                     &mutation->args);
+        status = fine ? KEDGE_OK : kedge_fail_no_memory(error);
+    } else {
+        status = KEDGE_OK;
+    }
+    kedge_buffer_free(&canonical);
+    return status;
+}
+
+/* ---- deciding one mutation ---- */
+
+/* A body that is gone for good must not hold up the client for ever: what reads it is rejected. */
+static bool is_decision(kedge_status status, const kedge_error *failure)
+{
+    if (status == KEDGE_REJECTED) return true;
+    return status == KEDGE_CORRUPT && (strcmp(failure->code, "item-body-missing") == 0 ||
+                                       strcmp(failure->code, "item-body-damaged") == 0);
+}
+
+static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *pushed,
+                                kedge_version_mutation *mutation, kedge_error *error)
+{
+    kedge_error failure = {0};
+    const kedge_identity *identity = sender_of(slice, pushed)->identity;
+    bool canonical = mutation->args.size > 0 && pushed->args.size > 0 &&
+                     !kedge_bytes_equal_text(mutation->args, "null");
+    kedge_call call = {.name = pushed->name,
+                       .args = canonical ? mutation->args : pushed->args,
+                       .args_are_canonical = canonical,
+                       .caller = {.user = identity->user,
+                                  .role = identity->role,
+                                  .client = mutation->client.data,
+                                  .now_ms = mutation->timestamp_ms}};
+    kedge_status status = kedge_tx_run(slice->tx, &call, &failure);
+    if (status == KEDGE_OK) {
+        mutation->verdict = KEDGE_VERDICT_APPLIED;
+        return KEDGE_OK;
+    }
+    if (is_decision(status, &failure)) {
+        return keep_rejection(slice, mutation, failure.code, failure.message, error);
+    }
+    return kedge_fail(error, status, failure.code, "%s", failure.message);
+}
+
+static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mutation *mutation,
+                           kedge_error *error)
+{
+    const kedge_push_mutation *pushed = &slice->push->mutations[slice->plan->apply[position]];
+    kedge_status status = keep_texts(slice, pushed, mutation, error);
+    if (status == KEDGE_OK) status = keep_args(slice, pushed, mutation, error);
+    if (status != KEDGE_OK) return status;
+    bool duplicate = false;
+    if (pushed->origin_client.size > 0) {
+        status = kedge_slice_find_origin(slice, position, mutation, &duplicate, error);
+        if (status != KEDGE_OK || duplicate) return status;
+    }
+    if (pushed->invalid_code != NULL) {
+        return keep_rejection(slice, mutation, pushed->invalid_code, pushed->invalid_message,
+                              error);
+    }
+    if (slice->refuse) {
+        return keep_rejection(slice, mutation, "version-too-large",
+                              "what the mutation changes does not fit one version", error);
+    }
+    return run_mutator(slice, pushed, mutation, error);
+}
+
+/* ---- runs ---- */
+
+static kedge_run *find_run(kedge_version *version, kedge_bytes client)
+{
+    for (size_t i = version->run_count; i-- > 0;) {
+        if (kedge_bytes_equal(version->runs[i].client, client)) return &version->runs[i];
+    }
+    return NULL;
+}
+
+static kedge_status add_to_run(kedge_slice *slice, const kedge_push_mutation *pushed,
+                               const kedge_version_mutation *mutation, kedge_error *error)
+{
+    kedge_version *version = &slice->object->version;
+    kedge_run *run = find_run(version, mutation->client);
+    KEDGE_ASSERT(run == NULL || mutation->id == run->last + 1);
+    if (run == NULL) {
+        KEDGE_ASSERT(version->run_count < KEDGE_SLICE_RUNS_MAX);
+        run = &version->runs[version->run_count++];
+        run->client = mutation->client;
+        run->user = mutation->user;
+        run->version = version->number;
+        run->first = mutation->id;
+        if (!kedge_arena_copy(&slice->object->arena, sender_of(slice, pushed)->group,
+                              &run->group)) {
+            return kedge_fail_no_memory(error);
+        }
+    }
+    run->last = mutation->id;
+    return KEDGE_OK;
+}
+
+/* ---- the slice ---- */
+
+static size_t text_bytes(const kedge_slice *slice, const kedge_push_mutation *pushed)
+{
+    size_t rejection = KEDGE_LIMIT_REJECTION_CODE_BYTES + KEDGE_LIMIT_REJECTION_MESSAGE_BYTES;
+    return MUTATION_TEXT_BYTES + rejection / 4 + pushed->client.size +
+           clip(pushed->name, NAME_SHOWN_BYTES).size +
+           strlen(sender_of(slice, pushed)->identity->user) + pushed->uid.size +
+           pushed->origin_client.size;
+}
+
+static bool fits(const kedge_slice *slice, const kedge_push_mutation *pushed)
+{
+    kedge_version *version = &slice->object->version;
+    if (version->mutation_count == 0) return true;
+    if (version->run_count == KEDGE_SLICE_RUNS_MAX && find_run(version, pushed->client) == NULL) {
+        return false;
+    }
+    return version->mutation_count < slice->mutations_max &&
+           slice->text_bytes + text_bytes(slice, pushed) <= KEDGE_SLICE_TEXT_BYTES &&
+           slice->args_bytes + pushed->args.size <= KEDGE_SLICE_ARGS_BYTES &&
+           kedge_overlay_bytes(slice->overlay) <= KEDGE_SLICE_CHANGED_BYTES;
+}
+
+static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *error)
+{
+    size_t index = slice->plan->apply[position];
+    kedge_version *version = &slice->object->version;
+    const kedge_push_mutation *pushed = &slice->push->mutations[index];
+    kedge_version_mutation *mutation = &version->mutations[version->mutation_count];
+    KEDGE_ASSERT(version->mutation_count < slice->mutations_max);
+    KEDGE_ASSERT(pushed->id < slice->plan->clients[slice->plan->owner[index]].next);
+    kedge_status status = decide(slice, position, mutation, error);
+    if (status != KEDGE_OK) return status;
+    status = add_to_run(slice, pushed, mutation, error);
+    if (status != KEDGE_OK) return status;
+    version->mutation_count++;
+    slice->text_bytes += text_bytes(slice, pushed);
+    slice->args_bytes += pushed->args.size;
+    return KEDGE_OK;
+}
+
+static kedge_status open_slice(kedge_slice *slice, size_t count, kedge_error *error)
+{
+    kedge_state *head = slice->head;
+    kedge_state_reader reader = {head, read_item, read_next};
+    kedge_status status = kedge_version_begin(slice->backend, head->version, &slice->object, error);
+    if (status != KEDGE_OK) return status;
+    kedge_arena *arena = &slice->object->arena;
+    kedge_version *version = &slice->object->version;
+    version->mutations = kedge_arena_take_array(arena, count, sizeof *version->mutations);
+    size_t runs = count < KEDGE_SLICE_RUNS_MAX ? count : KEDGE_SLICE_RUNS_MAX;
+    version->runs = kedge_arena_take_array(arena, runs, sizeof *version->runs);
+    slice->overlay = kedge_overlay_new(slice->backend->allocator);
+    if (version->mutations == NULL || version->runs == NULL || slice->overlay == NULL) {
+        return kedge_fail_no_memory(error);
+    }
+    status = kedge_tx_new(slice->backend->allocator, slice->backend->options.registry,
+                          slice->overlay, reader, &slice->tx, error);
+    if (status == KEDGE_OK) kedge_tx_set_accept(slice->tx, kedge_slice_accept, slice);
+    return status;
+}
+
+kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error)
+{
+    const kedge_plan *plan = slice->plan;
+    KEDGE_ASSERT(from < plan->apply_count && slice->object == NULL);
+    KEDGE_ASSERT(slice->mutations_max >= 1 && slice->mutations_max <= KEDGE_SLICE_MUTATIONS_MAX);
+    size_t count = plan->apply_count - from;
+    if (count > slice->mutations_max) count = slice->mutations_max;
+    kedge_status status = open_slice(slice, count, error);
+    slice->next = from;
+    while (status == KEDGE_OK && slice->next < plan->apply_count &&
+           fits(slice, &slice->push->mutations[plan->apply[slice->next]])) {
+        status = run_one(slice, slice->next, error);
+        slice->next++;
+    }
+    KEDGE_ASSERT(status != KEDGE_OK || slice->next > from);
+    if (status == KEDGE_OK) status = kedge_slice_build_delta(slice, error);
+    return status;
+}
+
+void kedge_slice_free(kedge_slice *slice)
+{
+    kedge_tx_free(slice->tx);
+    kedge_overlay_free(slice->overlay);
+    if (slice->object != NULL) kedge_version_release(&slice->object->version);
+    slice->tx = NULL;
+    slice->overlay = NULL;
+    slice->object = NULL;
+}

@@ -1,0 +1,81 @@
+/* A slice: the part of a push that becomes one version, run on the state of the head.
+ *
+ * It ends where the version record would grow too large: by mutations, clients, bytes of args or
+ * bytes changed; at least one mutation is in it. */
+#ifndef KEDGE_BACKEND_COMMIT_SLICE_H
+#define KEDGE_BACKEND_COMMIT_SLICE_H
+
+#include "backend/versioned/commit/plan.h"
+#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/state/state_internal.h"
+#include "mutate/transaction.h"
+
+#define KEDGE_SLICE_MUTATIONS_MAX 1000
+#define KEDGE_SLICE_RUNS_MAX      64
+#define KEDGE_SLICE_TEXT_BYTES    200000 /* of mutations without their args */
+#define KEDGE_SLICE_ARGS_BYTES    8388608
+#define KEDGE_SLICE_CHANGED_BYTES 4194304
+
+/* A body that goes to blobs before the commit. */
+typedef struct kedge_slice_body {
+    kedge_bytes collection;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_bytes value; /* borrowed from the overlay */
+} kedge_slice_body;
+
+typedef struct kedge_slice {
+    kedge_backend *backend;
+    const kedge_project_ref *ref;
+    const kedge_push *push;
+    kedge_plan *plan;
+    kedge_state *head;
+    size_t mutations_max; /* of this slice: less than usual after it did not fit */
+    bool refuse;          /* its mutations are too large: they are rejected without being run */
+    kedge_overlay *overlay;
+    kedge_tx *tx;
+    kedge_version_object *object; /* the version in the making */
+    size_t text_bytes;
+    size_t args_bytes;
+    size_t next; /* index into plan->apply behind this slice */
+    kedge_slice_body *bodies;
+    size_t body_count;
+} kedge_slice;
+
+/* Runs mutations from plan->apply[from] on and builds the version, but for `recent`,
+ * `indexed_through` (kedge_slice_set_recent). With nothing decided mutation_count is 0. Free in
+ * every case. */
+kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error);
+void kedge_slice_free(kedge_slice *slice);
+
+/* ---- parts (slice_*.c) ---- */
+
+/* Makes a mutation a duplicate whose origin was decided before: in the versions up to the head,
+ * whose rows are complete, or by an earlier mutation of this push. Of a rejected one the duplicate
+ * has code and message. (slice_origin.c) */
+kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
+                                     kedge_version_mutation *mutation, bool *decided,
+                                     kedge_error *error);
+
+/* Numbers, changes, collections and bodies, from what the overlay holds. (slice_delta.c) */
+kedge_status kedge_slice_build_delta(kedge_slice *slice, kedge_error *error);
+
+/* Starts a version on top of a head: number, lineage, time, project record. (slice_version.c) */
+kedge_status kedge_version_begin(kedge_backend *backend, const kedge_version *head,
+                                 kedge_version_object **object, kedge_error *error);
+/* Fills `recent` and `indexed_through`. Completes the index rows first where the layout requires
+ * it: the head's runs may only be left out of `recent` when their rows are durable.
+ * (slice_version.c) */
+kedge_status kedge_version_set_recent(kedge_backend *backend, const kedge_project_ref *ref,
+                                      const kedge_version *head, kedge_version_object *object,
+                                      kedge_error *error);
+
+/* The declared metadata of an item (slice_meta.c): an object with the members that
+ * project_record["kedge.meta"][collection] lists and the item has; empty without any. */
+kedge_status kedge_meta_of(kedge_bytes project_record, kedge_bytes collection, kedge_bytes value,
+                           kedge_arena *arena, kedge_bytes *meta, kedge_error *error);
+
+/* The limits on a project's size, asked by the transaction after each mutation. (slice_limits.c) */
+kedge_status kedge_slice_accept(void *context, const kedge_overlay *overlay,
+                                kedge_overlay_mark mark, kedge_error *error);
+
+#endif

@@ -1,0 +1,142 @@
+/* The delta of a slice: what the overlay holds and the head does not. */
+#include "backend/versioned/commit/slice.h"
+
+#include "common/assert.h"
+#include "common/error.h"
+
+#include <string.h>
+
+/* ---- the collections of the version ---- */
+
+/* The collection's place in the version, made when it is new. Changes come by collection, so that a
+ * new one goes behind those that were there, and all are sorted in the end. */
+static kedge_status change_collection(kedge_slice *slice, kedge_bytes name,
+                                      kedge_version_collection **collection, kedge_error *error)
+{
+    kedge_version *version = &slice->object->version;
+    size_t count = version->collection_count;
+    size_t at = 0;
+    while (at < count && kedge_bytes_compare(version->collections[at].name, name) < 0)
+        at++;
+    bool is_new = at == count || !kedge_bytes_equal(version->collections[at].name, name);
+    if (is_new) {
+        kedge_version_collection *grown =
+            kedge_arena_take_array(&slice->object->arena, count + 1, sizeof *grown);
+        kedge_bytes kept;
+        if (grown == NULL || !kedge_arena_copy(&slice->object->arena, name, &kept)) {
+            return kedge_fail_no_memory(error);
+        }
+        if (at > 0) memcpy(grown, version->collections, at * sizeof *grown);
+        if (count > at) {
+            memcpy(grown + at + 1, version->collections + at, (count - at) * sizeof *grown);
+        }
+        grown[at] = (kedge_version_collection){.name = kept};
+        version->collections = grown;
+        version->collection_count++;
+    }
+    kedge_version_collection *found = &version->collections[at];
+    if (found->last != version->number) {
+        found->number++;
+        found->previous = found->last;
+        found->last = version->number;
+    }
+    *collection = found;
+    return KEDGE_OK;
+}
+
+/* ---- one entry ---- */
+
+static kedge_status fill_entry(kedge_slice *slice, kedge_bytes collection, kedge_bytes value,
+                               const uint8_t hash[KEDGE_SHA256_SIZE], kedge_entry *entry,
+                               kedge_error *error)
+{
+    kedge_version *version = &slice->object->version;
+    kedge_arena *arena = &slice->object->arena;
+    bool seed = slice->backend->options.cadence == KEDGE_CADENCE_SEED;
+    memcpy(entry->hash, hash, KEDGE_SHA256_SIZE);
+    entry->size = (int64_t)value.size;
+    if (!seed && value.size <= KEDGE_BODY_INLINE_BYTES) {
+        if (!kedge_arena_copy(arena, value, &entry->body)) return kedge_fail_no_memory(error);
+    } else {
+        KEDGE_ASSERT(slice->body_count < version->change_count);
+        kedge_slice_body *body = &slice->bodies[slice->body_count++];
+        body->collection = collection;
+        body->value = value;
+        memcpy(body->hash, hash, KEDGE_SHA256_SIZE);
+    }
+    return kedge_meta_of(version->project_record, collection, value, arena, &entry->meta, error);
+}
+
+/* The changes of a version stand in the order of their keys, since readers search them by halves.
+ */
+static bool is_behind_all(const kedge_version *version, const kedge_overlay_entry *written)
+{
+    if (version->change_count == 0) return true;
+    const kedge_version_change *last = &version->changes[version->change_count - 1];
+    int order = kedge_bytes_compare(last->collection, written->collection);
+    return order < 0 || (order == 0 && kedge_bytes_compare(last->entry.id, written->id) < 0);
+}
+
+static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *written,
+                               kedge_error *error)
+{
+    KEDGE_ASSERT(is_behind_all(&slice->object->version, written));
+    const kedge_map *map = NULL;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_status status = kedge_state_collection(slice->head, written->collection, &map, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_item *old = map == NULL ? NULL : kedge_map_find(map, written->id);
+    if (written->deleted && old == NULL) return KEDGE_OK;
+    if (!written->deleted) kedge_sha256(written->value, hash);
+    if (!written->deleted && old != NULL && memcmp(hash, old->entry.hash, sizeof hash) == 0) {
+        return KEDGE_OK;
+    }
+    kedge_version *version = &slice->object->version;
+    kedge_version_collection *collection = NULL;
+    status = change_collection(slice, written->collection, &collection, error);
+    if (status != KEDGE_OK) return status;
+    kedge_version_change *change = &version->changes[version->change_count++];
+    change->collection = collection->name;
+    change->deleted = written->deleted;
+    collection->items += (written->deleted ? 0 : 1) - (old == NULL ? 0 : 1);
+    if (!kedge_arena_copy(&slice->object->arena, written->id, &change->entry.id)) {
+        return kedge_fail_no_memory(error);
+    }
+    if (written->deleted) return KEDGE_OK;
+    return fill_entry(slice, collection->name, written->value, hash, &change->entry, error);
+}
+
+/* The project record is the key ("", "") of the overlay, its first. */
+static kedge_status set_project(kedge_slice *slice, const kedge_overlay_entry *written,
+                                kedge_error *error)
+{
+    kedge_version *version = &slice->object->version;
+    if (written->deleted || kedge_bytes_equal(written->value, version->project_record)) {
+        return KEDGE_OK;
+    }
+    version->project_changed = true;
+    return kedge_arena_copy(&slice->object->arena, written->value, &version->project_record)
+               ? KEDGE_OK
+               : kedge_fail_no_memory(error);
+}
+
+kedge_status kedge_slice_build_delta(kedge_slice *slice, kedge_error *error)
+{
+    kedge_version *version = &slice->object->version;
+    kedge_arena *arena = &slice->object->arena;
+    size_t count = kedge_overlay_count(slice->overlay);
+    version->changes = kedge_arena_take_array(arena, count, sizeof *version->changes);
+    slice->bodies = kedge_arena_take_array(arena, count, sizeof *slice->bodies);
+    KEDGE_ASSERT(version->change_count == 0 && slice->body_count == 0);
+    KEDGE_ASSERT(version->number == slice->head->version->number + 1);
+    if (version->changes == NULL || slice->bodies == NULL) return kedge_fail_no_memory(error);
+    kedge_overlay_entry entry;
+    kedge_status status = KEDGE_OK;
+    bool more = kedge_overlay_next(slice->overlay, NULL, &entry);
+    while (more && status == KEDGE_OK) {
+        status = entry.collection.size == 0 ? set_project(slice, &entry, error)
+                                            : add_change(slice, &entry, error);
+        more = kedge_overlay_next(slice->overlay, &entry, &entry);
+    }
+    return status;
+}

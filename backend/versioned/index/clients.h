@@ -1,0 +1,46 @@
+/* Clients as a version sees them: last mutation ids, outcomes, groups. All answers are of the
+ * version given, never later ones; rows of another lineage or above it are ignored. */
+#ifndef KEDGE_BACKEND_INDEX_CLIENTS_H
+#define KEDGE_BACKEND_INDEX_CLIENTS_H
+
+#include "backend/versioned/versions/versions.h"
+
+#define KEDGE_USER_BYTES_MAX 255 /* of the name of a user */
+
+/* Ids under which the backend itself applies mutations (rebase.h). To everybody else there is no
+ * such client. */
+#define KEDGE_CLIENT_RESERVED "rebase-"
+bool kedge_client_is_reserved(kedge_bytes client);
+
+typedef struct kedge_client_state {
+    bool known; /* something of it was decided, or it was retired */
+    bool retired;
+    int64_t lmid;
+    char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    char user[KEDGE_USER_BYTES_MAX + 1];
+} kedge_client_state;
+
+kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,
+                               const kedge_version *at, kedge_bytes client,
+                               kedge_client_state *state, kedge_error *error);
+
+/* The decided mutations of a client with from <= id <= to, in id order, at most `limit`; `*next`
+ * the id to go on from, or 0. The mutation is borrowed during the callback; `version` is the one
+ * that decided. */
+typedef kedge_status (*kedge_mutation_visit)(void *context, int64_t version,
+                                             const kedge_version_mutation *mutation,
+                                             kedge_error *error);
+kedge_status kedge_client_mutations(kedge_backend *backend, const kedge_project_ref *ref,
+                                    const kedge_version *at, kedge_bytes client, int64_t from,
+                                    int64_t to, uint32_t limit, kedge_mutation_visit visit,
+                                    void *context, int64_t *next, kedge_error *error);
+
+/* The clients of a group whose lmid changed after version `since` (0: all of
+ * them), by client id. */
+typedef kedge_status (*kedge_client_visit)(void *context, kedge_bytes client, int64_t lmid,
+                                           kedge_error *error);
+kedge_status kedge_group_clients(kedge_backend *backend, const kedge_project_ref *ref,
+                                 const kedge_version *at, kedge_bytes group, int64_t since,
+                                 kedge_client_visit visit, void *context, kedge_error *error);
+
+#endif

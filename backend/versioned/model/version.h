@@ -1,0 +1,114 @@
+/* The version record: the commit of a project.
+ *
+ * One version of a project is one record, put under the condition that its key is free. It carries
+ * everything: the project record, the ordered mutations with their outcomes, the delta, and enough
+ * of the past (`recent`, `indexed_through`) that every other record is an index of it, written
+ * afterwards, repeatable, never the truth. */
+#ifndef KEDGE_BACKEND_MODEL_VERSION_H
+#define KEDGE_BACKEND_MODEL_VERSION_H
+
+#include "backend/base/project_ref.h"
+#include "common/hash.h"
+#include <kedge/limits.h>
+
+/* The tuned values of the layout. */
+#define KEDGE_BODY_INLINE_BYTES   8192 /* a body up to this stays in the delta and the checkpoint */
+#define KEDGE_VERSION_BYTES_MAX   350000 /* a record over this moves its delta or args to blobs */
+#define KEDGE_RECENT_RUNS_MAX     256    /* index rows are completed before a commit passes these */
+#define KEDGE_RECENT_VERSIONS_MAX 64
+#define KEDGE_CHECKPOINT_VERSIONS 64 /* a checkpoint is due behind either: checkpoint.h */
+#define KEDGE_CHECKPOINT_BYTES    262144
+#define KEDGE_CHUNK_BYTES_MAX     262144
+#define KEDGE_LINEAGE_HEX         33
+
+typedef enum kedge_verdict {
+    KEDGE_VERDICT_APPLIED,
+    KEDGE_VERDICT_REJECTED,
+    KEDGE_VERDICT_DUPLICATE
+} kedge_verdict;
+
+typedef struct kedge_version_mutation {
+    kedge_bytes client;
+    int64_t id;
+    kedge_bytes name;
+    kedge_bytes args; /* canonical JSON; of an invalid mutation "null" */
+    int64_t timestamp_ms;
+    kedge_bytes user;
+    kedge_bytes uid; /* hexadecimal; empty for a Replicache client */
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    kedge_bytes origin_client; /* empty: none */
+    int64_t origin_id;
+    kedge_verdict verdict;
+    kedge_bytes code; /* of a rejection, and of a duplicate of one; otherwise empty */
+    kedge_bytes message;
+} kedge_version_mutation;
+
+static inline bool kedge_mutation_has_reason(const kedge_version_mutation *mutation)
+{
+    return mutation->verdict == KEDGE_VERDICT_REJECTED || mutation->code.size > 0;
+}
+
+/* What stands under a key: the hash of its canonical JSON, its size, the declared metadata, and the
+ * body itself when it is small. */
+typedef struct kedge_entry {
+    kedge_bytes id;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    int64_t size;
+    kedge_bytes meta; /* a JSON object, or empty */
+    kedge_bytes body; /* data NULL: in blobs under its hash */
+} kedge_entry;
+
+typedef struct kedge_version_change {
+    kedge_bytes collection;
+    bool deleted;
+    kedge_entry entry; /* only the id when deleted */
+} kedge_version_change;
+
+typedef struct kedge_version_collection {
+    kedge_bytes name;
+    int64_t number; /* the collection's own version: 1, 2, 3… */
+    int64_t last;   /* the project version of its last change, and of the one before (0: none) */
+    int64_t previous;
+    int64_t items; /* how many items it has at this version */
+} kedge_version_collection;
+
+/* One client's run of mutations in one version. */
+typedef struct kedge_run {
+    kedge_bytes client;
+    kedge_bytes group;
+    kedge_bytes user;
+    int64_t version;
+    int64_t first;
+    int64_t last;
+    bool retired; /* the row of a retired client: no mutations */
+} kedge_run;
+
+/* A decoded version record. Immutable and reference-counted: may be shared between threads. */
+typedef struct kedge_version {
+    int64_t number; /* 0: a project without versions; lineage of its creation */
+    char lineage[KEDGE_LINEAGE_HEX];
+    int64_t created_ms;
+    kedge_bytes project_record;            /* empty: never set */
+    kedge_version_collection *collections; /* by name */
+    size_t collection_count;
+    kedge_version_mutation *mutations; /* in the order in which they were applied */
+    size_t mutation_count;
+    kedge_version_change *changes; /* by (collection, id) */
+    size_t change_count;
+    bool project_changed;
+    kedge_run *runs; /* this version's own, one for each of its clients */
+    size_t run_count;
+    kedge_run *recent; /* of versions indexed_through+1 .. number, the oldest first */
+    size_t recent_count;
+    int64_t indexed_through;
+    kedge_bytes retired; /* the client that this version retires; empty: none */
+    /* Of the first version of a fork, and of its creation: {"lineage","project","version"} of what
+     * it was forked from, as canonical JSON; empty: not forked. */
+    kedge_bytes forked;
+} kedge_version;
+
+/* Any thread. */
+void kedge_version_retain(const kedge_version *version);
+void kedge_version_release(const kedge_version *version);
+
+#endif

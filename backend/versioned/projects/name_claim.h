@@ -1,0 +1,34 @@
+/* What stands under a project's name while somebody makes a project there piece by piece.
+ *
+ *   ProjectVersion#pv_999999999998   importing (text): the id of the export that is being imported;
+ *                                    token (text): random, of this import under this name, or of
+ *                                    who discards it; discarding (number): 1 from then on
+ *   Discarded                        token (text): random, of the last import that was discarded
+ *
+ * The first is put under the condition that there is no such project, and whoever makes a project
+ * under the name in one piece does so under the condition that it is not there. The second lasts:
+ * who relies on blobs that are there makes his project under the condition that none was removed
+ * since he found them. */
+#ifndef KEDGE_BACKEND_PROJECTS_NAME_CLAIM_H
+#define KEDGE_BACKEND_PROJECTS_NAME_CLAIM_H
+
+#include "backend/base/backend.h"
+#include "backend/versioned/model/layout.h"
+
+#define KEDGE_IMPORT_ID_SIZE 65 /* an export's id, with its end */
+
+typedef struct kedge_name_claim {
+    bool importing;
+    bool discarding; /* and what it has put is being removed */
+    char id[KEDGE_IMPORT_ID_SIZE];
+    char token[KEDGE_LINEAGE_HEX];
+} kedge_name_claim;
+
+/* By a consistent read. */
+kedge_status kedge_name_claim_read(kedge_backend *backend, const kedge_project_ref *ref,
+                                   kedge_name_claim *claim, kedge_error *error);
+/* The token of the last import that was discarded; "": none ever was. */
+kedge_status kedge_name_discarded_read(kedge_backend *backend, const kedge_project_ref *ref,
+                                       char token[KEDGE_LINEAGE_HEX], kedge_error *error);
+
+#endif

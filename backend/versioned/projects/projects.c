@@ -1,0 +1,147 @@
+/* Projects of organizations: one record each, write-once. */
+#include "backend/versioned/projects/projects.h"
+
+#include "backend/base/backend.h"
+#include "backend/versioned/model/layout.h"
+#include "common/error.h"
+
+#include <string.h>
+
+static kedge_status put_project(kedge_backend *backend, const kedge_record_key *key,
+                                kedge_bytes project, int64_t created_ms, kedge_error *error)
+{
+    char lineage[KEDGE_LINEAGE_HEX];
+    kedge_random_hex(backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, lineage);
+    kedge_attribute attributes[] = {{"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, created_ms},
+                                    {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(lineage), 0},
+                                    {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, project, 0}};
+    kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT, .record = {*key, attributes, 3}, .condition = KEDGE_IF_ABSENT};
+    const kedge_records *records = &backend->options.records;
+    return records->vtable->write(records->self, &write, error);
+}
+
+static kedge_status get_created(kedge_backend *backend, const kedge_record_key *key,
+                                int64_t *created_ms, kedge_error *error)
+{
+    const kedge_records *records = &backend->options.records;
+    kedge_record_set set = {0};
+    kedge_status status = records->vtable->get(records->self, key, true, &set, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *created = kedge_record_attribute(&set.records[0], "created");
+    *created_ms = created == NULL ? 0 : created->number;
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_project_create(kedge_backend *backend, const kedge_project_ref *ref,
+                                  bool *created, int64_t *created_ms, kedge_error *error)
+{
+    kedge_status status = kedge_project_ref_check(ref, error);
+    if (status != KEDGE_OK) return status;
+    kedge_key partition = kedge_key_organization(ref->organization);
+    kedge_key sort = kedge_key_project(ref->project);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    int64_t found_ms = 0;
+    bool made = false;
+    status = get_created(backend, &key, &found_ms, error);
+    if (status == KEDGE_NOT_FOUND) {
+        found_ms = backend->environment->now_ms(backend->environment->context);
+        status = put_project(backend, &key, ref->project, found_ms, error);
+        made = status == KEDGE_OK;
+        if (status == KEDGE_CONFLICT) status = get_created(backend, &key, &found_ms, error);
+    }
+    if (status != KEDGE_OK) return status;
+    *created = made;
+    *created_ms = found_ms;
+    return KEDGE_OK;
+}
+
+/* ---- lists ---- */
+
+typedef struct listing {
+    uint32_t left;
+    bool by_organization; /* names are organizations, from an inverted query */
+    kedge_project_visit visit;
+    void *context;
+} listing;
+
+static kedge_status visit_record(listing *list, const kedge_record *record, kedge_error *error)
+{
+    const kedge_attribute *created = kedge_record_attribute(record, "created");
+    kedge_bytes name;
+    bool fine = list->by_organization ? kedge_key_read_organization(record->key.partition, &name)
+                                      : kedge_key_read_project(record->key.sort, &name);
+    if (!fine) return KEDGE_OK;
+    list->left--;
+    return list->visit(list->context, name, created == NULL ? 0 : created->number, error);
+}
+
+/* One page; what lies behind its last record is asked for with *after. */
+static kedge_status visit_page(kedge_backend *backend, const kedge_records_query *query,
+                               listing *list, kedge_key *after, bool *more, kedge_error *error)
+{
+    const kedge_records *records = &backend->options.records;
+    kedge_record_set set = {0};
+    kedge_status status = records->vtable->query(records->self, query, &set, error);
+    if (status != KEDGE_OK) return status;
+    *more = set.more && set.count > 0;
+    for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
+        if (list->left == 0) {
+            *more = true;
+            break;
+        }
+        status = visit_record(list, &set.records[i], error);
+        const kedge_record_key *key = &set.records[i].key;
+        kedge_bytes behind = list->by_organization ? key->partition : key->sort;
+        after->size = behind.size < sizeof after->text ? behind.size : sizeof after->text;
+        memcpy(after->text, behind.data, after->size);
+    }
+    kedge_record_set_free(&set);
+    return status;
+}
+
+kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization, kedge_bytes after,
+                                uint32_t limit, kedge_project_visit visit, void *context,
+                                bool *more, kedge_error *error)
+{
+    kedge_key partition = kedge_key_organization(organization);
+    kedge_key from = kedge_key_project(KEDGE_BYTES(""));
+    kedge_key to = kedge_key_project(KEDGE_BYTES("~"));
+    kedge_key behind = kedge_key_project(after);
+    listing list = {limit, false, visit, context};
+    bool rest = true;
+    kedge_status status = KEDGE_OK;
+    if (after.size == 0) behind.size = 0;
+    while (status == KEDGE_OK && rest && list.left > 0) {
+        uint32_t wanted = list.left < 1000 ? list.left : 1000;
+        kedge_records_query query = {.partition = kedge_key_bytes(&partition),
+                                     .sort_from = kedge_key_bytes(&from),
+                                     .sort_to = kedge_key_bytes(&to),
+                                     .after = kedge_key_bytes(&behind),
+                                     .limit = wanted,
+                                     .consistent = true};
+        status = visit_page(backend, &query, &list, &behind, &rest, error);
+    }
+    if (status == KEDGE_OK) *more = rest;
+    return status;
+}
+
+/* An inverted query walks by partition key, which here is the organization. */
+kedge_status kedge_project_organizations(kedge_backend *backend, kedge_bytes project,
+                                         kedge_project_visit visit, void *context,
+                                         kedge_error *error)
+{
+    listing list = {UINT32_MAX, true, visit, context};
+    kedge_key behind = {.size = 0};
+    bool more = true;
+    kedge_status status = KEDGE_OK;
+    while (more && status == KEDGE_OK) {
+        kedge_records_query query = {.partition = project,
+                                     .inverted = true,
+                                     .after = kedge_key_bytes(&behind),
+                                     .limit = 1000};
+        status = visit_page(backend, &query, &list, &behind, &more, error);
+    }
+    return status;
+}

@@ -1,0 +1,23 @@
+/* Projects of organizations, and the inverted index from a project to its organizations. */
+#ifndef KEDGE_BACKEND_PROJECTS_PROJECTS_H
+#define KEDGE_BACKEND_PROJECTS_PROJECTS_H
+
+#include "backend/versioned/versions/versions.h"
+
+/* `*created` tells whether it is new. Idempotent. */
+kedge_status kedge_project_create(kedge_backend *backend, const kedge_project_ref *ref,
+                                  bool *created, int64_t *created_ms, kedge_error *error);
+
+typedef kedge_status (*kedge_project_visit)(void *context, kedge_bytes name, int64_t created_ms,
+                                            kedge_error *error);
+/* The projects of an organization behind `after`, by name, at most `limit`; `*more` when there are
+ * more. */
+kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization, kedge_bytes after,
+                                uint32_t limit, kedge_project_visit visit, void *context,
+                                bool *more, kedge_error *error);
+/* The organizations that have a project of this name. */
+kedge_status kedge_project_organizations(kedge_backend *backend, kedge_bytes project,
+                                         kedge_project_visit visit, void *context,
+                                         kedge_error *error);
+
+#endif

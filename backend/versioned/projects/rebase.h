@@ -1,0 +1,62 @@
+/* Rebases: the mutations of a range of one project's versions, replayed on top of another.
+ *
+ * A job replays them in their canonical order, the rejected ones too, with their timestamps and
+ * users, as mutations 1, 2, 3… of the client "rebase-{job}", each with its origin: the client and
+ * id that it had first. The rules of pushes do the rest: what the job has decided already is
+ * skipped, what the target has decided under its origin is a duplicate, and a job that was broken
+ * off goes on.
+ *
+ * Left out: mutations that were duplicates in the source (what they stand for was decided
+ * elsewhere, before or behind them), and retired clients (the target's clients are its own). A
+ * client that the target knows and whose mutations come as origins is retired there first, so that
+ * it cannot push the same ones under their first names. */
+#ifndef KEDGE_BACKEND_PROJECTS_REBASE_H
+#define KEDGE_BACKEND_PROJECTS_REBASE_H
+
+#include "backend/versioned/commit/processor.h"
+
+/* One call replays whole versions, up to the one that passes any of these. */
+#define KEDGE_REBASE_VERSIONS_MAX    64
+#define KEDGE_REBASE_GENERATIONS_MAX 64 /* of forks that the target comes from */
+#define KEDGE_REBASE_MUTATIONS_MAX   256
+#define KEDGE_REBASE_ARGS_BYTES      4194304
+
+/* A place in the source: the next version, and the id of its first mutation in the job. */
+typedef struct kedge_rebase_place {
+    int64_t version;
+    int64_t id;
+} kedge_rebase_place;
+
+typedef struct kedge_rebase {
+    const kedge_project_ref *from;
+    int64_t from_version; /* the first and the last version of the range */
+    int64_t to_version;
+    const kedge_project_ref *to;
+    kedge_bytes job;           /* [A-Za-z0-9_-], short enough for a client id */
+    const char *role;          /* of the callers that mutators see */
+    kedge_rebase_place resume; /* version 0: from the beginning */
+} kedge_rebase;
+
+/* What became of one mutation of the source. Borrowed. */
+typedef struct kedge_rebase_outcome {
+    int64_t from_version;
+    const kedge_version_mutation *from; /* as the source has it */
+    int64_t id;                         /* in the job; 0: it was left out */
+    int64_t version;                    /* of the target, which decided it */
+    const kedge_version_mutation *decided;
+} kedge_rebase_outcome;
+
+typedef kedge_status (*kedge_rebase_visit)(void *context, const kedge_rebase_outcome *outcome,
+                                           kedge_error *error);
+
+/* Replays a part of the range and visits the outcomes of that part; `*next` is where the next call
+ * resumes, version 0 when all is done; `*version` is a version of the target that covers it.
+ * KEDGE_NOT_FOUND: a project or version is not there. KEDGE_CONFLICT: "job-mismatch", the job has
+ * replayed other mutations before; "rebase-range-in-base", the target is a fork that holds the
+ * first of them; "mutator-unknown", this backend has no mutator for what the source applied.
+ * KEDGE_INVALID_ARGUMENT: "rebase-invalid". Nothing of the part was applied after these. */
+kedge_status kedge_rebase_run(kedge_backend *backend, const kedge_rebase *rebase,
+                              kedge_rebase_visit visit, void *context, kedge_rebase_place *next,
+                              int64_t *version, kedge_error *error);
+
+#endif

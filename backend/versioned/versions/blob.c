@@ -1,0 +1,84 @@
+/* Blobs, put and read. */
+#include "backend/versioned/versions/blob.h"
+
+#include "backend/base/backend.h"
+#include "backend/versioned/versions/garbage.h"
+#include "common/error.h"
+#include "common/gzip.h"
+
+#include <string.h>
+
+/* KEDGE_CONFLICT from a content address means that it is there; whether it stays there, its mark
+ * tells. Without a mark nobody is going to remove it, but somebody may have done so just before the
+ * mark was looked for: a second put that finds it there is what makes it sure. */
+kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref,
+                            const kedge_key *key, kedge_bytes compressed, kedge_error *error)
+{
+    const kedge_blobs *blobs = &backend->options.blobs;
+    bool unmarked = false;
+    for (;;) {
+        bool kept = false;
+        kedge_status status =
+            blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(key), compressed, error);
+        if (status != KEDGE_CONFLICT) return status;
+        if (unmarked) return KEDGE_OK;
+        status = kedge_garbage_keep(backend, ref, kedge_key_bytes(key), &kept, error);
+        if (status != KEDGE_OK || kept) return status;
+        unmarked = true;
+    }
+}
+
+kedge_status kedge_blob_put_plain(kedge_backend *backend, const kedge_project_ref *ref,
+                                  const kedge_key *key, kedge_bytes plain, kedge_error *error)
+{
+    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
+    kedge_status status = kedge_gzip(plain, &compressed, error);
+    if (status == KEDGE_OK) {
+        status = kedge_blob_put(backend, ref, key, kedge_buffer_bytes(&compressed), error);
+    }
+    kedge_buffer_free(&compressed);
+    return status;
+}
+
+static kedge_status check(kedge_bytes compressed, kedge_bytes collection,
+                          const uint8_t hash[KEDGE_SHA256_SIZE], kedge_buffer *plain,
+                          kedge_error *error)
+{
+    size_t start = plain->size;
+    uint8_t found[KEDGE_SHA256_SIZE];
+    kedge_status status = kedge_gunzip(compressed, KEDGE_LIMIT_ITEM_BYTES, plain, error);
+    if (status == KEDGE_OK) {
+        kedge_sha256((kedge_bytes){plain->data + start, plain->size - start}, found);
+        if (memcmp(found, hash, sizeof found) == 0) return KEDGE_OK;
+    }
+    kedge_buffer_truncate(plain, start);
+    if (status == KEDGE_NO_MEMORY) return status;
+    return kedge_fail(error, KEDGE_CORRUPT, "item-body-damaged",
+                      "the body of an item in \"%.*s\" is not what its hash says",
+                      (int)collection.size, collection.data);
+}
+
+kedge_status kedge_blob_body(kedge_backend *backend, const kedge_project_ref *ref,
+                             kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE],
+                             kedge_buffer *stored, kedge_buffer *plain, kedge_error *error)
+{
+    const kedge_blobs *blobs = &backend->options.blobs;
+    kedge_key key = kedge_key_body(ref, collection, hash);
+    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
+    kedge_status status =
+        blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &compressed, error);
+    if (status == KEDGE_NOT_FOUND) {
+        status = kedge_fail(error, KEDGE_CORRUPT, "item-body-missing",
+                            "the body of an item in \"%.*s\" is no longer in the blobs",
+                            (int)collection.size, collection.data);
+    }
+    if (status == KEDGE_OK) {
+        status = check(kedge_buffer_bytes(&compressed), collection, hash, plain, error);
+    }
+    if (status == KEDGE_OK && stored != NULL) {
+        kedge_buffer_append_bytes(stored, kedge_buffer_bytes(&compressed));
+        status = kedge_buffer_status(stored, error);
+    }
+    kedge_buffer_free(&compressed);
+    return status;
+}

@@ -1,0 +1,230 @@
+/* Loading versions. */
+#include "backend/versioned/versions/version_codec.h"
+
+#include "backend/base/backend.h"
+#include "backend/versioned/versions/retained.h"
+#include "common/assert.h"
+#include "common/error.h"
+
+#include <string.h>
+
+kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_project_ref *ref,
+                                         const kedge_version **version, kedge_error *error)
+{
+    kedge_key partition = kedge_key_organization(ref->organization);
+    kedge_key sort = kedge_key_project(ref->project);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    const kedge_records *records = &backend->options.records;
+    kedge_record_set set = {0};
+    kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
+    if (status == KEDGE_NOT_FOUND) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found",
+                          "there is no project \"%.*s\"", (int)ref->project.size,
+                          ref->project.data);
+    }
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *lineage = kedge_record_attribute(&set.records[0], "lineage");
+    const kedge_attribute *created = kedge_record_attribute(&set.records[0], "created");
+    const kedge_attribute *forked = kedge_record_attribute(&set.records[0], "forked");
+    kedge_version_object *object = NULL;
+    if (lineage == NULL || created == NULL || lineage->bytes.size != KEDGE_LINEAGE_HEX - 1) {
+        status = kedge_fail(error, KEDGE_CORRUPT, "record-damaged",
+                            "the record of the project \"%.*s\" is damaged", (int)ref->project.size,
+                            ref->project.data);
+        goto out;
+    }
+    object = kedge_version_object_new(backend->allocator);
+    if (object == NULL) {
+        status = kedge_fail_no_memory(error);
+        goto out;
+    }
+    memcpy(object->version.lineage, lineage->bytes.data, lineage->bytes.size);
+    object->version.created_ms = created->number;
+    if (forked != NULL &&
+        !kedge_arena_copy(&object->arena, forked->bytes, &object->version.forked)) {
+        kedge_version_release(&object->version);
+        status = kedge_fail_no_memory(error);
+        goto out;
+    }
+    *version = &object->version;
+out:
+    kedge_record_set_free(&set);
+    return status;
+}
+
+static kedge_status load_newest(kedge_backend *backend, const kedge_project_ref *ref,
+                                const kedge_version **version, kedge_error *error)
+{
+    size_t count = 0;
+    kedge_status status = kedge_version_list(backend, ref, 0, 1, version, &count, error);
+    if (status != KEDGE_OK || count == 1) return status;
+    return kedge_version_load_creation(backend, ref, version, error);
+}
+
+static kedge_status get_record(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
+                               kedge_record_set *set, kedge_error *error)
+{
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_key sort = kedge_key_version(number);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    const kedge_records *records = &backend->options.records;
+    return records->vtable->get(records->self, &key, true, set, error);
+}
+
+/* KEDGE_NOT_FOUND also for what stands for a version that is no longer kept. */
+static kedge_status get_kept(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
+                             kedge_record_set *set, kedge_error *error)
+{
+    kedge_status status = get_record(backend, ref, number, set, error);
+    if (status != KEDGE_OK || !kedge_retained_is_gone(&set->records[0])) return status;
+    kedge_record_set_free(set);
+    return KEDGE_NOT_FOUND;
+}
+
+kedge_status kedge_version_load(kedge_backend *backend, const kedge_project_ref *ref,
+                                int64_t number, const kedge_version **version, kedge_error *error)
+{
+    kedge_status status = kedge_project_ref_check(ref, error);
+    if (status != KEDGE_OK) return status;
+    if (number == 0) return load_newest(backend, ref, version, error);
+    kedge_version_object *object = NULL;
+    kedge_record_set set = {0};
+    status = number < 0 || number > KEDGE_VERSION_NUMBER_MAX
+                 ? KEDGE_NOT_FOUND
+                 : get_kept(backend, ref, number, &set, error);
+    if (status == KEDGE_NOT_FOUND) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found",
+                          "there is no version %lld of this project", (long long)number);
+    }
+    if (status != KEDGE_OK) return status;
+    status = kedge_version_decode(backend, ref, &set.records[0], &object, error);
+    kedge_record_set_free(&set);
+    if (status == KEDGE_OK) *version = &object->version;
+    return status;
+}
+
+kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project_ref *ref,
+                                     int64_t number, const kedge_version **version,
+                                     kedge_error *error)
+{
+    kedge_version_object *object = NULL;
+    kedge_record_set set = {0};
+    kedge_status status = get_kept(backend, ref, number, &set, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_version_decode_runs(backend, &set.records[0], &object, error);
+    kedge_record_set_free(&set);
+    if (status == KEDGE_OK) *version = &object->version;
+    return status;
+}
+
+kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
+                                       int64_t number, kedge_bytes lineage, bool *same, bool *gone,
+                                       kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_status status = get_record(backend, ref, number, &set, error);
+    if (gone != NULL) *gone = status == KEDGE_NOT_FOUND;
+    if (status == KEDGE_NOT_FOUND) {
+        *same = true;
+        return KEDGE_OK;
+    }
+    if (status != KEDGE_OK) return status;
+    if (gone != NULL) *gone = kedge_retained_is_gone(&set.records[0]);
+    const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
+    *same = attribute != NULL && kedge_bytes_equal(attribute->bytes, lineage);
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_version_lineage(kedge_backend *backend, const kedge_project_ref *ref,
+                                   int64_t number, char lineage[KEDGE_LINEAGE_HEX],
+                                   kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_status status = get_record(backend, ref, number, &set, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
+    if (attribute == NULL || attribute->bytes.size != KEDGE_LINEAGE_HEX - 1) {
+        status = kedge_fail(error, KEDGE_CORRUPT, "record-damaged",
+                            "the record of version %lld is damaged", (long long)number);
+    } else {
+        memcpy(lineage, attribute->bytes.data, KEDGE_LINEAGE_HEX - 1);
+        lineage[KEDGE_LINEAGE_HEX - 1] = '\0';
+    }
+    kedge_record_set_free(&set);
+    return status;
+}
+
+kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_ref *ref,
+                                    int64_t number, const char *lineage, bool *known,
+                                    kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_status status = get_record(backend, ref, number, &set, error);
+    *known = false;
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
+    *known = attribute != NULL && kedge_bytes_equal_text(attribute->bytes, lineage);
+    kedge_record_set_free(&set);
+    return KEDGE_OK;
+}
+
+/* One page of version records below `before`, decoded. */
+static kedge_status load_page(kedge_backend *backend, const kedge_project_ref *ref, int64_t before,
+                              uint32_t limit, const kedge_version **versions, size_t *count,
+                              bool *more, kedge_error *error)
+{
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_key from = kedge_key_version(0);
+    kedge_key to = kedge_key_version(before - 1);
+    kedge_records_query query = {.partition = kedge_key_bytes(&partition),
+                                 .sort_from = kedge_key_bytes(&from),
+                                 .sort_to = kedge_key_bytes(&to),
+                                 .descending = true,
+                                 .limit = limit,
+                                 .consistent = true};
+    const kedge_records *records = &backend->options.records;
+    kedge_record_set set = {0};
+    KEDGE_ASSERT(before > 0 && limit > 0);
+    kedge_status status = records->vtable->query(records->self, &query, &set, error);
+    if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(set.count <= limit);
+    *more = set.more && set.count > 0;
+    for (size_t i = 0; i < set.count && status == KEDGE_OK; i++) {
+        kedge_version_object *object = NULL;
+        if (kedge_retained_is_gone(&set.records[i])) {
+            *more = false; /* and so are all below */
+            break;
+        }
+        status = kedge_version_decode(backend, ref, &set.records[i], &object, error);
+        if (status == KEDGE_OK) versions[(*count)++] = &object->version;
+    }
+    kedge_record_set_free(&set);
+    return status;
+}
+
+kedge_status kedge_version_list(kedge_backend *backend, const kedge_project_ref *ref,
+                                int64_t before, uint32_t limit, const kedge_version **versions,
+                                size_t *count, kedge_error *error)
+{
+    kedge_status status = kedge_project_ref_check(ref, error);
+    if (status != KEDGE_OK) return status;
+    int64_t below = before == 0 ? KEDGE_VERSION_NUMBER_MAX : before;
+    size_t found = 0;
+    bool more = below > 1;
+    while (more && found < limit && status == KEDGE_OK) {
+        size_t old = found;
+        uint32_t wanted = limit - (uint32_t)found;
+        if (wanted > 1000) wanted = 1000;
+        status = load_page(backend, ref, below, wanted, versions, &found, &more, error);
+        if (found > old) below = versions[found - 1]->number;
+    }
+    if (status != KEDGE_OK) {
+        while (found > 0)
+            kedge_version_release(versions[--found]);
+        return status;
+    }
+    *count = found;
+    return KEDGE_OK;
+}
