@@ -1,6 +1,7 @@
 /* Borrowed bytes, UTF-8, memory, and the buffer that grows. */
 #include "common/bytes.h"
 
+#include "common/utf8.h"
 #include "tests/support/failing_allocator.h"
 
 #include <setjmp.h>
