@@ -366,6 +366,18 @@ void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
 
+/* ---- prediction_fit.c ---- */
+bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+/* Has the outbox lost commits that the cache reflects? It has until the cache is repaired. */
+bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *cache);
+/* What a cache covers that knows more than the outbox is decided, and nobody knows how: it counts
+ * as pending until the repair has asked for it again. */
+void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache);
+/* Counts the edits that the outbox has lost, whose sequences are not given out again. It counts as
+ * older afterwards, too. */
+void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+
 /* ---- prediction.c, prediction_write.c, prediction_repair.c ---- */
 /* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
  * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
@@ -385,16 +397,6 @@ kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *bas
                                     const kedge_overlay *delta, const kedge_overlay *prediction,
                                     kedge_cache_meta *next, kedge_change_set *changes,
                                     kedge_error *error);
-bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
-/* Has the outbox lost commits that the cache reflects? It has until the cache is repaired. */
-bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
-                                      const kedge_cache_meta *cache);
-/* What a cache covers that knows more than the outbox is decided, and nobody knows how: it counts
- * as pending until the repair has asked for it again. */
-void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache);
-/* Counts the edits that the outbox has lost, whose sequences are not given out again. It counts as
- * older afterwards, too. */
-void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
 /* In a cache transaction of its own, when the prediction does not fit. Without `changes` the next
  * change set tells that anything may have changed. */
 kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
