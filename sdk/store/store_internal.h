@@ -191,6 +191,10 @@ bool kedge_wal_is_large(const kedge_store_db *db);
 /* In a turn, with no transaction open: gives back what the WALs take, as far as readers allow. */
 void kedge_wal_make_room(kedge_store *store);
 
+/* ---- phase.c ---- */
+/* A point of no return was reached. */
+void kedge_store_phase(kedge_store *store, const char *phase);
+
 /* ---- turn.c: one writer's turn ---- */
 typedef kedge_status (*kedge_store_work)(kedge_store *store, void *context, kedge_error *error);
 /* Runs `work` in a turn. A cache that turns out to be damaged is set aside, and the work is done
@@ -202,7 +206,6 @@ kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, vo
  * is told with it. */
 kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
                                            kedge_change_set *changes, kedge_error *error);
-void kedge_store_phase(kedge_store *store, const char *phase);
 
 /* ---- schema_outbox.c ---- */
 /* Opens, creates, or brings an older layout up to date. */

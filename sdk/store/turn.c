@@ -4,11 +4,6 @@
 #include "common/assert.h"
 #include "common/error.h"
 
-void kedge_store_phase(kedge_store *store, const char *phase)
-{
-    if (store->phase) store->phase(store->phase_context, phase);
-}
-
 /* Another process may have set our cache aside. */
 static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
 {
