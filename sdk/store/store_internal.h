@@ -231,8 +231,9 @@ kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *
 kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error);
 
 /* ---- damage.c ---- */
+/* Closes the cache and renames its files. */
 kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error);
-kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error);
+/* The resync is complete. */
 void kedge_store_forget_damaged(kedge_store *store);
 
 /* ---- refusal.c: an outbox that is damaged beyond its rows ---- */
