@@ -311,6 +311,8 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
                                  const kedge_cache_meta *cache, int64_t *id, kedge_error *error);
 
 /* ---- trimmed.c, inside the caller's transaction ---- */
+/* Earlier clients of which mutations have left the tail, and up to which id. */
+kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_client_marks *marks, kedge_error *error);
 /* Adds to `*unrecovered` how many mutations of a client with lmid < id <= through are known neither
  * to the backend, which has decided `lmid`, nor to this outbox. */
 kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t lmid,
