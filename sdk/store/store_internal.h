@@ -239,6 +239,8 @@ void kedge_store_forget_damaged(kedge_store *store);
 /* ---- refusal.c: an outbox that is damaged beyond its rows ---- */
 /* KEDGE_CORRUPT with the count of what can be read, from the disk and not from anybody's pages. */
 kedge_status kedge_store_report_outbox(const kedge_store *store, kedge_error *error);
+/* Why the outbox is refused; `salvaged` (may be NULL): what can be read of it. */
+kedge_error kedge_store_refusal(kedge_store *store, kedge_store_position *salvaged);
 /* From now on nothing is acknowledged or sent any more. Says why; the first call counts. */
 kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error);
 /* KEDGE_OK while the outbox is not refused; otherwise what kedge_store_refuse answers. */
