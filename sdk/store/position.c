@@ -2,7 +2,6 @@
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
-#include "common/error.h"
 #include <string.h>
 
 /* Mutations of earlier clients that wait for their version. */

@@ -17,7 +17,6 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
-#include "common/error.h"
 #include <string.h>
 
 /* Damage must not be sealed. */
