@@ -19,10 +19,6 @@ bool kedge_bytes_equal(kedge_bytes a, kedge_bytes b);
 bool kedge_bytes_equal_text(kedge_bytes a, const char *text);
 int kedge_bytes_compare(kedge_bytes a, kedge_bytes b); /* memcmp order, shorter first */
 bool kedge_bytes_start_with(kedge_bytes bytes, kedge_bytes prefix);
-bool kedge_bytes_are_utf8(kedge_bytes bytes); /* strict: no surrogates, no overlong forms */
-/* The size (1 to 4) of the well-formed UTF-8 sequence that `bytes` starts with;
- * 0: there is none. */
-size_t kedge_utf8_sequence(const char *bytes, size_t size);
 
 /* The allocator of malloc, realloc and free. Every allocator parameter of Kedge's insides is one of
  * these pointers, never NULL. */

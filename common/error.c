@@ -1,7 +1,7 @@
 /* Filling in a kedge_error, the names of the statuses, and the version of the library. */
 #include "common/error.h"
 
-#include "common/bytes.h"
+#include "common/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
  * before; only an object in another order needs a search for duplicates. */
 #include "common/error.h"
 #include "common/json_internal.h"
+#include "common/utf8.h"
 
 #include <kedge/limits.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Writing JSON into a buffer. */
 #include "common/json_internal.h"
+#include "common/utf8.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "common/names.h"
 
 #include "common/error.h"
+#include "common/utf8.h"
 
 #include <kedge/limits.h>
 #include <string.h>

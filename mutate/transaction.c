@@ -45,16 +45,6 @@ void kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context)
     tx->accept_context = context;
 }
 
-const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx)
-{
-    return tx->allocator;
-}
-
-kedge_state_reader kedge_tx_reader(kedge_tx *tx)
-{
-    return kedge_overlay_reader(&tx->view);
-}
-
 /* ---- before the mutator ---- */
 
 static kedge_status find_mutator(const kedge_tx *tx, kedge_bytes name,

@@ -1,4 +1,5 @@
-/* The calls of a mutator: <kedge/mutator.h> over the overlay and the reader. */
+/* The calls of a mutator, over the overlay and the reader: <kedge/mutator.h>, and what only Kedge's
+ * own mutators call. */
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
@@ -294,4 +295,16 @@ kedge_status kedge_tx_reject(kedge_tx *tx, const char *code, const char *message
     kedge_fail(&tx->rejection, KEDGE_REJECTED, code, "%s", message);
     if (error != NULL) *error = tx->rejection;
     return KEDGE_REJECTED;
+}
+
+/* ---- for mutators of Kedge's own ---- */
+
+const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx)
+{
+    return tx->allocator;
+}
+
+kedge_state_reader kedge_tx_reader(kedge_tx *tx)
+{
+    return kedge_overlay_reader(&tx->view);
 }

@@ -1,6 +1,7 @@
 /* What a request's address says: percent-decoding, and the parameters of its query. */
 #include "backend/api/call.h"
 #include "common/error.h"
+#include "common/utf8.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "backend/aws/sqs_internal.h"
 #include "common/base64.h"
 #include "common/hash.h"
+#include "common/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "backend/lambda/event_path.h"
 #include "common/base64.h"
 #include "common/error.h"
+#include "common/utf8.h"
 #include <kedge/limits.h>
 
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "backend/ports/meter.h"
 
 #include "common/error.h"
+#include "common/utf8.h"
 
 #include <stdatomic.h>
 #include <string.h>

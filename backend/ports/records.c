@@ -1,6 +1,7 @@
 /* The records port: what its headers promise for every implementation. */
 #include "backend/ports/records_support.h"
 #include "common/error.h"
+#include "common/utf8.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
+#include "common/utf8.h"
 
 #include <string.h>
 

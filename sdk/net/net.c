@@ -1,61 +1,10 @@
-/* Requests and their answers, and the net itself. */
+/* The net itself: the requests of a project, and what their answers tell the sink. */
 #include "sdk/net/net_private.h"
 
 #include "common/error.h"
-#include "common/gzip.h"
 #include "sdk/net/url.h"
 
 #include <strings.h>
-
-/* A body of this size or more leaves compressed. */
-#define COMPRESS_BYTES_MIN 4096
-
-kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
-                            const char *accept, const char *token, kedge_http_call **call,
-                            kedge_error *error)
-{
-    const kedge_allocator *allocator = net->environment->allocator;
-    kedge_buffer url = kedge_buffer_make(allocator);
-    kedge_buffer bearer = kedge_buffer_make(allocator);
-    kedge_buffer compressed = kedge_buffer_make(allocator);
-    kedge_http_header headers[KEDGE_NET_HEADERS_MAX + 4];
-    size_t count = 0;
-    kedge_status status = KEDGE_OK;
-
-    while (count < request->header_count && count < KEDGE_NET_HEADERS_MAX) {
-        headers[count] = request->headers[count];
-        count++;
-    }
-    headers[count++] = (kedge_http_header){"Accept", accept};
-
-    kedge_buffer_append_bytes(&url, kedge_buffer_bytes(&net->base));
-    kedge_buffer_append_text(&url, path);
-    if (token != NULL) {
-        kedge_buffer_append_text(&bearer, "Bearer ");
-        kedge_buffer_append_text(&bearer, token);
-        headers[count++] = (kedge_http_header){"Authorization", bearer.data};
-    }
-    if (request->body.data != NULL) {
-        headers[count++] = (kedge_http_header){"Content-Type", "application/json"};
-    }
-    if (request->body.size >= COMPRESS_BYTES_MIN) {
-        status = kedge_gzip(request->body, &compressed, error);
-        headers[count++] = (kedge_http_header){"Content-Encoding", "gzip"};
-        request->body = kedge_buffer_bytes(&compressed);
-    }
-    if (status == KEDGE_OK) status = kedge_buffer_status(&url, error);
-    if (status == KEDGE_OK) status = kedge_buffer_status(&bearer, error);
-    if (status == KEDGE_OK) {
-        request->url = url.data;
-        request->headers = headers;
-        request->header_count = count;
-        status = kedge_http_send(net->http, request, call, error);
-    }
-    kedge_buffer_free(&url);
-    kedge_buffer_free(&bearer);
-    kedge_buffer_free(&compressed);
-    return status;
-}
 
 kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
                            size_t answer_bytes_max, kedge_http_done_function done, void *context,

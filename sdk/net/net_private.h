@@ -1,4 +1,4 @@
-/* What net.c and stream.c share. */
+/* What the files of the net share. */
 #ifndef KEDGE_SDK_NET_PRIVATE_H
 #define KEDGE_SDK_NET_PRIVATE_H
 
@@ -28,18 +28,22 @@ struct kedge_net {
     kedge_sse sse;
 };
 
+/* ---- send.c ---- */
 /* Sends, with the token and the headers that every request has behind those that `request` brings,
  * KEDGE_NET_HEADERS_MAX at most. `request` comes with the rest filled; `path` is relative to the
  * base. */
 kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
                             const char *accept, const char *token, kedge_http_call **call,
                             kedge_error *error);
+
+/* ---- stream.c ---- */
 kedge_status kedge_net_open_stream(void *context, const char *path, const char *token,
                                    kedge_error *error);
 void kedge_net_close_stream(void *context);
 
-/* parts.c: what an undecoded answer says, into `given`. A part stays as it came; all else is
- * decoded, into `plain` where it is gzip, of which `size_max` bytes are allowed. */
+/* ---- parts.c ---- */
+/* What an undecoded answer says, into `given`. A part stays as it came; all else is decoded, into
+ * `plain` where it is gzip, of which `size_max` bytes are allowed. */
 kedge_status kedge_net_take_undecoded(const kedge_http_answer *answer, size_t size_max,
                                       kedge_buffer *plain, kedge_driver_answer *given,
                                       kedge_error *error);

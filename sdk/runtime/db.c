@@ -10,11 +10,6 @@
 /* Push, pull, the event stream, and what the app asks itself. */
 #define CONNECTIONS_MAX 4
 
-int64_t kedge_db_now_ms(const kedge_db *db)
-{
-    return db->environment.monotonic_ms(db->environment.context);
-}
-
 static kedge_status missing(const char *option, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "option-missing",

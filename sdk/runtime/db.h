@@ -97,7 +97,7 @@ struct kedge_db {
 kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_phase_function phase,
                                     void *phase_context, kedge_db **db, kedge_error *error);
 
-int64_t kedge_db_now_ms(const kedge_db *db);
+int64_t kedge_db_now_ms(const kedge_db *db); /* clock.c; monotonic */
 
 /* After a commit of this process: tells the watches (NULL: everything), and the worker the rest. */
 void kedge_db_committed(kedge_db *db, const kedge_change_set *changes);

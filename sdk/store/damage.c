@@ -1,4 +1,4 @@
-/* What is done with damaged files.
+/* Where a damaged cache goes.
  *
  * A cache holds only what a pull can restore: it is renamed to cache.db.damaged-N, with its WAL,
  * and a new one is filled by a resync; the old file stays until that is complete. An outbox holds
@@ -48,14 +48,6 @@ kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
     }
     if (store->set_aside) store->set_aside(store->set_aside_context);
     return KEDGE_OK;
-}
-
-kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error)
-{
-    kedge_status status = kedge_store_rename_damaged(store, error);
-    if (status == KEDGE_OK) status = kedge_schema_open_cache(store, false, error);
-    if (status == KEDGE_OK) status = kedge_prediction_repair(store, true, NULL, error);
-    return status;
 }
 
 void kedge_store_forget_damaged(kedge_store *store)

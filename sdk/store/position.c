@@ -2,7 +2,6 @@
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
-#include "common/error.h"
 #include <string.h>
 
 /* Mutations of earlier clients that wait for their version. */
@@ -136,4 +135,29 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
         kedge_shadow_note(store, KEDGE_OK);
     if (status == KEDGE_OK) *position = at;
     return status;
+}
+
+/* ---- of a refused outbox ---- */
+
+/* The cache is sound, or is not: then nothing is known of it. */
+static void add_cache(kedge_store *store, kedge_store_position *position)
+{
+    kedge_store_reader *reader;
+    kedge_cache_meta cache;
+    if (kedge_reader_take(store, &reader, NULL) != KEDGE_OK) return;
+    if (kedge_cache_meta_read(&reader->cache, &cache, NULL) == KEDGE_OK) {
+        position->version = cache.version;
+        position->resyncing = cache.resyncing;
+        memcpy(position->lineage, cache.lineage, sizeof position->lineage);
+    }
+    kedge_reader_give(store, reader);
+}
+
+bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error)
+{
+    if (!atomic_load(&store->outbox_refused)) return false;
+    kedge_error refusal = kedge_store_refusal(store, position);
+    if (position) add_cache(store, position);
+    if (error) *error = refusal;
+    return true;
 }

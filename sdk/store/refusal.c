@@ -110,7 +110,7 @@ static kedge_store_position position_of(const readable *found)
 }
 
 /* Counting takes its time: once is enough, unless the file could not even be opened just now. */
-static kedge_error refusal_of(kedge_store *store, kedge_store_position *salvaged)
+kedge_error kedge_store_refusal(kedge_store *store, kedge_store_position *salvaged)
 {
     kedge_error refusal;
     pthread_mutex_lock(&store->refusal_mutex);
@@ -130,7 +130,7 @@ static kedge_error refusal_of(kedge_store *store, kedge_store_position *salvaged
 kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error)
 {
     bool before = atomic_exchange(&store->outbox_refused, true);
-    kedge_error refusal = refusal_of(store, NULL);
+    kedge_error refusal = kedge_store_refusal(store, NULL);
     if (!before && store->refused) store->refused(store->refused_context);
     if (error) *error = refusal;
     return KEDGE_CORRUPT;
@@ -139,27 +139,4 @@ kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error)
 kedge_status kedge_store_check_refused(kedge_store *store, kedge_error *error)
 {
     return atomic_load(&store->outbox_refused) ? kedge_store_refuse(store, error) : KEDGE_OK;
-}
-
-/* The cache is sound, or is not: then nothing is known of it. */
-static void add_cache(kedge_store *store, kedge_store_position *position)
-{
-    kedge_store_reader *reader;
-    kedge_cache_meta cache;
-    if (kedge_reader_take(store, &reader, NULL) != KEDGE_OK) return;
-    if (kedge_cache_meta_read(&reader->cache, &cache, NULL) == KEDGE_OK) {
-        position->version = cache.version;
-        position->resyncing = cache.resyncing;
-        memcpy(position->lineage, cache.lineage, sizeof position->lineage);
-    }
-    kedge_reader_give(store, reader);
-}
-
-bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error)
-{
-    if (!atomic_load(&store->outbox_refused)) return false;
-    kedge_error refusal = refusal_of(store, position);
-    if (position) add_cache(store, position);
-    if (error) *error = refusal;
-    return true;
 }

@@ -398,3 +398,13 @@ kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_retire_answ
     rotation turn = {.lost = true, .answer = answer, .changes = changes};
     return kedge_store_take_telling_turn(store, rotate_work, &turn, changes, error);
 }
+
+static kedge_status earlier_work(kedge_store *store, void *context, kedge_error *error)
+{
+    return kedge_trimmed_read(&store->outbox, context, error);
+}
+
+kedge_status kedge_store_earlier(kedge_store *store, kedge_client_marks *marks, kedge_error *error)
+{
+    return kedge_store_take_turn(store, earlier_work, marks, error);
+}

@@ -101,7 +101,7 @@ void kedge_change_set_free(kedge_change_set *changes);
 bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_bytes *collection,
                            kedge_bytes *id);
 
-/* ---- writing (mutate.c, inbox.c) ---- */
+/* ---- writing (mutate.c, cancel.c, inbox.c; shadow.c while the cache cannot be written) ---- */
 
 /* BEGIN IMMEDIATE on the cache, mutator in a savepoint, outbox commit (durable), cache commit. When
  * the cache commit fails after the outbox commit, the call succeeds, the store is `stale`, and

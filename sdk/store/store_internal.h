@@ -191,6 +191,10 @@ bool kedge_wal_is_large(const kedge_store_db *db);
 /* In a turn, with no transaction open: gives back what the WALs take, as far as readers allow. */
 void kedge_wal_make_room(kedge_store *store);
 
+/* ---- phase.c ---- */
+/* A point of no return was reached. */
+void kedge_store_phase(kedge_store *store, const char *phase);
+
 /* ---- turn.c: one writer's turn ---- */
 typedef kedge_status (*kedge_store_work)(kedge_store *store, void *context, kedge_error *error);
 /* Runs `work` in a turn. A cache that turns out to be damaged is set aside, and the work is done
@@ -202,7 +206,6 @@ kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, vo
  * is told with it. */
 kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
                                            kedge_change_set *changes, kedge_error *error);
-void kedge_store_phase(kedge_store *store, const char *phase);
 
 /* ---- schema_outbox.c ---- */
 /* Opens, creates, or brings an older layout up to date. */
@@ -228,13 +231,16 @@ kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *
 kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error);
 
 /* ---- damage.c ---- */
+/* Closes the cache and renames its files. */
 kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error);
-kedge_status kedge_store_set_cache_aside(kedge_store *store, kedge_error *error);
+/* The resync is complete. */
 void kedge_store_forget_damaged(kedge_store *store);
 
 /* ---- refusal.c: an outbox that is damaged beyond its rows ---- */
 /* KEDGE_CORRUPT with the count of what can be read, from the disk and not from anybody's pages. */
 kedge_status kedge_store_report_outbox(const kedge_store *store, kedge_error *error);
+/* Why the outbox is refused; `salvaged` (may be NULL): what can be read of it. */
+kedge_error kedge_store_refusal(kedge_store *store, kedge_store_position *salvaged);
 /* From now on nothing is acknowledged or sent any more. Says why; the first call counts. */
 kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error);
 /* KEDGE_OK while the outbox is not refused; otherwise what kedge_store_refuse answers. */
@@ -307,6 +313,8 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
                                  const kedge_cache_meta *cache, int64_t *id, kedge_error *error);
 
 /* ---- trimmed.c, inside the caller's transaction ---- */
+/* Earlier clients of which mutations have left the tail, and up to which id. */
+kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_client_marks *marks, kedge_error *error);
 /* Adds to `*unrecovered` how many mutations of a client with lmid < id <= through are known neither
  * to the backend, which has decided `lmid`, nor to this outbox. */
 kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t lmid,
@@ -366,6 +374,18 @@ void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
 
+/* ---- prediction_fit.c ---- */
+bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+/* Has the outbox lost commits that the cache reflects? It has until the cache is repaired. */
+bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *cache);
+/* What a cache covers that knows more than the outbox is decided, and nobody knows how: it counts
+ * as pending until the repair has asked for it again. */
+void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache);
+/* Counts the edits that the outbox has lost, whose sequences are not given out again. It counts as
+ * older afterwards, too. */
+void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+
 /* ---- prediction.c, prediction_write.c, prediction_repair.c ---- */
 /* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
  * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
@@ -385,16 +405,6 @@ kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *bas
                                     const kedge_overlay *delta, const kedge_overlay *prediction,
                                     kedge_cache_meta *next, kedge_change_set *changes,
                                     kedge_error *error);
-bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
-/* Has the outbox lost commits that the cache reflects? It has until the cache is repaired. */
-bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
-                                      const kedge_cache_meta *cache);
-/* What a cache covers that knows more than the outbox is decided, and nobody knows how: it counts
- * as pending until the repair has asked for it again. */
-void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache);
-/* Counts the edits that the outbox has lost, whose sequences are not given out again. It counts as
- * older afterwards, too. */
-void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
 /* In a cache transaction of its own, when the prediction does not fit. Without `changes` the next
  * change set tells that anything may have changed. */
 kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,

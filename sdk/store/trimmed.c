@@ -38,7 +38,7 @@ kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t
     return status;
 }
 
-static kedge_status read_marks(kedge_store_db *db, kedge_client_marks *marks, kedge_error *error)
+kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_client_marks *marks, kedge_error *error)
 {
     static const char sql[] = "SELECT client, through, checksum = " KEDGE_TRIMMED_CHECKSUM
                               ", ordinal FROM trimmed ORDER BY ordinal";
@@ -96,7 +96,7 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
     sqlite3_stmt *statement;
     kedge_client_marks marks;
     if (through <= 0) return KEDGE_OK;
-    kedge_status status = read_marks(db, &marks, error); /* damage is not to be sealed */
+    kedge_status status = kedge_trimmed_read(db, &marks, error); /* damage is not to be sealed */
     if (status == KEDGE_OK) status = run_mark(db, raise, client, through, error);
     if (status == KEDGE_OK) status = seal(db, client, error);
     if (status == KEDGE_OK) status = run_mark(db, insert, client, through, error);
@@ -132,7 +132,7 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_
                                          int64_t *unrecovered, kedge_error *error)
 {
     kedge_client_marks marks;
-    kedge_status status = read_marks(db, &marks, error);
+    kedge_status status = kedge_trimmed_read(db, &marks, error);
     for (size_t i = 0; status == KEDGE_OK && i < marks.count; i++) {
         const kedge_client_mark *mark = &marks.marks[i];
         int64_t lmid;
@@ -156,14 +156,4 @@ kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error)
     heal->meta.unrecovered += damaged;
     heal->changed = heal->changed || damaged > 0;
     return KEDGE_OK;
-}
-
-static kedge_status read_work(kedge_store *store, void *context, kedge_error *error)
-{
-    return read_marks(&store->outbox, context, error);
-}
-
-kedge_status kedge_store_earlier(kedge_store *store, kedge_client_marks *marks, kedge_error *error)
-{
-    return kedge_store_take_turn(store, read_work, marks, error);
 }

@@ -4,11 +4,6 @@
 #include "common/assert.h"
 #include "common/error.h"
 
-void kedge_store_phase(kedge_store *store, const char *phase)
-{
-    if (store->phase) store->phase(store->phase_context, phase);
-}
-
 /* Another process may have set our cache aside. */
 static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
 {
@@ -55,6 +50,15 @@ static kedge_status refuse(kedge_store *store, kedge_error *error)
     return kedge_store_refuse(store, error);
 }
 
+/* A new cache takes the place of the damaged one, and shows what the outbox holds. */
+static kedge_status set_cache_aside(kedge_store *store, kedge_error *error)
+{
+    kedge_status status = kedge_store_rename_damaged(store, error);
+    if (status == KEDGE_OK) status = kedge_schema_open_cache(store, false, error);
+    if (status == KEDGE_OK) status = kedge_prediction_repair(store, true, NULL, error);
+    return status;
+}
+
 /* Behind the work: what it found damaged. `*again` when it is to be done once more. */
 static kedge_status heal(kedge_store *store, kedge_status status, bool *again, kedge_error *error)
 {
@@ -73,7 +77,7 @@ static kedge_status heal(kedge_store *store, kedge_status status, bool *again, k
     }
     if (rows) return status;
     if (store->cache.damaged) {
-        kedge_status aside = kedge_store_set_cache_aside(store, why);
+        kedge_status aside = set_cache_aside(store, why);
         *again = aside == KEDGE_OK && status == KEDGE_CORRUPT;
         /* What keeps it from being set aside is what there is to tell: a full disk, say. */
         return status == KEDGE_CORRUPT && aside != KEDGE_OK ? aside : status;

@@ -1,4 +1,4 @@
-/* Borrowed bytes, UTF-8, memory, and the buffer that grows. */
+/* Borrowed bytes, memory, and the buffer that grows. */
 #include "common/bytes.h"
 
 #include "tests/support/failing_allocator.h"
@@ -27,52 +27,6 @@ static void test_bytes_are_compared_with_their_length(void **state)
     assert_true(kedge_bytes_start_with(KEDGE_BYTES("abc"), KEDGE_BYTES("ab")));
     assert_true(kedge_bytes_start_with(none, none));
     assert_false(kedge_bytes_start_with(KEDGE_BYTES("a"), KEDGE_BYTES("ab")));
-}
-
-/* Encodes by arithmetic what the table of the Unicode standard describes by ranges. */
-static size_t encode(uint32_t code_point, size_t size, char *out)
-{
-    static const unsigned char leads[] = {0, 0x00, 0xC0, 0xE0, 0xF0};
-    for (size_t i = size; i-- > 1;) {
-        out[i] = (char)(0x80 | (code_point & 0x3F));
-        code_point >>= 6;
-    }
-    out[0] = (char)(leads[size] | code_point);
-    return size;
-}
-
-static size_t shortest_size(uint32_t code_point)
-{
-    return code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
-}
-
-static void test_utf8_is_accepted_for_each_code_point_in_its_shortest_form_only(void **state)
-{
-    (void)state;
-    for (uint32_t code_point = 0; code_point < 0x110400; code_point++) {
-        bool scalar = code_point < 0x110000 && (code_point < 0xD800 || code_point > 0xDFFF);
-        for (size_t size = shortest_size(code_point); size <= 4; size++) {
-            char text[4];
-            size_t valid = scalar && size == shortest_size(code_point) ? size : 0;
-            encode(code_point, size, text);
-            if (kedge_utf8_sequence(text, size) != valid) {
-                fail_msg("U+%X in %zu bytes", code_point, size);
-            }
-            for (size_t cut = 0; cut < size; cut++) {
-                if (kedge_utf8_sequence(text, cut) != 0) fail_msg("U+%X cut", code_point);
-            }
-        }
-    }
-}
-
-static void test_text_is_utf8_only_if_all_of_it_is(void **state)
-{
-    (void)state;
-    assert_true(kedge_bytes_are_utf8(kedge_bytes_of(NULL)));
-    assert_true(kedge_bytes_are_utf8(KEDGE_BYTES("a\0\xC3\xA9\xF0\x9F\x98\x80")));
-    assert_false(kedge_bytes_are_utf8(KEDGE_BYTES("a\xC3\xA9\xF0\x9F\x98")));
-    assert_false(kedge_bytes_are_utf8(KEDGE_BYTES("\x80")));
-    assert_false(kedge_bytes_are_utf8(KEDGE_BYTES("\xC3\xC3\xA9")));
 }
 
 static void test_memory_comes_zeroed_and_text_with_a_nul(void **state)
@@ -184,8 +138,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_are_compared_with_their_length),
-        cmocka_unit_test(test_utf8_is_accepted_for_each_code_point_in_its_shortest_form_only),
-        cmocka_unit_test(test_text_is_utf8_only_if_all_of_it_is),
         cmocka_unit_test(test_memory_comes_zeroed_and_text_with_a_nul),
         cmocka_unit_test(test_a_buffer_grows_and_always_ends_with_a_nul),
         cmocka_unit_test(test_a_reserved_place_has_room_for_what_was_asked),

@@ -5,6 +5,7 @@
 #include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
+#include "common/utf8.h"
 
 #include <string.h>
 

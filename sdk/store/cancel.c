@@ -1,0 +1,79 @@
+/* Taking back an edit that has not left this machine. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+
+typedef struct cancel {
+    int64_t sequence;
+    kedge_change_set *changes;
+} cancel;
+
+static kedge_status check_cancel(kedge_store *store, int64_t sequence,
+                                 const kedge_outbox_meta *outbox, const kedge_cache_meta *cache,
+                                 kedge_pending *row, kedge_error *error)
+{
+    kedge_status status = kedge_outbox_find(&store->outbox, sequence, row, error);
+    if (status == KEDGE_NOT_FOUND || (status == KEDGE_OK && kedge_outbox_covers(cache, row)))
+        return kedge_fail(error, KEDGE_NOT_FOUND, "mutation-not-pending",
+                          "mutation %lld is not pending", (long long)sequence);
+    if (status == KEDGE_OK && kedge_outbox_row_sent(outbox, row))
+        return kedge_fail(error, KEDGE_CONFLICT, "mutation-sent",
+                          "mutation %lld may have left this machine and cannot be taken back",
+                          (long long)sequence);
+    return status;
+}
+
+/* In place, as an edit that does nothing, so that no id shifts. The uid stays. */
+static kedge_status rewrite_as_noop(kedge_store *store, const kedge_pending *row,
+                                    kedge_outbox_meta *meta, kedge_error *error)
+{
+    static const char sql[] =
+        "UPDATE pending SET name = 'kedge.noop', args = 'null', digest = ?2 WHERE sequence = ?1";
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    sqlite3_stmt *update;
+    int64_t sequence = row->sequence;
+    kedge_outbox_digest(KEDGE_BYTES("kedge.noop"), KEDGE_BYTES("null"), row->uid, digest);
+    kedge_status status = kedge_store_db_take(&store->outbox, sql, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(&store->outbox, update, 1, sequence);
+    kedge_store_bind_blob(&store->outbox, update, 2, digest, sizeof digest);
+    status = kedge_store_db_run(&store->outbox, update, error);
+    if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
+    if (status == KEDGE_OK) status = kedge_outbox_count_pending(&store->outbox, meta, error);
+    return status;
+}
+
+static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *error)
+{
+    cancel *asked = context;
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_pending row;
+    kedge_changes_clear(asked->changes);
+    kedge_status status = kedge_prediction_repair(store, false, NULL, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
+    if (status == KEDGE_OK)
+        status = check_cancel(store, asked->sequence, &outbox, &cache, &row, error);
+    if (status == KEDGE_OK) status = rewrite_as_noop(store, &row, &outbox, error);
+    if (status == KEDGE_OK) {
+        outbox.revision++;
+        status = kedge_outbox_meta_write(&store->outbox, &outbox, error);
+    }
+    if (status == KEDGE_OK)
+        status = kedge_prediction_rebase(store, NULL, &outbox, &cache, asked->changes, error);
+    if (status != KEDGE_OK) {
+        kedge_changes_clear(asked->changes);
+        return status;
+    }
+    return kedge_edit_commit(store, asked->changes, error);
+}
+
+kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,
+                                kedge_error *error)
+{
+    cancel asked = {sequence, changes};
+    return kedge_store_take_telling_turn(store, cancel_work, &asked, changes, error);
+}
