@@ -3,7 +3,7 @@
  * the caller, and the simulator.
  *
  * The core decides what to ask the server next and when. What a request holds and what an answer
- * means for the data is the store's and the decoder's affair; the driver (sdk/runtime/driver.h)
+ * means for the data is the store's and the decoder's affair; the driver (sdk/driver/driver.h)
  * carries events and actions between them and reports back how each action ended.
  *
  * Three lanes run side by side: the push, the pull, and the event stream. At most one push and one

@@ -8,8 +8,8 @@
 #define KEDGE_SDK_RUNTIME_DB_H
 
 #include "http/http.h"
+#include "sdk/driver/driver.h"
 #include "sdk/net/net.h"
-#include "sdk/runtime/driver.h"
 #include "sdk/runtime/history.h"
 #include "sdk/runtime/peers.h"
 #include "sdk/runtime/token.h"

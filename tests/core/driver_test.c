@@ -1,6 +1,6 @@
 /* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
 #include "common/gzip.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 #include "sdk/store/store_internal.h"
 #include "tests/core/scripted.h"
 

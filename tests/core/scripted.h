@@ -3,7 +3,7 @@
 #ifndef KEDGE_TESTS_CORE_SCRIPTED_H
 #define KEDGE_TESTS_CORE_SCRIPTED_H
 
-#include "sdk/runtime/driver.h"
+#include "sdk/driver/driver.h"
 
 #define LINEAGE "0123456789abcdef0123456789abcdef"
 

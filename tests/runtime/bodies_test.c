@@ -3,8 +3,8 @@
  * and of the parts that the client must have asked for. */
 #include "common/gzip.h"
 #include "common/hash.h"
+#include "sdk/driver/driver_internal.h"
 #include "sdk/net/net_private.h"
-#include "sdk/runtime/driver_internal.h"
 #include "tests/runtime/client.h"
 #include "tests/support/scripted_server.h"
 

@@ -17,7 +17,8 @@ ARROWS = {
     "sdk/core": ["common"],
     "sdk/store": ["common", "mutate", "sdk/core"],
     "sdk/net": ["common", "http", "sdk/core"],
-    "sdk/runtime": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net"],
+    "sdk/driver": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net"],
+    "sdk/runtime": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net", "sdk/driver"],
     "backend/ports": ["common"],
     "backend/memory": ["common", "backend/ports"],
     "backend/sqlite": ["common", "backend/ports"],
@@ -209,6 +210,7 @@ def self_test():
         "common/k.c": "/* TO" + "DO */\n",
         "sdk/store/l.c": "/* l */\nbool late = KEDGE_PLANTED_BUG(1);\n",
         "backend/planted.h": "/* m */\n",
+        "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
     }
     for name, text in bad.items():
         with tempfile.TemporaryDirectory() as folder:

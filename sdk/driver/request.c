@@ -1,7 +1,7 @@
 /* Requests: what the core wants to be asked, as method, path and body. */
 #include "common/error.h"
 #include "common/json.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 #include <inttypes.h>
 

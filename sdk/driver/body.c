@@ -6,7 +6,7 @@
  * for, spoils them all: the next request begins at the first byte. */
 #include "common/error.h"
 #include "common/gzip.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 #define DIGITS_MAX 15
 

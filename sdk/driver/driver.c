@@ -1,7 +1,7 @@
 /* The driver's loop: an event goes to the core, the core's actions are carried out in order, what
  * they bring about becomes the next event, until none waits. */
 #include "common/error.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 #include <string.h>
 

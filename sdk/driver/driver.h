@@ -3,8 +3,8 @@
  * It is single-threaded: one thread, or the simulator, calls it. What differs between a real client
  * and a simulated one is behind two small vtables: the transport (libcurl or the simulated network)
  * and the host (timers, status, changes). */
-#ifndef KEDGE_SDK_RUNTIME_DRIVER_H
-#define KEDGE_SDK_RUNTIME_DRIVER_H
+#ifndef KEDGE_SDK_DRIVER_DRIVER_H
+#define KEDGE_SDK_DRIVER_DRIVER_H
 
 #include "sdk/core/core.h"
 #include "sdk/net/transport.h"

@@ -5,8 +5,8 @@
  * words stops a client. */
 #include "common/error.h"
 #include "common/json.h"
+#include "sdk/driver/driver_internal.h"
 #include "sdk/net/net.h"
-#include "sdk/runtime/driver_internal.h"
 
 #include <string.h>
 

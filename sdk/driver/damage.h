@@ -1,6 +1,6 @@
 /* Items that the server has lost: what the app is told of them. */
-#ifndef KEDGE_SDK_RUNTIME_DRIVER_DAMAGE_H
-#define KEDGE_SDK_RUNTIME_DRIVER_DAMAGE_H
+#ifndef KEDGE_SDK_DRIVER_DAMAGE_H
+#define KEDGE_SDK_DRIVER_DAMAGE_H
 
 #include "sdk/core/answer.h"
 

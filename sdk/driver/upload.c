@@ -9,8 +9,8 @@
 #include "common/error.h"
 #include "common/gzip.h"
 #include "common/json.h"
+#include "sdk/driver/driver_internal.h"
 #include "sdk/net/net.h"
-#include "sdk/runtime/driver_internal.h"
 
 #include <string.h>
 
