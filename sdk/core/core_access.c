@@ -6,11 +6,12 @@
 static void cancel_requests(kedge_core *core, kedge_core_actions *actions)
 {
     if (core->push.running) {
-        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = KEDGE_REQUEST_PUSH;
+        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = KEDGE_REQUEST_PUSH;
         kedge_lane_cancel(core, &core->push);
     }
     if (core->pull.running) {
-        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = kedge_core_step_request(core);
+        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request =
+            kedge_core_step_request(core);
         kedge_lane_cancel(core, &core->pull);
     }
 }
@@ -57,12 +58,11 @@ static void refuse_token(kedge_core *core, const kedge_core_lane *lane, kedge_co
     kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN);
 }
 
-void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
-                           kedge_core_actions *actions)
+void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions)
 {
     bool wanted = core->token_wanted;
     core->token_wanted = false;
-    if (!event->ok) {
+    if (!given) {
         if (wanted) stop(core, actions);
         return;
     }
@@ -75,13 +75,13 @@ void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
 }
 
 void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
-                               const kedge_core_event *event, kedge_core_actions *actions)
+                               const kedge_request_result *result, kedge_core_actions *actions)
 {
-    KEDGE_ASSERT(lane->running && event->answer != KEDGE_ANSWER_OK);
-    core->error = event->error;
-    kedge_lane_fail(core, lane, event->retry_after_ms);
-    if (event->answer == KEDGE_ANSWER_UNAUTHORIZED) refuse_token(core, lane, actions);
-    if (event->answer == KEDGE_ANSWER_REFUSED) stop(core, actions);
+    KEDGE_ASSERT(lane->running && result->answer != KEDGE_ANSWER_OK);
+    core->error = result->error;
+    kedge_lane_fail(core, lane, result->retry_after_ms);
+    if (result->answer == KEDGE_ANSWER_UNAUTHORIZED) refuse_token(core, lane, actions);
+    if (result->answer == KEDGE_ANSWER_REFUSED) stop(core, actions);
 }
 
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions)

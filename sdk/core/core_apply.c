@@ -38,9 +38,10 @@ static void pulled(kedge_core *core)
     core->push_pulled = core->pull_push;
     if (core->sync_begun) core->sync_pulled = true;
     core->sync_begun = false;
-    bool looked = kedge_core_is_uncovered(core) && core->looked_at == core->position.lowest_pending;
+    bool looked =
+        kedge_core_is_uncovered(core) && core->looked_at_id == core->position.lowest_pending_id;
     core->looks = looked ? core->looks + 1 : 0;
-    core->looked_at = core->position.lowest_pending;
+    core->looked_at_id = core->position.lowest_pending_id;
     core->next_pull_ms = kedge_core_after(core, kedge_core_pull_interval(core));
     /* Told of a version that a pull begun afterwards did not bring: do not ask for ever. */
     if (core->want_version <= core->pull_wanted) core->want_version = 0;
@@ -89,13 +90,13 @@ void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
     KEDGE_ASSERT(core->working && core->step >= KEDGE_STEP_APPLY);
     KEDGE_ASSERT(!core->pull.running);
     core->working = false;
-    if (event->has_damage) core->damage = event->damage;
-    switch (event->applied) {
+    if (event->applied.has_damage) core->damage = event->applied.damage;
+    switch (event->applied.result) {
     case KEDGE_APPLIED_DONE:
         done(core, core->step);
         break;
     case KEDGE_APPLIED_AGAIN:
-        if (event->error.status != KEDGE_OK) core->error = event->error;
+        if (event->applied.error.status != KEDGE_OK) core->error = event->applied.error;
         core->step = KEDGE_STEP_PULL;
         kedge_core_pull_again(core);
         break;
@@ -109,7 +110,7 @@ void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
         rotate(core, true);
         break;
     case KEDGE_APPLIED_FAILED:
-        core->error = event->error;
+        core->error = event->applied.error;
         kedge_lane_fail(core, &core->pull, 0);
         break;
     }

@@ -51,11 +51,11 @@ kedge_request_kind kedge_core_step_request(const kedge_core *core);
 /* core_push.c */
 /* How long pushed mutations may stay uncovered before they are pushed again. */
 int64_t kedge_core_stall_delay(const kedge_core *core);
-void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,
-                              kedge_core_actions *actions);
+void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
+                           kedge_core_actions *actions);
 /* core_pull.c */
-void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
-                              kedge_core_actions *actions);
+void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
+                                kedge_core_actions *actions);
 /* core_apply.c */
 /* How long until the next pull, when nothing tells of changes. */
 int64_t kedge_core_pull_interval(kedge_core *core);
@@ -75,18 +75,19 @@ bool kedge_core_rotation_waits(const kedge_core *core);
 void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
 /* core_stream.c */
 void kedge_core_stream_came_up(kedge_core *core);
-void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event);
+/* `error` NULL: it was silent for too long. */
+void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error);
 void kedge_core_poked(kedge_core *core, int64_t version);
 void kedge_core_pinged(kedge_core *core);
 /* core_access.c */
 void kedge_core_went_online(kedge_core *core);
 void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions);
-void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
-                           kedge_core_actions *actions);
+/* `given` false: the app had none. */
+void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions);
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions);
 /* A request of `lane` failed in a way that has nothing to do with what it asked. */
 void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
-                               const kedge_core_event *event, kedge_core_actions *actions);
+                               const kedge_request_result *result, kedge_core_actions *actions);
 /* core_sync.c */
 void kedge_core_sync_asked(kedge_core *core);
 void kedge_core_sync_hurried(kedge_core *core);

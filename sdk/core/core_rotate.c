@@ -86,11 +86,11 @@ void kedge_core_rotated(kedge_core *core)
     core->rotation_held = false;
     core->identity = 0;
     core->identity_held = false;
-    core->pushed_through = 0;
-    core->queued_through = 0;
+    core->pushed_through_id = 0;
+    core->queued_through_id = 0;
     core->push_cut = false;
     core->want_version = 0;
-    core->sync_through = core->position.highest_id;
+    core->sync_through_id = core->position.highest_id;
     core->pull_due = true;
 }
 

@@ -49,7 +49,7 @@ static void give_up(kedge_core *core, kedge_core_lane *lane, kedge_request_kind 
     kedge_fail(&core->error, KEDGE_TIMEOUT, "request-timeout",
                "the server did not answer within %d seconds",
                KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
-    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = request;
+    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = request;
     kedge_lane_fail(core, lane, 0);
 }
 
@@ -64,8 +64,7 @@ void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions)
     give_up(core, &core->pull, kedge_core_step_request(core), actions);
     if (core->stream.running && core->now_ms >= silence_end(core)) {
         kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
-        kedge_core_event silent = {0};
-        kedge_core_stream_went_down(core, &silent);
+        kedge_core_stream_went_down(core, NULL);
     }
 }
 

@@ -84,7 +84,7 @@ struct kedge_driver {
 /* driver.c: adds an event to those that wait. */
 void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event);
 
-/* request.c: carries out KEDGE_ACTION_SEND; a failure comes back as an answer. */
+/* request.c: carries out KEDGE_ACTION_PUSH and _PULL_STEP; a failure comes back as an event. */
 void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
 
 /* The last step of it: `request` comes with all but its number. */
@@ -100,7 +100,11 @@ bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_answer
                                  kedge_core_event *event);
 void kedge_driver_upload_end(kedge_driver *driver);
 
-/* response.c: fills `event` from what came back: its class, and what is still to be fetched.
+/* response.c: the event that tells the end of a request, and what it has of every request. */
+kedge_core_event kedge_driver_request_ended(kedge_request_kind request);
+kedge_request_result *kedge_driver_result(kedge_core_event *event);
+
+/* Fills `event` from what came back: its class, and what is still to be fetched.
  * What it decoded is held. */
 void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
                               const kedge_driver_answer *answer, kedge_core_event *event);
@@ -122,7 +126,7 @@ kedge_status kedge_driver_bound_page(kedge_page_answer *page, kedge_error *error
 void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_outcome_list *outcomes);
 
 /* apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
-void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action);
+void kedge_driver_apply(kedge_driver *driver, kedge_request_kind request);
 void kedge_driver_rotate(kedge_driver *driver, bool lost);
 void kedge_driver_unstage(kedge_driver *driver);
 

@@ -1,4 +1,5 @@
 /* Requests: what the core wants to be asked, as method, path and body. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "sdk/driver/driver_internal.h"
@@ -19,6 +20,12 @@ typedef struct outgoing {
     size_t answer_bytes_max;
     bool nothing;
 } outgoing;
+
+static kedge_request_kind request_of(const kedge_core_action *action)
+{
+    KEDGE_ASSERT(action->kind == KEDGE_ACTION_PUSH || action->kind == KEDGE_ACTION_PULL_STEP);
+    return action->kind == KEDGE_ACTION_PUSH ? KEDGE_REQUEST_PUSH : action->pull_step.request;
+}
 
 static void append_percent_encoded(kedge_buffer *path, kedge_bytes bytes)
 {
@@ -43,14 +50,14 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     out->method = "POST";
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
     driver->push_last_id = 0;
-    kedge_status status =
-        kedge_store_push_body(driver->store, action->after_id, action->count_max, action->bytes_max,
-                              &out->body, &count, &driver->push_last_id, error);
+    kedge_status status = kedge_store_push_body(driver->store, action->push.after_id,
+                                                action->push.count_max, action->push.size_max_bytes,
+                                                &out->body, &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
     driver->push_held = count;
     kedge_driver_upload_end(driver);
-    if (status != KEDGE_OK || out->nothing || !action->upload) return status;
-    driver->upload.deadline_ms = action->deadline_ms;
+    if (status != KEDGE_OK || out->nothing || !action->push.upload) return status;
+    driver->upload.deadline_ms = action->push.deadline_ms;
     return kedge_driver_upload_begin(driver, &out->path, &out->body, error);
 }
 
@@ -150,30 +157,32 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     return KEDGE_OK;
 }
 
+static kedge_status build_pull_step(kedge_driver *driver, kedge_request_kind request, outgoing *out,
+                                    kedge_error *error)
+{
+    switch (request) {
+    case KEDGE_REQUEST_PUSH: /* an action of its own */
+        break;
+    case KEDGE_REQUEST_PULL:
+        return build_pull(driver, out, error);
+    case KEDGE_REQUEST_PAGE:
+        return build_page(driver, out, error);
+    case KEDGE_REQUEST_OUTCOMES:
+        return build_outcomes(driver, out, error);
+    case KEDGE_REQUEST_BODY:
+        return build_body(driver, out, error);
+    case KEDGE_REQUEST_RETIRE:
+        return build_retire(driver, out, error);
+    }
+    return kedge_fail(error, KEDGE_INTERNAL, "not-a-step", "a push is no step of a pull");
+}
+
 static kedge_status build(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
                           kedge_error *error)
 {
-    kedge_status status = KEDGE_OK;
-    switch (action->request) {
-    case KEDGE_REQUEST_PUSH:
-        status = build_push(driver, action, out, error);
-        break;
-    case KEDGE_REQUEST_PULL:
-        status = build_pull(driver, out, error);
-        break;
-    case KEDGE_REQUEST_PAGE:
-        status = build_page(driver, out, error);
-        break;
-    case KEDGE_REQUEST_OUTCOMES:
-        status = build_outcomes(driver, out, error);
-        break;
-    case KEDGE_REQUEST_BODY:
-        status = build_body(driver, out, error);
-        break;
-    case KEDGE_REQUEST_RETIRE:
-        status = build_retire(driver, out, error);
-        break;
-    }
+    kedge_status status = action->kind == KEDGE_ACTION_PUSH
+                              ? build_push(driver, action, out, error)
+                              : build_pull_step(driver, action->pull_step.request, out, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&out->path, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&out->body, error);
     return status;
@@ -197,39 +206,43 @@ kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kin
 static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *action,
                               const outgoing *out, kedge_error *error)
 {
+    bool push = action->kind == KEDGE_ACTION_PUSH;
     kedge_driver_request request = {.method = out->method,
                                     .path = out->path.data,
                                     .body = kedge_buffer_bytes(&out->body),
                                     .accept = "application/json",
                                     .range = out->range.size > 0 ? out->range.data : NULL,
                                     .token = driver->token,
-                                    .deadline_ms = action->deadline_ms,
+                                    .deadline_ms = push ? action->push.deadline_ms
+                                                        : action->pull_step.deadline_ms,
                                     .answer_bytes_max = out->answer_bytes_max};
-    return kedge_driver_hand_over(driver, action->request, &request, error);
+    return kedge_driver_hand_over(driver, request_of(action), &request, error);
 }
 
 /* The store had nothing to ask for. An empty push ends well, with a fresh look at the store; a step
  * of a pull that lost its ground starts over. */
 static void tell_nothing(kedge_driver *driver, kedge_core_event *event)
 {
-    event->answer = event->request == KEDGE_REQUEST_PUSH ? KEDGE_ANSWER_OK : KEDGE_ANSWER_GONE;
+    kedge_driver_result(event)->answer =
+        event->kind == KEDGE_EVENT_PUSH_ENDED ? KEDGE_ANSWER_OK : KEDGE_ANSWER_GONE;
     driver->position_due = true;
     kedge_driver_tell(driver, event);
 }
 
 void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
 {
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = action->request};
+    kedge_core_event event = kedge_driver_request_ended(request_of(action));
+    kedge_request_result *result = kedge_driver_result(&event);
     outgoing out = {.method = "GET",
                     .path = kedge_buffer_make(driver->allocator),
                     .body = kedge_buffer_make(driver->allocator),
                     .range = kedge_buffer_make(driver->allocator)};
-    kedge_status status = build(driver, action, &out, &event.error);
+    kedge_status status = build(driver, action, &out, &result->error);
     if (status == KEDGE_OK && !out.nothing) {
-        status = hand_over(driver, action, &out, &event.error);
+        status = hand_over(driver, action, &out, &result->error);
     }
     if (status != KEDGE_OK) {
-        event.answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
+        result->answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
         kedge_driver_tell(driver, &event);
     } else if (out.nothing) {
         tell_nothing(driver, &event);

@@ -3,12 +3,30 @@
  * A 200 that is not exactly what the wire says comes from somebody else (a captive portal, a proxy)
  * and is tried again. So is a refusal without a problem document. Only a refusal in Kedge's own
  * words stops a client. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "sdk/driver/driver_internal.h"
 #include "sdk/net/net.h"
 
 #include <string.h>
+
+/* ---- the event ---- */
+
+kedge_core_event kedge_driver_request_ended(kedge_request_kind request)
+{
+    if (request == KEDGE_REQUEST_PUSH) return (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED};
+    return (kedge_core_event){.kind = KEDGE_EVENT_PULL_STEP_ENDED,
+                              .pull_step_ended = {.request = request}};
+}
+
+kedge_request_result *kedge_driver_result(kedge_core_event *event)
+{
+    KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED ||
+                 event->kind == KEDGE_EVENT_PULL_STEP_ENDED);
+    return event->kind == KEDGE_EVENT_PUSH_ENDED ? &event->push_ended.result
+                                                 : &event->pull_step_ended.result;
+}
 
 /* ---- refusals ---- */
 
@@ -65,19 +83,19 @@ static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
         bool empty = !kedge_json_next_member(&members, &key, &native) && !members.failed;
         if (empty) return KEDGE_OK;
         bool told = kedge_json_member(body, "kedge", &native);
-        if (told && kedge_json_member_integer(native, "version", &event->version) &&
-            event->version > 0) {
+        if (told && kedge_json_member_integer(native, "version", &event->push_ended.version) &&
+            event->push_ended.version > 0) {
             return KEDGE_OK;
         }
         if (told && kedge_json_member(native, "queued", &key) &&
-            kedge_json_to_boolean(key, &event->queued) && event->queued) {
-            event->version = 0;
+            kedge_json_to_boolean(key, &event->push_ended.queued) && event->push_ended.queued) {
+            event->push_ended.version = 0;
             return KEDGE_OK;
         }
     }
-    event->version = 0;
-    event->queued = false;
-    return kedge_fail(&event->error, KEDGE_PROTOCOL, "answer-invalid",
+    event->push_ended.version = 0;
+    event->push_ended.queued = false;
+    return kedge_fail(&event->push_ended.result.error, KEDGE_PROTOCOL, "answer-invalid",
                       "the answer of a push is not Kedge's");
 }
 
@@ -152,19 +170,20 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
                                  const kedge_driver_answer *answer, kedge_core_event *event)
 {
     kedge_bytes body = answer->body;
+    kedge_error *error = &kedge_driver_result(event)->error;
     switch (kind) {
     case KEDGE_REQUEST_PUSH:
         return read_push(body, event);
     case KEDGE_REQUEST_PULL:
-        return read_pull(driver, body, &event->error);
+        return read_pull(driver, body, error);
     case KEDGE_REQUEST_PAGE:
-        return read_page(driver, body, &event->error);
+        return read_page(driver, body, error);
     case KEDGE_REQUEST_OUTCOMES:
-        return read_outcomes(driver, body, &event->error);
+        return read_outcomes(driver, body, error);
     case KEDGE_REQUEST_BODY:
-        return kedge_driver_read_body(driver, answer, &event->error);
+        return kedge_driver_read_body(driver, answer, error);
     case KEDGE_REQUEST_RETIRE:
-        return read_retire(driver, body, &event->error);
+        return read_retire(driver, body, error);
     }
     return KEDGE_INTERNAL;
 }
@@ -182,24 +201,25 @@ static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
     if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
-    event->more_outcomes = outcomes != NULL && outcomes->next != 0;
-    event->more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
+    event->pull_step_ended.more_outcomes = outcomes != NULL && outcomes->next != 0;
+    event->pull_step_ended.more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
 }
 
 static void read_ok(kedge_driver *driver, kedge_request_kind kind,
                     const kedge_driver_answer *answer, kedge_core_event *event)
 {
-    event->answer = KEDGE_ANSWER_TRANSIENT;
+    kedge_request_result *result = kedge_driver_result(event);
+    result->answer = KEDGE_ANSWER_TRANSIENT;
     if (read_by_kind(driver, kind, answer, event) != KEDGE_OK) {
         if (answer->status != 200 || !tells_unsupported(answer->body)) return;
-        event->answer = KEDGE_ANSWER_REFUSED;
-        kedge_fail(&event->error, KEDGE_UNSUPPORTED, "version-not-supported",
+        result->answer = KEDGE_ANSWER_REFUSED;
+        kedge_fail(&result->error, KEDGE_UNSUPPORTED, "version-not-supported",
                    "the server does not speak this version of the protocol");
         return;
     }
-    event->answer = KEDGE_ANSWER_OK;
+    result->answer = KEDGE_ANSWER_OK;
     if (kind == KEDGE_REQUEST_PUSH) {
-        event->last_id = driver->push_last_id;
+        event->push_ended.last_id = driver->push_last_id;
         return;
     }
     tell_what_is_lacking(driver, event);
@@ -215,10 +235,11 @@ static bool is_lost_body(kedge_request_kind kind, const char *code)
 
 static void read_lost_body(kedge_driver *driver, kedge_core_event *event)
 {
-    event->answer = KEDGE_ANSWER_TRANSIENT;
-    if (kedge_driver_leave_body_out(driver, &event->error) != KEDGE_OK) return;
-    event->error = (kedge_error){.status = KEDGE_OK};
-    event->answer = KEDGE_ANSWER_OK;
+    kedge_request_result *result = kedge_driver_result(event);
+    result->answer = KEDGE_ANSWER_TRANSIENT;
+    if (kedge_driver_leave_body_out(driver, &result->error) != KEDGE_OK) return;
+    result->error = (kedge_error){.status = KEDGE_OK};
+    result->answer = KEDGE_ANSWER_OK;
     tell_what_is_lacking(driver, event);
 }
 
@@ -226,16 +247,17 @@ void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
                               const kedge_driver_answer *answer, kedge_core_event *event)
 {
     bool part = kind == KEDGE_REQUEST_BODY && (answer->status == 206 || answer->status == 416);
-    event->retry_after_ms = answer->retry_after_ms;
-    if (kind == KEDGE_REQUEST_PUSH) event->held = driver->push_held;
+    kedge_request_result *result = kedge_driver_result(event);
+    result->retry_after_ms = answer->retry_after_ms;
+    if (kind == KEDGE_REQUEST_PUSH) event->push_ended.count = driver->push_held;
     if (answer->status == 0) {
-        event->answer = KEDGE_ANSWER_NETWORK;
-        event->error = answer->error;
+        result->answer = KEDGE_ANSWER_NETWORK;
+        result->error = answer->error;
     } else if (answer->status == 200 || part) {
         read_ok(driver, kind, answer, event);
     } else {
-        kedge_net_problem(answer->status, answer->content_type, answer->body, &event->error);
-        event->answer = refusal_class(kind, answer->status, event->error.code);
-        if (is_lost_body(kind, event->error.code)) read_lost_body(driver, event);
+        kedge_net_problem(answer->status, answer->content_type, answer->body, &result->error);
+        result->answer = refusal_class(kind, answer->status, result->error.code);
+        if (is_lost_body(kind, result->error.code)) read_lost_body(driver, event);
     }
 }

@@ -6,6 +6,7 @@
  *   POST push         the SHA-256; the answer is that of a push
  *
  * To the core it is one push. Whatever fails, it begins again with the first of them. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/gzip.h"
 #include "common/json.h"
@@ -116,12 +117,13 @@ static kedge_status put(kedge_driver *driver, kedge_bytes told, kedge_error *err
 static void read_no_grant(kedge_driver *driver, const kedge_driver_answer *answer,
                           kedge_core_event *event)
 {
+    kedge_request_result *result = &event->push_ended.result;
     kedge_driver_read_answer(driver, KEDGE_REQUEST_PUSH, answer, event);
-    if (event->answer == KEDGE_ANSWER_SHORTER ||
-        strcmp(event->error.code, "uploads-not-served") == 0 ||
-        strcmp(event->error.code, "route-not-found") == 0) {
-        event->answer = KEDGE_ANSWER_SHORTER;
-        kedge_fail(&event->error, KEDGE_LIMIT_EXCEEDED, "push-too-large",
+    if (result->answer == KEDGE_ANSWER_SHORTER ||
+        strcmp(result->error.code, "uploads-not-served") == 0 ||
+        strcmp(result->error.code, "route-not-found") == 0) {
+        result->answer = KEDGE_ANSWER_SHORTER;
+        kedge_fail(&result->error, KEDGE_LIMIT_EXCEEDED, "push-too-large",
                    "the server takes no mutation as large as this one: %zu bytes as gzip",
                    driver->upload.packed.size);
     }
@@ -150,16 +152,16 @@ static kedge_status push(kedge_driver *driver, kedge_error *error)
     return status;
 }
 
-static void read_no_put(const kedge_driver_answer *answer, kedge_core_event *event)
+static void read_no_put(const kedge_driver_answer *answer, kedge_request_result *result)
 {
-    event->retry_after_ms = answer->retry_after_ms;
+    result->retry_after_ms = answer->retry_after_ms;
     if (answer->status == 0) {
-        event->answer = KEDGE_ANSWER_NETWORK;
-        event->error = answer->error;
+        result->answer = KEDGE_ANSWER_NETWORK;
+        result->error = answer->error;
         return;
     }
-    event->answer = KEDGE_ANSWER_TRANSIENT;
-    kedge_fail(&event->error, KEDGE_UNAVAILABLE, "upload-refused",
+    result->answer = KEDGE_ANSWER_TRANSIENT;
+    kedge_fail(&result->error, KEDGE_UNAVAILABLE, "upload-refused",
                "the store to which the server sent an upload answered with status %d",
                answer->status);
 }
@@ -168,10 +170,11 @@ static void read_no_put(const kedge_driver_answer *answer, kedge_core_event *eve
 static void read_pushed(kedge_driver *driver, const kedge_driver_answer *answer,
                         kedge_core_event *event)
 {
+    kedge_request_result *result = &event->push_ended.result;
     kedge_driver_read_answer(driver, KEDGE_REQUEST_PUSH, answer, event);
-    if (strcmp(event->error.code, "upload-missing") == 0 ||
-        strcmp(event->error.code, "upload-damaged") == 0) {
-        event->answer = KEDGE_ANSWER_TRANSIENT;
+    if (strcmp(result->error.code, "upload-missing") == 0 ||
+        strcmp(result->error.code, "upload-damaged") == 0) {
+        result->answer = KEDGE_ANSWER_TRANSIENT;
     }
 }
 
@@ -179,25 +182,27 @@ bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_answer
                                  kedge_core_event *event)
 {
     kedge_status status;
+    kedge_request_result *result = &event->push_ended.result;
+    KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED);
     switch (driver->upload.step) {
     case KEDGE_UPLOAD_ASKED:
         if (answer->status != 200) {
             read_no_grant(driver, answer, event);
             return false;
         }
-        status = put(driver, answer->body, &event->error);
+        status = put(driver, answer->body, &result->error);
         break;
     case KEDGE_UPLOAD_PUT:
         if (answer->status < 200 || answer->status > 299) {
-            read_no_put(answer, event);
+            read_no_put(answer, result);
             return false;
         }
-        status = push(driver, &event->error);
+        status = push(driver, &result->error);
         break;
     default:
         read_pushed(driver, answer, event);
         return false;
     }
-    event->answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
+    result->answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
     return status == KEDGE_OK;
 }
