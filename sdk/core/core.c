@@ -6,9 +6,9 @@
 void kedge_core_init(kedge_core *core, bool online)
 {
     *core = (kedge_core){.online = online};
-    kedge_lane_init(&core->push);
-    kedge_lane_init(&core->pull);
-    kedge_lane_init(&core->stream);
+    kedge_channel_init(&core->push);
+    kedge_channel_init(&core->pull);
+    kedge_channel_init(&core->stream);
     core->push_count_max = KEDGE_CORE_PUSH_COUNT_MAX;
     core->push_size_max_bytes = KEDGE_CORE_PUSH_BYTES_MAX;
     core->next_pull_ms = KEDGE_CORE_NEVER;
@@ -71,7 +71,7 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
         started(core);
         break;
     case KEDGE_EVENT_MUTATION:
-        kedge_lane_wake(core, &core->push);
+        kedge_channel_wake(core, &core->push);
         break;
     case KEDGE_EVENT_TIMER:
         core->timer_ms = KEDGE_CORE_NEVER;
@@ -119,8 +119,8 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
     }
 }
 
-/* What each lane may be doing at which step. */
-static void check_lanes(const kedge_core *core)
+/* What each channel may be doing at which step. */
+static void check_channels(const kedge_core *core)
 {
     bool connected = core->started && core->online && !core->stopped;
     bool retiring = core->source == KEDGE_REQUEST_RETIRE && core->step == KEDGE_STEP_OUTCOMES;
@@ -141,7 +141,7 @@ static void check_lanes(const kedge_core *core)
 /* What holds between two steps. */
 static void check(const kedge_core *core)
 {
-    check_lanes(core);
+    check_channels(core);
     KEDGE_ASSERT(core->position.version >= 0);
     KEDGE_ASSERT(core->queued_through_id <= core->pushed_through_id);
     KEDGE_ASSERT(core->push_pulled <= core->push_count);

@@ -2,15 +2,15 @@
  * memory of its own but the struct: the same core runs under the worker thread, a loop driven by
  * the caller, and the simulator.
  *
- * The core decides what to ask the server next and when. What a request holds and what an answer
+ * The core decides what to ask the server next and when. What a request holds and what a response
  * means for the data is the store's and the decoder's affair; the driver (sdk/driver/driver.h)
  * carries events and actions between them and reports back how each action ended.
  *
- * Three lanes run side by side: the push, the pull, and the event stream. At most one push and one
- * pull are in flight. Everything that belongs to a pull (its pages, outcomes and bodies) and to an
- * identity change (retire, rotate) runs in the pull's lane, one step after the other. An event
- * changes the state; then kedge_core_advance, the one place that decides what comes next, brings
- * each lane as far as it may go. docs/explanation/client-core.md tells the whole story. */
+ * Three channels run side by side: the push, the pull, and the event stream. At most one push and
+ * one pull are in flight. Everything that belongs to a pull (its pages, outcomes and bodies) and to
+ * an identity change (retire, rotate) runs in the pull's channel, one step after the other. An
+ * event changes the state; then kedge_core_advance, the one place that decides what comes next,
+ * brings each channel as far as it may go. docs/explanation/client-core.md tells it all. */
 #ifndef KEDGE_SDK_CORE_CORE_H
 #define KEDGE_SDK_CORE_CORE_H
 
@@ -52,20 +52,20 @@ typedef enum kedge_request_kind {
 } kedge_request_kind;
 
 /* How a request ended, as the transport and the decoder saw it. */
-typedef enum kedge_answer_class {
-    KEDGE_ANSWER_OK,           /* decoded and ready to be applied */
-    KEDGE_ANSWER_NETWORK,      /* no answer: refused, reset, timed out */
-    KEDGE_ANSWER_TRANSIENT,    /* 5xx, 429, an answer that is no Kedge (a captive portal) */
-    KEDGE_ANSWER_UNAUTHORIZED, /* 401 */
-    KEDGE_ANSWER_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
-    KEDGE_ANSWER_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
-    KEDGE_ANSWER_GONE,    /* version-gone, body-not-found: start over with a pull */
-    KEDGE_ANSWER_SHORTER, /* push-too-large: halve the batch; a single mutation is uploaded */
-    KEDGE_ANSWER_REFUSED  /* 403, 404, 400 and the like: stop until the app says so */
-} kedge_answer_class;
+typedef enum kedge_response_class {
+    KEDGE_RESPONSE_OK,           /* decoded and ready to be applied */
+    KEDGE_RESPONSE_NETWORK,      /* no response: refused, reset, timed out */
+    KEDGE_RESPONSE_TRANSIENT,    /* 5xx, 429, a response that is no Kedge (a captive portal) */
+    KEDGE_RESPONSE_UNAUTHORIZED, /* 401 */
+    KEDGE_RESPONSE_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
+    KEDGE_RESPONSE_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
+    KEDGE_RESPONSE_GONE,    /* version-gone, body-not-found: start over with a pull */
+    KEDGE_RESPONSE_SHORTER, /* push-too-large: halve the batch; a single mutation is uploaded */
+    KEDGE_RESPONSE_REFUSED  /* 403, 404, 400 and the like: stop until the app says so */
+} kedge_response_class;
 
 typedef struct kedge_request_result {
-    kedge_answer_class answer;
+    kedge_response_class response;
     int64_t retry_after_ms; /* 0: none given */
     kedge_error error;      /* what to show in the status */
 } kedge_request_result;
@@ -86,11 +86,11 @@ typedef enum kedge_event_kind {
     KEDGE_EVENT_MUTATION,   /* one was committed here or in another process; with the position */
     KEDGE_EVENT_TIMER,      /* the timer set last has passed */
     KEDGE_EVENT_PUSH_ENDED, /* a push ended: `push_ended` */
-    KEDGE_EVENT_PULL_STEP_ENDED, /* a request of the pull's lane ended: `pull_step_ended` */
+    KEDGE_EVENT_PULL_STEP_ENDED, /* a request of the pull's channel ended: `pull_step_ended` */
     KEDGE_EVENT_APPLIED,         /* the store's work ended: `applied`; with the position */
     KEDGE_EVENT_POKE,            /* the stream told a version: `poke` */
     KEDGE_EVENT_PING,            /* the stream lives */
-    KEDGE_EVENT_STREAM_UP,       /* its answer began */
+    KEDGE_EVENT_STREAM_UP,       /* its response began */
     KEDGE_EVENT_STREAM_DOWN,     /* it ended, or could not be opened: `stream_down` */
     KEDGE_EVENT_ONLINE,          /* the app, or the system, says so */
     KEDGE_EVENT_OFFLINE,
@@ -148,11 +148,11 @@ typedef struct kedge_core_event {
 
 typedef enum kedge_action_kind {
     KEDGE_ACTION_PUSH,      /* send a push: `push` */
-    KEDGE_ACTION_PULL_STEP, /* send a request of the pull's lane: `pull_step` */
+    KEDGE_ACTION_PULL_STEP, /* send a request of the pull's channel: `pull_step` */
     KEDGE_ACTION_CANCEL,    /* forget a running request: `cancel` */
-    KEDGE_ACTION_APPLY,     /* hand the decoded answer of a pull or page to the store: `apply` */
-    KEDGE_ACTION_ROTATE,    /* with the retire answer: `rotate` */
-    KEDGE_ACTION_UNSTAGE,   /* drop the staged pages and the decoded answers */
+    KEDGE_ACTION_APPLY,     /* hand the decoded response of a pull or page to the store: `apply` */
+    KEDGE_ACTION_ROTATE,    /* with the retire response: `rotate` */
+    KEDGE_ACTION_UNSTAGE,   /* drop the staged pages and the decoded responses */
     KEDGE_ACTION_TIMER,     /* one timer, which replaces the one before: `timer` */
     KEDGE_ACTION_OPEN_STREAM,
     KEDGE_ACTION_CLOSE_STREAM,
@@ -198,7 +198,7 @@ typedef struct kedge_core_action {
     };
 } kedge_core_action;
 
-/* Each kind at most once in a step, but for a cancel of each lane. */
+/* Each kind at most once in a step, but for a cancel of each channel. */
 #define KEDGE_CORE_ACTIONS_MAX 16
 
 typedef struct kedge_core_actions {
@@ -206,9 +206,9 @@ typedef struct kedge_core_actions {
     size_t count;
 } kedge_core_actions;
 
-/* A lane: something of which one runs at a time and which is tried again after a failure. Moments
- * are monotonic milliseconds; INT64_MIN: at once, INT64_MAX: never. */
-typedef struct kedge_core_lane {
+/* A channel: something of which one runs at a time and which is tried again after a failure.
+ * Moments are monotonic milliseconds; INT64_MIN: at once, INT64_MAX: never. */
+typedef struct kedge_core_channel {
     bool running;
     bool woken;        /* the next attempt comes by a wake, before its backoff is over */
     bool wake_spent;   /* no other wake until an attempt was made on schedule */
@@ -219,9 +219,9 @@ typedef struct kedge_core_lane {
     int64_t ask_ms;    /* no attempt because of the app's asking before */
     int64_t guard_ms;  /* give up what runs */
     uint64_t token;    /* number of the token that it was sent with */
-} kedge_core_lane;
+} kedge_core_channel;
 
-/* Where the pull's lane stands; what it does next, or is doing. */
+/* Where the pull's channel stands; what it does next, or is doing. */
 typedef enum kedge_pull_step {
     KEDGE_STEP_IDLE,
     KEDGE_STEP_PULL,
@@ -246,12 +246,12 @@ typedef struct kedge_core {
     bool stopped;
     bool shut_down;
     bool token_wanted;    /* asked for, not there yet */
-    bool token_asked;     /* the present token is the answer to that, and not proved yet */
+    bool token_asked;     /* the present token came for that, and is not proved yet */
     uint64_t token_count; /* tokens given so far: names the present one */
 
     kedge_core_position position;
 
-    kedge_core_lane push;
+    kedge_core_channel push;
     int64_t pushed_through_id; /* ids up to here were pushed with success */
     int64_t
         queued_through_id; /* … and are in the server's queue, so that the next push goes behind */
@@ -275,9 +275,9 @@ typedef struct kedge_core {
     int64_t rotate_ms;  /* no other before */
     bool rotation_held; /* the id is spent; pulls go on until another may be had */
 
-    kedge_core_lane pull;
+    kedge_core_channel pull;
     kedge_pull_step step;
-    kedge_request_kind source; /* whose answer the step is about: pull, page or retire */
+    kedge_request_kind source; /* whose response the step is about: pull, page or retire */
     bool working;              /* the store is at work on the step */
     bool lost;                 /* the rotation is that of another lineage */
     bool source_bodies;        /* the source still lacks bodies */
@@ -291,7 +291,7 @@ typedef struct kedge_core {
     uint32_t looks;       /* pulls in a row that covered nothing of what was pushed */
     int64_t looked_at_id; /* the lowest id at the last */
 
-    kedge_core_lane stream;
+    kedge_core_channel stream;
     bool stream_up;
     bool stream_poked;
     int64_t stream_up_ms;

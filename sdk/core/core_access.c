@@ -7,12 +7,12 @@ static void cancel_requests(kedge_core *core, kedge_core_actions *actions)
 {
     if (core->push.running) {
         kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = KEDGE_REQUEST_PUSH;
-        kedge_lane_cancel(core, &core->push);
+        kedge_channel_cancel(core, &core->push);
     }
     if (core->pull.running) {
         kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request =
             kedge_core_step_request(core);
-        kedge_lane_cancel(core, &core->pull);
+        kedge_channel_cancel(core, &core->pull);
     }
 }
 
@@ -26,9 +26,9 @@ void kedge_core_went_online(kedge_core *core)
     core->stopped = false;
     core->token_wanted = false;
     core->token_asked = false;
-    kedge_lane_ask(core, &core->push);
-    kedge_lane_ask(core, &core->pull);
-    kedge_lane_ask(core, &core->stream);
+    kedge_channel_ask(core, &core->push);
+    kedge_channel_ask(core, &core->pull);
+    kedge_channel_ask(core, &core->stream);
 }
 
 void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions)
@@ -44,12 +44,13 @@ static void stop(kedge_core *core, kedge_core_actions *actions)
     cancel_requests(core, actions);
 }
 
-/* The app is asked once; when the server does not take that token either, it is over. Lanes that
+/* The app is asked once; when the server does not take that token either, it is over. Channels that
  * used an older token just try again. */
-static void refuse_token(kedge_core *core, const kedge_core_lane *lane, kedge_core_actions *actions)
+static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
+                         kedge_core_actions *actions)
 {
-    KEDGE_ASSERT(lane->token <= core->token_count);
-    if (lane->token != core->token_count || core->token_wanted) return;
+    KEDGE_ASSERT(channel->token <= core->token_count);
+    if (channel->token != core->token_count || core->token_wanted) return;
     if (core->token_asked) {
         stop(core, actions);
         return;
@@ -69,19 +70,19 @@ void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *act
     core->token_count++;
     core->token_asked = wanted;
     core->stopped = false;
-    kedge_lane_ask(core, &core->push);
-    kedge_lane_ask(core, &core->pull);
-    kedge_lane_ask(core, &core->stream);
+    kedge_channel_ask(core, &core->push);
+    kedge_channel_ask(core, &core->pull);
+    kedge_channel_ask(core, &core->stream);
 }
 
-void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
+void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
                                const kedge_request_result *result, kedge_core_actions *actions)
 {
-    KEDGE_ASSERT(lane->running && result->answer != KEDGE_ANSWER_OK);
+    KEDGE_ASSERT(channel->running && result->response != KEDGE_RESPONSE_OK);
     core->error = result->error;
-    kedge_lane_fail(core, lane, result->retry_after_ms);
-    if (result->answer == KEDGE_ANSWER_UNAUTHORIZED) refuse_token(core, lane, actions);
-    if (result->answer == KEDGE_ANSWER_REFUSED) stop(core, actions);
+    kedge_channel_fail(core, channel, result->retry_after_ms);
+    if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) refuse_token(core, channel, actions);
+    if (result->response == KEDGE_RESPONSE_REFUSED) stop(core, actions);
 }
 
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions)

@@ -1,8 +1,8 @@
 /* What comes next: the one place that begins things.
  *
- * The events' files only change the state. Here each lane is looked at in turn: is there something
- * to do, may it be done, is its moment there? Then it is begun. At the end the timer is set to the
- * next moment at which the answer may change by itself. */
+ * The events' files only change the state. Here one channel is looked at after the other: is there
+ * something to do, may it be done, is its moment there? Then it is begun. At the end the timer is
+ * set to the next moment at which one of them may begin by itself. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -62,11 +62,11 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
 {
     push_what_stalls(core);
     if (!kedge_core_may_send(core) || !kedge_core_push_is_wanted(core)) return;
-    if (!kedge_lane_ready(core, &core->push)) return;
+    if (!kedge_channel_ready(core, &core->push)) return;
     KEDGE_ASSERT(core->position.lowest_pending_id <= core->position.highest_id);
     KEDGE_ASSERT(core->step != KEDGE_STEP_RETIRE && core->step != KEDGE_STEP_ROTATE);
     int64_t requests = core->push_upload ? KEDGE_CORE_UPLOAD_REQUESTS : 1;
-    kedge_lane_begin(
+    kedge_channel_begin(
         core, &core->push,
         kedge_core_after(core, requests * KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
     core->push_highest_id = core->position.highest_id;
@@ -117,7 +117,7 @@ static void begin_retire(kedge_core *core, kedge_core_actions *actions)
 {
     if (!core->push.running) return;
     kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = KEDGE_REQUEST_PUSH;
-    kedge_lane_cancel(core, &core->push);
+    kedge_channel_cancel(core, &core->push);
 }
 
 static void begin_request(kedge_core *core, kedge_core_actions *actions)
@@ -126,8 +126,9 @@ static void begin_request(kedge_core *core, kedge_core_actions *actions)
     KEDGE_ASSERT(core->step != KEDGE_STEP_RETIRE || core->now_ms >= core->rotate_ms);
     if (core->step == KEDGE_STEP_PULL) begin_pull(core);
     if (core->step == KEDGE_STEP_RETIRE) begin_retire(core, actions);
-    kedge_lane_begin(core, &core->pull,
-                     kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
+    kedge_channel_begin(
+        core, &core->pull,
+        kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
     kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_PULL_STEP);
     action->pull_step.request = kedge_core_step_request(core);
     action->pull_step.deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
@@ -162,7 +163,7 @@ static void advance_pull(kedge_core *core, kedge_core_actions *actions)
         if (!kedge_core_pull_is_wanted(core)) return;
         core->step = KEDGE_STEP_PULL;
     }
-    if (!kedge_lane_ready(core, &core->pull)) return;
+    if (!kedge_channel_ready(core, &core->pull)) return;
     if (core->step >= KEDGE_STEP_APPLY) {
         begin_work(core, actions);
     } else if (kedge_core_may_send(core)) {
@@ -181,11 +182,11 @@ static void advance_stream(kedge_core *core, kedge_core_actions *actions)
 {
     if (core->stream.running && (!core->online || core->stopped)) {
         kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
-        kedge_lane_cancel(core, &core->stream);
+        kedge_channel_cancel(core, &core->stream);
         core->stream_up = false;
     }
-    if (!kedge_core_stream_is_wanted(core) || !kedge_lane_ready(core, &core->stream)) return;
-    kedge_lane_begin(core, &core->stream, KEDGE_CORE_NEVER);
+    if (!kedge_core_stream_is_wanted(core) || !kedge_channel_ready(core, &core->stream)) return;
+    kedge_channel_begin(core, &core->stream, KEDGE_CORE_NEVER);
     core->stream_up = false;
     core->stream_heard_ms = core->now_ms;
     kedge_core_act(actions, KEDGE_ACTION_OPEN_STREAM);

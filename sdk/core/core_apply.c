@@ -11,7 +11,7 @@ void kedge_core_pull_again(kedge_core *core)
     core->agains++;
     if (core->agains < 2) return;
     core->pull.failures = core->agains - 2;
-    kedge_lane_fail(core, &core->pull, 0);
+    kedge_channel_fail(core, &core->pull, 0);
 }
 
 /* Soon while something pushed is not covered, and then ever later. Spread by a tenth. */
@@ -30,7 +30,7 @@ static void pulled(kedge_core *core)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
     KEDGE_ASSERT(core->pull_push >= core->push_pulled);
-    kedge_lane_succeed(&core->pull);
+    kedge_channel_succeed(&core->pull);
     kedge_core_sync_follow(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
     core->agains = 0;
@@ -82,7 +82,7 @@ static void more_pages(kedge_core *core)
     core->step = KEDGE_STEP_PAGE;
     if (core->source != KEDGE_REQUEST_PAGE) return;
     core->agains = 0;
-    kedge_lane_succeed(&core->pull);
+    kedge_channel_succeed(&core->pull);
 }
 
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
@@ -111,7 +111,7 @@ void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
         break;
     case KEDGE_APPLIED_FAILED:
         core->error = event->applied.error;
-        kedge_lane_fail(core, &core->pull, 0);
+        kedge_channel_fail(core, &core->pull, 0);
         break;
     }
 }

@@ -1,4 +1,4 @@
-/* How the requests of the pull's lane end, and which step follows each. */
+/* How the requests of the pull's channel end, and which step follows each. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -20,9 +20,9 @@ static void received(kedge_core *core, const kedge_core_event *event)
     if (!part) core->source = request;
     core->step = step_after(core, event);
     if (part) {
-        kedge_lane_succeed(&core->pull);
+        kedge_channel_succeed(&core->pull);
     } else { /* whether it was a success the store will tell */
-        kedge_lane_postpone(core, &core->pull, 0);
+        kedge_channel_postpone(core, &core->pull, 0);
         core->pull.at_ms = KEDGE_CORE_AT_ONCE;
     }
 }
@@ -31,7 +31,7 @@ static void received(kedge_core *core, const kedge_core_event *event)
 static void gone(kedge_core *core, const kedge_request_result *result)
 {
     core->error = result->error;
-    kedge_lane_postpone(core, &core->pull, result->retry_after_ms);
+    kedge_channel_postpone(core, &core->pull, result->retry_after_ms);
     core->step = KEDGE_STEP_UNSTAGE;
     core->lost = false;
     kedge_core_pull_again(core);
@@ -43,19 +43,19 @@ void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
     const kedge_request_result *result = &event->pull_step_ended.result;
     KEDGE_ASSERT(core->pull.running && !core->working);
     KEDGE_ASSERT(event->pull_step_ended.request == kedge_core_step_request(core));
-    switch (result->answer) {
-    case KEDGE_ANSWER_OK:
+    switch (result->response) {
+    case KEDGE_RESPONSE_OK:
         received(core, event);
         break;
-    case KEDGE_ANSWER_GONE:
+    case KEDGE_RESPONSE_GONE:
         gone(core, result);
         break;
-    case KEDGE_ANSWER_IDENTITY:
+    case KEDGE_RESPONSE_IDENTITY:
         if (core->step == KEDGE_STEP_RETIRE && core->lost) {
             /* The restored backend never knew this client: nothing to retire. */
             core->source = KEDGE_REQUEST_RETIRE;
             core->step = KEDGE_STEP_ROTATE;
-            kedge_lane_postpone(core, &core->pull, 0);
+            kedge_channel_postpone(core, &core->pull, 0);
             break;
         }
         kedge_core_request_failed(core, &core->pull, result, actions);

@@ -49,7 +49,7 @@ static void decided(kedge_core *core, const kedge_core_event *event, bool uncove
 static void pushed(kedge_core *core, const kedge_core_event *event)
 {
     KEDGE_ASSERT(event->push_ended.last_id > 0);
-    kedge_lane_succeed(&core->push);
+    kedge_channel_succeed(&core->push);
     core->answered = true;
     core->token_asked = false;
     core->identity = 0;
@@ -57,7 +57,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     core->push_upload = false;
     if (event->push_ended.last_id > core->pushed_through_id)
         core->pushed_through_id = event->push_ended.last_id;
-    /* A pull may have covered all of it before this answer came: then nothing is
+    /* A pull may have covered all of it before this response came: then nothing is
      * to be waited for. */
     bool uncovered = core->position.lowest_pending_id <= event->push_ended.last_id;
     core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
@@ -67,7 +67,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     } else {
         decided(core, event, uncovered);
     }
-    kedge_lane_wake(core, &core->pull);
+    kedge_channel_wake(core, &core->pull);
     kedge_core_sync_follow(core, &core->pull);
 }
 
@@ -80,7 +80,7 @@ static void push_anew(kedge_core *core)
     core->push_cut = false;
     core->push_upload = false;
     core->pull_due = true;
-    kedge_lane_wake(core, &core->pull);
+    kedge_channel_wake(core, &core->pull);
 }
 
 static void halve(kedge_core *core)
@@ -102,10 +102,11 @@ static void shorten(kedge_core *core, const kedge_core_event *event)
         (core->push_count_max == 1 && core->push_size_max_bytes <= KEDGE_CORE_PUSH_BYTES_MIN);
     core->answered = true;
     if (uploaded) core->error = result->error;
-    if (uploaded || (single && core->push.failures > 0)) { /* one request a backoff, by turns */
-        kedge_lane_fail(core, &core->push, result->retry_after_ms);
+    if (uploaded ||
+        (single && core->push.failures > 0)) { /* one request a backoff, this and the other way */
+        kedge_channel_fail(core, &core->push, result->retry_after_ms);
     } else {
-        kedge_lane_postpone(core, &core->push, result->retry_after_ms);
+        kedge_channel_postpone(core, &core->push, result->retry_after_ms);
     }
     if (!single) halve(core);
     push_anew(core);
@@ -117,27 +118,27 @@ void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
 {
     const kedge_request_result *result = &event->push_ended.result;
     KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED && core->push.running);
-    switch (result->answer) {
-    case KEDGE_ANSWER_OK:
+    switch (result->response) {
+    case KEDGE_RESPONSE_OK:
         if (event->push_ended.last_id > 0) {
             pushed(core, event);
         } else { /* the store had nothing although something is pending: look again, not at once */
-            kedge_lane_fail(core, &core->push, 0);
+            kedge_channel_fail(core, &core->push, 0);
         }
         break;
-    case KEDGE_ANSWER_IDENTITY: /* a pull tells why */
+    case KEDGE_RESPONSE_IDENTITY: /* a pull tells why */
         core->error = result->error;
-        kedge_lane_fail(core, &core->push, result->retry_after_ms);
+        kedge_channel_fail(core, &core->push, result->retry_after_ms);
         core->identity++;
         core->identity_held = true;
         push_anew(core);
         break;
-    case KEDGE_ANSWER_GAP:
+    case KEDGE_RESPONSE_GAP:
         core->error = result->error;
-        kedge_lane_fail(core, &core->push, result->retry_after_ms);
+        kedge_channel_fail(core, &core->push, result->retry_after_ms);
         push_anew(core);
         break;
-    case KEDGE_ANSWER_SHORTER:
+    case KEDGE_RESPONSE_SHORTER:
         shorten(core, event);
         break;
     default:

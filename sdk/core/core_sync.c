@@ -17,13 +17,13 @@ void kedge_core_sync_asked(kedge_core *core)
 
 void kedge_core_sync_hurried(kedge_core *core)
 {
-    kedge_lane_ask(core, &core->push);
-    kedge_lane_ask(core, &core->pull);
+    kedge_channel_ask(core, &core->push);
+    kedge_channel_ask(core, &core->pull);
 }
 
-void kedge_core_sync_follow(kedge_core *core, kedge_core_lane *other)
+void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other)
 {
-    if (core->sync_wanted) kedge_lane_ask(core, other);
+    if (core->sync_wanted) kedge_channel_ask(core, other);
 }
 
 static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)

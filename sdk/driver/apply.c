@@ -1,5 +1,5 @@
-/* What the store does with the answers that are held. An answer that the store could not take for
- * want of disk or memory stays held, since the core will have it tried again. */
+/* What the store does with the responses that are held. A response that the store could not take
+ * for want of disk or memory stays held, since the core will have it tried again. */
 #include "sdk/driver/driver_internal.h"
 
 #include "common/assert.h"
@@ -21,8 +21,8 @@ static kedge_applied applied_as(kedge_apply_result result)
     return KEDGE_APPLIED_AGAIN;
 }
 
-/* The disk or the memory failed: the same answer may be taken later. Otherwise the answer itself
- * was not what the store could take, and another one is needed. */
+/* The disk or the memory failed: the same response may be taken later. Otherwise the response
+ * itself was not what the store could take, and another one is needed. */
 static bool is_of_this_machine(kedge_status status)
 {
     return status == KEDGE_IO || status == KEDGE_DISK_FULL || status == KEDGE_NO_MEMORY ||
@@ -46,7 +46,7 @@ static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_st
     kedge_driver_tell(driver, event);
 }
 
-/* What the cache lacks, now that it has the answer that is held. */
+/* What the cache lacks, now that it has the response that is held. */
 static void take_damage(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_driver_damage_add_all(&driver->damage, &driver->held.damage);

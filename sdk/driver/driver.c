@@ -187,14 +187,14 @@ void kedge_driver_timer(kedge_driver *driver)
 }
 
 /* What was cancelled or superseded has another number and is dropped. */
-void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer *answer)
+void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response)
 {
     kedge_request_kind kind;
-    if (answer->number == 0) return;
-    if (answer->number == driver->push_number) {
+    if (response->number == 0) return;
+    if (response->number == driver->push_number) {
         kind = KEDGE_REQUEST_PUSH;
         driver->push_number = 0;
-    } else if (answer->number == driver->pull_number) {
+    } else if (response->number == driver->pull_number) {
         kind = driver->pull_kind;
         driver->pull_number = 0;
     } else {
@@ -202,10 +202,10 @@ void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer
     }
     kedge_core_event event = kedge_driver_request_ended(kind);
     if (kind == KEDGE_REQUEST_PUSH && driver->upload.step != KEDGE_UPLOAD_NONE) {
-        if (kedge_driver_upload_goes_on(driver, answer, &event)) return;
+        if (kedge_driver_upload_goes_on(driver, response, &event)) return;
         kedge_driver_upload_end(driver);
     } else {
-        kedge_driver_read_answer(driver, kind, answer, &event);
+        kedge_driver_read_response(driver, kind, response, &event);
     }
     run(driver, &event);
 }

@@ -31,7 +31,7 @@ void kedge_driver_free(kedge_driver *driver);
 void kedge_driver_start(kedge_driver *driver);
 void kedge_driver_mutated(kedge_driver *driver); /* something was committed to the outbox */
 void kedge_driver_timer(kedge_driver *driver);
-void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer *answer);
+void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response);
 void kedge_driver_stream_up(kedge_driver *driver);
 void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error);
 void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data);

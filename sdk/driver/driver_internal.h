@@ -13,13 +13,13 @@
 /* Bodies fetched by their hash that are held at once; more than one of the largest. */
 #define KEDGE_DRIVER_BODIES_MAX 67108864
 
-/* A body is fetched in parts of this size, which every front end can carry: Lambda's answers end at
- * 4,700,000 bytes. */
+/* A body is fetched in parts of this size, which every front end can carry: Lambda's responses end
+ * at 4,700,000 bytes. */
 #define KEDGE_DRIVER_PART_BYTES 4194304
 /* A body as it is sent. What cannot be compressed becomes a little larger by it. */
 #define KEDGE_DRIVER_STORED_BYTES_MAX (KEDGE_LIMIT_ITEM_BYTES + 16384)
 
-/* The decoded answers that wait for the store, with the bodies that they borrow from. */
+/* The decoded responses that wait for the store, with the bodies that they borrow from. */
 typedef struct kedge_driver_held {
     bool pull_there;
     kedge_pull_answer pull;
@@ -34,7 +34,7 @@ typedef struct kedge_driver_held {
     kedge_buffer parts;        /* what has come of the next body, from its first byte on */
     int64_t parts_size;        /* of all its parts, when one has come */
     bool parts_gzip;
-    kedge_driver_damage damage; /* what the answer that is held lacks */
+    kedge_driver_damage damage; /* what the response that is held lacks */
 } kedge_driver_held;
 
 /* A push that goes through the server's blobs, and the request of it that runs. */
@@ -96,7 +96,7 @@ kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path,
                                        kedge_error *error);
 /* True: the next request of the upload is on its way, and there is nothing to tell. Otherwise the
  * push has ended, and `event` says how. */
-bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_answer *answer,
+bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_response *response,
                                  kedge_core_event *event);
 void kedge_driver_upload_end(kedge_driver *driver);
 
@@ -106,14 +106,14 @@ kedge_request_result *kedge_driver_result(kedge_core_event *event);
 
 /* Fills `event` from what came back: its class, and what is still to be fetched.
  * What it decoded is held. */
-void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
-                              const kedge_driver_answer *answer, kedge_core_event *event);
+void kedge_driver_read_response(kedge_driver *driver, kedge_request_kind kind,
+                                const kedge_driver_response *response, kedge_core_event *event);
 
-/* body.c: what to ask for of the next body that is lacking, and an answer to that. Nothing
+/* body.c: what to ask for of the next body that is lacking, and a response to that. Nothing
  * is left to ask for when the body is whole. */
 kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_buffer *range,
                                            kedge_error *error);
-kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_answer *answer,
+kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_response *response,
                                     kedge_error *error);
 /* The server has lost it: goes on without the item. KEDGE_NO_MEMORY. */
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);

@@ -1,4 +1,4 @@
-/* The decoded answers that wait for the store. */
+/* The decoded responses that wait for the store. */
 #include "sdk/driver/driver_internal.h"
 
 void kedge_driver_held_init(kedge_driver_held *held, const kedge_allocator *allocator)

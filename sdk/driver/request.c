@@ -6,10 +6,10 @@
 
 #include <inttypes.h>
 
-/* How much of an answer is taken in before it is refused. */
-#define SMALL_ANSWER_BYTES 4194304
-#define PULL_ANSWER_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
-#define PAGE_ANSWER_BYTES  33554432
+/* How much of a response is taken in before it is refused. */
+#define SMALL_RESPONSE_BYTES 4194304
+#define PULL_RESPONSE_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
+#define PAGE_RESPONSE_BYTES  33554432
 
 /* A request on its way. `nothing` set: there is nothing to ask; what ended it stands in `event`. */
 typedef struct outgoing {
@@ -17,7 +17,7 @@ typedef struct outgoing {
     kedge_buffer path;
     kedge_buffer body;
     kedge_buffer range; /* empty: all is asked for */
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     bool nothing;
 } outgoing;
 
@@ -48,7 +48,7 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     uint32_t count = 0;
     kedge_buffer_append_text(&out->path, "push");
     out->method = "POST";
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_RESPONSE_BYTES;
     driver->push_last_id = 0;
     kedge_status status = kedge_store_push_body(driver->store, action->push.after_id,
                                                 action->push.count_max, action->push.size_max_bytes,
@@ -65,7 +65,7 @@ static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error 
 {
     kedge_buffer_append_text(&out->path, "pull");
     out->method = "POST";
-    out->answer_bytes_max = PULL_ANSWER_BYTES;
+    out->response_bytes_max = PULL_RESPONSE_BYTES;
     kedge_driver_held_free_pull(&driver->held);
     kedge_driver_held_free_page(&driver->held);
     return kedge_store_pull_body(driver->store, &out->body, error);
@@ -77,7 +77,7 @@ static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error 
     kedge_buffer after = kedge_buffer_make(driver->allocator);
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
     if (status == KEDGE_OK) {
-        out->answer_bytes_max = PAGE_ANSWER_BYTES;
+        out->response_bytes_max = PAGE_RESPONSE_BYTES;
         out->nothing = !kedge_store_staged_after(driver->store, &after);
         kedge_buffer_append_format(&out->path, "snapshot?version=%" PRId64,
                                    position.staged_version);
@@ -104,7 +104,7 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
     int64_t last = retire ? held->retire.lmid : held->pull.lmid;
     int64_t highest = position.highest_id > outcomes->next ? position.highest_id : outcomes->next;
     if (last > highest) last = highest;
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_RESPONSE_BYTES;
     kedge_buffer_append_format(
         &out->path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64,
         position.client, outcomes->next, last, retire ? held->retire.version : held->pull.version);
@@ -118,7 +118,7 @@ static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error 
     out->nothing = operation == NULL;
     if (out->nothing) return KEDGE_OK;
     kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
-    out->answer_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
+    out->response_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
     kedge_buffer_append_text(&out->path, "collections/");
     append_percent_encoded(&out->path, operation->collection);
     kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
@@ -139,12 +139,12 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
 {
     kedge_store_position position;
     kedge_client_marks earlier;
-    kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's answer */
+    kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's response */
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
     if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &earlier, error);
     if (status != KEDGE_OK) return status;
     out->method = "POST";
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_RESPONSE_BYTES;
     kedge_buffer_append_format(&out->path, "clients/%s/retire", position.client);
     kedge_json_writer writer = kedge_json_write(&out->body);
     kedge_json_begin_object(&writer);
@@ -215,7 +215,7 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
                                     .token = driver->token,
                                     .deadline_ms = push ? action->push.deadline_ms
                                                         : action->pull_step.deadline_ms,
-                                    .answer_bytes_max = out->answer_bytes_max};
+                                    .response_bytes_max = out->response_bytes_max};
     return kedge_driver_hand_over(driver, request_of(action), &request, error);
 }
 
@@ -223,8 +223,8 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
  * of a pull that lost its ground starts over. */
 static void tell_nothing(kedge_driver *driver, kedge_core_event *event)
 {
-    kedge_driver_result(event)->answer =
-        event->kind == KEDGE_EVENT_PUSH_ENDED ? KEDGE_ANSWER_OK : KEDGE_ANSWER_GONE;
+    kedge_driver_result(event)->response =
+        event->kind == KEDGE_EVENT_PUSH_ENDED ? KEDGE_RESPONSE_OK : KEDGE_RESPONSE_GONE;
     driver->position_due = true;
     kedge_driver_tell(driver, event);
 }
@@ -242,7 +242,8 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
         status = hand_over(driver, action, &out, &result->error);
     }
     if (status != KEDGE_OK) {
-        result->answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
+        result->response =
+            status == KEDGE_NETWORK ? KEDGE_RESPONSE_NETWORK : KEDGE_RESPONSE_TRANSIENT;
         kedge_driver_tell(driver, &event);
     } else if (out.nothing) {
         tell_nothing(driver, &event);

@@ -1,4 +1,4 @@
-/* Answers: which class each is of, for the core; and what it says, for the store.
+/* Responses: which class each is of, for the core; and what it says, for the store.
  *
  * A 200 that is not exactly what the wire says comes from somebody else (a captive portal, a proxy)
  * and is tried again. So is a refusal without a problem document. Only a refusal in Kedge's own
@@ -38,33 +38,33 @@ static bool is_one_of(const char *code, const char *const *codes)
     return false;
 }
 
-static kedge_answer_class class_by_code(kedge_request_kind kind, const char *code)
+static kedge_response_class class_by_code(kedge_request_kind kind, const char *code)
 {
     static const char *const identity[] = {"client-retired", "mutation-mismatch", "client-unknown",
                                            NULL};
     static const char *const gone[] = {"version-gone", "version-not-found", "body-not-found", NULL};
-    if (is_one_of(code, identity)) return KEDGE_ANSWER_IDENTITY;
-    if (is_one_of(code, gone)) return KEDGE_ANSWER_GONE;
-    if (strcmp(code, "mutation-gap") == 0) return KEDGE_ANSWER_GAP;
-    if (strcmp(code, "push-too-large") == 0) return KEDGE_ANSWER_SHORTER;
+    if (is_one_of(code, identity)) return KEDGE_RESPONSE_IDENTITY;
+    if (is_one_of(code, gone)) return KEDGE_RESPONSE_GONE;
+    if (strcmp(code, "mutation-gap") == 0) return KEDGE_RESPONSE_GAP;
+    if (strcmp(code, "push-too-large") == 0) return KEDGE_RESPONSE_SHORTER;
     if (strcmp(code, "client-not-found") == 0 && kind == KEDGE_REQUEST_RETIRE) {
-        return KEDGE_ANSWER_IDENTITY;
+        return KEDGE_RESPONSE_IDENTITY;
     }
-    return KEDGE_ANSWER_REFUSED;
+    return KEDGE_RESPONSE_REFUSED;
 }
 
-static kedge_answer_class refusal_class(kedge_request_kind kind, int status, const char *code)
+static kedge_response_class refusal_class(kedge_request_kind kind, int status, const char *code)
 {
-    kedge_answer_class by_code = class_by_code(kind, code);
-    if (by_code != KEDGE_ANSWER_REFUSED) return by_code;
-    if (status == 401) return KEDGE_ANSWER_UNAUTHORIZED;
-    if (status == 413 && kind == KEDGE_REQUEST_PUSH) return KEDGE_ANSWER_SHORTER;
+    kedge_response_class by_code = class_by_code(kind, code);
+    if (by_code != KEDGE_RESPONSE_REFUSED) return by_code;
+    if (status == 401) return KEDGE_RESPONSE_UNAUTHORIZED;
+    if (status == 413 && kind == KEDGE_REQUEST_PUSH) return KEDGE_RESPONSE_SHORTER;
     bool kedge = strcmp(code, "unexpected-status") != 0;
     bool refused = status >= 400 && status < 500 && status != 408 && status != 425 && status != 429;
-    return kedge && refused ? KEDGE_ANSWER_REFUSED : KEDGE_ANSWER_TRANSIENT;
+    return kedge && refused ? KEDGE_RESPONSE_REFUSED : KEDGE_RESPONSE_TRANSIENT;
 }
 
-/* ---- what a 200 says, and an answer about a part ---- */
+/* ---- what a 200 says, and a response about a part ---- */
 
 static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error *error)
 {
@@ -96,7 +96,7 @@ static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
     event->push_ended.version = 0;
     event->push_ended.queued = false;
     return kedge_fail(&event->push_ended.result.error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the answer of a push is not Kedge's");
+                      "the response of a push is not Kedge's");
 }
 
 static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_error *error)
@@ -150,7 +150,7 @@ static kedge_status read_retire(kedge_driver *driver, kedge_bytes body, kedge_er
     return status;
 }
 
-/* An answer that brings nothing although more was promised would be asked for again and again. */
+/* A response that brings nothing although more was promised would be asked for again and again. */
 static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_error *error)
 {
     kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
@@ -167,9 +167,9 @@ static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_
 }
 
 static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
-                                 const kedge_driver_answer *answer, kedge_core_event *event)
+                                 const kedge_driver_response *response, kedge_core_event *event)
 {
-    kedge_bytes body = answer->body;
+    kedge_bytes body = response->body;
     kedge_error *error = &kedge_driver_result(event)->error;
     switch (kind) {
     case KEDGE_REQUEST_PUSH:
@@ -181,7 +181,7 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
     case KEDGE_REQUEST_OUTCOMES:
         return read_outcomes(driver, body, error);
     case KEDGE_REQUEST_BODY:
-        return kedge_driver_read_body(driver, answer, error);
+        return kedge_driver_read_body(driver, response, error);
     case KEDGE_REQUEST_RETIRE:
         return read_retire(driver, body, error);
     }
@@ -206,18 +206,18 @@ static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
 }
 
 static void read_ok(kedge_driver *driver, kedge_request_kind kind,
-                    const kedge_driver_answer *answer, kedge_core_event *event)
+                    const kedge_driver_response *response, kedge_core_event *event)
 {
     kedge_request_result *result = kedge_driver_result(event);
-    result->answer = KEDGE_ANSWER_TRANSIENT;
-    if (read_by_kind(driver, kind, answer, event) != KEDGE_OK) {
-        if (answer->status != 200 || !tells_unsupported(answer->body)) return;
-        result->answer = KEDGE_ANSWER_REFUSED;
+    result->response = KEDGE_RESPONSE_TRANSIENT;
+    if (read_by_kind(driver, kind, response, event) != KEDGE_OK) {
+        if (response->status != 200 || !tells_unsupported(response->body)) return;
+        result->response = KEDGE_RESPONSE_REFUSED;
         kedge_fail(&result->error, KEDGE_UNSUPPORTED, "version-not-supported",
                    "the server does not speak this version of the protocol");
         return;
     }
-    result->answer = KEDGE_ANSWER_OK;
+    result->response = KEDGE_RESPONSE_OK;
     if (kind == KEDGE_REQUEST_PUSH) {
         event->push_ended.last_id = driver->push_last_id;
         return;
@@ -236,28 +236,28 @@ static bool is_lost_body(kedge_request_kind kind, const char *code)
 static void read_lost_body(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_request_result *result = kedge_driver_result(event);
-    result->answer = KEDGE_ANSWER_TRANSIENT;
+    result->response = KEDGE_RESPONSE_TRANSIENT;
     if (kedge_driver_leave_body_out(driver, &result->error) != KEDGE_OK) return;
     result->error = (kedge_error){.status = KEDGE_OK};
-    result->answer = KEDGE_ANSWER_OK;
+    result->response = KEDGE_RESPONSE_OK;
     tell_what_is_lacking(driver, event);
 }
 
-void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
-                              const kedge_driver_answer *answer, kedge_core_event *event)
+void kedge_driver_read_response(kedge_driver *driver, kedge_request_kind kind,
+                                const kedge_driver_response *response, kedge_core_event *event)
 {
-    bool part = kind == KEDGE_REQUEST_BODY && (answer->status == 206 || answer->status == 416);
+    bool part = kind == KEDGE_REQUEST_BODY && (response->status == 206 || response->status == 416);
     kedge_request_result *result = kedge_driver_result(event);
-    result->retry_after_ms = answer->retry_after_ms;
+    result->retry_after_ms = response->retry_after_ms;
     if (kind == KEDGE_REQUEST_PUSH) event->push_ended.count = driver->push_held;
-    if (answer->status == 0) {
-        result->answer = KEDGE_ANSWER_NETWORK;
-        result->error = answer->error;
-    } else if (answer->status == 200 || part) {
-        read_ok(driver, kind, answer, event);
+    if (response->status == 0) {
+        result->response = KEDGE_RESPONSE_NETWORK;
+        result->error = response->error;
+    } else if (response->status == 200 || part) {
+        read_ok(driver, kind, response, event);
     } else {
-        kedge_net_problem(answer->status, answer->content_type, answer->body, &result->error);
-        result->answer = refusal_class(kind, answer->status, result->error.code);
+        kedge_net_problem(response->status, response->content_type, response->body, &result->error);
+        result->response = refusal_class(kind, response->status, result->error.code);
         if (is_lost_body(kind, result->error.code)) read_lost_body(driver, event);
     }
 }

@@ -43,7 +43,7 @@ typedef struct kedge_worker {
     kedge_error token_error;
     bool store_refused; /* the outbox is damaged: as if offline, for good */
     kedge_error store_error;
-    bool moved;      /* an answer may have changed what the store holds */
+    bool moved;      /* a response may have changed what the store holds */
     bool look_again; /* at the peers' record, which was busy */
     bool tell_peers;
     bool tell_sync;

@@ -75,7 +75,7 @@ void kedge_worker_hear_peers(kedge_db *db)
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* True when an answer changed more than the reads of this process: what others wait for. */
+/* True when a response changed more than the reads of this process: what others wait for. */
 static bool position_moved(kedge_db *db)
 {
     kedge_store_position now;

@@ -13,7 +13,7 @@ kedge_driver_host kedge_worker_host(kedge_db *db);
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
 void kedge_worker_stop(kedge_db *db);
 
-/* The steps of a turn that have files of their own. */
+/* The steps of a round that have files of their own. */
 void kedge_worker_lead(kedge_db *db, bool online, bool retry); /* leader.c */
 void kedge_worker_hear_peers(kedge_db *db);                    /* leader.c */
 void kedge_worker_tell_peers(kedge_db *db);                    /* leader.c */

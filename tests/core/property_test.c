@@ -1,5 +1,5 @@
 /* Whatever happens in whatever order, these hold:
- *   - at most one push and one request of the pull's lane run; the store works on one thing at a
+ *   - at most one push and one request of the pull's channel run; the store works on one thing at a
  * time
  *   - nothing is sent while offline, stopped, without the token that was asked for, or shut down
  *   - only what runs is cancelled, and only a wait that was asked for is ended
@@ -7,7 +7,7 @@
  *   - once the server works, all that is pending is pushed and covered
  *   - a server that always fails gets a bounded number of requests, however often we are woken
  *   - never more than two rotations in a minute, and ever fewer, whatever goes well in between
- * The random events include answers to nothing, clocks that jump, and stores that fail. */
+ * The random events include responses to nothing, clocks that jump, and stores that fail. */
 #include "sdk/core/core.h"
 
 #include <setjmp.h>
@@ -200,10 +200,10 @@ static void take_event(world *w, kedge_core_event event)
 
 /* ---- random events ---- */
 
-static kedge_request_result result_of(kedge_answer_class class, int64_t retry_after_ms)
+static kedge_request_result result_of(kedge_response_class class, int64_t retry_after_ms)
 {
-    kedge_request_result result = {.answer = class, .retry_after_ms = retry_after_ms};
-    if (class != KEDGE_ANSWER_OK) {
+    kedge_request_result result = {.response = class, .retry_after_ms = retry_after_ms};
+    if (class != KEDGE_RESPONSE_OK) {
         kedge_fail(&result.error, KEDGE_NETWORK, "fails", "as the test says");
     }
     return result;
@@ -214,7 +214,7 @@ static int64_t random_retry_after(world *w)
     return draw(w, 20) == 0 ? (int64_t)draw(w, 5000) : 0;
 }
 
-static void end_push(world *w, kedge_answer_class class)
+static void end_push(world *w, kedge_response_class class)
 {
     kedge_core_event event = {.kind = KEDGE_EVENT_PUSH_ENDED,
                               .push_ended = {.result = result_of(class, random_retry_after(w))}};
@@ -226,7 +226,7 @@ static void end_push(world *w, kedge_answer_class class)
     take_event(w, event);
 }
 
-static void end_pull_step(world *w, kedge_answer_class class)
+static void end_pull_step(world *w, kedge_response_class class)
 {
     kedge_core_event event = {.kind = KEDGE_EVENT_PULL_STEP_ENDED,
                               .pull_step_ended = {.request = w->pull_kind}};
@@ -267,7 +267,8 @@ static void finish_work(world *w)
 /* Something runs: it ends, one way or another. */
 static void random_end(world *w)
 {
-    kedge_answer_class class = draw(w, 3) > 0 ? KEDGE_ANSWER_OK : (kedge_answer_class)draw(w, 9);
+    kedge_response_class class =
+        draw(w, 3) > 0 ? KEDGE_RESPONSE_OK : (kedge_response_class)draw(w, 9);
     if (w->working && draw(w, 2) == 0) {
         finish_work(w);
     } else if (w->push_running && draw(w, 2) == 0) {
@@ -332,10 +333,10 @@ static void random_access(world *w)
     take_event(w, event);
 }
 
-/* An answer to something that was never asked, or was cancelled. */
+/* A response to something that was never asked, or was cancelled. */
 static void random_stray(world *w)
 {
-    kedge_answer_class class = (kedge_answer_class)draw(w, 9);
+    kedge_response_class class = (kedge_response_class)draw(w, 9);
     kedge_request_kind request = (kedge_request_kind)draw(w, 6);
     kedge_core_event event = {.kind = KEDGE_EVENT_PULL_STEP_ENDED,
                               .pull_step_ended = {.request = request}};
@@ -471,7 +472,7 @@ static void test_after_any_sequence_of_events_a_server_that_works_gets_all(void 
 
 /* ---- a server that always fails ---- */
 
-static void fail_everything(world *w, kedge_answer_class class)
+static void fail_everything(world *w, kedge_response_class class)
 {
     if (w->stream_open) {
         w->stream_open = false;
@@ -502,9 +503,9 @@ static void wake_in_every_way(world *w, bool asks)
     if (w->timer_ms <= w->now_ms) take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
 }
 
-/* Edits and pokes: two attempts a backoff in each lane. What the app asks adds one a second in each
- * of the three. */
-static void check_load(kedge_answer_class class, uint64_t seed, bool asks)
+/* Edits and pokes: two attempts a backoff in each channel. What the app asks adds one a second in
+ * each of the three. */
+static void check_load(kedge_response_class class, uint64_t seed, bool asks)
 {
     world w;
     world_init(&w, seed);
@@ -529,10 +530,10 @@ static void check_load(kedge_answer_class class, uint64_t seed, bool asks)
 static void test_a_server_that_always_fails_is_not_stormed(void **state)
 {
     (void)state;
-    static const kedge_answer_class classes[] = {KEDGE_ANSWER_NETWORK,  KEDGE_ANSWER_TRANSIENT,
-                                                 KEDGE_ANSWER_IDENTITY, KEDGE_ANSWER_GAP,
-                                                 KEDGE_ANSWER_GONE,     KEDGE_ANSWER_SHORTER,
-                                                 KEDGE_ANSWER_REFUSED,  KEDGE_ANSWER_UNAUTHORIZED};
+    static const kedge_response_class classes[] = {
+        KEDGE_RESPONSE_NETWORK, KEDGE_RESPONSE_TRANSIENT,   KEDGE_RESPONSE_IDENTITY,
+        KEDGE_RESPONSE_GAP,     KEDGE_RESPONSE_GONE,        KEDGE_RESPONSE_SHORTER,
+        KEDGE_RESPONSE_REFUSED, KEDGE_RESPONSE_UNAUTHORIZED};
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             check_load(classes[i], seed, false);
@@ -546,8 +547,8 @@ static void test_a_server_that_always_fails_is_not_stormed(void **state)
 static void answer_everything(world *w)
 {
     int64_t before = w->rotations;
-    if (w->push_running) end_push(w, KEDGE_ANSWER_OK);
-    if (w->pull_running) end_pull_step(w, KEDGE_ANSWER_OK);
+    if (w->push_running) end_push(w, KEDGE_RESPONSE_OK);
+    if (w->pull_running) end_pull_step(w, KEDGE_RESPONSE_OK);
     if (w->working) finish_work(w);
     if (w->rotations > before) w->position.highest_id = 5; /* each has pending ones to tell about */
 }

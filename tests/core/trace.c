@@ -191,26 +191,26 @@ void trace_pushed(trace *t, int64_t last_id, int64_t version)
                 name);
 }
 
-static const char *answer_name(kedge_answer_class answer)
+static const char *response_name(kedge_response_class response)
 {
     static const char *const names[] = {"ok",  "network", "transient", "unauthorized", "identity",
                                         "gap", "gone",    "shorter",   "refused"};
-    return names[answer];
+    return names[response];
 }
 
-static void fail_event(trace *t, kedge_request_kind request, kedge_answer_class answer,
+static void fail_event(trace *t, kedge_request_kind request, kedge_response_class response,
                        int64_t retry_after_ms)
 {
     char name[64];
-    kedge_request_result result = {.answer = answer, .retry_after_ms = retry_after_ms};
-    kedge_fail(&result.error, KEDGE_NETWORK, answer_name(answer), "as the test says");
+    kedge_request_result result = {.response = response, .retry_after_ms = retry_after_ms};
+    kedge_fail(&result.error, KEDGE_NETWORK, response_name(response), "as the test says");
     kedge_core_event event = {.kind = KEDGE_EVENT_PULL_STEP_ENDED,
                               .pull_step_ended = {.request = request, .result = result}};
     if (request == KEDGE_REQUEST_PUSH) {
         event =
             (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED, .push_ended = {.result = result}};
     }
-    snprintf(name, sizeof name, "%s %s", request_name(request), answer_name(answer));
+    snprintf(name, sizeof name, "%s %s", request_name(request), response_name(response));
     trace_event(t, event, name);
 }
 
@@ -224,9 +224,9 @@ void trace_queued(trace *t, int64_t last_id)
                 name);
 }
 
-void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer)
+void trace_failed(trace *t, kedge_request_kind request, kedge_response_class response)
 {
-    fail_event(t, request, answer, 0);
+    fail_event(t, request, response, 0);
 }
 
 void trace_too_large(trace *t, uint32_t held)
@@ -234,7 +234,7 @@ void trace_too_large(trace *t, uint32_t held)
     char name[64];
     kedge_core_event event = {
         .kind = KEDGE_EVENT_PUSH_ENDED,
-        .push_ended = {.result = {.answer = KEDGE_ANSWER_SHORTER}, .count = held}};
+        .push_ended = {.result = {.response = KEDGE_RESPONSE_SHORTER}, .count = held}};
     kedge_fail(&event.push_ended.result.error, KEDGE_LIMIT_EXCEEDED, "push-too-large",
                "as the test says");
     snprintf(name, sizeof name, "push of %u too large", held);
@@ -243,7 +243,7 @@ void trace_too_large(trace *t, uint32_t held)
 
 void trace_retry_after(trace *t, kedge_request_kind request, int64_t retry_after_ms)
 {
-    fail_event(t, request, KEDGE_ANSWER_TRANSIENT, retry_after_ms);
+    fail_event(t, request, KEDGE_RESPONSE_TRANSIENT, retry_after_ms);
 }
 
 void trace_applied(trace *t, int64_t version, int64_t covered)

@@ -392,7 +392,7 @@ static void test_a_whole_body_is_unpacked_only_as_far_as_is_allowed(void **state
 {
     const body_server *server = *state;
     kedge_error error = {0};
-    kedge_driver_answer given = {0};
+    kedge_driver_response given = {0};
     kedge_buffer plain = kedge_buffer_make(&kedge_allocator_default);
     kedge_http_answer answered = {
         .status = 200, .headers = KEDGE_BYTES(GZIP), .body = kedge_buffer_bytes(&server->stored)};
