@@ -54,9 +54,8 @@ kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
     return KEDGE_OK;
 }
 
-void kedge_watch_free(kedge_watch_token *token)
+void kedge_watches_remove(kedge_watch_token *token)
 {
-    if (token == NULL) return;
     kedge_watches *watches = token->watches;
     pthread_mutex_lock(&watches->lock);
     kedge_watch_token **place = &watches->list;

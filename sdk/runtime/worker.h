@@ -22,8 +22,9 @@ void kedge_worker_tell_peers(kedge_db *db);                    /* leader.c */
 void kedge_worker_set_tick(kedge_db *db, bool online); /* leader.c */
 /* `requested`: how many syncs were asked for, read together with `online`. */
 void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested); /* worker_sync.c */
-void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool online); /* history.c */
-void kedge_worker_history_cancel(kedge_db *db);                                      /* history.c */
+void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls,
+                          bool online);         /* sync_history.c */
+void kedge_worker_history_cancel(kedge_db *db); /* sync_history.c */
 
 /* Publishes where the connection stands, and wakes who waits when `moved`. */
 void kedge_worker_publish(kedge_db *db, bool online, bool moved);

@@ -1,5 +1,5 @@
-/* kedge_history: the app's thread queues a call and waits; the worker sends it, with the token that
- * the sync uses, asks for another one after a 401, and reshapes the response. */
+/* kedge/sync.h: kedge_history. The app's thread queues a call and waits; the worker sends it, with
+ * the token that the sync uses, asks for another one after a 401, and reshapes the response. */
 #include "sdk/runtime/history.h"
 
 #include "common/error.h"
