@@ -99,8 +99,8 @@ static kedge_status hide_tables(kedge_query *query, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     sqlite3_set_authorizer(query->reader->cache.handle, NULL, NULL);
-    for (size_t i = 0; i < KEDGE_CACHE_TABLES && status == KEDGE_OK; i++)
-        status = make_view(query, kedge_bytes_of(kedge_cache_tables[i]), error);
+    for (size_t i = 0; i < kedge_cache_schema.table_count && status == KEDGE_OK; i++)
+        status = make_view(query, kedge_bytes_of(kedge_cache_schema.tables[i].name), error);
     return status;
 }
 
