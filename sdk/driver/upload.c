@@ -8,9 +8,9 @@
  * To the core it is one push. Whatever fails, it begins again with the first of them. */
 #include "common/assert.h"
 #include "common/error.h"
-#include "common/gzip.h"
 #include "common/json.h"
 #include "sdk/driver/driver_internal.h"
+#include "sdk/net/coding.h"
 #include "sdk/net/net.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path,
                                        kedge_error *error)
 {
     kedge_driver_upload *upload = &driver->upload;
-    kedge_status status = kedge_gzip(kedge_buffer_bytes(body), &upload->packed, error);
+    kedge_status status = kedge_coding_pack(kedge_buffer_bytes(body), &upload->packed, error);
     if (status != KEDGE_OK) return status;
     kedge_sha256_hex(kedge_buffer_bytes(&upload->packed), upload->sha256);
     upload->step = KEDGE_UPLOAD_ASKED;
