@@ -316,4 +316,7 @@ void kedge_core_init(kedge_core *core, bool online);
 /* Takes one event; fills `actions`, in the order in which they are to be carried out. */
 void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions);
 
+/* A wait of KEDGE_EVENT_SYNC has begun, and KEDGE_ACTION_SYNCED has not ended it yet. */
+bool kedge_core_syncs(const kedge_core *core);
+
 #endif

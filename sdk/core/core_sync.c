@@ -26,6 +26,11 @@ void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other)
     if (core->sync_wanted) kedge_channel_ask(core, other);
 }
 
+bool kedge_core_syncs(const kedge_core *core)
+{
+    return core->sync_wanted;
+}
+
 static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
 {
     KEDGE_ASSERT(core->sync_wanted);

@@ -261,6 +261,11 @@ void kedge_driver_hurry(kedge_driver *driver)
     run_kind(driver, KEDGE_EVENT_HURRY);
 }
 
+bool kedge_driver_syncs(const kedge_driver *driver)
+{
+    return kedge_core_syncs(&driver->core);
+}
+
 void kedge_driver_shutdown(kedge_driver *driver)
 {
     run_kind(driver, KEDGE_EVENT_SHUTDOWN);

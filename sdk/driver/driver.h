@@ -38,7 +38,8 @@ void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_by
 void kedge_driver_set_online(kedge_driver *driver, bool online);
 void kedge_driver_token(kedge_driver *driver, const char *token); /* NULL: there is none */
 void kedge_driver_sync(kedge_driver *driver);
-void kedge_driver_hurry(kedge_driver *driver); /* the app asks again while that sync runs */
+void kedge_driver_hurry(kedge_driver *driver);       /* the app asks again while that sync runs */
+bool kedge_driver_syncs(const kedge_driver *driver); /* a sync runs: its end is still to be told */
 void kedge_driver_shutdown(kedge_driver *driver);
 
 #endif

@@ -82,15 +82,7 @@ static void host_report(void *context, kedge_connection connection, const kedge_
 
 static void host_synced(void *context, bool ok, const kedge_error *error)
 {
-    kedge_db *db = context;
-    db->worker.sync_over = true;
-    db->worker.sync_error = (kedge_error){0};
-    if (ok) return;
-    if (error != NULL) db->worker.sync_error = *error;
-    if (db->worker.sync_error.status == KEDGE_OK) {
-        kedge_fail(&db->worker.sync_error, KEDGE_NETWORK, "sync-failed",
-                   "the server could not be reached");
-    }
+    kedge_worker_sync_ended(context, ok, error);
 }
 
 kedge_driver_host kedge_worker_host(kedge_db *db)
@@ -205,7 +197,7 @@ static void wait_for_news(kedge_db *db, bool more)
     earlier(&until, worker->timer_at_ms);
     earlier(&until, worker->tick_at_ms);
     earlier(&until, worker->maintenance_at_ms);
-    if (more || worker->sync_over || worker->token_asked || worker->moved) until = now;
+    if (more || worker->sync.over || worker->token_asked || worker->moved) until = now;
     kedge_status polled =
         kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
     if (polled != KEDGE_OK) poll(NULL, 0, POLL_FAILED_MS);
