@@ -6,11 +6,11 @@
 void kedge_core_init(kedge_core *core, bool online)
 {
     *core = (kedge_core){.online = online};
-    kedge_lane_init(&core->push);
-    kedge_lane_init(&core->pull);
-    kedge_lane_init(&core->stream);
+    kedge_channel_init(&core->push);
+    kedge_channel_init(&core->pull);
+    kedge_channel_init(&core->stream);
     core->push_count_max = KEDGE_CORE_PUSH_COUNT_MAX;
-    core->push_bytes_max = KEDGE_CORE_PUSH_BYTES_MAX;
+    core->push_size_max_bytes = KEDGE_CORE_PUSH_BYTES_MAX;
     core->next_pull_ms = KEDGE_CORE_NEVER;
     core->timer_ms = KEDGE_CORE_NEVER;
     core->stall_ms = KEDGE_CORE_NEVER;
@@ -49,13 +49,10 @@ bool kedge_core_may_send(const kedge_core *core)
            !core->token_wanted;
 }
 
-static void answered(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions)
+/* What was given up may still end: nobody waits for it. */
+static bool is_running_step(const kedge_core *core, kedge_request_kind request)
 {
-    if (event->request == KEDGE_REQUEST_PUSH) {
-        if (core->push.running) kedge_core_push_answered(core, event, actions);
-    } else if (core->pull.running && event->request == kedge_core_step_request(core)) {
-        kedge_core_pull_answered(core, event, actions);
-    }
+    return core->pull.running && request == kedge_core_step_request(core);
 }
 
 static void started(kedge_core *core)
@@ -74,19 +71,23 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
         started(core);
         break;
     case KEDGE_EVENT_MUTATION:
-        kedge_lane_wake(core, &core->push);
+        kedge_channel_wake(core, &core->push);
         break;
     case KEDGE_EVENT_TIMER:
         core->timer_ms = KEDGE_CORE_NEVER;
         break;
-    case KEDGE_EVENT_ANSWER:
-        answered(core, event, actions);
+    case KEDGE_EVENT_PUSH_ENDED:
+        if (core->push.running) kedge_core_push_ended(core, event, actions);
+        break;
+    case KEDGE_EVENT_PULL_STEP_ENDED:
+        if (is_running_step(core, event->pull_step_ended.request))
+            kedge_core_pull_step_ended(core, event, actions);
         break;
     case KEDGE_EVENT_APPLIED:
         if (core->working) kedge_core_applied(core, event);
         break;
     case KEDGE_EVENT_POKE:
-        kedge_core_poked(core, event->version);
+        kedge_core_poked(core, event->poke.version);
         break;
     case KEDGE_EVENT_PING:
         kedge_core_pinged(core);
@@ -95,7 +96,7 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
         kedge_core_stream_came_up(core);
         break;
     case KEDGE_EVENT_STREAM_DOWN:
-        kedge_core_stream_went_down(core, event);
+        kedge_core_stream_went_down(core, &event->stream_down.error);
         break;
     case KEDGE_EVENT_ONLINE:
         kedge_core_went_online(core);
@@ -104,7 +105,7 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
         kedge_core_went_offline(core, actions);
         break;
     case KEDGE_EVENT_TOKEN:
-        kedge_core_token_came(core, event, actions);
+        kedge_core_token_came(core, event->token.given, actions);
         break;
     case KEDGE_EVENT_SYNC:
         kedge_core_sync_asked(core);
@@ -118,8 +119,8 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
     }
 }
 
-/* What each lane may be doing at which step. */
-static void check_lanes(const kedge_core *core)
+/* What each channel may be doing at which step. */
+static void check_channels(const kedge_core *core)
 {
     bool connected = core->started && core->online && !core->stopped;
     bool retiring = core->source == KEDGE_REQUEST_RETIRE && core->step == KEDGE_STEP_OUTCOMES;
@@ -140,13 +141,13 @@ static void check_lanes(const kedge_core *core)
 /* What holds between two steps. */
 static void check(const kedge_core *core)
 {
-    check_lanes(core);
+    check_channels(core);
     KEDGE_ASSERT(core->position.version >= 0);
-    KEDGE_ASSERT(core->queued_through <= core->pushed_through);
+    KEDGE_ASSERT(core->queued_through_id <= core->pushed_through_id);
     KEDGE_ASSERT(core->push_pulled <= core->push_count);
     KEDGE_ASSERT(core->push_count_max >= 1 && core->push_count_max <= KEDGE_CORE_PUSH_COUNT_MAX);
-    KEDGE_ASSERT(core->push_bytes_max >= KEDGE_CORE_PUSH_BYTES_MIN &&
-                 core->push_bytes_max <= KEDGE_CORE_PUSH_BYTES_MAX);
+    KEDGE_ASSERT(core->push_size_max_bytes >= KEDGE_CORE_PUSH_BYTES_MIN &&
+                 core->push_size_max_bytes <= KEDGE_CORE_PUSH_BYTES_MAX);
     KEDGE_ASSERT(!core->identity_held || core->identity > 0);
     KEDGE_ASSERT(!core->sync_begun || core->sync_wanted);
 }

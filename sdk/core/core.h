@@ -2,15 +2,15 @@
  * memory of its own but the struct: the same core runs under the worker thread, a loop driven by
  * the caller, and the simulator.
  *
- * The core decides what to ask the server next and when. What a request holds and what an answer
- * means for the data is the store's and the decoder's affair; the driver (sdk/runtime/driver.h)
+ * The core decides what to ask the server next and when. What a request holds and what a response
+ * means for the data is the store's and the decoder's affair; the driver (sdk/driver/driver.h)
  * carries events and actions between them and reports back how each action ended.
  *
- * Three lanes run side by side: the push, the pull, and the event stream. At most one push and one
- * pull are in flight. Everything that belongs to a pull (its pages, outcomes and bodies) and to an
- * identity change (retire, rotate) runs in the pull's lane, one step after the other. An event
- * changes the state; then kedge_core_advance, the one place that decides what comes next, brings
- * each lane as far as it may go. docs/explanation/client-core.md tells the whole story. */
+ * Three channels run side by side: the push, the pull, and the event stream. At most one push and
+ * one pull are in flight. Everything that belongs to a pull (its pages, outcomes and bodies) and to
+ * an identity change (retire, rotate) runs in the pull's channel, one step after the other. An
+ * event changes the state; then kedge_core_advance, the one place that decides what comes next,
+ * brings each channel as far as it may go. docs/explanation/client-core.md tells it all. */
 #ifndef KEDGE_SDK_CORE_CORE_H
 #define KEDGE_SDK_CORE_CORE_H
 
@@ -52,17 +52,23 @@ typedef enum kedge_request_kind {
 } kedge_request_kind;
 
 /* How a request ended, as the transport and the decoder saw it. */
-typedef enum kedge_answer_class {
-    KEDGE_ANSWER_OK,           /* decoded and ready to be applied */
-    KEDGE_ANSWER_NETWORK,      /* no answer: refused, reset, timed out */
-    KEDGE_ANSWER_TRANSIENT,    /* 5xx, 429, an answer that is no Kedge (a captive portal) */
-    KEDGE_ANSWER_UNAUTHORIZED, /* 401 */
-    KEDGE_ANSWER_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
-    KEDGE_ANSWER_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
-    KEDGE_ANSWER_GONE,    /* version-gone, body-not-found: start over with a pull */
-    KEDGE_ANSWER_SHORTER, /* push-too-large: halve the batch; a single mutation is uploaded */
-    KEDGE_ANSWER_REFUSED  /* 403, 404, 400 and the like: stop until the app says so */
-} kedge_answer_class;
+typedef enum kedge_response_class {
+    KEDGE_RESPONSE_OK,           /* decoded and ready to be applied */
+    KEDGE_RESPONSE_NETWORK,      /* no response: refused, reset, timed out */
+    KEDGE_RESPONSE_TRANSIENT,    /* 5xx, 429, a response that is no Kedge (a captive portal) */
+    KEDGE_RESPONSE_UNAUTHORIZED, /* 401 */
+    KEDGE_RESPONSE_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
+    KEDGE_RESPONSE_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
+    KEDGE_RESPONSE_GONE,    /* version-gone, body-not-found: start over with a pull */
+    KEDGE_RESPONSE_SHORTER, /* push-too-large: halve the batch; a single mutation is uploaded */
+    KEDGE_RESPONSE_REFUSED  /* 403, 404, 400 and the like: stop until the app says so */
+} kedge_response_class;
+
+typedef struct kedge_request_result {
+    kedge_response_class response;
+    int64_t retry_after_ms; /* 0: none given */
+    kedge_error error;      /* what to show in the status */
+} kedge_request_result;
 
 /* What the driver reports after KEDGE_ACTION_APPLY,
  * KEDGE_ACTION_ROTATE and KEDGE_ACTION_UNSTAGE. */
@@ -76,20 +82,19 @@ typedef enum kedge_applied {
 } kedge_applied;
 
 typedef enum kedge_event_kind {
-    KEDGE_EVENT_START,       /* once, first; `position` */
-    KEDGE_EVENT_MUTATION,    /* a mutation was committed here or in another process; `position` */
-    KEDGE_EVENT_TIMER,       /* the timer set last has passed */
-    KEDGE_EVENT_ANSWER,      /* a request ended: `request`, `answer`, `retry_after_ms`, `more_…`;
-                                of a push `last_id`, and `version` that covers it (0: not told) or
-                                `queued` */
-    KEDGE_EVENT_APPLIED,     /* an apply, rotate or unstage ended: `applied`, `position` */
-    KEDGE_EVENT_POKE,        /* the stream told `version` */
-    KEDGE_EVENT_PING,        /* the stream lives */
-    KEDGE_EVENT_STREAM_UP,   /* its answer began */
-    KEDGE_EVENT_STREAM_DOWN, /* it ended, or could not be opened: `error` */
-    KEDGE_EVENT_ONLINE,      /* the app, or the system, says so */
+    KEDGE_EVENT_START,      /* once, first; with the position */
+    KEDGE_EVENT_MUTATION,   /* one was committed here or in another process; with the position */
+    KEDGE_EVENT_TIMER,      /* the timer set last has passed */
+    KEDGE_EVENT_PUSH_ENDED, /* a push ended: `push_ended` */
+    KEDGE_EVENT_PULL_STEP_ENDED, /* a request of the pull's channel ended: `pull_step_ended` */
+    KEDGE_EVENT_APPLIED,         /* the store's work ended: `applied`; with the position */
+    KEDGE_EVENT_POKE,            /* the stream told a version: `poke` */
+    KEDGE_EVENT_PING,            /* the stream lives */
+    KEDGE_EVENT_STREAM_UP,       /* its response began */
+    KEDGE_EVENT_STREAM_DOWN,     /* it ended, or could not be opened: `stream_down` */
+    KEDGE_EVENT_ONLINE,          /* the app, or the system, says so */
     KEDGE_EVENT_OFFLINE,
-    KEDGE_EVENT_TOKEN, /* a new token is there (`ok`), or the app had none */
+    KEDGE_EVENT_TOKEN, /* the app was asked for a token: `token` */
     KEDGE_EVENT_SYNC,  /* the app waits: push and pull now, whatever the backoff */
     KEDGE_EVENT_HURRY, /* it asks again during that wait, which does not begin anew */
     KEDGE_EVENT_SHUTDOWN
@@ -98,64 +103,102 @@ typedef enum kedge_event_kind {
 /* Where the store stands. */
 typedef struct kedge_core_position {
     int64_t version;
-    int64_t lowest_pending; /* the next id when nothing is pending */
+    int64_t lowest_pending_id; /* the next id when nothing is pending */
     int64_t highest_id;
     bool staging; /* pages of a snapshot are being fetched */
 } kedge_core_position;
 
 typedef struct kedge_core_event {
     kedge_event_kind kind;
-    int64_t now_ms;  /* monotonic; may stand still or jump */
-    uint64_t random; /* fresh in each event */
-    kedge_request_kind request;
-    kedge_answer_class answer;
-    int64_t retry_after_ms; /* 0: none given */
-    bool more_outcomes;     /* of an OK answer: outcomes are still to be fetched */
-    bool more_bodies;       /* of an OK answer: bodies are still to be fetched */
-    int64_t last_id;        /* of a push that ended OK: the last id that it held; 0: it held none */
-    uint32_t held;          /* of a push: how many mutations it held; 0: not told */
-    bool queued;            /* … the server holds it, and will decide it later */
-    kedge_applied applied;
-    int64_t version;
-    bool ok;
-    kedge_error error; /* what to show in the status */
-    bool has_damage; /* of an applied pull or page: `damage` is what the server has lost by then */
-    kedge_error damage;
+    int64_t now_ms;    /* monotonic; may stand still or jump */
+    uint64_t random;   /* fresh in each event */
     bool has_position; /* may be true in any event */
     kedge_core_position position;
+    union { /* the member named as the kind is, if there is one */
+        struct {
+            kedge_request_result result;
+            uint32_t count;  /* how many mutations it held; 0: not told */
+            int64_t last_id; /* when OK: the last id that it held; 0: it held none */
+            int64_t version; /* when OK: the version that covers it; 0: not told */
+            bool queued;     /* when OK: the server holds it, and will decide it later */
+        } push_ended;
+        struct {
+            kedge_request_kind request; /* any but a push */
+            kedge_request_result result;
+            bool more_outcomes; /* when OK: outcomes are still to be fetched */
+            bool more_bodies;   /* when OK: bodies are still to be fetched */
+        } pull_step_ended;
+        struct {
+            kedge_applied result;
+            kedge_error error; /* what to show in the status */
+            bool has_damage;   /* of a pull or page: `damage` is what the server has lost by then */
+            kedge_error damage;
+        } applied;
+        struct {
+            int64_t version;
+        } poke;
+        struct {
+            kedge_error error;
+        } stream_down;
+        struct {
+            bool given; /* false: the app had none */
+        } token;
+    };
 } kedge_core_event;
 
 typedef enum kedge_action_kind {
-    KEDGE_ACTION_SEND,    /* `request`, `deadline_ms`; for a push `after_id`, `count_max`,
-                             `bytes_max`, `upload` */
-    KEDGE_ACTION_CANCEL,  /* forget the running request of kind `request` */
-    KEDGE_ACTION_APPLY,   /* hand the decoded answer of `request` (pull or page) to the store */
-    KEDGE_ACTION_ROTATE,  /* with the retire answer; `lost`: with the staged pages, too */
-    KEDGE_ACTION_UNSTAGE, /* drop the staged pages and the decoded answers */
-    KEDGE_ACTION_TIMER,   /* one timer, at `at_ms`; replaces the one before */
+    KEDGE_ACTION_PUSH,      /* send a push: `push` */
+    KEDGE_ACTION_PULL_STEP, /* send a request of the pull's channel: `pull_step` */
+    KEDGE_ACTION_CANCEL,    /* forget a running request: `cancel` */
+    KEDGE_ACTION_APPLY,     /* hand the decoded response of a pull or page to the store: `apply` */
+    KEDGE_ACTION_ROTATE,    /* with the retire response: `rotate` */
+    KEDGE_ACTION_UNSTAGE,   /* drop the staged pages and the decoded responses */
+    KEDGE_ACTION_TIMER,     /* one timer, which replaces the one before: `timer` */
     KEDGE_ACTION_OPEN_STREAM,
     KEDGE_ACTION_CLOSE_STREAM,
     KEDGE_ACTION_ASK_TOKEN,
-    KEDGE_ACTION_REPORT, /* `connection` and `error` changed */
-    KEDGE_ACTION_SYNCED  /* all waits of KEDGE_EVENT_SYNC are over: `ok`, or `error` */
+    KEDGE_ACTION_REPORT, /* the connection or its error changed: `report` */
+    KEDGE_ACTION_SYNCED  /* all waits of KEDGE_EVENT_SYNC are over: `synced` */
 } kedge_action_kind;
 
 typedef struct kedge_core_action {
     kedge_action_kind kind;
-    kedge_request_kind request;
-    int64_t deadline_ms; /* a duration */
-    int64_t after_id;    /* 0: from the lowest uncovered id on */
-    uint32_t count_max;
-    size_t bytes_max;
-    bool upload; /* through the server's blobs: three requests, each with the deadline */
-    int64_t at_ms;
-    bool lost;
-    bool ok;
-    kedge_connection connection;
-    kedge_error error;
+    union { /* the member named as the kind is, if there is one */
+        struct {
+            int64_t deadline_ms; /* a duration */
+            int64_t after_id;    /* 0: from the lowest uncovered id on */
+            uint32_t count_max;
+            size_t size_max_bytes;
+            bool upload; /* through the server's blobs: three requests, each with the deadline */
+        } push;
+        struct {
+            kedge_request_kind request; /* any but a push */
+            int64_t deadline_ms;        /* a duration */
+        } pull_step;
+        struct {
+            kedge_request_kind request;
+        } cancel;
+        struct {
+            kedge_request_kind request; /* pull or page */
+        } apply;
+        struct {
+            bool lost; /* to another lineage: with the staged pages, too */
+        } rotate;
+        struct {
+            int64_t at_ms;
+        } timer;
+        struct {
+            kedge_connection connection;
+            kedge_error error;
+        } report;
+        struct {
+            bool ok;
+            kedge_error error; /* when not ok */
+        } synced;
+    };
 } kedge_core_action;
 
-/* Each kind at most once in a step, but for a cancel and a send of each lane. */
+/* Each kind at most once in a step, but for a cancel of each channel. */
 #define KEDGE_CORE_ACTIONS_MAX 16
 
 typedef struct kedge_core_actions {
@@ -163,9 +206,9 @@ typedef struct kedge_core_actions {
     size_t count;
 } kedge_core_actions;
 
-/* A lane: something of which one runs at a time and which is tried again after a failure. Moments
- * are monotonic milliseconds; INT64_MIN: at once, INT64_MAX: never. */
-typedef struct kedge_core_lane {
+/* A channel: something of which one runs at a time and which is tried again after a failure.
+ * Moments are monotonic milliseconds; INT64_MIN: at once, INT64_MAX: never. */
+typedef struct kedge_core_channel {
     bool running;
     bool woken;        /* the next attempt comes by a wake, before its backoff is over */
     bool wake_spent;   /* no other wake until an attempt was made on schedule */
@@ -176,9 +219,9 @@ typedef struct kedge_core_lane {
     int64_t ask_ms;    /* no attempt because of the app's asking before */
     int64_t guard_ms;  /* give up what runs */
     uint64_t token;    /* number of the token that it was sent with */
-} kedge_core_lane;
+} kedge_core_channel;
 
-/* Where the pull's lane stands; what it does next, or is doing. */
+/* Where the pull's channel stands; what it does next, or is doing. */
 typedef enum kedge_pull_step {
     KEDGE_STEP_IDLE,
     KEDGE_STEP_PULL,
@@ -203,24 +246,25 @@ typedef struct kedge_core {
     bool stopped;
     bool shut_down;
     bool token_wanted;    /* asked for, not there yet */
-    bool token_asked;     /* the present token is the answer to that, and not proved yet */
+    bool token_asked;     /* the present token came for that, and is not proved yet */
     uint64_t token_count; /* tokens given so far: names the present one */
 
     kedge_core_position position;
 
-    kedge_core_lane push;
-    int64_t pushed_through; /* ids up to here were pushed with success */
-    int64_t queued_through; /* … and are in the server's queue, so that the next push goes behind */
-    bool push_cut;          /* the last push ended at a cap: the next needs a higher lowest id */
-    int64_t push_cut_at;    /* … than this */
-    int64_t push_highest;   /* highest id when the running push was sent */
-    int64_t stall_ms;       /* pushed but uncovered by then: push again */
-    uint32_t stalls;        /* in a row, without anything covered */
-    int64_t stalled_at;     /* the lowest id at the last */
-    uint64_t push_count;    /* pushes that ended well */
-    uint64_t push_pulled;   /* … of which the last pull could tell */
+    kedge_core_channel push;
+    int64_t pushed_through_id; /* ids up to here were pushed with success */
+    int64_t
+        queued_through_id; /* … and are in the server's queue, so that the next push goes behind */
+    bool push_cut;         /* the last push ended at a cap: the next needs a higher lowest id */
+    int64_t push_cut_at_id;  /* … than this */
+    int64_t push_highest_id; /* highest id when the running push was sent */
+    int64_t stall_ms;        /* pushed but uncovered by then: push again */
+    uint32_t stalls;         /* in a row, without anything covered */
+    int64_t stalled_at_id;   /* the lowest id at the last */
+    uint64_t push_count;     /* pushes that ended well */
+    uint64_t push_pulled;    /* … of which the last pull could tell */
     uint32_t push_count_max;
-    size_t push_bytes_max;
+    size_t push_size_max_bytes;
     bool push_upload;   /* the next push holds one mutation, and is uploaded */
     uint32_t identity;  /* identity refusals in a row */
     bool identity_held; /* no push until a pull begun after one has ended */
@@ -231,9 +275,9 @@ typedef struct kedge_core {
     int64_t rotate_ms;  /* no other before */
     bool rotation_held; /* the id is spent; pulls go on until another may be had */
 
-    kedge_core_lane pull;
+    kedge_core_channel pull;
     kedge_pull_step step;
-    kedge_request_kind source; /* whose answer the step is about: pull, page or retire */
+    kedge_request_kind source; /* whose response the step is about: pull, page or retire */
     bool working;              /* the store is at work on the step */
     bool lost;                 /* the rotation is that of another lineage */
     bool source_bodies;        /* the source still lacks bodies */
@@ -244,19 +288,19 @@ typedef struct kedge_core {
     int64_t pull_wanted;  /* want_version when the running pull began */
     uint64_t pull_push;   /* push_count when it began */
     int64_t next_pull_ms;
-    uint32_t looks;    /* pulls in a row that covered nothing of what was pushed */
-    int64_t looked_at; /* the lowest id at the last */
+    uint32_t looks;       /* pulls in a row that covered nothing of what was pushed */
+    int64_t looked_at_id; /* the lowest id at the last */
 
-    kedge_core_lane stream;
+    kedge_core_channel stream;
     bool stream_up;
     bool stream_poked;
     int64_t stream_up_ms;
     int64_t stream_heard_ms;
 
     bool sync_wanted;
-    bool sync_begun;      /* a pull begun after the wait is running */
-    bool sync_pulled;     /* … has ended */
-    int64_t sync_through; /* the id that the wait needs covered */
+    bool sync_begun;         /* a pull begun after the wait is running */
+    bool sync_pulled;        /* … has ended */
+    int64_t sync_through_id; /* the id that the wait needs covered */
 
     int64_t timer_ms;
     bool answered; /* something since going online */
@@ -271,5 +315,8 @@ void kedge_core_init(kedge_core *core, bool online);
 
 /* Takes one event; fills `actions`, in the order in which they are to be carried out. */
 void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions);
+
+/* A wait of KEDGE_EVENT_SYNC has begun, and KEDGE_ACTION_SYNCED has not ended it yet. */
+bool kedge_core_syncs(const kedge_core *core);
 
 #endif

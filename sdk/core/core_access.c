@@ -6,12 +6,13 @@
 static void cancel_requests(kedge_core *core, kedge_core_actions *actions)
 {
     if (core->push.running) {
-        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = KEDGE_REQUEST_PUSH;
-        kedge_lane_cancel(core, &core->push);
+        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = KEDGE_REQUEST_PUSH;
+        kedge_channel_cancel(core, &core->push);
     }
     if (core->pull.running) {
-        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = kedge_core_step_request(core);
-        kedge_lane_cancel(core, &core->pull);
+        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request =
+            kedge_core_step_request(core);
+        kedge_channel_cancel(core, &core->pull);
     }
 }
 
@@ -25,9 +26,9 @@ void kedge_core_went_online(kedge_core *core)
     core->stopped = false;
     core->token_wanted = false;
     core->token_asked = false;
-    kedge_lane_ask(core, &core->push);
-    kedge_lane_ask(core, &core->pull);
-    kedge_lane_ask(core, &core->stream);
+    kedge_channel_ask(core, &core->push);
+    kedge_channel_ask(core, &core->pull);
+    kedge_channel_ask(core, &core->stream);
 }
 
 void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions)
@@ -43,12 +44,13 @@ static void stop(kedge_core *core, kedge_core_actions *actions)
     cancel_requests(core, actions);
 }
 
-/* The app is asked once; when the server does not take that token either, it is over. Lanes that
+/* The app is asked once; when the server does not take that token either, it is over. Channels that
  * used an older token just try again. */
-static void refuse_token(kedge_core *core, const kedge_core_lane *lane, kedge_core_actions *actions)
+static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
+                         kedge_core_actions *actions)
 {
-    KEDGE_ASSERT(lane->token <= core->token_count);
-    if (lane->token != core->token_count || core->token_wanted) return;
+    KEDGE_ASSERT(channel->token <= core->token_count);
+    if (channel->token != core->token_count || core->token_wanted) return;
     if (core->token_asked) {
         stop(core, actions);
         return;
@@ -57,31 +59,30 @@ static void refuse_token(kedge_core *core, const kedge_core_lane *lane, kedge_co
     kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN);
 }
 
-void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
-                           kedge_core_actions *actions)
+void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions)
 {
     bool wanted = core->token_wanted;
     core->token_wanted = false;
-    if (!event->ok) {
+    if (!given) {
         if (wanted) stop(core, actions);
         return;
     }
     core->token_count++;
     core->token_asked = wanted;
     core->stopped = false;
-    kedge_lane_ask(core, &core->push);
-    kedge_lane_ask(core, &core->pull);
-    kedge_lane_ask(core, &core->stream);
+    kedge_channel_ask(core, &core->push);
+    kedge_channel_ask(core, &core->pull);
+    kedge_channel_ask(core, &core->stream);
 }
 
-void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
-                               const kedge_core_event *event, kedge_core_actions *actions)
+void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
+                               const kedge_request_result *result, kedge_core_actions *actions)
 {
-    KEDGE_ASSERT(lane->running && event->answer != KEDGE_ANSWER_OK);
-    core->error = event->error;
-    kedge_lane_fail(core, lane, event->retry_after_ms);
-    if (event->answer == KEDGE_ANSWER_UNAUTHORIZED) refuse_token(core, lane, actions);
-    if (event->answer == KEDGE_ANSWER_REFUSED) stop(core, actions);
+    KEDGE_ASSERT(channel->running && result->response != KEDGE_RESPONSE_OK);
+    core->error = result->error;
+    kedge_channel_fail(core, channel, result->retry_after_ms);
+    if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) refuse_token(core, channel, actions);
+    if (result->response == KEDGE_RESPONSE_REFUSED) stop(core, actions);
 }
 
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions)

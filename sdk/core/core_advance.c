@@ -1,8 +1,8 @@
 /* What comes next: the one place that begins things.
  *
- * The events' files only change the state. Here each lane is looked at in turn: is there something
- * to do, may it be done, is its moment there? Then it is begun. At the end the timer is set to the
- * next moment at which the answer may change by itself. */
+ * The events' files only change the state. Here one channel is looked at after the other: is there
+ * something to do, may it be done, is its moment there? Then it is begun. At the end the timer is
+ * set to the next moment at which one of them may begin by itself. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -21,38 +21,39 @@ static bool rotating(const kedge_core *core)
 bool kedge_core_push_is_wanted(const kedge_core *core)
 {
     const kedge_core_position *position = &core->position;
-    if (position->lowest_pending > position->highest_id) return false;
+    if (position->lowest_pending_id > position->highest_id) return false;
     if (core->identity_held || rotating(core)) return false;
-    if (position->highest_id <= core->pushed_through) return false;
-    return !core->push_cut || position->lowest_pending > core->push_cut_at;
+    if (position->highest_id <= core->pushed_through_id) return false;
+    return !core->push_cut || position->lowest_pending_id > core->push_cut_at_id;
 }
 
 bool kedge_core_is_uncovered(const kedge_core *core)
 {
-    return core->position.lowest_pending <= core->pushed_through &&
-           core->position.lowest_pending <= core->position.highest_id;
+    return core->position.lowest_pending_id <= core->pushed_through_id &&
+           core->position.lowest_pending_id <= core->position.highest_id;
 }
 
 bool kedge_core_is_queued(const kedge_core *core)
 {
-    return core->position.lowest_pending <= core->queued_through && kedge_core_is_uncovered(core);
+    return core->position.lowest_pending_id <= core->queued_through_id &&
+           kedge_core_is_uncovered(core);
 }
 
 /* Everything was pushed, a pull has looked, and it is still not covered. A server that takes long
  * is not helped by more of the same: each time in a row comes later. */
 static void push_what_stalls(kedge_core *core)
 {
-    if (core->position.lowest_pending != core->stalled_at) core->stalls = 0;
+    if (core->position.lowest_pending_id != core->stalled_at_id) core->stalls = 0;
     if (!kedge_core_is_uncovered(core)) {
         core->stall_ms = KEDGE_CORE_NEVER;
     } else if (core->stall_ms == KEDGE_CORE_NEVER) {
         core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
     } else if (core->now_ms >= core->stall_ms && core->push_pulled == core->push_count) {
         core->stall_ms = KEDGE_CORE_NEVER;
-        core->stalled_at = core->position.lowest_pending;
+        core->stalled_at_id = core->position.lowest_pending_id;
         core->stalls++;
-        core->pushed_through = core->position.lowest_pending - 1;
-        core->queued_through = 0;
+        core->pushed_through_id = core->position.lowest_pending_id - 1;
+        core->queued_through_id = 0;
         core->push_cut = false;
     }
 }
@@ -61,21 +62,20 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
 {
     push_what_stalls(core);
     if (!kedge_core_may_send(core) || !kedge_core_push_is_wanted(core)) return;
-    if (!kedge_lane_ready(core, &core->push)) return;
-    KEDGE_ASSERT(core->position.lowest_pending <= core->position.highest_id);
+    if (!kedge_channel_ready(core, &core->push)) return;
+    KEDGE_ASSERT(core->position.lowest_pending_id <= core->position.highest_id);
     KEDGE_ASSERT(core->step != KEDGE_STEP_RETIRE && core->step != KEDGE_STEP_ROTATE);
     int64_t requests = core->push_upload ? KEDGE_CORE_UPLOAD_REQUESTS : 1;
-    kedge_lane_begin(
+    kedge_channel_begin(
         core, &core->push,
         kedge_core_after(core, requests * KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
-    core->push_highest = core->position.highest_id;
-    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SEND);
-    action->request = KEDGE_REQUEST_PUSH;
-    action->deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
-    if (kedge_core_is_queued(core)) action->after_id = core->queued_through;
-    action->count_max = core->push_upload ? 1 : core->push_count_max;
-    action->upload = core->push_upload;
-    action->bytes_max = core->push_bytes_max;
+    core->push_highest_id = core->position.highest_id;
+    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_PUSH);
+    action->push.deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
+    if (kedge_core_is_queued(core)) action->push.after_id = core->queued_through_id;
+    action->push.count_max = core->push_upload ? 1 : core->push_count_max;
+    action->push.size_max_bytes = core->push_size_max_bytes;
+    action->push.upload = core->push_upload;
 }
 
 /* ---- pull, and what runs in its place ---- */
@@ -116,8 +116,8 @@ static void begin_pull(kedge_core *core)
 static void begin_retire(kedge_core *core, kedge_core_actions *actions)
 {
     if (!core->push.running) return;
-    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = KEDGE_REQUEST_PUSH;
-    kedge_lane_cancel(core, &core->push);
+    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = KEDGE_REQUEST_PUSH;
+    kedge_channel_cancel(core, &core->push);
 }
 
 static void begin_request(kedge_core *core, kedge_core_actions *actions)
@@ -126,23 +126,25 @@ static void begin_request(kedge_core *core, kedge_core_actions *actions)
     KEDGE_ASSERT(core->step != KEDGE_STEP_RETIRE || core->now_ms >= core->rotate_ms);
     if (core->step == KEDGE_STEP_PULL) begin_pull(core);
     if (core->step == KEDGE_STEP_RETIRE) begin_retire(core, actions);
-    kedge_lane_begin(core, &core->pull,
-                     kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
-    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SEND);
-    action->request = kedge_core_step_request(core);
-    action->deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
+    kedge_channel_begin(
+        core, &core->pull,
+        kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
+    kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_PULL_STEP);
+    action->pull_step.request = kedge_core_step_request(core);
+    action->pull_step.deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
 }
 
 static void begin_work(kedge_core *core, kedge_core_actions *actions)
 {
     KEDGE_ASSERT(core->step >= KEDGE_STEP_APPLY);
     KEDGE_ASSERT(!core->working && !core->pull.running);
-    kedge_action_kind kind = core->step == KEDGE_STEP_APPLY    ? KEDGE_ACTION_APPLY
-                             : core->step == KEDGE_STEP_ROTATE ? KEDGE_ACTION_ROTATE
-                                                               : KEDGE_ACTION_UNSTAGE;
-    kedge_core_action *action = kedge_core_act(actions, kind);
-    action->request = core->source;
-    action->lost = core->lost;
+    if (core->step == KEDGE_STEP_APPLY) {
+        kedge_core_act(actions, KEDGE_ACTION_APPLY)->apply.request = core->source;
+    } else if (core->step == KEDGE_STEP_ROTATE) {
+        kedge_core_act(actions, KEDGE_ACTION_ROTATE)->rotate.lost = core->lost;
+    } else {
+        kedge_core_act(actions, KEDGE_ACTION_UNSTAGE);
+    }
     core->working = true;
     /* This is the attempt that the app asked for: should the disk fail, the next one waits. */
     if (core->pull.asked) core->pull.ask_ms = kedge_core_after(core, KEDGE_CORE_ASK_MS);
@@ -161,7 +163,7 @@ static void advance_pull(kedge_core *core, kedge_core_actions *actions)
         if (!kedge_core_pull_is_wanted(core)) return;
         core->step = KEDGE_STEP_PULL;
     }
-    if (!kedge_lane_ready(core, &core->pull)) return;
+    if (!kedge_channel_ready(core, &core->pull)) return;
     if (core->step >= KEDGE_STEP_APPLY) {
         begin_work(core, actions);
     } else if (kedge_core_may_send(core)) {
@@ -180,11 +182,11 @@ static void advance_stream(kedge_core *core, kedge_core_actions *actions)
 {
     if (core->stream.running && (!core->online || core->stopped)) {
         kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
-        kedge_lane_cancel(core, &core->stream);
+        kedge_channel_cancel(core, &core->stream);
         core->stream_up = false;
     }
-    if (!kedge_core_stream_is_wanted(core) || !kedge_lane_ready(core, &core->stream)) return;
-    kedge_lane_begin(core, &core->stream, KEDGE_CORE_NEVER);
+    if (!kedge_core_stream_is_wanted(core) || !kedge_channel_ready(core, &core->stream)) return;
+    kedge_channel_begin(core, &core->stream, KEDGE_CORE_NEVER);
     core->stream_up = false;
     core->stream_heard_ms = core->now_ms;
     kedge_core_act(actions, KEDGE_ACTION_OPEN_STREAM);
@@ -222,8 +224,8 @@ static void report(kedge_core *core, kedge_core_actions *actions)
     core->connection = connection;
     core->error_reported = core->error;
     kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_REPORT);
-    action->connection = connection;
-    action->error = core->error;
+    action->report.connection = connection;
+    action->report.error = core->error;
 }
 
 static void set_timer(kedge_core *core, kedge_core_actions *actions)
@@ -231,7 +233,7 @@ static void set_timer(kedge_core *core, kedge_core_actions *actions)
     int64_t moment = kedge_core_next_moment(core);
     if (moment == core->timer_ms || moment == KEDGE_CORE_NEVER) return;
     core->timer_ms = moment;
-    kedge_core_act(actions, KEDGE_ACTION_TIMER)->at_ms = moment;
+    kedge_core_act(actions, KEDGE_ACTION_TIMER)->timer.at_ms = moment;
 }
 
 void kedge_core_advance(kedge_core *core, kedge_core_actions *actions)

@@ -11,7 +11,7 @@ void kedge_core_pull_again(kedge_core *core)
     core->agains++;
     if (core->agains < 2) return;
     core->pull.failures = core->agains - 2;
-    kedge_lane_fail(core, &core->pull, 0);
+    kedge_channel_fail(core, &core->pull, 0);
 }
 
 /* Soon while something pushed is not covered, and then ever later. Spread by a tenth. */
@@ -30,7 +30,7 @@ static void pulled(kedge_core *core)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
     KEDGE_ASSERT(core->pull_push >= core->push_pulled);
-    kedge_lane_succeed(&core->pull);
+    kedge_channel_succeed(&core->pull);
     kedge_core_sync_follow(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
     core->agains = 0;
@@ -38,9 +38,10 @@ static void pulled(kedge_core *core)
     core->push_pulled = core->pull_push;
     if (core->sync_begun) core->sync_pulled = true;
     core->sync_begun = false;
-    bool looked = kedge_core_is_uncovered(core) && core->looked_at == core->position.lowest_pending;
+    bool looked =
+        kedge_core_is_uncovered(core) && core->looked_at_id == core->position.lowest_pending_id;
     core->looks = looked ? core->looks + 1 : 0;
-    core->looked_at = core->position.lowest_pending;
+    core->looked_at_id = core->position.lowest_pending_id;
     core->next_pull_ms = kedge_core_after(core, kedge_core_pull_interval(core));
     /* Told of a version that a pull begun afterwards did not bring: do not ask for ever. */
     if (core->want_version <= core->pull_wanted) core->want_version = 0;
@@ -81,7 +82,7 @@ static void more_pages(kedge_core *core)
     core->step = KEDGE_STEP_PAGE;
     if (core->source != KEDGE_REQUEST_PAGE) return;
     core->agains = 0;
-    kedge_lane_succeed(&core->pull);
+    kedge_channel_succeed(&core->pull);
 }
 
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
@@ -89,13 +90,13 @@ void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
     KEDGE_ASSERT(core->working && core->step >= KEDGE_STEP_APPLY);
     KEDGE_ASSERT(!core->pull.running);
     core->working = false;
-    if (event->has_damage) core->damage = event->damage;
-    switch (event->applied) {
+    if (event->applied.has_damage) core->damage = event->applied.damage;
+    switch (event->applied.result) {
     case KEDGE_APPLIED_DONE:
         done(core, core->step);
         break;
     case KEDGE_APPLIED_AGAIN:
-        if (event->error.status != KEDGE_OK) core->error = event->error;
+        if (event->applied.error.status != KEDGE_OK) core->error = event->applied.error;
         core->step = KEDGE_STEP_PULL;
         kedge_core_pull_again(core);
         break;
@@ -109,8 +110,8 @@ void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
         rotate(core, true);
         break;
     case KEDGE_APPLIED_FAILED:
-        core->error = event->error;
-        kedge_lane_fail(core, &core->pull, 0);
+        core->error = event->applied.error;
+        kedge_channel_fail(core, &core->pull, 0);
         break;
     }
 }

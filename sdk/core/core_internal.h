@@ -16,26 +16,26 @@ int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms);
 int64_t kedge_core_draw(kedge_core *core, int64_t bound);
 bool kedge_core_may_send(const kedge_core *core);
 
-/* ---- core_lane.c ---- */
+/* ---- core_channel.c ---- */
 
-void kedge_lane_init(kedge_core_lane *lane);
-bool kedge_lane_ready(const kedge_core *core, const kedge_core_lane *lane);
-void kedge_lane_begin(kedge_core *core, kedge_core_lane *lane, int64_t guard_ms);
-void kedge_lane_succeed(kedge_core_lane *lane);
-void kedge_lane_fail(kedge_core *core, kedge_core_lane *lane, int64_t retry_after_ms);
+void kedge_channel_init(kedge_core_channel *channel);
+bool kedge_channel_ready(const kedge_core *core, const kedge_core_channel *channel);
+void kedge_channel_begin(kedge_core *core, kedge_core_channel *channel, int64_t guard_ms);
+void kedge_channel_succeed(kedge_core_channel *channel);
+void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);
 /* Ends what runs without counting it as a failure; not again before `retry_after_ms`. */
-void kedge_lane_postpone(kedge_core *core, kedge_core_lane *lane, int64_t retry_after_ms);
+void kedge_channel_postpone(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);
 /* Ends what runs from our side. An app that goes offline and online all the time is slowed, too. */
-void kedge_lane_cancel(kedge_core *core, kedge_core_lane *lane);
-/* Lets the lane go on at once, once a backoff period. */
-void kedge_lane_wake(kedge_core *core, kedge_core_lane *lane);
+void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel);
+/* Lets the channel go on at once, once a backoff period. */
+void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
 /* The same for what the app itself asks: whatever wakes were spent, at most once in
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
-void kedge_lane_ask(kedge_core *core, kedge_core_lane *lane);
+void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel);
 
 /* ---- core_advance.c ---- */
 
-/* What comes next, in every lane. The end of every step. */
+/* What comes next, in every channel. The end of every step. */
 void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
 bool kedge_core_push_is_wanted(const kedge_core *core);
 bool kedge_core_pull_is_wanted(const kedge_core *core);
@@ -51,11 +51,11 @@ kedge_request_kind kedge_core_step_request(const kedge_core *core);
 /* core_push.c */
 /* How long pushed mutations may stay uncovered before they are pushed again. */
 int64_t kedge_core_stall_delay(const kedge_core *core);
-void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,
-                              kedge_core_actions *actions);
+void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
+                           kedge_core_actions *actions);
 /* core_pull.c */
-void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
-                              kedge_core_actions *actions);
+void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
+                                kedge_core_actions *actions);
 /* core_apply.c */
 /* How long until the next pull, when nothing tells of changes. */
 int64_t kedge_core_pull_interval(kedge_core *core);
@@ -75,23 +75,24 @@ bool kedge_core_rotation_waits(const kedge_core *core);
 void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
 /* core_stream.c */
 void kedge_core_stream_came_up(kedge_core *core);
-void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event);
+/* `error` NULL: it was silent for too long. */
+void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error);
 void kedge_core_poked(kedge_core *core, int64_t version);
 void kedge_core_pinged(kedge_core *core);
 /* core_access.c */
 void kedge_core_went_online(kedge_core *core);
 void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions);
-void kedge_core_token_came(kedge_core *core, const kedge_core_event *event,
-                           kedge_core_actions *actions);
+/* `given` false: the app had none. */
+void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions);
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions);
-/* A request of `lane` failed in a way that has nothing to do with what it asked. */
-void kedge_core_request_failed(kedge_core *core, kedge_core_lane *lane,
-                               const kedge_core_event *event, kedge_core_actions *actions);
+/* A request of `channel` failed in a way that has nothing to do with what it asked. */
+void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
+                               const kedge_request_result *result, kedge_core_actions *actions);
 /* core_sync.c */
 void kedge_core_sync_asked(kedge_core *core);
 void kedge_core_sync_hurried(kedge_core *core);
-/* One lane has reached the server: while the app waits, `other` does not sit out a backoff. */
-void kedge_core_sync_follow(kedge_core *core, kedge_core_lane *other);
+/* One channel has reached the server: while the app waits, `other` does not sit out a backoff. */
+void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
 void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
 /* core_timer.c */
 void kedge_core_take_time(kedge_core *core, int64_t now_ms);

@@ -1,4 +1,4 @@
-/* Answers to the requests of the pull's lane, and which step follows each. */
+/* How the requests of the pull's channel end, and which step follows each. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -6,60 +6,62 @@
 /* What the source still lacks comes first; then the store gets it. */
 static kedge_pull_step step_after(const kedge_core *core, const kedge_core_event *event)
 {
-    if (event->more_outcomes) return KEDGE_STEP_OUTCOMES;
-    if (event->more_bodies) return KEDGE_STEP_BODY;
+    if (event->pull_step_ended.more_outcomes) return KEDGE_STEP_OUTCOMES;
+    if (event->pull_step_ended.more_bodies) return KEDGE_STEP_BODY;
     return core->source == KEDGE_REQUEST_RETIRE ? KEDGE_STEP_ROTATE : KEDGE_STEP_APPLY;
 }
 
 static void received(kedge_core *core, const kedge_core_event *event)
 {
-    bool part = event->request == KEDGE_REQUEST_OUTCOMES || event->request == KEDGE_REQUEST_BODY;
+    kedge_request_kind request = event->pull_step_ended.request;
+    bool part = request == KEDGE_REQUEST_OUTCOMES || request == KEDGE_REQUEST_BODY;
     core->answered = true;
     core->token_asked = false;
-    if (!part) core->source = event->request;
+    if (!part) core->source = request;
     core->step = step_after(core, event);
     if (part) {
-        kedge_lane_succeed(&core->pull);
+        kedge_channel_succeed(&core->pull);
     } else { /* whether it was a success the store will tell */
-        kedge_lane_postpone(core, &core->pull, 0);
+        kedge_channel_postpone(core, &core->pull, 0);
         core->pull.at_ms = KEDGE_CORE_AT_ONCE;
     }
 }
 
 /* The version that was being read is no longer there. */
-static void gone(kedge_core *core, const kedge_core_event *event)
+static void gone(kedge_core *core, const kedge_request_result *result)
 {
-    core->error = event->error;
-    kedge_lane_postpone(core, &core->pull, event->retry_after_ms);
+    core->error = result->error;
+    kedge_channel_postpone(core, &core->pull, result->retry_after_ms);
     core->step = KEDGE_STEP_UNSTAGE;
     core->lost = false;
     kedge_core_pull_again(core);
 }
 
-void kedge_core_pull_answered(kedge_core *core, const kedge_core_event *event,
-                              kedge_core_actions *actions)
+void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
+                                kedge_core_actions *actions)
 {
+    const kedge_request_result *result = &event->pull_step_ended.result;
     KEDGE_ASSERT(core->pull.running && !core->working);
-    KEDGE_ASSERT(event->request == kedge_core_step_request(core));
-    switch (event->answer) {
-    case KEDGE_ANSWER_OK:
+    KEDGE_ASSERT(event->pull_step_ended.request == kedge_core_step_request(core));
+    switch (result->response) {
+    case KEDGE_RESPONSE_OK:
         received(core, event);
         break;
-    case KEDGE_ANSWER_GONE:
-        gone(core, event);
+    case KEDGE_RESPONSE_GONE:
+        gone(core, result);
         break;
-    case KEDGE_ANSWER_IDENTITY:
+    case KEDGE_RESPONSE_IDENTITY:
         if (core->step == KEDGE_STEP_RETIRE && core->lost) {
             /* The restored backend never knew this client: nothing to retire. */
             core->source = KEDGE_REQUEST_RETIRE;
             core->step = KEDGE_STEP_ROTATE;
-            kedge_lane_postpone(core, &core->pull, 0);
+            kedge_channel_postpone(core, &core->pull, 0);
             break;
         }
-        kedge_core_request_failed(core, &core->pull, event, actions);
+        kedge_core_request_failed(core, &core->pull, result, actions);
         break;
     default:
-        kedge_core_request_failed(core, &core->pull, event, actions);
+        kedge_core_request_failed(core, &core->pull, result, actions);
         break;
     }
 }

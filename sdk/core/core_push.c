@@ -1,4 +1,4 @@
-/* The answer of a push. */
+/* How a push ends. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -6,12 +6,12 @@
 static void grow(kedge_core *core)
 {
     core->push_count_max += core->push_count_max / 4 + 1;
-    core->push_bytes_max += core->push_bytes_max / 4;
+    core->push_size_max_bytes += core->push_size_max_bytes / 4;
     if (core->push_count_max > KEDGE_CORE_PUSH_COUNT_MAX) {
         core->push_count_max = KEDGE_CORE_PUSH_COUNT_MAX;
     }
-    if (core->push_bytes_max > KEDGE_CORE_PUSH_BYTES_MAX) {
-        core->push_bytes_max = KEDGE_CORE_PUSH_BYTES_MAX;
+    if (core->push_size_max_bytes > KEDGE_CORE_PUSH_BYTES_MAX) {
+        core->push_size_max_bytes = KEDGE_CORE_PUSH_BYTES_MAX;
     }
 }
 
@@ -25,10 +25,11 @@ int64_t kedge_core_stall_delay(const kedge_core *core)
 /* The server holds it in its queue: nothing to be seen yet, and what comes next may follow. */
 static void queued(kedge_core *core, const kedge_core_event *event)
 {
-    if (event->last_id > core->queued_through) core->queued_through = event->last_id;
+    if (event->push_ended.last_id > core->queued_through_id)
+        core->queued_through_id = event->push_ended.last_id;
     core->push_cut = false;
     core->looks = 0;
-    core->looked_at = core->position.lowest_pending;
+    core->looked_at_id = core->position.lowest_pending_id;
     int64_t next = kedge_core_after(core, kedge_core_pull_interval(core));
     if (next < core->next_pull_ms) core->next_pull_ms = next;
 }
@@ -36,35 +37,37 @@ static void queued(kedge_core *core, const kedge_core_event *event)
 /* Decided, in a version that a pull has to bring. */
 static void decided(kedge_core *core, const kedge_core_event *event, bool uncovered)
 {
-    core->queued_through = 0;
-    core->push_cut = uncovered && event->last_id < core->push_highest;
-    core->push_cut_at = core->position.lowest_pending;
-    if (event->version > core->want_version) core->want_version = event->version;
-    if (uncovered && event->version <= core->position.version) core->pull_due = true;
+    core->queued_through_id = 0;
+    core->push_cut = uncovered && event->push_ended.last_id < core->push_highest_id;
+    core->push_cut_at_id = core->position.lowest_pending_id;
+    if (event->push_ended.version > core->want_version)
+        core->want_version = event->push_ended.version;
+    if (uncovered && event->push_ended.version <= core->position.version) core->pull_due = true;
 }
 
 /* The server has decided, or safely holds, everything up to `last_id`. Only a pull can tell how. */
 static void pushed(kedge_core *core, const kedge_core_event *event)
 {
-    KEDGE_ASSERT(event->last_id > 0);
-    kedge_lane_succeed(&core->push);
+    KEDGE_ASSERT(event->push_ended.last_id > 0);
+    kedge_channel_succeed(&core->push);
     core->answered = true;
     core->token_asked = false;
     core->identity = 0;
     core->push_count++;
     core->push_upload = false;
-    if (event->last_id > core->pushed_through) core->pushed_through = event->last_id;
-    /* A pull may have covered all of it before this answer came: then nothing is
+    if (event->push_ended.last_id > core->pushed_through_id)
+        core->pushed_through_id = event->push_ended.last_id;
+    /* A pull may have covered all of it before this response came: then nothing is
      * to be waited for. */
-    bool uncovered = core->position.lowest_pending <= event->last_id;
+    bool uncovered = core->position.lowest_pending_id <= event->push_ended.last_id;
     core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
     grow(core);
-    if (event->queued && uncovered) {
+    if (event->push_ended.queued && uncovered) {
         queued(core, event);
     } else {
         decided(core, event, uncovered);
     }
-    kedge_lane_wake(core, &core->pull);
+    kedge_channel_wake(core, &core->pull);
     kedge_core_sync_follow(core, &core->pull);
 }
 
@@ -72,70 +75,74 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
 static void push_anew(kedge_core *core)
 {
     KEDGE_ASSERT(!core->push.running);
-    core->pushed_through = core->position.lowest_pending - 1;
-    core->queued_through = 0;
+    core->pushed_through_id = core->position.lowest_pending_id - 1;
+    core->queued_through_id = 0;
     core->push_cut = false;
     core->push_upload = false;
     core->pull_due = true;
-    kedge_lane_wake(core, &core->pull);
+    kedge_channel_wake(core, &core->pull);
 }
 
 static void halve(kedge_core *core)
 {
     core->push_count_max = core->push_count_max / 2 > 1 ? core->push_count_max / 2 : 1;
-    core->push_bytes_max = core->push_bytes_max / 2 > KEDGE_CORE_PUSH_BYTES_MIN
-                               ? core->push_bytes_max / 2
-                               : KEDGE_CORE_PUSH_BYTES_MIN;
+    core->push_size_max_bytes = core->push_size_max_bytes / 2 > KEDGE_CORE_PUSH_BYTES_MIN
+                                    ? core->push_size_max_bytes / 2
+                                    : KEDGE_CORE_PUSH_BYTES_MIN;
 }
 
 /* The server has read a part of it, or nothing. A push of one mutation cannot be made any shorter:
  * it is uploaded. When the server does not take that either it is a failure. */
 static void shorten(kedge_core *core, const kedge_core_event *event)
 {
+    const kedge_request_result *result = &event->push_ended.result;
     bool uploaded = core->push_upload;
-    bool single = event->held == 1 ||
-                  (core->push_count_max == 1 && core->push_bytes_max <= KEDGE_CORE_PUSH_BYTES_MIN);
+    bool single =
+        event->push_ended.count == 1 ||
+        (core->push_count_max == 1 && core->push_size_max_bytes <= KEDGE_CORE_PUSH_BYTES_MIN);
     core->answered = true;
-    if (uploaded) core->error = event->error;
-    if (uploaded || (single && core->push.failures > 0)) { /* one request a backoff, by turns */
-        kedge_lane_fail(core, &core->push, event->retry_after_ms);
+    if (uploaded) core->error = result->error;
+    if (uploaded ||
+        (single && core->push.failures > 0)) { /* one request a backoff, this and the other way */
+        kedge_channel_fail(core, &core->push, result->retry_after_ms);
     } else {
-        kedge_lane_postpone(core, &core->push, event->retry_after_ms);
+        kedge_channel_postpone(core, &core->push, result->retry_after_ms);
     }
     if (!single) halve(core);
     push_anew(core);
     core->push_upload = single && !uploaded;
 }
 
-void kedge_core_push_answered(kedge_core *core, const kedge_core_event *event,
-                              kedge_core_actions *actions)
+void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
+                           kedge_core_actions *actions)
 {
-    KEDGE_ASSERT(event->request == KEDGE_REQUEST_PUSH && core->push.running);
-    switch (event->answer) {
-    case KEDGE_ANSWER_OK:
-        if (event->last_id > 0) {
+    const kedge_request_result *result = &event->push_ended.result;
+    KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED && core->push.running);
+    switch (result->response) {
+    case KEDGE_RESPONSE_OK:
+        if (event->push_ended.last_id > 0) {
             pushed(core, event);
         } else { /* the store had nothing although something is pending: look again, not at once */
-            kedge_lane_fail(core, &core->push, 0);
+            kedge_channel_fail(core, &core->push, 0);
         }
         break;
-    case KEDGE_ANSWER_IDENTITY: /* a pull tells why */
-        core->error = event->error;
-        kedge_lane_fail(core, &core->push, event->retry_after_ms);
+    case KEDGE_RESPONSE_IDENTITY: /* a pull tells why */
+        core->error = result->error;
+        kedge_channel_fail(core, &core->push, result->retry_after_ms);
         core->identity++;
         core->identity_held = true;
         push_anew(core);
         break;
-    case KEDGE_ANSWER_GAP:
-        core->error = event->error;
-        kedge_lane_fail(core, &core->push, event->retry_after_ms);
+    case KEDGE_RESPONSE_GAP:
+        core->error = result->error;
+        kedge_channel_fail(core, &core->push, result->retry_after_ms);
         push_anew(core);
         break;
-    case KEDGE_ANSWER_SHORTER:
+    case KEDGE_RESPONSE_SHORTER:
         shorten(core, event);
         break;
     default:
-        kedge_core_request_failed(core, &core->push, event, actions);
+        kedge_core_request_failed(core, &core->push, result, actions);
         break;
     }
 }

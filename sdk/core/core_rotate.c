@@ -79,18 +79,18 @@ void kedge_core_rotated(kedge_core *core)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_ROTATE && !core->push.running);
     count(core);
-    kedge_lane_succeed(&core->pull);
-    kedge_lane_succeed(&core->push);
+    kedge_channel_succeed(&core->pull);
+    kedge_channel_succeed(&core->push);
     core->step = KEDGE_STEP_IDLE;
     core->lost = false;
     core->rotation_held = false;
     core->identity = 0;
     core->identity_held = false;
-    core->pushed_through = 0;
-    core->queued_through = 0;
+    core->pushed_through_id = 0;
+    core->queued_through_id = 0;
     core->push_cut = false;
     core->want_version = 0;
-    core->sync_through = core->position.highest_id;
+    core->sync_through_id = core->position.highest_id;
     core->pull_due = true;
 }
 

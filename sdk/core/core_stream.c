@@ -14,18 +14,18 @@ void kedge_core_stream_came_up(kedge_core *core)
 
 /* A stream that the server keeps closing right after it was opened has failed each time; one that
  * lived for a while has not. */
-void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event)
+void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error)
 {
     if (!core->stream.running) return;
     if (core->stream_up && core->now_ms - core->stream_up_ms >= KEDGE_CORE_STREAM_STEADY_MS) {
-        kedge_lane_succeed(&core->stream);
+        kedge_channel_succeed(&core->stream);
     }
     core->stream_up = false;
-    kedge_lane_fail(core, &core->stream, event->retry_after_ms);
+    kedge_channel_fail(core, &core->stream, 0);
     int64_t next = kedge_core_after(core, KEDGE_CORE_PULL_INTERVAL_MS);
     if (core->next_pull_ms > next) core->next_pull_ms = next;
     /* An idle client learns from the stream that its token has expired; a pull asks for another. */
-    if (event->error.status == KEDGE_UNAUTHORIZED) core->pull_due = true;
+    if (error != NULL && error->status == KEDGE_UNAUTHORIZED) core->pull_due = true;
 }
 
 void kedge_core_pinged(kedge_core *core)
@@ -44,6 +44,6 @@ void kedge_core_poked(kedge_core *core, int64_t version)
     if (!core->stream_poked && version != core->position.version) core->pull_due = true;
     core->stream_poked = true;
     if (version > core->want_version) core->want_version = version;
-    kedge_lane_wake(core, &core->pull);
-    kedge_lane_wake(core, &core->push);
+    kedge_channel_wake(core, &core->pull);
+    kedge_channel_wake(core, &core->push);
 }

@@ -10,20 +10,25 @@ void kedge_core_sync_asked(kedge_core *core)
     core->sync_wanted = true;
     core->sync_begun = false;
     core->sync_pulled = false;
-    core->sync_through = core->position.highest_id;
+    core->sync_through_id = core->position.highest_id;
     core->pull_due = true;
     kedge_core_sync_hurried(core);
 }
 
 void kedge_core_sync_hurried(kedge_core *core)
 {
-    kedge_lane_ask(core, &core->push);
-    kedge_lane_ask(core, &core->pull);
+    kedge_channel_ask(core, &core->push);
+    kedge_channel_ask(core, &core->pull);
 }
 
-void kedge_core_sync_follow(kedge_core *core, kedge_core_lane *other)
+void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other)
 {
-    if (core->sync_wanted) kedge_lane_ask(core, other);
+    if (core->sync_wanted) kedge_channel_ask(core, other);
+}
+
+bool kedge_core_syncs(const kedge_core *core)
+{
+    return core->sync_wanted;
 }
 
 static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
@@ -33,8 +38,8 @@ static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error
     core->sync_wanted = false;
     core->sync_begun = false;
     kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_SYNCED);
-    action->ok = error == NULL;
-    if (error != NULL) action->error = *error;
+    action->synced.ok = error == NULL;
+    if (error != NULL) action->synced.error = *error;
 }
 
 void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
@@ -48,7 +53,7 @@ void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const ke
         end(core, actions, &offline);
     } else if (core->stopped) {
         end(core, actions, &core->error);
-    } else if (core->sync_pulled && core->position.lowest_pending > core->sync_through) {
+    } else if (core->sync_pulled && core->position.lowest_pending_id > core->sync_through_id) {
         end(core, actions, NULL);
     } else if (kedge_core_rotation_waits(core)) {
         end(core, actions, &core->error);

@@ -11,12 +11,12 @@ static void shift(int64_t *moment, int64_t by)
     if (*moment != KEDGE_CORE_AT_ONCE && *moment != KEDGE_CORE_NEVER) *moment += by;
 }
 
-static void shift_lane(kedge_core_lane *lane, int64_t by)
+static void shift_channel(kedge_core_channel *channel, int64_t by)
 {
-    shift(&lane->at_ms, by);
-    shift(&lane->floor_ms, by);
-    shift(&lane->ask_ms, by);
-    shift(&lane->guard_ms, by);
+    shift(&channel->at_ms, by);
+    shift(&channel->floor_ms, by);
+    shift(&channel->ask_ms, by);
+    shift(&channel->guard_ms, by);
 }
 
 /* When the clock goes back all moments go with it, as if it had stood still: no wait becomes longer
@@ -25,9 +25,9 @@ void kedge_core_take_time(kedge_core *core, int64_t now_ms)
 {
     if (core->started && now_ms < core->now_ms) {
         int64_t by = now_ms - core->now_ms;
-        shift_lane(&core->push, by);
-        shift_lane(&core->pull, by);
-        shift_lane(&core->stream, by);
+        shift_channel(&core->push, by);
+        shift_channel(&core->pull, by);
+        shift_channel(&core->stream, by);
         shift(&core->stall_ms, by);
         shift(&core->next_pull_ms, by);
         shift(&core->rotate_ms, by);
@@ -42,15 +42,15 @@ void kedge_core_take_time(kedge_core *core, int64_t now_ms)
 
 /* ---- guards ---- */
 
-static void give_up(kedge_core *core, kedge_core_lane *lane, kedge_request_kind request,
+static void give_up(kedge_core *core, kedge_core_channel *channel, kedge_request_kind request,
                     kedge_core_actions *actions)
 {
-    if (!lane->running || core->now_ms < lane->guard_ms) return;
+    if (!channel->running || core->now_ms < channel->guard_ms) return;
     kedge_fail(&core->error, KEDGE_TIMEOUT, "request-timeout",
                "the server did not answer within %d seconds",
                KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
-    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->request = request;
-    kedge_lane_fail(core, lane, 0);
+    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = request;
+    kedge_channel_fail(core, channel, 0);
 }
 
 static int64_t silence_end(const kedge_core *core)
@@ -64,8 +64,7 @@ void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions)
     give_up(core, &core->pull, kedge_core_step_request(core), actions);
     if (core->stream.running && core->now_ms >= silence_end(core)) {
         kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
-        kedge_core_event silent = {0};
-        kedge_core_stream_went_down(core, &silent);
+        kedge_core_stream_went_down(core, NULL);
     }
 }
 

@@ -1,4 +1,4 @@
-/* The net itself: the requests of a project, and what their answers tell the sink. */
+/* The net itself: the requests of a project, and what their responses tell the sink. */
 #include "sdk/net/net_private.h"
 
 #include "common/error.h"
@@ -7,12 +7,12 @@
 #include <strings.h>
 
 kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
-                           size_t answer_bytes_max, kedge_http_done_function done, void *context,
+                           size_t response_bytes_max, kedge_http_done_function done, void *context,
                            kedge_http_call **call, kedge_error *error)
 {
     kedge_http_request request = {.method = "GET",
                                   .deadline_ms = deadline_ms,
-                                  .answer_bytes_max = answer_bytes_max,
+                                  .answer_bytes_max = response_bytes_max,
                                   .done = done,
                                   .context = context};
     return kedge_net_send(net, &request, path, "application/json", token, call, error);
@@ -39,23 +39,23 @@ static kedge_status send_elsewhere(kedge_net *net, const kedge_driver_request *r
     return kedge_http_send(net->http, sent, call, error);
 }
 
-static void request_done(void *context, const kedge_http_answer *answer)
+static void request_done(void *context, const kedge_http_answer *response)
 {
     kedge_net_slot *slot = context;
-    kedge_driver_answer given = {.number = slot->number,
-                                 .status = answer->status,
-                                 .content_type = answer->content_type,
-                                 .body = answer->body,
-                                 .retry_after_ms = answer->retry_after_ms,
-                                 .error = answer->error};
+    kedge_driver_response given = {.number = slot->number,
+                                   .status = response->status,
+                                   .content_type = response->content_type,
+                                   .body = response->body,
+                                   .retry_after_ms = response->retry_after_ms,
+                                   .error = response->error};
     kedge_buffer plain = kedge_buffer_make(slot->net->environment->allocator);
     slot->call = NULL;
-    if (slot->undecoded && answer->status != 0 &&
-        kedge_net_take_undecoded(answer, slot->answer_bytes_max, &plain, &given, &given.error) !=
-            KEDGE_OK) {
+    if (slot->undecoded && response->status != 0 &&
+        kedge_net_take_undecoded(response, slot->response_bytes_max, &plain, &given,
+                                 &given.error) != KEDGE_OK) {
         given.status = 0;
     }
-    slot->net->sink.answer(slot->net->sink.context, &given);
+    slot->net->sink.response(slot->net->sink.context, &given);
     kedge_buffer_free(&plain);
 }
 
@@ -74,7 +74,7 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
     slot->net = net;
     slot->number = request->number;
     slot->undecoded = request->range != NULL;
-    slot->answer_bytes_max = request->answer_bytes_max;
+    slot->response_bytes_max = request->response_bytes_max;
     const kedge_http_header part[] = {{"Range", request->range}, {"Accept-Encoding", "gzip"}};
     kedge_http_request http_request = {.method = request->method,
                                        .headers = part,
@@ -82,7 +82,7 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
                                        .undecoded = slot->undecoded,
                                        .body = request->body,
                                        .deadline_ms = request->deadline_ms,
-                                       .answer_bytes_max = request->answer_bytes_max,
+                                       .answer_bytes_max = request->response_bytes_max,
                                        .done = request_done,
                                        .context = slot};
     if (request->url != NULL) {

@@ -14,7 +14,7 @@ typedef struct kedge_net kedge_net;
 
 typedef struct kedge_net_sink {
     void *context;
-    void (*answer)(void *context, const kedge_driver_answer *answer);
+    void (*response)(void *context, const kedge_driver_response *response);
     void (*stream_up)(void *context);
     void (*stream_event)(void *context, kedge_bytes event, kedge_bytes data);
     /* The stream that was open, or being opened, has ended; not after close_stream. */
@@ -33,10 +33,10 @@ kedge_transport kedge_net_transport(kedge_net *net);
 /* A GET beside the transport's requests: for what the app itself asks. The caller cancels it before
  * the net is freed. */
 kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
-                           size_t answer_bytes_max, kedge_http_done_function done, void *context,
+                           size_t response_bytes_max, kedge_http_done_function done, void *context,
                            kedge_http_call **call, kedge_error *error);
 
-/* What an answer that is no 2xx says, as an error: the code and detail of its problem document
+/* What a response that is no 2xx says, as an error: the code and detail of its problem document
  * (RFC 9457), or its status. */
 void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, kedge_error *error);
 

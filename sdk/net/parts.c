@@ -1,4 +1,4 @@
-/* Answers to requests for a part. What is asked for are bytes of the gzip, which only the one who
+/* Responses to requests for a part. What is asked for are bytes of the gzip, which only the one who
  * joins the parts can unpack, so libcurl decodes nothing of these. A server may answer with all of
  * it, or with a refusal: those are decoded here. */
 #include "common/error.h"
@@ -22,25 +22,25 @@ static kedge_status read_encoding(kedge_bytes headers, bool *gzip, kedge_error *
     *gzip = is_named(encoding, "gzip");
     if (*gzip) return KEDGE_OK;
     return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the answer's content encoding is not the gzip that was asked for");
+                      "the response's content encoding is not the gzip that was asked for");
 }
 
-kedge_status kedge_net_take_undecoded(const kedge_http_answer *answer, size_t size_max,
-                                      kedge_buffer *plain, kedge_driver_answer *given,
+kedge_status kedge_net_take_undecoded(const kedge_http_answer *response, size_t size_max,
+                                      kedge_buffer *plain, kedge_driver_response *given,
                                       kedge_error *error)
 {
     bool gzip;
-    kedge_status status = read_encoding(answer->headers, &gzip, error);
+    kedge_status status = read_encoding(response->headers, &gzip, error);
     if (status != KEDGE_OK) return status;
-    if (answer->status == 206) {
+    if (response->status == 206) {
         given->gzip = gzip;
-        kedge_http_header_value(answer->headers, "Content-Range", &given->content_range);
+        kedge_http_header_value(response->headers, "Content-Range", &given->content_range);
         return KEDGE_OK;
     }
     if (!gzip) return KEDGE_OK;
-    status = kedge_gunzip(answer->body, size_max, plain, error);
+    status = kedge_gunzip(response->body, size_max, plain, error);
     if (status == KEDGE_OK) given->body = kedge_buffer_bytes(plain);
     if (status != KEDGE_CORRUPT) return status;
     return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the answer's compression is damaged");
+                      "the response's compression is damaged");
 }

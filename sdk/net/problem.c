@@ -39,7 +39,7 @@ void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, k
                    kedge_json_member_chars(body, "code", code, sizeof code);
     if (!problem) {
         kedge_fail(error, meaning, "unexpected-status",
-                   "the server answered with status %d, which is not an answer of Kedge", status);
+                   "the server answered with status %d, which is not a response of Kedge", status);
         return;
     }
     if (!kedge_json_member_chars(body, "detail", detail, sizeof detail)) detail[0] = '\0';

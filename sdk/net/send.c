@@ -1,10 +1,7 @@
 /* Sending a request to the project: its URL, the token, and the headers that every request has. */
 #include "sdk/net/net_private.h"
 
-#include "common/gzip.h"
-
-/* A body of this size or more leaves compressed. */
-#define COMPRESS_BYTES_MIN 4096
+#include "sdk/net/coding.h"
 
 kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
                             const char *accept, const char *token, kedge_http_call **call,
@@ -15,8 +12,8 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     kedge_buffer bearer = kedge_buffer_make(allocator);
     kedge_buffer compressed = kedge_buffer_make(allocator);
     kedge_http_header headers[KEDGE_NET_HEADERS_MAX + 4];
+    const char *coding;
     size_t count = 0;
-    kedge_status status = KEDGE_OK;
 
     while (count < request->header_count && count < KEDGE_NET_HEADERS_MAX) {
         headers[count] = request->headers[count];
@@ -34,11 +31,8 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     if (request->body.data != NULL) {
         headers[count++] = (kedge_http_header){"Content-Type", "application/json"};
     }
-    if (request->body.size >= COMPRESS_BYTES_MIN) {
-        status = kedge_gzip(request->body, &compressed, error);
-        headers[count++] = (kedge_http_header){"Content-Encoding", "gzip"};
-        request->body = kedge_buffer_bytes(&compressed);
-    }
+    kedge_status status = kedge_coding_encode(&request->body, &compressed, &coding, error);
+    if (coding != NULL) headers[count++] = (kedge_http_header){"Content-Encoding", coding};
     if (status == KEDGE_OK) status = kedge_buffer_status(&url, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&bearer, error);
     if (status == KEDGE_OK) {

@@ -3,7 +3,7 @@
 
 #include "common/error.h"
 
-#define ANSWER_BYTES_MAX 65536 /* of a refusal */
+#define RESPONSE_BYTES_MAX 65536 /* of a refusal */
 
 static bool tell_event(void *context, kedge_bytes event, kedge_bytes data)
 {
@@ -40,14 +40,14 @@ static void take_bytes(void *context, const kedge_http_answer *head, kedge_bytes
     if (status != KEDGE_OK && status != KEDGE_CANCELLED) break_off(net, &error);
 }
 
-static void stream_done(void *context, const kedge_http_answer *answer)
+static void stream_done(void *context, const kedge_http_answer *response)
 {
     kedge_net *net = context;
-    kedge_error error = answer->error;
-    if (answer->status >= 200 && answer->status < 300) {
+    kedge_error error = response->error;
+    if (response->status >= 200 && response->status < 300) {
         kedge_fail(&error, KEDGE_NETWORK, "stream-ended", "the server ended the event stream");
-    } else if (answer->status != 0) {
-        kedge_net_problem(answer->status, answer->content_type, answer->body, &error);
+    } else if (response->status != 0) {
+        kedge_net_problem(response->status, response->content_type, response->body, &error);
     }
     net->stream = NULL;
     kedge_sse_free(&net->sse);
@@ -60,7 +60,7 @@ kedge_status kedge_net_open_stream(void *context, const char *path, const char *
     kedge_net *net = context;
     kedge_net_close_stream(net);
     kedge_http_request request = {.method = "GET",
-                                  .answer_bytes_max = ANSWER_BYTES_MAX,
+                                  .answer_bytes_max = RESPONSE_BYTES_MAX,
                                   .done = stream_done,
                                   .stream = take_bytes,
                                   .context = net};

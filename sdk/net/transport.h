@@ -1,4 +1,4 @@
-/* The transport: how requests leave and answers come back, as the driver sees it.
+/* The transport: how requests leave and responses come back, as the driver sees it.
  *
  * A vtable, so that the driver runs unchanged over libcurl (sdk/net/net.h) and over the simulator's
  * network. Everything happens on the one thread that calls the driver. */
@@ -19,7 +19,7 @@ typedef struct kedge_driver_request {
     const char *range;   /* "bytes=A-B" of what is asked for as gzip; NULL: all of it */
     const char *token;   /* bearer token; NULL: none */
     int64_t deadline_ms; /* a duration */
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     /* NULL, or the whole URL of a server that is not Kedge, to which `body` goes as it is, with
      * `headers` and no others. `path` tells then what it is for. */
     const char *url;
@@ -27,8 +27,8 @@ typedef struct kedge_driver_request {
     size_t header_count;
 } kedge_driver_request;
 
-/* What came back. `status` 0: no whole answer; `error` says why. */
-typedef struct kedge_driver_answer {
+/* What came back. `status` 0: no whole response; `error` says why. */
+typedef struct kedge_driver_response {
     uint64_t number;
     int status;
     kedge_bytes content_type;
@@ -37,10 +37,10 @@ typedef struct kedge_driver_answer {
     bool gzip;                 /* a part is one of the gzip, and not of what is packed in it */
     int64_t retry_after_ms;
     kedge_error error;
-} kedge_driver_answer;
+} kedge_driver_response;
 
 /* All non-blocking. Each request that was sent and not cancelled is answered once, never from
- * inside `send`. The owner of the transport hands what arrives to kedge_driver_answer_arrived and
+ * inside `send`. The owner of the transport hands what arrives to kedge_driver_response_arrived and
  * kedge_driver_stream_*. */
 typedef struct kedge_transport {
     void *context;

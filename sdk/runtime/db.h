@@ -8,8 +8,8 @@
 #define KEDGE_SDK_RUNTIME_DB_H
 
 #include "http/http.h"
+#include "sdk/driver/driver.h"
 #include "sdk/net/net.h"
-#include "sdk/runtime/driver.h"
 #include "sdk/runtime/history.h"
 #include "sdk/runtime/peers.h"
 #include "sdk/runtime/token.h"
@@ -35,6 +35,25 @@ typedef struct kedge_shared {
     size_t waiting; /* threads inside kedge_sync, kedge_wait and kedge_history */
 } kedge_shared;
 
+/* What the app and other processes wait for, on the worker's side; worker_sync.c alone changes it.
+ *
+ * Waits are numbered, those of the app by `sync_requested`, those of other processes by the tickets
+ * that they draw. One sync runs at a time, here or in the process that leads, and takes all that
+ * were asked for when it began: a pull that began before a wait tells nothing to it. Whether one
+ * runs here is known to the core alone (kedge_driver_syncs). */
+typedef struct kedge_sync_waits {
+    uint64_t app_taken; /* by the sync that runs, or ran last; those done are in `sync_completed` */
+    uint64_t peers_asked;
+    uint64_t peers_taken;
+    uint64_t peers_done;
+    uint64_t all_asked; /* of both kinds, as last seen */
+    uint64_t ticket;    /* of this follower, for the app's waits that are taken; 0: none */
+    bool ticket_due;    /* one could not be drawn yet */
+    bool over;          /* the one that ran has ended, and nobody was told yet */
+    bool done_due;      /* `peers_done` was not told to the others yet */
+    kedge_error error;  /* how it ended */
+} kedge_sync_waits;
+
 typedef struct kedge_worker {
     bool leading;
     bool core_online;
@@ -43,20 +62,10 @@ typedef struct kedge_worker {
     kedge_error token_error;
     bool store_refused; /* the outbox is damaged: as if offline, for good */
     kedge_error store_error;
-    bool moved;      /* an answer may have changed what the store holds */
+    bool moved;      /* a response may have changed what the store holds */
     bool look_again; /* at the peers' record, which was busy */
     bool tell_peers;
-    bool tell_sync;
-    bool want_ticket;
-    bool sync_running;
-    bool sync_over; /* the driver said so */
-    kedge_error sync_error;
-    uint64_t sync_asked;        /* by the app and by followers, as last seen */
-    uint64_t sync_given;        /* of shared.sync_requested */
-    uint64_t peers_sync_wanted; /* tickets of followers */
-    uint64_t peers_sync_given;
-    uint64_t peers_sync_done;
-    uint64_t ticket;           /* this follower's own */
+    kedge_sync_waits sync;
     int64_t timer_at_ms;       /* of the driver; 0: none */
     int64_t tick_at_ms;        /* look after the peers; 0: not needed */
     int64_t maintenance_at_ms; /* catch up, checkpoint; 0: nothing to do */

@@ -37,7 +37,7 @@ void kedge_worker_lead(kedge_db *db, bool online, bool retry)
         worker->leading = true;
         worker->moved = true;
         kedge_worker_hear_peers(db);
-        worker->peers_sync_given = worker->peers_sync_done;
+        kedge_worker_sync_lead(db);
     }
     bool core_online = online && worker->leading && has_token(db);
     if (core_online != worker->core_online || (core_online && retry)) {
@@ -57,25 +57,14 @@ void kedge_worker_hear_peers(kedge_db *db)
     worker->tick_at_ms = 0;
     worker->look_again = !kedge_peers_look(db->peers, &news);
     if (worker->look_again) return;
-    worker->peers_sync_wanted = news.sync_wanted;
-    if (!worker->tell_sync) worker->peers_sync_done = news.sync_done;
-    if (worker->ticket != 0 && news.sync_done >= worker->ticket) {
-        worker->ticket = 0;
-        worker->sync_over = true;
-        worker->sync_error = (kedge_error){0};
-        if (news.sync_status != KEDGE_OK) {
-            kedge_fail(&worker->sync_error, news.sync_status, "sync-failed",
-                       "the process that syncs this database could not: %s",
-                       kedge_status_name(news.sync_status));
-        }
-    }
+    kedge_worker_sync_hear(db, &news);
     if (!news.changed) return;
     worker->moved = true;
     kedge_watches_post(db->watches, NULL);
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* True when an answer changed more than the reads of this process: what others wait for. */
+/* True when a response changed more than the reads of this process: what others wait for. */
 static bool position_moved(kedge_db *db)
 {
     kedge_store_position now;
@@ -91,18 +80,11 @@ static bool position_moved(kedge_db *db)
 void kedge_worker_tell_peers(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
-    if (!worker->moved && !worker->tell_peers && !worker->tell_sync) return;
-    if (!kedge_peers_present(db->peers)) {
-        worker->tell_peers = false;
-        worker->tell_sync = false;
-        return;
-    }
-    if (worker->moved && position_moved(db)) worker->tell_peers = true;
-    if (worker->tell_peers && kedge_peers_tell(db->peers)) worker->tell_peers = false;
-    if (worker->tell_sync &&
-        kedge_peers_sync_done(db->peers, worker->peers_sync_done, worker->sync_error.status)) {
-        worker->tell_sync = false;
-    }
+    if (!worker->moved && !worker->tell_peers && !worker->sync.done_due) return;
+    bool present = kedge_peers_present(db->peers);
+    if (present && worker->moved && position_moved(db)) worker->tell_peers = true;
+    if (!present || (worker->tell_peers && kedge_peers_tell(db->peers))) worker->tell_peers = false;
+    kedge_worker_sync_tell(db, present);
 }
 
 void kedge_worker_set_tick(kedge_db *db, bool online)
@@ -110,7 +92,8 @@ void kedge_worker_set_tick(kedge_db *db, bool online)
     kedge_worker *worker = &db->worker;
     bool follows = online && !worker->leading;
     bool deaf = kedge_peers_wake_fd(db->peers) < 0 && kedge_peers_present(db->peers);
-    if (worker->look_again || worker->tell_peers || worker->tell_sync || worker->want_ticket) {
+    if (worker->look_again || worker->tell_peers || worker->sync.done_due ||
+        worker->sync.ticket_due) {
         int64_t retry_at_ms = kedge_db_now_ms(db) + KEDGE_PEERS_RETRY_MS;
         bool sooner = worker->tick_at_ms != 0 && worker->tick_at_ms < retry_at_ms;
         if (!sooner) worker->tick_at_ms = retry_at_ms;

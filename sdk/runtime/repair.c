@@ -1,4 +1,4 @@
-/* kedge_repair, with the system's clock, randomness and memory. */
+/* kedge/repair.h: with the system's clock, randomness and memory. */
 #include <kedge/repair.h>
 
 #include "common/error.h"

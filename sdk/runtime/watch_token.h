@@ -20,7 +20,7 @@ struct kedge_watch_token {
     const kedge_allocator *allocator;
     kedge_watches *watches;
     kedge_watch_token *next; /* in the list, under the list's lock */
-    uint64_t turn;           /* of delivering, in which it was found ready last */
+    uint64_t round;          /* of delivering, in which it was found ready last */
     bool any;                /* every collection */
     char collection[KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_watch_function callback;

@@ -11,7 +11,7 @@ struct kedge_watches {
     void *userdata;
     pthread_mutex_t lock;
     kedge_watch_token *list;
-    uint64_t turn; /* of delivering; the worker's */
+    uint64_t round; /* of delivering; the worker's */
 };
 
 kedge_status kedge_watches_new(const kedge_allocator *allocator, kedge_dispatch_function dispatch,
@@ -54,9 +54,8 @@ kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
     return KEDGE_OK;
 }
 
-void kedge_watch_free(kedge_watch_token *token)
+void kedge_watches_remove(kedge_watch_token *token)
 {
-    if (token == NULL) return;
     kedge_watches *watches = token->watches;
     pthread_mutex_lock(&watches->lock);
     kedge_watch_token **place = &watches->list;
@@ -108,9 +107,9 @@ static bool is_ready(const kedge_watch_token *token)
     return !token->dispatched && !token->dead && (token->everything || token->count > 0);
 }
 
-/* Takes a reference to the first watch that has something to tell and had no turn yet; NULL: none.
- * It is marked, so that it goes to the dispatcher once. `more`: one has something to tell that had
- * its turn. */
+/* Takes a reference to the first watch that has something to tell and was not told in this round;
+ * NULL: none. It is marked, so that it goes to the dispatcher once. `more`: another has something
+ * to tell that was told in this round. */
 static kedge_watch_token *take_ready(kedge_watches *watches, bool *more)
 {
     kedge_watch_token *found = NULL;
@@ -119,10 +118,10 @@ static kedge_watch_token *take_ready(kedge_watches *watches, bool *more)
     for (kedge_watch_token *token = watches->list; token != NULL && found == NULL;
          token = token->next) {
         pthread_mutex_lock(&token->lock);
-        if (is_ready(token) && token->turn == watches->turn) {
+        if (is_ready(token) && token->round == watches->round) {
             *more = true;
         } else if (is_ready(token)) {
-            token->turn = watches->turn;
+            token->round = watches->round;
             token->dispatched = true;
             token->deliverer = pthread_self();
             atomic_fetch_add(&token->references, 1);
@@ -144,7 +143,7 @@ bool kedge_watches_deliver(kedge_watches *watches)
 {
     kedge_watch_token *token;
     bool more;
-    watches->turn++;
+    watches->round++;
     while ((token = take_ready(watches, &more)) != NULL) {
         if (watches->dispatch != NULL) {
             watches->dispatch(watches->userdata, run_dispatched, token);

@@ -25,6 +25,9 @@ kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
                                void (*userdata_free)(void *), kedge_watch_token **token,
                                kedge_error *error);
 
+/* No callback of the watch starts after this, and none runs when it returns; any thread. */
+void kedge_watches_remove(kedge_watch_token *token);
+
 /* Queues one commit's changes; any thread. NULL: too much to list. */
 void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes);
 /* Runs or dispatches what is queued at the call; the worker thread. True when more has come. */

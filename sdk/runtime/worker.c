@@ -1,4 +1,4 @@
-/* The worker's loop. A turn: take what the app asked for, step through leadership, edits, sync,
+/* The worker's loop. A round: take what the app asked for, step through leadership, edits, sync,
  * history and token, tell the peers and the watches, then wait for the network, the timer, a peer
  * or the app. */
 #include "sdk/runtime/worker.h"
@@ -18,11 +18,11 @@
 
 /* ---- what the net tells ---- */
 
-static void net_answer(void *context, const kedge_driver_answer *answer)
+static void net_response(void *context, const kedge_driver_response *response)
 {
     kedge_db *db = context;
     db->worker.moved = true;
-    kedge_driver_answer_arrived(db->driver, answer);
+    kedge_driver_response_arrived(db->driver, response);
 }
 
 static void net_stream_up(void *context)
@@ -46,7 +46,7 @@ static void net_stream_down(void *context, const kedge_error *error)
 kedge_net_sink kedge_worker_sink(kedge_db *db)
 {
     return (kedge_net_sink){.context = db,
-                            .answer = net_answer,
+                            .response = net_response,
                             .stream_up = net_stream_up,
                             .stream_event = net_stream_event,
                             .stream_down = net_stream_down};
@@ -82,15 +82,7 @@ static void host_report(void *context, kedge_connection connection, const kedge_
 
 static void host_synced(void *context, bool ok, const kedge_error *error)
 {
-    kedge_db *db = context;
-    db->worker.sync_over = true;
-    db->worker.sync_error = (kedge_error){0};
-    if (ok) return;
-    if (error != NULL) db->worker.sync_error = *error;
-    if (db->worker.sync_error.status == KEDGE_OK) {
-        kedge_fail(&db->worker.sync_error, KEDGE_NETWORK, "sync-failed",
-                   "the server could not be reached");
-    }
+    kedge_worker_sync_ended(context, ok, error);
 }
 
 kedge_driver_host kedge_worker_host(kedge_db *db)
@@ -105,7 +97,7 @@ kedge_driver_host kedge_worker_host(kedge_db *db)
 
 /* ---- the loop ---- */
 
-/* What the app asked for since the last turn. */
+/* What the app asked for since the last round. */
 typedef struct requests {
     bool closing;
     bool online;
@@ -185,7 +177,7 @@ static void run_timers(kedge_db *db)
     int64_t now = kedge_db_now_ms(db);
     if (worker->timer_at_ms != 0 && worker->timer_at_ms <= now) {
         worker->timer_at_ms = 0;
-        worker->moved = true; /* an answer that is held may be applied now */
+        worker->moved = true; /* a response that is held may be applied now */
         kedge_driver_timer(db->driver);
     }
     if (worker->maintenance_at_ms != 0 && worker->maintenance_at_ms <= now) maintain(db);
@@ -205,7 +197,7 @@ static void wait_for_news(kedge_db *db, bool more)
     earlier(&until, worker->timer_at_ms);
     earlier(&until, worker->tick_at_ms);
     earlier(&until, worker->maintenance_at_ms);
-    if (more || worker->sync_over || worker->token_asked || worker->moved) until = now;
+    if (more || worker->sync.over || worker->token_asked || worker->moved) until = now;
     kedge_status polled =
         kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
     if (polled != KEDGE_OK) poll(NULL, 0, POLL_FAILED_MS);

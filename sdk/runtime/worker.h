@@ -13,17 +13,28 @@ kedge_driver_host kedge_worker_host(kedge_db *db);
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
 void kedge_worker_stop(kedge_db *db);
 
-/* The steps of a turn that have files of their own. */
+/* The steps of a round that have files of their own. */
 void kedge_worker_lead(kedge_db *db, bool online, bool retry); /* leader.c */
 void kedge_worker_hear_peers(kedge_db *db);                    /* leader.c */
 void kedge_worker_tell_peers(kedge_db *db);                    /* leader.c */
 /* When to look after the peers next: soon when the record was busy, each tick as a follower, who
  * waits for the lock to fall free, or where nothing wakes this process. */
 void kedge_worker_set_tick(kedge_db *db, bool online); /* leader.c */
+void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls,
+                          bool online);         /* sync_history.c */
+void kedge_worker_history_cancel(kedge_db *db); /* sync_history.c */
+
+/* ---- worker_sync.c ---- */
+
 /* `requested`: how many syncs were asked for, read together with `online`. */
-void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested); /* worker_sync.c */
-void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool online); /* history.c */
-void kedge_worker_history_cancel(kedge_db *db);                                      /* history.c */
+void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested);
+/* The sync that ran is over, here or in the process that leads. */
+void kedge_worker_sync_ended(kedge_db *db, bool ok, const kedge_error *error);
+/* This process leads from now on: what others have asked for before is still to be done. */
+void kedge_worker_sync_lead(kedge_db *db);
+void kedge_worker_sync_hear(kedge_db *db, const kedge_peers_news *news);
+/* Tells the others, if there are any (`present`), which of their waits are over. */
+void kedge_worker_sync_tell(kedge_db *db, bool present);
 
 /* Publishes where the connection stands, and wakes who waits when `moved`. */
 void kedge_worker_publish(kedge_db *db, bool online, bool moved);

@@ -1,28 +1,48 @@
-/* Waits for a sync, on the worker's side. The leader runs them, one at a time, so that
- * what was asked while one runs gets a pull of its own; a follower takes a ticket and
- * the leader answers it. */
+/* Waits for a sync, on the worker's side. The leader runs them, one at a time, so that what was
+ * asked for while one runs gets a pull of its own; a follower draws a ticket, and the leader tells
+ * when it is done. */
 #include "sdk/runtime/worker.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 
-/* All that were given are over. */
+/* ---- how one ends ---- */
+
+void kedge_worker_sync_ended(kedge_db *db, bool ok, const kedge_error *error)
+{
+    kedge_sync_waits *waits = &db->worker.sync;
+    waits->over = true;
+    waits->error = (kedge_error){0};
+    if (ok) return;
+    if (error != NULL) waits->error = *error;
+    if (waits->error.status == KEDGE_OK) {
+        kedge_fail(&waits->error, KEDGE_NETWORK, "sync-failed", "the server could not be reached");
+    }
+}
+
+/* All that were taken are over. */
 static void complete(kedge_db *db)
 {
-    kedge_worker *worker = &db->worker;
-    if (worker->peers_sync_given > worker->peers_sync_done) {
-        worker->peers_sync_done = worker->peers_sync_given;
-        worker->tell_sync = true;
+    kedge_sync_waits *waits = &db->worker.sync;
+    if (waits->peers_taken > waits->peers_done) {
+        waits->peers_done = waits->peers_taken;
+        waits->done_due = true;
     }
     pthread_mutex_lock(&db->lock);
-    if (db->shared.sync_completed < worker->sync_given) {
-        db->shared.sync_completed = worker->sync_given;
-        db->shared.sync_error = worker->sync_error;
+    if (db->shared.sync_completed < waits->app_taken) {
+        db->shared.sync_completed = waits->app_taken;
+        db->shared.sync_error = waits->error;
         db->shared.generation++;
         pthread_cond_broadcast(&db->moved);
     }
     pthread_mutex_unlock(&db->lock);
-    worker->sync_running = false;
-    worker->sync_over = false;
+    waits->over = false;
+}
+
+static void give_ticket_up(kedge_sync_waits *waits)
+{
+    waits->ticket = 0;
+    waits->ticket_due = false;
 }
 
 /* What other processes wait for fails only when this one holds on to the lead without a token. When
@@ -30,60 +50,63 @@ static void complete(kedge_db *db)
 static void complete_offline(kedge_db *db, uint64_t requested)
 {
     kedge_worker *worker = &db->worker;
-    worker->peers_sync_given =
-        worker->leading ? worker->peers_sync_wanted : worker->peers_sync_done;
-    worker->sync_given = requested;
-    worker->ticket = 0;
-    worker->want_ticket = false;
+    kedge_sync_waits *waits = &worker->sync;
+    waits->peers_taken = worker->leading ? waits->peers_asked : waits->peers_done;
+    waits->app_taken = requested;
+    give_ticket_up(waits);
     if (worker->store_refused) {
-        worker->sync_error = worker->store_error;
+        waits->error = worker->store_error;
     } else if (worker->token_refused) {
-        worker->sync_error = worker->token_error;
+        waits->error = worker->token_error;
     } else {
-        kedge_fail(&worker->sync_error, KEDGE_NETWORK, "offline", "the database is offline");
+        kedge_fail(&waits->error, KEDGE_NETWORK, "offline", "the database is offline");
     }
     complete(db);
 }
 
+/* ---- how one begins ---- */
+
+static bool app_waits(kedge_db *db, uint64_t requested)
+{
+    pthread_mutex_lock(&db->lock);
+    bool waits = requested > db->shared.sync_completed;
+    pthread_mutex_unlock(&db->lock);
+    return waits;
+}
+
 static void sync_as_leader(kedge_db *db, uint64_t requested)
 {
-    kedge_worker *worker = &db->worker;
-    if (worker->ticket != 0 || worker->want_ticket) {
+    kedge_sync_waits *waits = &db->worker.sync;
+    if (waits->ticket != 0 || waits->ticket_due) {
         /* It was waiting as a follower: it does it itself now. */
-        worker->ticket = 0;
-        worker->want_ticket = false;
-        worker->sync_running = false;
-        worker->sync_given = 0;
+        give_ticket_up(waits);
+        waits->app_taken = 0;
     }
-    if (worker->sync_over) complete(db);
-    pthread_mutex_lock(&db->lock);
-    bool own = requested > db->shared.sync_completed;
-    pthread_mutex_unlock(&db->lock);
-    uint64_t asked = requested + worker->peers_sync_wanted;
-    bool insists = asked != worker->sync_asked;
-    worker->sync_asked = asked;
-    if (worker->sync_running) {
+    if (waits->over) complete(db);
+    bool insists = requested + waits->peers_asked != waits->all_asked;
+    waits->all_asked = requested + waits->peers_asked;
+    if (kedge_driver_syncs(db->driver)) {
         /* The one that runs may be waiting out a long backoff. */
         if (insists) kedge_driver_hurry(db->driver);
         return;
     }
-    if (!own && worker->peers_sync_wanted <= worker->peers_sync_given) return;
-    worker->sync_running = true;
-    worker->sync_given = requested;
-    worker->peers_sync_given = worker->peers_sync_wanted;
+    if (!app_waits(db, requested) && waits->peers_asked <= waits->peers_taken) return;
+    waits->app_taken = requested;
+    waits->peers_taken = waits->peers_asked;
     kedge_driver_sync(db->driver);
+    KEDGE_ASSERT(waits->over || kedge_driver_syncs(db->driver));
 }
 
 static void sync_as_follower(kedge_db *db, uint64_t requested)
 {
-    kedge_worker *worker = &db->worker;
-    if (worker->sync_over) complete(db);
-    if (worker->ticket != 0 || requested <= worker->sync_given) return;
+    kedge_sync_waits *waits = &db->worker.sync;
+    if (waits->over) complete(db);
+    if (waits->ticket != 0 || requested <= waits->app_taken) return;
     uint64_t ticket = 0;
-    worker->want_ticket = !kedge_peers_want_sync(db->peers, &ticket);
-    if (worker->want_ticket) return;
-    worker->ticket = ticket;
-    worker->sync_given = requested;
+    waits->ticket_due = !kedge_peers_want_sync(db->peers, &ticket);
+    if (waits->ticket_due) return;
+    waits->ticket = ticket;
+    waits->app_taken = requested;
 }
 
 void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested)
@@ -95,5 +118,41 @@ void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested)
         sync_as_leader(db, requested);
     } else {
         sync_as_follower(db, requested);
+    }
+}
+
+/* ---- among processes ---- */
+
+void kedge_worker_sync_lead(kedge_db *db)
+{
+    KEDGE_ASSERT(db->worker.leading);
+    db->worker.sync.peers_taken = db->worker.sync.peers_done;
+}
+
+void kedge_worker_sync_hear(kedge_db *db, const kedge_peers_news *news)
+{
+    kedge_error error;
+    kedge_sync_waits *waits = &db->worker.sync;
+    waits->peers_asked = news->sync_wanted;
+    if (!waits->done_due) waits->peers_done = news->sync_done;
+    if (waits->ticket == 0 || news->sync_done < waits->ticket) return;
+    waits->ticket = 0;
+    if (news->sync_status == KEDGE_OK) {
+        kedge_worker_sync_ended(db, true, NULL);
+        return;
+    }
+    kedge_fail(&error, news->sync_status, "sync-failed",
+               "the process that syncs this database could not: %s",
+               kedge_status_name(news->sync_status));
+    kedge_worker_sync_ended(db, false, &error);
+}
+
+void kedge_worker_sync_tell(kedge_db *db, bool present)
+{
+    kedge_sync_waits *waits = &db->worker.sync;
+    if (!present) {
+        waits->done_due = false;
+    } else if (waits->done_due) {
+        waits->done_due = !kedge_peers_sync_done(db->peers, waits->peers_done, waits->error.status);
     }
 }

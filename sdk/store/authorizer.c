@@ -131,13 +131,10 @@ static bool is_pure(const char *function)
            NULL;
 }
 
-const char *const kedge_cache_tables[KEDGE_CACHE_TABLES] = {
-    "item", "base", "meta", "registry", "staging", "staged_item", "staged_outcome"};
-
 static bool is_table(const char *name)
 {
-    for (size_t i = 0; i < KEDGE_CACHE_TABLES; i++)
-        if (sqlite3_stricmp(name, kedge_cache_tables[i]) == 0) return true;
+    for (size_t i = 0; i < kedge_cache_schema.table_count; i++)
+        if (sqlite3_stricmp(name, kedge_cache_schema.tables[i].name) == 0) return true;
     return sqlite3_strnicmp(name, "pragma_", 7) == 0;
 }
 

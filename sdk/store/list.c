@@ -75,7 +75,7 @@ static kedge_status open_once(kedge_store *store, const char *sql, kedge_mutatio
         kedge_reader_end(made->reader);
         *again = kedge_reader_heal(store, made->reader, error);
     }
-    kedge_mutation_list_close(made);
+    kedge_store_list_close(made);
     return status;
 }
 
@@ -106,8 +106,8 @@ static const char *text_of(sqlite3_stmt *walk, int column)
     return (const char *)sqlite3_column_text(walk, column);
 }
 
-kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
-                                      kedge_error *error)
+kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
+                                   kedge_error *error)
 {
     if (list->ended) return KEDGE_DONE;
     kedge_status status = kedge_store_db_step(&list->reader->outbox, list->walk, error);
@@ -130,7 +130,7 @@ kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation 
     return KEDGE_OK;
 }
 
-void kedge_mutation_list_close(kedge_mutation_list *list)
+void kedge_store_list_close(kedge_mutation_list *list)
 {
     if (!list) return;
     if (list->reader) kedge_reader_give(list->store, list->reader);

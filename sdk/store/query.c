@@ -99,8 +99,8 @@ static kedge_status hide_tables(kedge_query *query, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     sqlite3_set_authorizer(query->reader->cache.handle, NULL, NULL);
-    for (size_t i = 0; i < KEDGE_CACHE_TABLES && status == KEDGE_OK; i++)
-        status = make_view(query, kedge_bytes_of(kedge_cache_tables[i]), error);
+    for (size_t i = 0; i < kedge_cache_schema.table_count && status == KEDGE_OK; i++)
+        status = make_view(query, kedge_bytes_of(kedge_cache_schema.tables[i].name), error);
     return status;
 }
 
@@ -254,7 +254,7 @@ static kedge_status open_once(kedge_store *store, kedge_bytes sql, kedge_bytes p
         kedge_reader_end(made->reader);
         *again = kedge_reader_heal(store, made->reader, error);
     }
-    kedge_query_close(made);
+    kedge_store_query_close(made);
     return status;
 }
 
@@ -309,7 +309,7 @@ static kedge_status fail_step(kedge_query *query, int code, kedge_error *error)
     return failed;
 }
 
-kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
+kedge_status kedge_store_query_next(kedge_query *query, kedge_error *error)
 {
     query->has_row = false;
     if (query->ended) return KEDGE_DONE;
@@ -326,18 +326,18 @@ kedge_status kedge_query_next(kedge_query *query, kedge_error *error)
     return status;
 }
 
-int32_t kedge_query_column_count(const kedge_query *query)
+int32_t kedge_store_query_column_count(const kedge_query *query)
 {
     return sqlite3_column_count(query->statement);
 }
 
-const char *kedge_query_column_name(const kedge_query *query, int32_t column)
+const char *kedge_store_query_column_name(const kedge_query *query, int32_t column)
 {
     const char *name = sqlite3_column_name(query->statement, column);
     return name ? name : "";
 }
 
-const char *kedge_query_text(kedge_query *query, int32_t column, size_t *size)
+const char *kedge_store_query_text(kedge_query *query, int32_t column, size_t *size)
 {
     if (size) *size = 0;
     if (!query->has_row) return NULL;
@@ -346,17 +346,17 @@ const char *kedge_query_text(kedge_query *query, int32_t column, size_t *size)
     return text;
 }
 
-int64_t kedge_query_integer(kedge_query *query, int32_t column)
+int64_t kedge_store_query_integer(kedge_query *query, int32_t column)
 {
     return query->has_row ? sqlite3_column_int64(query->statement, column) : 0;
 }
 
-double kedge_query_real(kedge_query *query, int32_t column)
+double kedge_store_query_real(kedge_query *query, int32_t column)
 {
     return query->has_row ? sqlite3_column_double(query->statement, column) : 0;
 }
 
-void kedge_query_close(kedge_query *query)
+void kedge_store_query_close(kedge_query *query)
 {
     if (!query) return;
     sqlite3_finalize(query->statement);

@@ -296,7 +296,7 @@ static kedge_status refuse(repair *all, const char *file, kedge_error *error)
                               ? kedge_schema_identify_outbox(&all->old, file, &layout, error)
                               : KEDGE_CORRUPT;
     if (status == KEDGE_NOT_A_DATABASE || status == KEDGE_NEWER_DATABASE) return status;
-    if (status == KEDGE_OK && layout >= 1 && layout < KEDGE_OUTBOX_LAYOUT)
+    if (status == KEDGE_OK && layout >= 1 && layout < kedge_schema_newest(&kedge_outbox_schema))
         return kedge_fail(error, KEDGE_UNSUPPORTED, "layout-too-old",
                           "%s was written by an older Kedge (layout %lld, whose rows prove"
                           " nothing); nothing of it is saved",

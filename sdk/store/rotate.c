@@ -56,7 +56,7 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
 /* Nothing has decided it under the name that it had. Under another one a copy of this folder may
  * have got it decided, or a later self that was put back to this one; or a restored backend has it.
  * So it is withheld until the server has said what became of it. */
-static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequence,
+static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequence,
                              kedge_error *error)
 {
     static const char sql[] =
@@ -66,11 +66,11 @@ static kedge_status renumber(kedge_store *store, rotation *turn, int64_t sequenc
     /* A rejection that was noted for it was of a state that is gone. */
     static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
-    KEDGE_ASSERT(strcmp(turn->outbox.client, turn->old_client) != 0);
-    KEDGE_ASSERT(turn->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID);
-    turn->outbox.highest_id++;
+    KEDGE_ASSERT(strcmp(work->outbox.client, work->old_client) != 0);
+    KEDGE_ASSERT(work->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID);
+    work->outbox.highest_id++;
     kedge_status status =
-        run_for(&store->outbox, sql, sequence, turn->outbox.highest_id, turn->outbox.client, error);
+        run_for(&store->outbox, sql, sequence, work->outbox.highest_id, work->outbox.client, error);
     if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, undecided, sequence, 0, "", error);
     return status;
@@ -97,17 +97,17 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_outcome_row *ou
     return status;
 }
 
-static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pending *row,
-                             kedge_error *error)
+static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_pending *row,
+                               kedge_error *error)
 {
     const kedge_outcome_row *outcome = NULL;
-    bool own = kedge_bytes_equal_text(row->client, turn->old_client);
-    if (own && turn->answer) outcome = kedge_pull_outcome_of(&turn->answer->outcomes, row);
+    bool own = kedge_bytes_equal_text(row->client, work->old_client);
+    if (own && work->answer) outcome = kedge_pull_outcome_of(&work->answer->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
-    if (!own && !turn->lost) return KEDGE_OK;
-    bool kept = outcome && (!turn->lost || outcome->decision == KEDGE_DECISION_REJECTED);
+    if (!own && !work->lost) return KEDGE_OK;
+    bool kept = outcome && (!work->lost || outcome->decision == KEDGE_DECISION_REJECTED);
     if (kept) return keep_outcome(store, outcome, row->sequence, error);
-    return renumber(store, turn, row->sequence, error);
+    return renumber(store, work, row->sequence, error);
 }
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
@@ -120,26 +120,26 @@ static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pen
     " FROM (SELECT *, NULL AS covered_version, 0 AS withheld FROM " from ")"
 
 /* Then what is left in the tail of the client that was the living one is an earlier one's. */
-static kedge_status count_unrecovered(kedge_store *store, rotation *turn, kedge_error *error)
+static kedge_status count_unrecovered(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;
-    int64_t through = turn->outbox.trimmed_through;
-    kedge_status status = kedge_trimmed_count(db, turn->old_client, turn->restored_lmid, through,
-                                              &turn->outbox.unrecovered, error);
-    if (through > turn->restored_lmid) through = turn->restored_lmid;
-    if (status == KEDGE_OK) status = kedge_trimmed_keep(db, turn->old_client, through, error);
+    int64_t through = work->outbox.trimmed_through;
+    kedge_status status = kedge_trimmed_count(db, work->old_client, work->restored_lmid, through,
+                                              &work->outbox.unrecovered, error);
+    if (through > work->restored_lmid) through = work->restored_lmid;
+    if (status == KEDGE_OK) status = kedge_trimmed_keep(db, work->old_client, through, error);
     return status;
 }
 
-static kedge_status run_tail(kedge_store *store, const rotation *turn, const char *sql,
+static kedge_status run_tail(kedge_store *store, const rotation *work, const char *sql,
                              kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, turn->old_client);
-    kedge_store_bind_integer(db, statement, 2, turn->restored_lmid);
+    kedge_store_bind_chars(db, statement, 1, work->old_client);
+    kedge_store_bind_integer(db, statement, 2, work->restored_lmid);
     return kedge_store_db_run(db, statement, error);
 }
 
@@ -186,7 +186,7 @@ static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, 
     return status;
 }
 
-static kedge_status next_confirmed(kedge_store *store, const rotation *turn, int64_t behind,
+static kedge_status next_confirmed(kedge_store *store, const rotation *work, int64_t behind,
                                    int64_t *sequence, kedge_pending *row, kedge_error *error)
 {
     static const char sql[] =
@@ -196,8 +196,8 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *turn, int
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, turn->old_client);
-    kedge_store_bind_integer(db, find, 2, turn->restored_lmid);
+    kedge_store_bind_chars(db, find, 1, work->old_client);
+    kedge_store_bind_integer(db, find, 2, work->restored_lmid);
     kedge_store_bind_integer(db, find, 3, behind);
     status = kedge_store_db_step(db, find, error);
     if (status != KEDGE_OK) return status;
@@ -209,17 +209,17 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *turn, int
 
 /* A twin may have pushed other mutations under our ids since the backend was restored; and what was
  * applied once, and came again out of the backend's queue, may have been rejected this time. */
-static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_error *error)
+static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_error *error)
 {
     static const char recall[] = RECALL("confirmed WHERE sequence = ?1");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE sequence = ?1";
     int64_t sequence = 0;
     kedge_pending row = {0};
     kedge_status status;
-    while ((status = next_confirmed(store, turn, sequence, &sequence, &row, error)) == KEDGE_OK) {
+    while ((status = next_confirmed(store, work, sequence, &sequence, &row, error)) == KEDGE_OK) {
         const kedge_outcome_row *outcome = NULL;
         if (row.digest.size == KEDGE_DIGEST_SIZE)
-            outcome = kedge_pull_outcome_of(&turn->answer->outcomes, &row);
+            outcome = kedge_pull_outcome_of(&work->answer->outcomes, &row);
         if (outcome && outcome->decision != KEDGE_DECISION_REJECTED) continue;
         status = run_for(&store->outbox, recall, sequence, 0, "", error);
         if (status == KEDGE_OK)
@@ -252,98 +252,98 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
     return status;
 }
 
-static kedge_status recall_tail(kedge_store *store, rotation *turn, kedge_error *error)
+static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error *error)
 {
     static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
-    const kedge_client_marks *decided = turn->answer ? &turn->answer->earlier : NULL;
-    KEDGE_ASSERT(turn->lost && turn->staging.complete);
-    kedge_status status = set_tail_aside(store, &turn->outbox, error);
+    const kedge_client_marks *decided = work->answer ? &work->answer->earlier : NULL;
+    KEDGE_ASSERT(work->lost && work->staging.complete);
+    kedge_status status = set_tail_aside(store, &work->outbox, error);
     if (status == KEDGE_OK)
         status =
-            kedge_trimmed_count_earlier(&store->outbox, decided, &turn->outbox.unrecovered, error);
-    if (status == KEDGE_OK) status = count_unrecovered(store, turn, error);
-    if (status == KEDGE_OK) status = run_tail(store, turn, recall, error);
-    if (status == KEDGE_OK) status = run_tail(store, turn, delete_recalled, error);
-    if (status == KEDGE_OK && turn->answer) status = recall_displaced(store, turn, error);
+            kedge_trimmed_count_earlier(&store->outbox, decided, &work->outbox.unrecovered, error);
+    if (status == KEDGE_OK) status = count_unrecovered(store, work, error);
+    if (status == KEDGE_OK) status = run_tail(store, work, recall, error);
+    if (status == KEDGE_OK) status = run_tail(store, work, delete_recalled, error);
+    if (status == KEDGE_OK && work->answer) status = recall_displaced(store, work, error);
     if (status == KEDGE_OK) status = recall_rejections(store, error);
-    turn->outbox.ask_settled = 0;
-    turn->outbox.settled_version = turn->staging.version;
-    memcpy(turn->outbox.settled_lineage, turn->staging.lineage, sizeof turn->staging.lineage);
-    if (status == KEDGE_OK) status = read_tail_bytes(store, &turn->outbox.tail_bytes, error);
+    work->outbox.ask_settled = 0;
+    work->outbox.settled_version = work->staging.version;
+    memcpy(work->outbox.settled_lineage, work->staging.lineage, sizeof work->staging.lineage);
+    if (status == KEDGE_OK) status = read_tail_bytes(store, &work->outbox.tail_bytes, error);
     return status;
 }
 
-/* ---- the turn ---- */
+/* ---- the rotation ---- */
 
-static kedge_status turn_outbox(kedge_store *store, rotation *turn, kedge_error *error)
+static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_pending row = {0};
     int64_t now_ms = store->environment->now_ms(store->environment->context);
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
-    KEDGE_ASSERT(kedge_prediction_fits(&turn->outbox, &turn->cache));
+    KEDGE_ASSERT(kedge_prediction_fits(&work->outbox, &work->cache));
     /* A lost lineage needs the tail as it is: the lmids of the clients that it is held to were
      * asked for before. */
-    kedge_status status = kedge_outbox_settle(&store->outbox, &turn->cache, &turn->outbox, now_ms,
-                                              !turn->lost, error);
-    if (status == KEDGE_OK && turn->lost) status = recall_tail(store, turn, error);
+    kedge_status status = kedge_outbox_settle(&store->outbox, &work->cache, &work->outbox, now_ms,
+                                              !work->lost, error);
+    if (status == KEDGE_OK && work->lost) status = recall_tail(store, work, error);
     /* The backend may have been restored without our knowing: what is left of the tail is recalled
      * when we do, but nobody could count then what was trimmed of this client's. */
-    if (status == KEDGE_OK && !turn->lost) status = count_unrecovered(store, turn, error);
+    if (status == KEDGE_OK && !work->lost) status = count_unrecovered(store, work, error);
     if (status != KEDGE_OK) return status;
-    kedge_random_hex(store->environment, 16, turn->outbox.client);
-    turn->outbox.highest_id = 0;
-    turn->outbox.sent_through = 0;
-    turn->outbox.trimmed_through = 0;
-    turn->outbox.revision++;
-    if (!turn->lost && turn->answer->outcomes.count > 0) {
-        turn->outbox.settled_version = turn->answer->version;
-        memcpy(turn->outbox.settled_lineage, turn->answer->lineage,
-               sizeof turn->outbox.settled_lineage);
+    kedge_random_hex(store->environment, 16, work->outbox.client);
+    work->outbox.highest_id = 0;
+    work->outbox.sent_through = 0;
+    work->outbox.trimmed_through = 0;
+    work->outbox.revision++;
+    if (!work->lost && work->answer->outcomes.count > 0) {
+        work->outbox.settled_version = work->answer->version;
+        memcpy(work->outbox.settled_lineage, work->answer->lineage,
+               sizeof work->outbox.settled_lineage);
     }
     while ((status = next_row(&store->outbox, row.sequence, &row, error)) == KEDGE_OK) {
-        status = turn_row(store, turn, &row, error);
+        status = rotate_row(store, work, &row, error);
         if (status != KEDGE_OK) return status;
     }
     if (status != KEDGE_DONE) return status;
-    status = kedge_outbox_count_pending(&store->outbox, &turn->outbox, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &turn->outbox, error);
+    status = kedge_outbox_count_pending(&store->outbox, &work->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &work->outbox, error);
     return status;
 }
 
-static kedge_status turn_cache(kedge_store *store, rotation *turn, kedge_error *error)
+static kedge_status rotate_cache(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
-    KEDGE_ASSERT(strcmp(turn->outbox.client, turn->cache.client) != 0);
-    if (turn->lost) {
-        status = kedge_staging_swap(store, &turn->staging, &turn->cache, error);
-        turn->cache.version = turn->staging.version;
-        turn->cache.resyncing = false;
-        memcpy(turn->cache.lineage, turn->staging.lineage, sizeof turn->cache.lineage);
+    KEDGE_ASSERT(strcmp(work->outbox.client, work->cache.client) != 0);
+    if (work->lost) {
+        status = kedge_staging_swap(store, &work->staging, &work->cache, error);
+        work->cache.version = work->staging.version;
+        work->cache.resyncing = false;
+        memcpy(work->cache.lineage, work->staging.lineage, sizeof work->cache.lineage);
     }
-    if (status == KEDGE_OK && turn->staging.version >= 0) status = kedge_staging_drop(store, error);
-    memcpy(turn->cache.client, turn->outbox.client, sizeof turn->cache.client);
-    turn->cache.lmid = 0;
+    if (status == KEDGE_OK && work->staging.version >= 0) status = kedge_staging_drop(store, error);
+    memcpy(work->cache.client, work->outbox.client, sizeof work->cache.client);
+    work->cache.lmid = 0;
     if (status == KEDGE_OK)
         status =
-            kedge_prediction_rebase(store, NULL, &turn->outbox, &turn->cache, turn->changes, error);
-    if (turn->lost) kedge_changes_all(turn->changes);
+            kedge_prediction_rebase(store, NULL, &work->outbox, &work->cache, work->changes, error);
+    if (work->lost) kedge_changes_all(work->changes);
     return status;
 }
 
-static kedge_status read_turn(kedge_store *store, rotation *turn, kedge_error *error)
+static kedge_status read_work(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_pull_state state;
-    KEDGE_ASSERT(turn->lost || turn->answer != NULL);
+    KEDGE_ASSERT(work->lost || work->answer != NULL);
     kedge_status status = kedge_pull_state_read(store, &state, error);
     if (status != KEDGE_OK) return status;
-    turn->outbox = state.outbox;
-    turn->cache = state.cache;
-    turn->staging = state.staging;
-    memcpy(turn->old_client, state.outbox.client, sizeof turn->old_client);
-    turn->restored_lmid = turn->lost ? state.staging.lmid : turn->answer->lmid;
-    if (!turn->lost) return KEDGE_OK;
+    work->outbox = state.outbox;
+    work->cache = state.cache;
+    work->staging = state.staging;
+    memcpy(work->old_client, state.outbox.client, sizeof work->old_client);
+    work->restored_lmid = work->lost ? state.staging.lmid : work->answer->lmid;
+    if (!work->lost) return KEDGE_OK;
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
                           "the state of the other lineage is not staged completely");
@@ -352,15 +352,15 @@ static kedge_status read_turn(kedge_store *store, rotation *turn, kedge_error *e
 
 static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *error)
 {
-    rotation *turn = context;
-    kedge_changes_clear(turn->changes);
+    rotation *work = context;
+    kedge_changes_clear(work->changes);
     kedge_status status = kedge_prediction_repair(store, false, NULL, error);
     if (status == KEDGE_OK) status = kedge_pull_begin_durable(store, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
-    if (status == KEDGE_OK) status = read_turn(store, turn, error);
-    bool resyncing = status == KEDGE_OK && turn->cache.resyncing;
-    if (status == KEDGE_OK) status = turn_outbox(store, turn, error);
-    if (status == KEDGE_OK) status = turn_cache(store, turn, error);
+    if (status == KEDGE_OK) status = read_work(store, work, error);
+    bool resyncing = status == KEDGE_OK && work->cache.resyncing;
+    if (status == KEDGE_OK) status = rotate_outbox(store, work, error);
+    if (status == KEDGE_OK) status = rotate_cache(store, work, error);
     if (status == KEDGE_OK) {
         kedge_store_phase(store, "rotate-before-outbox");
         status = kedge_store_db_commit(&store->outbox, error);
@@ -370,13 +370,13 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
         /* Behind the outbox's commit it is done; a cache that could not follow is rebuilt later. */
         kedge_status followed = kedge_store_db_commit(&store->cache, NULL);
         if (followed == KEDGE_OK) {
-            if (resyncing && !turn->cache.resyncing) kedge_store_forget_damaged(store);
+            if (resyncing && !work->cache.resyncing) kedge_store_forget_damaged(store);
             kedge_pull_settle(store);
         } else {
             kedge_shadow_note(store, followed);
         }
     } else {
-        kedge_changes_clear(turn->changes);
+        kedge_changes_clear(work->changes);
     }
     kedge_pull_end_durable(store);
     return status;
@@ -385,8 +385,8 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
 kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *answer,
                                 kedge_change_set *changes, kedge_error *error)
 {
-    rotation turn = {.answer = answer, .changes = changes};
-    return kedge_store_take_telling_turn(store, rotate_work, &turn, changes, error);
+    rotation work = {.answer = answer, .changes = changes};
+    return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 
 /* The lmid of the staged state is never more than what the backend had decided when it retired the
@@ -395,8 +395,8 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
 kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_retire_answer *answer,
                                      kedge_change_set *changes, kedge_error *error)
 {
-    rotation turn = {.lost = true, .answer = answer, .changes = changes};
-    return kedge_store_take_telling_turn(store, rotate_work, &turn, changes, error);
+    rotation work = {.lost = true, .answer = answer, .changes = changes};
+    return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 
 static kedge_status earlier_work(kedge_store *store, void *context, kedge_error *error)

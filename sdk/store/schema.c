@@ -1,242 +1,194 @@
-/* Finding out whether a file is ours, and the tables of cache.db.
+/* The tables of both files, layout by layout.
  *
- * A file is known by its application_id, and its layout by its user_version. An empty file is one
- * whose making was cut short. */
-#include "sdk/store/store_internal.h"
+ * The outbox's columns carry no constraints: the checksum of a row says more than NOT NULL or CHECK
+ * could, and SQLite's integrity check would report a broken constraint as a broken file, which
+ * would be refused as a whole, where the row alone is damaged and can be set aside. Its `meta` is
+ * kept twice. `totals` says how many rows `rejected`, `confirmed` and `trimmed` have and what their
+ * checksums add up to; triggers keep it. Those of `pending` stand in `meta`, which every edit
+ * writes anyway. */
+#include "sdk/store/schema.h"
 
-#include "common/error.h"
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "sdk/store/cache_row.h"
+#include "sdk/store/outbox_rows.h"
 
-#define CACHE_APPLICATION 0x4b646331 /* "Kdc1" */
-#define CACHE_LAYOUT      2
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static const char CACHE_TABLES[] =
-    "CREATE TABLE meta("
-    " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, lineage TEXT NOT NULL,"
-    " version INTEGER NOT NULL, lmid INTEGER NOT NULL, revision INTEGER NOT NULL,"
-    " reflected_sequence INTEGER NOT NULL, resyncing INTEGER NOT NULL,"
-    " organization TEXT NOT NULL, project TEXT NOT NULL, item_rows INTEGER NOT NULL,"
-    " item_sum INTEGER NOT NULL, base_rows INTEGER NOT NULL, base_sum INTEGER NOT NULL,"
-    " checksum INTEGER NOT NULL);"
-    "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description TEXT NOT NULL);"
-    "CREATE TABLE item("
-    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
-    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
-    "CREATE TABLE base("
-    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT, checksum INTEGER NOT NULL,"
-    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
-    "CREATE TABLE staging("
-    " only INTEGER PRIMARY KEY CHECK(only = 1), version INTEGER NOT NULL, lineage TEXT NOT NULL,"
-    " lmid INTEGER NOT NULL, client TEXT NOT NULL, lost INTEGER NOT NULL,"
-    " complete INTEGER NOT NULL, after TEXT NOT NULL, item_rows INTEGER NOT NULL,"
-    " item_sum INTEGER NOT NULL, outcome_rows INTEGER NOT NULL, outcome_sum INTEGER NOT NULL,"
-    " checksum INTEGER NOT NULL);"
-    "CREATE TABLE staged_item("
-    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
-    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
-    "CREATE TABLE staged_outcome("
-    " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
-    " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,"
-    " checksum INTEGER NOT NULL);";
+/* ---- outbox.db, layout 3 ---- */
 
-#define ADD_NUMBER(table, column)                                                                  \
-    "ALTER TABLE " #table " ADD COLUMN " #column " INTEGER NOT NULL DEFAULT 0;"
+#define OUTBOX_META                                                                                \
+    "CREATE TABLE meta("                                                                           \
+    " copy INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, highest_id INTEGER,"                \
+    " last_sequence INTEGER, sent_through INTEGER, revision INTEGER, unrecovered INTEGER,"         \
+    " trimmed_through INTEGER, tail_bytes INTEGER, settled_version INTEGER, settled_lineage TEXT," \
+    " ask_settled INTEGER, pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"          \
+    " project TEXT);"
 
-/* From layout 1 to layout 2 of the cache: what stands there is taken as it is. Pages of a snapshot
- * that was being fetched are fetched again. */
-static const char CACHE_LAYOUT_2[] =
-    "DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome;" ADD_NUMBER(
-        item, checksum) ADD_NUMBER(base, checksum) ADD_NUMBER(staged_item, checksum)
-        ADD_NUMBER(staged_outcome, checksum) ADD_NUMBER(staging, item_rows)
-            ADD_NUMBER(staging, item_sum) ADD_NUMBER(staging, outcome_rows)
-                ADD_NUMBER(staging, outcome_sum) ADD_NUMBER(staging, checksum)
-                    ADD_NUMBER(meta, item_rows) ADD_NUMBER(meta, item_sum)
-                        ADD_NUMBER(meta, base_rows) ADD_NUMBER(meta, base_sum) ADD_NUMBER(
-                            meta, checksum) "UPDATE item SET checksum = " KEDGE_ITEM_CHECKSUM ";"
-                                            "UPDATE base SET checksum = " KEDGE_BASE_CHECKSUM ";"
-                                            "UPDATE meta SET (item_rows, item_sum) = (SELECT "
-                                            "count(*), ifnull(sum(checksum), 0) FROM item),"
-                                            " (base_rows, base_sum) = (SELECT count(*), "
-                                            "ifnull(sum(checksum), 0) FROM base);"
-                                            "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM
-                                            ";"
-                                            "PRAGMA user_version=2;";
+#define OUTBOX_PENDING                                                                             \
+    "CREATE TABLE pending("                                                                        \
+    " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"          \
+    " digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"                   \
+    " origin_id INTEGER, covered_version INTEGER, withheld INTEGER);"                              \
+    "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT NULL;"
 
-kedge_status kedge_schema_layout(kedge_store_db *db, int64_t *layout, kedge_error *error)
-{
-    return kedge_store_db_number(db, "PRAGMA user_version", layout, error);
-}
+#define OUTBOX_REJECTED                                                                            \
+    "CREATE TABLE rejected("                                                                       \
+    " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"          \
+    " digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"                   \
+    " origin_id INTEGER, version INTEGER, code TEXT, message TEXT, state INTEGER, decided_ms "     \
+    "INTEGER);"
 
-kedge_status kedge_schema_identify(kedge_store_db *db, const char *path, int64_t application,
-                                   int layout, bool *empty, kedge_error *error)
-{
-    int64_t id = 0, version = 0, tables = 0;
-    kedge_status status = kedge_store_db_number(db, "PRAGMA application_id", &id, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_number(db, "PRAGMA user_version", &version, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_number(db, "SELECT count(*) FROM sqlite_master", &tables, error);
-    if (status != KEDGE_OK) return status;
-    *empty = id == 0 && version == 0 && tables == 0;
-    if (*empty) return KEDGE_OK;
-    if (id != application)
-        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
-                          "%s belongs to another application (application_id %lld)", path,
-                          (long long)id);
-    if (version > layout)
-        return kedge_fail(error, KEDGE_NEWER_DATABASE, "newer-database",
-                          "%s was written by a newer Kedge (layout %lld; this one knows up to %d)",
-                          path, (long long)version, layout);
-    return KEDGE_OK;
-}
+#define OUTBOX_CONFIRMED                                                                           \
+    "CREATE TABLE confirmed("                                                                      \
+    " ordinal INTEGER PRIMARY KEY, checksum INTEGER, sequence INTEGER, client TEXT, id INTEGER,"   \
+    " uid BLOB, digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"         \
+    " origin_id INTEGER, confirmed_ms INTEGER);"
 
-static kedge_status create_tables(kedge_store_db *db, const char *tables, int64_t application,
-                                  kedge_error *error)
-{
-    char identity[96];
-    (void)snprintf(identity, sizeof identity, "PRAGMA application_id=%lld; PRAGMA user_version=1;",
-                   (long long)application);
-    kedge_status status = kedge_store_db_execute(db, tables, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, identity, error);
-    return status;
-}
+#define OUTBOX_TRIMMED                                                                             \
+    "CREATE TABLE trimmed("                                                                        \
+    " ordinal INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, through INTEGER);"
 
-static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error *error)
-{
-    static const char insert[] =
-        "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3, 0, 0, 0, 0, 0)";
-    static const char seal[] =
-        "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM "; PRAGMA user_version=2;";
-    static const char registry[] = "INSERT INTO registry VALUES(1, ?1)";
-    kedge_store_db *db = &store->cache;
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = create_tables(db, CACHE_TABLES, CACHE_APPLICATION, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
-    if (status == KEDGE_OK) {
-        kedge_store_bind_integer(db, statement, 1, resyncing);
-        kedge_store_bind_chars(db, statement, 2, store->organization);
-        kedge_store_bind_chars(db, statement, 3, store->project);
-        status = kedge_store_db_run(db, statement, error);
-    }
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, seal, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, registry, &statement, error);
-    if (status == KEDGE_OK) {
-        kedge_store_bind_text(db, statement, 1, kedge_buffer_bytes(&store->registry_text));
-        status = kedge_store_db_run(db, statement, error);
-    }
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
-    if (status != KEDGE_OK) kedge_store_db_rollback(db);
-    return status;
-}
+#define COUNTED(table, when, event, rows_change, sum_change)                                       \
+    "CREATE TRIGGER " table "_" when " AFTER " event " ON " table " BEGIN"                         \
+    " UPDATE totals SET rows = rows + " rows_change ", sum = sum + " sum_change ","                \
+    " checksum = kedge_checksum(6, name, rows + " rows_change ", sum + " sum_change ")"            \
+    " WHERE name = '" table "'; END;"
+#define TOTALS_OF(table)                                                                           \
+    "INSERT INTO totals(name, rows, sum, checksum) VALUES('" table                                 \
+    "', 0, 0, kedge_checksum(6, '" table                                                           \
+    "', 0, 0));" COUNTED(table, "in", "INSERT", "1", "new.checksum")                               \
+        COUNTED(table, "out", "DELETE", "-1", "-old.checksum")                                     \
+            COUNTED(table, "anew", "UPDATE OF checksum", "0", "new.checksum - old.checksum")
 
-/* A layout that is not the one that it claims to be is damage. */
-static kedge_status upgrade_cache(kedge_store_db *db, kedge_error *error)
-{
-    int64_t layout = 0;
-    kedge_status status = kedge_store_db_number(db, "PRAGMA user_version", &layout, error);
-    if (status != KEDGE_OK || layout == CACHE_LAYOUT) return status;
-    status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, CACHE_LAYOUT_2, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
-    if (status == KEDGE_OK) return KEDGE_OK;
-    kedge_store_db_rollback(db);
-    return status == KEDGE_INTERNAL ? kedge_table_fail(db, "sqlite_schema", error) : status;
-}
+#define OUTBOX_TOTALS                                                                              \
+    "CREATE TABLE totals(name TEXT PRIMARY KEY, checksum INTEGER, rows INTEGER, sum INTEGER)"      \
+    " WITHOUT ROWID;" TOTALS_OF("rejected") TOTALS_OF("confirmed") TOTALS_OF("trimmed")
 
-/* Is the file of the organization and the project that were asked for? */
-static kedge_status check_tenant(kedge_store *store, kedge_store_db *db, kedge_error *error)
-{
-    static const char sql[] = "SELECT organization, project FROM meta";
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
-    if (status == KEDGE_DONE) {
-        db->damaged = true;
-        return kedge_fail(error, KEDGE_CORRUPT, "file-damaged", "%s lacks its meta row", db->name);
-    }
-    if (status != KEDGE_OK) return status;
-    kedge_bytes organization = kedge_store_column(statement, 0);
-    kedge_bytes project = kedge_store_column(statement, 1);
-    if (!kedge_bytes_equal_text(organization, store->organization) ||
-        !kedge_bytes_equal_text(project, store->project))
-        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "other-project",
-                            "the folder %s belongs to %.*s/%.*s, not to %s/%s", store->path,
-                            (int)organization.size, organization.data, (int)project.size,
-                            project.data, store->organization, store->project);
-    sqlite3_reset(statement);
-    return status;
-}
+static const kedge_schema_table OUTBOX_TABLES[] = {
+    {"meta", OUTBOX_META},           {"pending", OUTBOX_PENDING}, {"rejected", OUTBOX_REJECTED},
+    {"confirmed", OUTBOX_CONFIRMED}, {"trimmed", OUTBOX_TRIMMED}, {"totals", OUTBOX_TOTALS},
+};
 
-bool kedge_schema_has_content(const char *path)
-{
-    struct stat facts;
-    return stat(path, &facts) == 0 && facts.st_size > 0;
-}
+/* ---- outbox.db, from older layouts ---- */
 
-/* A cache with a client id beside an empty outbox: what was pending is gone, and nobody may go on
- * as if it had never been. */
-kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *error)
-{
-    kedge_store_db cache;
-    kedge_cache_meta meta;
-    bool empty = false;
-    if (!kedge_schema_has_content(store->cache_path)) return KEDGE_OK;
-    kedge_status status = kedge_store_db_open(&cache, store->cache_path, "cache.db",
-                                              SQLITE_OPEN_READWRITE, store->vfs, error);
-    if (status != KEDGE_OK) return status;
-    status = kedge_schema_identify(&cache, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT,
-                                   &empty, error);
-    if (status == KEDGE_OK && !empty) status = kedge_cache_meta_read(&cache, &meta, error);
-    bool missing =
-        status == KEDGE_CORRUPT || (status == KEDGE_OK && !empty && meta.client[0] != '\0');
-    kedge_store_db_close(&cache);
-    if (!missing) return status;
-    if (access(store->outbox_path, F_OK) == 0)
-        return kedge_fail(
-            error, KEDGE_CORRUPT, "outbox-missing",
-            "%s is there, but empty, beside a cache: what was pending stood in it or in its -wal"
-            " file; put both back, or open another folder",
-            store->outbox_path);
-    return kedge_fail(
-        error, KEDGE_CORRUPT, "outbox-missing",
-        "the folder %s has a cache but no outbox.db: what was pending in it is missing;"
-        " put outbox.db back, or open another folder",
-        store->path);
-}
+/* What layout 2 has over layout 1. */
+static const char *const OUTBOX_LAYOUT_2[] = {
+    "ALTER TABLE rejected ADD COLUMN uid BLOB;"
+    "ALTER TABLE rejected ADD COLUMN digest BLOB;"
+    "ALTER TABLE rejected ADD COLUMN origin_client TEXT;"
+    "ALTER TABLE rejected ADD COLUMN origin_id INTEGER;"
+    "CREATE TABLE trimmed("
+    " ordinal INTEGER PRIMARY KEY, client TEXT NOT NULL UNIQUE, through INTEGER NOT NULL);",
+    NULL};
 
-static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error *error)
-{
-    kedge_store_db *db = &store->cache;
-    bool empty = true;
-    kedge_status status =
-        kedge_store_db_open(db, store->cache_path, "cache.db",
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
-    if (status == KEDGE_OK)
-        status = kedge_schema_identify(db, store->cache_path, CACHE_APPLICATION, CACHE_LAYOUT,
-                                       &empty, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_execute(
-            db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192",
-            error);
-    if (status == KEDGE_OK && empty) status = create_cache(store, !fresh, error);
-    if (status == KEDGE_OK && !empty) status = upgrade_cache(db, error);
-    if (status == KEDGE_OK) status = check_tenant(store, db, error);
-    /* The outbox fits, so this cache was brought here from elsewhere. */
-    if (status == KEDGE_INVALID_ARGUMENT) db->damaged = true;
-    return status;
-}
+/* Layout 3 has checksums, the second copy of meta, totals, and `withheld`. */
+static const char *const OUTBOX_LAYOUT_3[] = {
+    "DROP INDEX pending_covered;"
+    "ALTER TABLE meta RENAME TO old_meta;"
+    "ALTER TABLE pending RENAME TO old_pending;"
+    "ALTER TABLE rejected RENAME TO old_rejected;"
+    "ALTER TABLE confirmed RENAME TO old_confirmed;"
+    "ALTER TABLE trimmed RENAME TO old_trimmed;",
+    OUTBOX_META,
+    OUTBOX_PENDING,
+    OUTBOX_REJECTED,
+    OUTBOX_CONFIRMED,
+    OUTBOX_TRIMMED,
+    OUTBOX_TOTALS,
+    "INSERT INTO pending(" KEDGE_PENDING_COLUMNS ", checksum) SELECT " KEDGE_PENDING_COLUMNS
+    ", " KEDGE_PENDING_CHECKSUM " FROM (SELECT *, 0 AS withheld FROM old_pending);"
+    "INSERT INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum) SELECT " KEDGE_REJECTED_COLUMNS
+    ", " KEDGE_REJECTED_CHECKSUM " FROM old_rejected;"
+    "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS ", checksum) SELECT " KEDGE_CONFIRMED_COLUMNS
+    ", " KEDGE_CONFIRMED_CHECKSUM " FROM old_confirmed ORDER BY ordinal;"
+    "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS ", checksum) SELECT " KEDGE_TRIMMED_COLUMNS
+    ", " KEDGE_TRIMMED_CHECKSUM " FROM old_trimmed ORDER BY ordinal;"
+    "INSERT INTO meta(copy, " KEDGE_OUTBOX_META_COLUMNS ", checksum)"
+    " SELECT column1, " KEDGE_OUTBOX_META_COLUMNS ", " KEDGE_OUTBOX_META_CHECKSUM
+    " FROM (VALUES(1), (2)), (SELECT *, 0 AS ask_settled,"
+    " (SELECT count(*) FROM pending) AS pending_rows,"
+    " (SELECT coalesce(sum(checksum), 0) FROM pending) AS pending_sum FROM old_meta);"
+    "DROP TABLE old_meta; DROP TABLE old_pending; DROP TABLE old_rejected;"
+    "DROP TABLE old_confirmed; DROP TABLE old_trimmed;",
+    NULL};
 
-kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error)
-{
-    kedge_status status = open_cache_once(store, fresh, error);
-    if (status != KEDGE_OK && store->cache.damaged) {
-        status = kedge_store_rename_damaged(store, error);
-        if (status == KEDGE_OK) status = open_cache_once(store, false, error);
-    }
-    if (status != KEDGE_OK) kedge_store_db_close(&store->cache);
-    return status;
-}
+static const kedge_schema_layout OUTBOX_LAYOUTS[] = {
+    {1, NULL}, {2, OUTBOX_LAYOUT_2}, {3, OUTBOX_LAYOUT_3}};
+
+const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" */
+                                          .table_count = COUNT(OUTBOX_TABLES),
+                                          .tables = OUTBOX_TABLES,
+                                          .layout_count = COUNT(OUTBOX_LAYOUTS),
+                                          .layouts = OUTBOX_LAYOUTS};
+
+/* ---- cache.db, layout 2 ---- */
+
+static const kedge_schema_table CACHE_TABLES[] = {
+    {"meta",
+     "CREATE TABLE meta("
+     " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, lineage TEXT NOT NULL,"
+     " version INTEGER NOT NULL, lmid INTEGER NOT NULL, revision INTEGER NOT NULL,"
+     " reflected_sequence INTEGER NOT NULL, resyncing INTEGER NOT NULL,"
+     " organization TEXT NOT NULL, project TEXT NOT NULL, item_rows INTEGER NOT NULL,"
+     " item_sum INTEGER NOT NULL, base_rows INTEGER NOT NULL, base_sum INTEGER NOT NULL,"
+     " checksum INTEGER NOT NULL);"},
+    {"registry",
+     "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description TEXT NOT NULL);"},
+    {"item",
+     "CREATE TABLE item("
+     " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
+     " PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
+    {"base", "CREATE TABLE base("
+             " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT, checksum INTEGER NOT NULL,"
+             " PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
+    {"staging",
+     "CREATE TABLE staging("
+     " only INTEGER PRIMARY KEY CHECK(only = 1), version INTEGER NOT NULL, lineage TEXT NOT NULL,"
+     " lmid INTEGER NOT NULL, client TEXT NOT NULL, lost INTEGER NOT NULL,"
+     " complete INTEGER NOT NULL, after TEXT NOT NULL, item_rows INTEGER NOT NULL,"
+     " item_sum INTEGER NOT NULL, outcome_rows INTEGER NOT NULL, outcome_sum INTEGER NOT NULL,"
+     " checksum INTEGER NOT NULL);"},
+    {"staged_item",
+     "CREATE TABLE staged_item("
+     " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
+     " PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
+    {"staged_outcome", "CREATE TABLE staged_outcome("
+                       " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
+                       " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,"
+                       " checksum INTEGER NOT NULL);"},
+};
+
+/* ---- cache.db, from older layouts ---- */
+
+/* Layout 2 has checksums and counts: what stands there is taken as it is. Pages of a snapshot that
+ * was being fetched are fetched again. */
+static const char *const CACHE_LAYOUT_2[] = {
+    "DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome;"
+    "ALTER TABLE item ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE base ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE staged_item ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE staged_outcome ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE staging ADD COLUMN item_rows INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE staging ADD COLUMN item_sum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE staging ADD COLUMN outcome_rows INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE staging ADD COLUMN outcome_sum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE staging ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE meta ADD COLUMN item_rows INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE meta ADD COLUMN item_sum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE meta ADD COLUMN base_rows INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE meta ADD COLUMN base_sum INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE meta ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE item SET checksum = " KEDGE_ITEM_CHECKSUM ";"
+    "UPDATE base SET checksum = " KEDGE_BASE_CHECKSUM ";"
+    "UPDATE meta SET"
+    " (item_rows, item_sum) = (SELECT count(*), ifnull(sum(checksum), 0) FROM item),"
+    " (base_rows, base_sum) = (SELECT count(*), ifnull(sum(checksum), 0) FROM base);"
+    "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM,
+    NULL};
+
+static const kedge_schema_layout CACHE_LAYOUTS[] = {{1, NULL}, {2, CACHE_LAYOUT_2}};
+
+const kedge_schema kedge_cache_schema = {.application = 0x4b646331, /* "Kdc1" */
+                                         .table_count = COUNT(CACHE_TABLES),
+                                         .tables = CACHE_TABLES,
+                                         .layout_count = COUNT(CACHE_LAYOUTS),
+                                         .layouts = CACHE_LAYOUTS};

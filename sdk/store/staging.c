@@ -184,17 +184,17 @@ kedge_status kedge_staging_swap(kedge_store *store, const kedge_staging *staging
                                 kedge_cache_meta *next, kedge_error *error)
 {
     /* A rename copies nothing. An open reader keeps its snapshot. */
-    static const char sql[] = "DROP TABLE item;"
-                              "ALTER TABLE staged_item RENAME TO item;"
-                              "CREATE TABLE staged_item(collection TEXT NOT NULL, id TEXT NOT NULL,"
-                              " value TEXT NOT NULL, checksum INTEGER NOT NULL,"
-                              " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
-                              "DELETE FROM base";
+    static const char sql[] = "DROP TABLE item; ALTER TABLE staged_item RENAME TO item";
     next->items = staging->items;
     next->bases = (kedge_row_total){0};
     atomic_store(&store->check_due, true);
     kedge_store_db_reset(&store->cache);
-    return kedge_store_db_execute(&store->cache, sql, error);
+    kedge_status status = kedge_store_db_execute(&store->cache, sql, error);
+    if (status == KEDGE_OK)
+        status = kedge_schema_make_table(&store->cache, &kedge_cache_schema, "staged_item", error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_execute(&store->cache, "DELETE FROM base", error);
+    return status;
 }
 
 kedge_status kedge_staging_drop(kedge_store *store, kedge_error *error)

@@ -196,16 +196,25 @@ kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedg
                                    kedge_error *error);
 void kedge_store_scan_close(kedge_store_scan *scan);
 
-/* Read-only SQL over the views, as kedge_query in kedge/read.h; opaque
- * kedge_query is the store's. */
+/* Read-only SQL over the views, as kedge/read.h says of kedge_query. */
 kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_bytes parameters,
                                     kedge_query **query, kedge_error *error);
+kedge_status kedge_store_query_next(kedge_query *query, kedge_error *error);
+int32_t kedge_store_query_column_count(const kedge_query *query);
+const char *kedge_store_query_column_name(const kedge_query *query, int32_t column);
+const char *kedge_store_query_text(kedge_query *query, int32_t column, size_t *size);
+int64_t kedge_store_query_integer(kedge_query *query, int32_t column);
+double kedge_store_query_real(kedge_query *query, int32_t column);
+void kedge_store_query_close(kedge_query *query); /* NULL does nothing */
 
-/* Lists, as kedge/sync.h says; opaque kedge_mutation_list is the store's. */
+/* Lists, as kedge/sync.h says of kedge_mutation_list. */
 kedge_status kedge_store_pending_open(kedge_store *store, kedge_mutation_list **list,
                                       kedge_error *error);
 kedge_status kedge_store_rejected_open(kedge_store *store, kedge_mutation_list **list,
                                        kedge_error *error);
+kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
+                                   kedge_error *error);
+void kedge_store_list_close(kedge_mutation_list *list); /* NULL does nothing */
 kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_outcome *outcome,
                                  kedge_error *error);
 

@@ -9,6 +9,7 @@
 #include "mutate/transaction.h"
 #include "sdk/store/cache_row.h"
 #include "sdk/store/database.h"
+#include "sdk/store/schema.h"
 #include "sdk/store/store.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -207,10 +208,9 @@ kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, vo
 kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work work, void *context,
                                            kedge_change_set *changes, kedge_error *error);
 
-/* ---- schema_outbox.c ---- */
+/* ---- open_outbox.c ---- */
 /* Opens, creates, or brings an older layout up to date. */
 kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_error *error);
-#define KEDGE_OUTBOX_LAYOUT 3
 /* Is it an outbox of ours, and of which layout? */
 kedge_status kedge_schema_identify_outbox(kedge_store_db *db, const char *path, int64_t *layout,
                                           kedge_error *error);
@@ -220,11 +220,28 @@ bool kedge_schema_is_outbox(kedge_store_db *db);
 kedge_status kedge_schema_make_outbox(kedge_store_db *db, const kedge_outbox_meta *meta,
                                       kedge_error *error);
 
-/* ---- schema.c ---- */
+/* ---- layout.c ---- */
+/* The number of the present layout. */
+int kedge_schema_newest(const kedge_schema *schema);
 /* Is the file ours, or empty, and of no newer layout? */
-kedge_status kedge_schema_identify(kedge_store_db *db, const char *path, int64_t application,
-                                   int layout, bool *empty, kedge_error *error);
-kedge_status kedge_schema_layout(kedge_store_db *db, int64_t *layout, kedge_error *error);
+kedge_status kedge_schema_identify(kedge_store_db *db, const char *path, const kedge_schema *schema,
+                                   bool *empty, kedge_error *error);
+kedge_status kedge_schema_read_layout(kedge_store_db *db, int64_t *layout, kedge_error *error);
+/* In the caller's transaction: all tables, in an empty file. */
+kedge_status kedge_schema_make_tables(kedge_store_db *db, const kedge_schema *schema,
+                                      kedge_error *error);
+/* One of them. */
+kedge_status kedge_schema_make_table(kedge_store_db *db, const kedge_schema *schema,
+                                     const char *name, kedge_error *error);
+/* What names the file as ours, and its layout as the present one. */
+kedge_status kedge_schema_make_identity(kedge_store_db *db, const kedge_schema *schema,
+                                        kedge_error *error);
+/* Brings a file of an older layout up to the present one, in one transaction. KEDGE_INTERNAL when
+ * it is not of that layout, or no way leads on from there. */
+kedge_status kedge_schema_bring_up(kedge_store_db *db, const kedge_schema *schema, int64_t layout,
+                                   kedge_error *error);
+
+/* ---- open_cache.c ---- */
 bool kedge_schema_has_content(const char *path);
 kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *error);
 /* `fresh`: the outbox was made just now, so that an empty cache is no loss. */
@@ -490,8 +507,6 @@ kedge_status kedge_reader_take_shown(kedge_store *store, kedge_store_reader **re
                                      kedge_error *error);
 
 /* ---- authorizer.c ---- */
-#define KEDGE_CACHE_TABLES 7
-extern const char *const kedge_cache_tables[KEDGE_CACHE_TABLES];
 int kedge_query_authorize(void *context, int action, const char *first, const char *second,
                           const char *database, const char *view);
 

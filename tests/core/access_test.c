@@ -56,8 +56,8 @@ static void test_a_token_that_is_not_accepted_is_asked_for_once(void **state)
     trace_settle(t, 3);
     trace_mutation(t);
     trace_poke(t, 4);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_UNAUTHORIZED);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_UNAUTHORIZED);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_UNAUTHORIZED);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_UNAUTHORIZED);
     trace_mutation(t);
     trace_token(t, true);
     trace_pushed(t, 2, 5);
@@ -81,9 +81,9 @@ static void test_a_fresh_token_that_is_not_accepted_either_stops_it(void **state
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_UNAUTHORIZED);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_UNAUTHORIZED);
     trace_token(t, true);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_UNAUTHORIZED);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_UNAUTHORIZED);
     trace_mutation(t);
     trace_token(t, true);
     trace_expect(t, "[    0] mutation 1\n"
@@ -108,7 +108,7 @@ static void test_an_app_that_has_no_token_stops_it(void **state)
     trace *t = *state;
     trace_settle(t, 3);
     trace_poke(t, 4);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_UNAUTHORIZED);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_UNAUTHORIZED);
     trace_token(t, false);
     trace_expect(t, "[    0] poke of version 4\n"
                     "          send pull\n"
@@ -126,9 +126,9 @@ static void test_a_fresh_token_is_used_at_once_though_the_wakes_are_spent(void *
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_UNAUTHORIZED);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_UNAUTHORIZED);
     t->core.push.at_ms = t->now_ms + 50000;
     trace_skip(t);
     trace_token(t, true);
@@ -141,9 +141,9 @@ static void test_going_online_again_does_not_wait_out_a_backoff(void **state)
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     t->core.push.at_ms = t->now_ms + 50000;
     trace_skip(t);
     trace_simple(t, KEDGE_EVENT_ONLINE, "online");
@@ -157,7 +157,7 @@ static void test_a_refusal_for_good_stops_it_until_the_app_says_online(void **st
     trace_settle(t, 3);
     trace_mutation(t);
     trace_poke(t, 4);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_REFUSED);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_REFUSED);
     trace_mutation(t);
     trace_poke(t, 5);
     trace_simple(t, KEDGE_EVENT_ONLINE, "online");

@@ -11,11 +11,11 @@ static void test_failures_back_off_and_the_first_success_ends_it(void **state)
     trace *t = *state;
     t->show_timer = true;
     trace_start(t, 3, 1, 0);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
     trace_timer(t);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_TRANSIENT);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_TRANSIENT);
     trace_timer(t);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_TRANSIENT);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_TRANSIENT);
     trace_timer(t);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied(t, 3, 0);
@@ -83,13 +83,13 @@ static void test_a_mutation_wakes_a_waiting_push_once_a_period(void **state)
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_TRANSIENT);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_TRANSIENT);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_TRANSIENT);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_TRANSIENT);
     trace_mutation(t);
     trace_mutation(t);
     trace_timer(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_TRANSIENT);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_TRANSIENT);
     trace_mutation(t);
     trace_expect(t, "[    0] mutation 1\n"
                     "          send push\n"
@@ -112,7 +112,7 @@ static void test_a_poke_wakes_pull_and_push(void **state)
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     trace_poke(t, 4);
     trace_expect(t, "[    0] mutation 1\n"
                     "          send push\n"

@@ -1,6 +1,6 @@
 /* The driver and a server that has lost items: the rest is applied, the app is told, and nothing is
  * asked for again and again. */
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 #include "tests/core/scripted.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
 #include "common/gzip.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 #include "sdk/store/store_internal.h"
 #include "tests/core/scripted.h"
 
@@ -253,13 +253,13 @@ static void test_the_parts_of_a_body_are_unpacked_within_the_limit_of_an_item(vo
              "{\"op\":\"put\",\"key\":\"notes/b\",\"hash\":\"%064d\",\"size\":7}", 0);
     snprintf(range, sizeof range, "bytes 0-%zu/%zu", bomb.size - 1, bomb.size);
     scripted_pulled(s, 0, 1, 0, patch, "");
-    kedge_driver_answer answer = {.number = s->pull.number,
-                                  .status = 206,
-                                  .body = kedge_buffer_bytes(&bomb),
-                                  .content_range = kedge_bytes_of(range),
-                                  .gzip = true};
+    kedge_driver_response answer = {.number = s->pull.number,
+                                    .status = 206,
+                                    .body = kedge_buffer_bytes(&bomb),
+                                    .content_range = kedge_bytes_of(range),
+                                    .gzip = true};
     s->pull.number = 0;
-    kedge_driver_answer_arrived(s->driver, &answer);
+    kedge_driver_response_arrived(s->driver, &answer);
     assert_int_equal(s->connection, KEDGE_CONNECTING);
     assert_string_equal(s->error.code, "body-invalid");
     kedge_buffer_free(&plain);

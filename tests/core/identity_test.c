@@ -11,7 +11,7 @@ static void test_a_push_refused_for_its_identity_pulls_first_then_retires_then_r
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_IDENTITY);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_IDENTITY);
     trace_mutation(t);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied_as(t, KEDGE_APPLIED_ROTATE);
@@ -81,7 +81,7 @@ static void test_a_refusal_that_pulls_do_not_explain_ends_in_a_rotation(void **s
     trace_mutation(t);
     for (int i = 0; i < KEDGE_CORE_IDENTITY_MAX; i++) {
         if (i > 0) trace_timer(t);
-        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_IDENTITY);
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_IDENTITY);
         trace_ok(t, KEDGE_REQUEST_PULL);
         trace_applied(t, 3, 0);
     }
@@ -117,7 +117,7 @@ static void test_a_rotation_survives_a_network_that_fails_and_a_full_disk(void *
     trace_poke(t, 4);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied_as(t, KEDGE_APPLIED_ROTATE);
-    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_RESPONSE_NETWORK);
     trace_timer(t);
     trace_ok(t, KEDGE_REQUEST_RETIRE);
     trace_applied_as(t, KEDGE_APPLIED_FAILED);
@@ -190,7 +190,7 @@ static void test_a_restored_backend_that_never_knew_the_client_has_nothing_to_re
     trace_stream_up(t, 1);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied_as(t, KEDGE_APPLIED_LOST);
-    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_ANSWER_IDENTITY);
+    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_RESPONSE_IDENTITY);
     trace_expect(t, "[    0] stream up\n"
                     "[    0] poke of version 1\n"
                     "          send pull\n"
@@ -259,7 +259,7 @@ static void test_the_third_rotation_within_a_minute_waits_and_the_status_says_wh
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_IDENTITY);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_IDENTITY);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied_as(t, KEDGE_APPLIED_ROTATE);
     trace_pass(t, 500);
@@ -388,7 +388,7 @@ static void test_pulls_go_on_while_a_rotation_waits_that_only_pushes_asked_for(v
     trace_mutation(t);
     for (int i = 0; i < KEDGE_CORE_IDENTITY_MAX; i++) {
         if (i > 0) trace_timer(t);
-        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_IDENTITY);
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_IDENTITY);
         if (i == KEDGE_CORE_IDENTITY_MAX - 1) trace_skip(t);
         trace_ok(t, KEDGE_REQUEST_PULL);
         trace_applied(t, 5, 0);

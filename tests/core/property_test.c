@@ -1,5 +1,5 @@
 /* Whatever happens in whatever order, these hold:
- *   - at most one push and one request of the pull's lane run; the store works on one thing at a
+ *   - at most one push and one request of the pull's channel run; the store works on one thing at a
  * time
  *   - nothing is sent while offline, stopped, without the token that was asked for, or shut down
  *   - only what runs is cancelled, and only a wait that was asked for is ended
@@ -7,7 +7,7 @@
  *   - once the server works, all that is pending is pushed and covered
  *   - a server that always fails gets a bounded number of requests, however often we are woken
  *   - never more than two rotations in a minute, and ever fewer, whatever goes well in between
- * The random events include answers to nothing, clocks that jump, and stores that fail. */
+ * The random events include responses to nothing, clocks that jump, and stores that fail. */
 #include "sdk/core/core.h"
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void world_init(world *w, uint64_t seed)
     *w = (world){.seed = seed * UINT64_C(0x9E3779B97F4A7C15) + 1,
                  .timer_ms = INT64_MAX,
                  .online = true,
-                 .position = {.lowest_pending = 1}};
+                 .position = {.lowest_pending_id = 1}};
     kedge_core_init(&w->core, true);
 }
 
@@ -69,35 +69,43 @@ static void check_rotations(const world *w)
     assert_true(w->now_ms - w->rotated_ms[w->rotations % 2] >= KEDGE_CORE_ROTATE_MIN_MS);
 }
 
-static void take_send(world *w, const kedge_core_action *action)
+static void take_send(world *w, int64_t deadline_ms)
 {
     assert_true(w->online && !w->stopped && !w->token_asked && !w->shut_down);
-    assert_true(action->deadline_ms > 0);
+    assert_true(deadline_ms > 0);
     w->sends++;
-    if (action->request == KEDGE_REQUEST_PUSH) {
-        assert_false(w->push_running);
-        assert_in_range(action->count_max, 1, KEDGE_CORE_PUSH_COUNT_MAX);
-        assert_in_range(action->bytes_max, 1, KEDGE_CORE_PUSH_BYTES_MAX);
-        assert_true(w->position.lowest_pending <= w->position.highest_id);
-        w->push_running = true;
-        w->push_through = w->position.lowest_pending + action->count_max - 1;
-        if (w->push_through > w->position.highest_id) w->push_through = w->position.highest_id;
-        return;
-    }
+}
+
+static void take_push(world *w, const kedge_core_action *action)
+{
+    take_send(w, action->push.deadline_ms);
+    assert_false(w->push_running);
+    assert_in_range(action->push.count_max, 1, KEDGE_CORE_PUSH_COUNT_MAX);
+    assert_in_range(action->push.size_max_bytes, 1, KEDGE_CORE_PUSH_BYTES_MAX);
+    assert_true(w->position.lowest_pending_id <= w->position.highest_id);
+    w->push_running = true;
+    w->push_through = w->position.lowest_pending_id + action->push.count_max - 1;
+    if (w->push_through > w->position.highest_id) w->push_through = w->position.highest_id;
+}
+
+static void take_pull_step(world *w, const kedge_core_action *action)
+{
+    take_send(w, action->pull_step.deadline_ms);
+    assert_int_not_equal(action->pull_step.request, KEDGE_REQUEST_PUSH);
     assert_false(w->pull_running || w->working);
-    if (action->request == KEDGE_REQUEST_RETIRE) check_rotations(w);
+    if (action->pull_step.request == KEDGE_REQUEST_RETIRE) check_rotations(w);
     w->pull_running = true;
-    w->pull_kind = action->request;
+    w->pull_kind = action->pull_step.request;
 }
 
 static void take_cancel(world *w, const kedge_core_action *action)
 {
-    if (action->request == KEDGE_REQUEST_PUSH) {
+    if (action->cancel.request == KEDGE_REQUEST_PUSH) {
         assert_true(w->push_running);
         w->push_running = false;
     } else {
         assert_true(w->pull_running);
-        assert_int_equal(w->pull_kind, action->request);
+        assert_int_equal(w->pull_kind, action->cancel.request);
         w->pull_running = false;
     }
 }
@@ -105,8 +113,11 @@ static void take_cancel(world *w, const kedge_core_action *action)
 static void take_action(world *w, const kedge_core_action *action)
 {
     switch (action->kind) {
-    case KEDGE_ACTION_SEND:
-        take_send(w, action);
+    case KEDGE_ACTION_PUSH:
+        take_push(w, action);
+        break;
+    case KEDGE_ACTION_PULL_STEP:
+        take_pull_step(w, action);
         break;
     case KEDGE_ACTION_CANCEL:
         take_cancel(w, action);
@@ -119,8 +130,8 @@ static void take_action(world *w, const kedge_core_action *action)
         w->work = action->kind;
         break;
     case KEDGE_ACTION_TIMER:
-        assert_true(action->at_ms > w->now_ms);
-        w->timer_ms = action->at_ms;
+        assert_true(action->timer.at_ms > w->now_ms);
+        w->timer_ms = action->timer.at_ms;
         break;
     case KEDGE_ACTION_OPEN_STREAM:
         assert_true(w->online && !w->stopped && !w->stream_open && !w->shut_down);
@@ -136,7 +147,7 @@ static void take_action(world *w, const kedge_core_action *action)
         w->token_asked = true;
         break;
     case KEDGE_ACTION_REPORT:
-        w->stopped = action->connection == KEDGE_STOPPED;
+        w->stopped = action->report.connection == KEDGE_STOPPED;
         break;
     case KEDGE_ACTION_SYNCED:
         assert_true(w->sync_wanted);
@@ -174,11 +185,9 @@ static void take_event(world *w, kedge_core_event event)
     event.random = draw(w, UINT64_MAX);
     event.has_position = true;
     event.position = w->position;
-    if (event.answer != KEDGE_ANSWER_OK) {
-        kedge_fail(&event.error, KEDGE_NETWORK, "fails", "as the test says");
-    }
     bool was_stopped = w->stopped;
-    if (event.kind == KEDGE_EVENT_ONLINE || (event.kind == KEDGE_EVENT_TOKEN && event.ok)) {
+    if (event.kind == KEDGE_EVENT_ONLINE ||
+        (event.kind == KEDGE_EVENT_TOKEN && event.token.given)) {
         w->stopped = false;
     }
     if (event.kind == KEDGE_EVENT_TIMER) w->timer_ms = INT64_MAX;
@@ -191,24 +200,42 @@ static void take_event(world *w, kedge_core_event event)
 
 /* ---- random events ---- */
 
-static void answer(world *w, bool push, kedge_answer_class class)
+static kedge_request_result result_of(kedge_response_class class, int64_t retry_after_ms)
 {
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
-                              .answer = class,
-                              .request = push ? KEDGE_REQUEST_PUSH : w->pull_kind,
-                              .retry_after_ms = draw(w, 20) == 0 ? (int64_t)draw(w, 5000) : 0};
-    if (push) {
-        w->push_running = false;
-        event.last_id = w->position.highest_id - (int64_t)draw(w, 3);
-        if (event.last_id < w->position.lowest_pending) event.last_id = w->position.lowest_pending;
-        event.version = (int64_t)draw(w, 2) * (w->position.version + 1);
-    } else {
-        w->pull_running = false;
-        event.more_outcomes = w->pull_kind != KEDGE_REQUEST_PAGE &&
-                              w->pull_kind != KEDGE_REQUEST_BODY && draw(w, 4) == 0;
-        event.more_bodies = w->pull_kind != KEDGE_REQUEST_RETIRE &&
-                            w->core.source != KEDGE_REQUEST_RETIRE && draw(w, 4) == 0;
+    kedge_request_result result = {.response = class, .retry_after_ms = retry_after_ms};
+    if (class != KEDGE_RESPONSE_OK) {
+        kedge_fail(&result.error, KEDGE_NETWORK, "fails", "as the test says");
     }
+    return result;
+}
+
+static int64_t random_retry_after(world *w)
+{
+    return draw(w, 20) == 0 ? (int64_t)draw(w, 5000) : 0;
+}
+
+static void end_push(world *w, kedge_response_class class)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_PUSH_ENDED,
+                              .push_ended = {.result = result_of(class, random_retry_after(w))}};
+    int64_t last_id = w->position.highest_id - (int64_t)draw(w, 3);
+    if (last_id < w->position.lowest_pending_id) last_id = w->position.lowest_pending_id;
+    w->push_running = false;
+    event.push_ended.last_id = last_id;
+    event.push_ended.version = (int64_t)draw(w, 2) * (w->position.version + 1);
+    take_event(w, event);
+}
+
+static void end_pull_step(world *w, kedge_response_class class)
+{
+    kedge_core_event event = {.kind = KEDGE_EVENT_PULL_STEP_ENDED,
+                              .pull_step_ended = {.request = w->pull_kind}};
+    event.pull_step_ended.result = result_of(class, random_retry_after(w));
+    w->pull_running = false;
+    event.pull_step_ended.more_outcomes =
+        w->pull_kind != KEDGE_REQUEST_PAGE && w->pull_kind != KEDGE_REQUEST_BODY && draw(w, 4) == 0;
+    event.pull_step_ended.more_bodies = w->pull_kind != KEDGE_REQUEST_RETIRE &&
+                                        w->core.source != KEDGE_REQUEST_RETIRE && draw(w, 4) == 0;
     take_event(w, event);
 }
 
@@ -218,20 +245,20 @@ static void finish_work(world *w)
     kedge_action_kind work = w->work;
     w->working = false;
     if (draw(w, 10) == 0) {
-        event.applied = KEDGE_APPLIED_FAILED;
+        event.applied.result = KEDGE_APPLIED_FAILED;
     } else if (work == KEDGE_ACTION_ROTATE) {
         w->position.highest_id = (int64_t)draw(w, 5);
-        w->position.lowest_pending = 1;
+        w->position.lowest_pending_id = 1;
         w->rotated_ms[w->rotations++ % 2] = w->now_ms;
     } else if (work == KEDGE_ACTION_APPLY) {
         static const kedge_applied ends[] = {
             KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,   KEDGE_APPLIED_DONE,
             KEDGE_APPLIED_AGAIN, KEDGE_APPLIED_PAGES, KEDGE_APPLIED_ROTATE, KEDGE_APPLIED_LOST};
-        event.applied = ends[draw(w, 8)];
-        if (event.applied == KEDGE_APPLIED_DONE) {
+        event.applied.result = ends[draw(w, 8)];
+        if (event.applied.result == KEDGE_APPLIED_DONE) {
             w->position.version++;
-            int64_t pending = w->position.highest_id - w->position.lowest_pending + 1;
-            w->position.lowest_pending += (int64_t)draw(w, (uint64_t)pending + 1);
+            int64_t pending = w->position.highest_id - w->position.lowest_pending_id + 1;
+            w->position.lowest_pending_id += (int64_t)draw(w, (uint64_t)pending + 1);
         }
     }
     take_event(w, event);
@@ -240,13 +267,14 @@ static void finish_work(world *w)
 /* Something runs: it ends, one way or another. */
 static void random_end(world *w)
 {
-    kedge_answer_class class = draw(w, 3) > 0 ? KEDGE_ANSWER_OK : (kedge_answer_class)draw(w, 9);
+    kedge_response_class class =
+        draw(w, 3) > 0 ? KEDGE_RESPONSE_OK : (kedge_response_class)draw(w, 9);
     if (w->working && draw(w, 2) == 0) {
         finish_work(w);
     } else if (w->push_running && draw(w, 2) == 0) {
-        answer(w, true, class);
+        end_push(w, class);
     } else if (w->pull_running) {
-        answer(w, false, class);
+        end_pull_step(w, class);
     }
 }
 
@@ -260,7 +288,7 @@ static void random_wake(world *w)
         break;
     case 1:
         event.kind = KEDGE_EVENT_POKE;
-        event.version = w->position.version + (int64_t)draw(w, 3);
+        event.poke.version = w->position.version + (int64_t)draw(w, 3);
         break;
     case 2:
         event.kind = KEDGE_EVENT_PING;
@@ -298,21 +326,26 @@ static void random_access(world *w)
         break;
     default:
         event.kind = KEDGE_EVENT_TOKEN;
-        event.ok = draw(w, 4) > 0;
+        event.token.given = draw(w, 4) > 0;
         w->token_asked = false;
         break;
     }
     take_event(w, event);
 }
 
-/* An answer to something that was never asked, or was cancelled. */
+/* A response to something that was never asked, or was cancelled. */
 static void random_stray(world *w)
 {
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
-                              .answer = (kedge_answer_class)draw(w, 9),
-                              .request = (kedge_request_kind)draw(w, 6)};
-    if (event.request == KEDGE_REQUEST_PUSH ? w->push_running
-                                            : w->pull_running && event.request == w->pull_kind) {
+    kedge_response_class class = (kedge_response_class)draw(w, 9);
+    kedge_request_kind request = (kedge_request_kind)draw(w, 6);
+    kedge_core_event event = {.kind = KEDGE_EVENT_PULL_STEP_ENDED,
+                              .pull_step_ended = {.request = request}};
+    event.pull_step_ended.result = result_of(class, 0);
+    if (request == KEDGE_REQUEST_PUSH) {
+        event = (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED,
+                                   .push_ended = {.result = result_of(class, 0)}};
+        if (w->push_running) return;
+    } else if (w->pull_running && request == w->pull_kind) {
         return;
     }
     take_event(w, event);
@@ -377,26 +410,26 @@ static void test_no_sequence_of_events_breaks_the_rules(void **state)
  * the push ends, or before: then a pull may tell it first. */
 static void end_well(world *w, int64_t *decided)
 {
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = KEDGE_REQUEST_PUSH};
     if (w->push_running && draw(w, 3) == 0) *decided = w->push_through;
     if (w->working) {
         w->working = false;
-        if (w->work == KEDGE_ACTION_APPLY && w->position.lowest_pending <= *decided) {
-            w->position.lowest_pending = *decided + 1;
+        if (w->work == KEDGE_ACTION_APPLY && w->position.lowest_pending_id <= *decided) {
+            w->position.lowest_pending_id = *decided + 1;
             w->position.version++;
         }
         take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_APPLIED});
     } else if (w->push_running && draw(w, 2) == 0) {
         w->push_running = false;
         *decided = w->push_through;
-        event.last_id = w->push_through;
-        bool covered = w->position.lowest_pending > *decided;
-        event.version = covered ? w->position.version : w->position.version + 1;
+        kedge_core_event event = {.kind = KEDGE_EVENT_PUSH_ENDED};
+        event.push_ended.last_id = w->push_through;
+        bool covered = w->position.lowest_pending_id > *decided;
+        event.push_ended.version = covered ? w->position.version : w->position.version + 1;
         take_event(w, event);
     } else if (w->pull_running) {
         w->pull_running = false;
-        event.request = w->pull_kind;
-        take_event(w, event);
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_PULL_STEP_ENDED,
+                                         .pull_step_ended = {.request = w->pull_kind}});
     }
 }
 
@@ -406,13 +439,13 @@ static void check_recovery(world *w)
 {
     int64_t until = w->now_ms + 2 * KEDGE_CORE_BACKOFF_MAX_MS;
     if (w->rotations >= 2) until += KEDGE_CORE_ROTATE_MAX_MS;
-    int64_t decided = w->position.lowest_pending - 1;
+    int64_t decided = w->position.lowest_pending_id - 1;
     w->online = true;
     w->token_asked = false;
     take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_ONLINE});
     w->position.highest_id += 2500;
     take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_MUTATION});
-    while (w->position.lowest_pending <= w->position.highest_id && w->now_ms < until) {
+    while (w->position.lowest_pending_id <= w->position.highest_id && w->now_ms < until) {
         if (w->push_running || w->pull_running || w->working) {
             end_well(w, &decided);
         } else {
@@ -421,7 +454,7 @@ static void check_recovery(world *w)
             take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
         }
     }
-    assert_true(w->position.lowest_pending > w->position.highest_id);
+    assert_true(w->position.lowest_pending_id > w->position.highest_id);
 }
 
 static void test_after_any_sequence_of_events_a_server_that_works_gets_all(void **state)
@@ -439,18 +472,18 @@ static void test_after_any_sequence_of_events_a_server_that_works_gets_all(void 
 
 /* ---- a server that always fails ---- */
 
-static void fail_everything(world *w, kedge_answer_class class)
+static void fail_everything(world *w, kedge_response_class class)
 {
     if (w->stream_open) {
         w->stream_open = false;
         take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_STREAM_DOWN});
     }
-    if (w->push_running) answer(w, true, class);
+    if (w->push_running) end_push(w, class);
     if (w->working) finish_work(w);
-    if (w->pull_running) answer(w, false, class);
+    if (w->pull_running) end_pull_step(w, class);
     if (w->token_asked) {
         w->token_asked = false;
-        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .ok = true});
+        take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .token = {.given = true}});
     }
 }
 
@@ -461,7 +494,8 @@ static void wake_in_every_way(world *w, bool asks)
     static const kedge_event_kind kinds[] = {KEDGE_EVENT_MUTATION, KEDGE_EVENT_POKE,
                                              KEDGE_EVENT_SYNC, KEDGE_EVENT_HURRY,
                                              KEDGE_EVENT_ONLINE};
-    kedge_core_event event = {.kind = kinds[draw(w, asks ? 5 : 2)], .version = 1000};
+    kedge_core_event event = {.kind = kinds[draw(w, asks ? 5 : 2)]};
+    if (event.kind == KEDGE_EVENT_POKE) event.poke.version = 1000;
     if (event.kind == KEDGE_EVENT_SYNC) w->sync_wanted = true;
     if (event.kind == KEDGE_EVENT_MUTATION) w->position.highest_id++;
     if (event.kind == KEDGE_EVENT_ONLINE) w->token_asked = false;
@@ -469,9 +503,9 @@ static void wake_in_every_way(world *w, bool asks)
     if (w->timer_ms <= w->now_ms) take_event(w, (kedge_core_event){.kind = KEDGE_EVENT_TIMER});
 }
 
-/* Edits and pokes: two attempts a backoff in each lane. What the app asks adds one a second in each
- * of the three. */
-static void check_load(kedge_answer_class class, uint64_t seed, bool asks)
+/* Edits and pokes: two attempts a backoff in each channel. What the app asks adds one a second in
+ * each of the three. */
+static void check_load(kedge_response_class class, uint64_t seed, bool asks)
 {
     world w;
     world_init(&w, seed);
@@ -496,10 +530,10 @@ static void check_load(kedge_answer_class class, uint64_t seed, bool asks)
 static void test_a_server_that_always_fails_is_not_stormed(void **state)
 {
     (void)state;
-    static const kedge_answer_class classes[] = {KEDGE_ANSWER_NETWORK,  KEDGE_ANSWER_TRANSIENT,
-                                                 KEDGE_ANSWER_IDENTITY, KEDGE_ANSWER_GAP,
-                                                 KEDGE_ANSWER_GONE,     KEDGE_ANSWER_SHORTER,
-                                                 KEDGE_ANSWER_REFUSED,  KEDGE_ANSWER_UNAUTHORIZED};
+    static const kedge_response_class classes[] = {
+        KEDGE_RESPONSE_NETWORK, KEDGE_RESPONSE_TRANSIENT,   KEDGE_RESPONSE_IDENTITY,
+        KEDGE_RESPONSE_GAP,     KEDGE_RESPONSE_GONE,        KEDGE_RESPONSE_SHORTER,
+        KEDGE_RESPONSE_REFUSED, KEDGE_RESPONSE_UNAUTHORIZED};
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             check_load(classes[i], seed, false);
@@ -513,8 +547,8 @@ static void test_a_server_that_always_fails_is_not_stormed(void **state)
 static void answer_everything(world *w)
 {
     int64_t before = w->rotations;
-    if (w->push_running) answer(w, true, KEDGE_ANSWER_OK);
-    if (w->pull_running) answer(w, false, KEDGE_ANSWER_OK);
+    if (w->push_running) end_push(w, KEDGE_RESPONSE_OK);
+    if (w->pull_running) end_pull_step(w, KEDGE_RESPONSE_OK);
     if (w->working) finish_work(w);
     if (w->rotations > before) w->position.highest_id = 5; /* each has pending ones to tell about */
 }

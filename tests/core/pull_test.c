@@ -111,7 +111,7 @@ static void test_a_body_that_fails_is_asked_for_again_without_the_pull(void **st
     trace_settle(t, 3);
     trace_poke(t, 4);
     trace_ok_more(t, KEDGE_REQUEST_PULL, false, true);
-    trace_failed(t, KEDGE_REQUEST_BODY, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_BODY, KEDGE_RESPONSE_NETWORK);
     trace_timer(t);
     trace_ok(t, KEDGE_REQUEST_BODY);
     trace_applied(t, 4, 0);
@@ -184,7 +184,7 @@ static void test_a_page_that_fails_is_asked_for_again(void **state)
     trace *t = *state;
     t->position.staging = true;
     trace_start(t, 0, 1, 0);
-    trace_failed(t, KEDGE_REQUEST_PAGE, KEDGE_ANSWER_TRANSIENT);
+    trace_failed(t, KEDGE_REQUEST_PAGE, KEDGE_RESPONSE_TRANSIENT);
     trace_timer(t);
     trace_expect(t, "[    0] start at version 0\n"
                     "          send page\n"
@@ -200,7 +200,7 @@ static void test_pages_of_a_version_that_is_gone_are_dropped_and_pulled_anew(voi
     trace *t = *state;
     t->position.staging = true;
     trace_start(t, 0, 1, 0);
-    trace_failed(t, KEDGE_REQUEST_PAGE, KEDGE_ANSWER_GONE);
+    trace_failed(t, KEDGE_REQUEST_PAGE, KEDGE_RESPONSE_GONE);
     t->position.staging = false;
     trace_applied_as(t, KEDGE_APPLIED_DONE);
     trace_ok(t, KEDGE_REQUEST_PULL);

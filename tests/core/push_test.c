@@ -192,8 +192,8 @@ static void test_a_push_that_is_too_large_is_halved_and_grows_back(void **state)
 {
     trace *t = *state;
     trace_start(t, 3, 1, 1000);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_SHORTER);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_SHORTER);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_SHORTER);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_SHORTER);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied(t, 4, 300);
     trace_pushed(t, 550, 5);
@@ -286,7 +286,7 @@ static void test_an_upload_that_the_server_does_not_take_backs_off(void **state)
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied(t, 3, 0);
     trace_skip(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_TRANSIENT);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_TRANSIENT);
     trace_timer(t);
     trace_too_large(t, 1);
     trace_ok(t, KEDGE_REQUEST_PULL);
@@ -325,7 +325,7 @@ static void test_a_push_that_cannot_be_halved_any_more_is_uploaded(void **state)
     trace_mutation(t);
     int sends = 1;
     while (!t->core.push_upload) {
-        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_SHORTER);
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_SHORTER);
         assert_true(++sends < 20);
     }
     assert_true(sends > 10);
@@ -337,7 +337,7 @@ static void test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id(vo
     trace *t = *state;
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_GAP);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_GAP);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied(t, 4, 0);
     trace_timer(t);

@@ -183,7 +183,7 @@ static void test_an_answer_that_is_decided_ends_the_queueing(void **state)
     trace_mutation(t);
     trace_queued(t, 1);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_GAP);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_GAP);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied(t, 3, 0);
     trace_timer(t);

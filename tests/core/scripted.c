@@ -24,7 +24,7 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
     size_t written = 0;
     assert_int_equal(sent->number, 0);
     assert_true(request->body.size < sizeof sent->body);
-    assert_true(request->deadline_ms > 0 && request->answer_bytes_max > 0);
+    assert_true(request->deadline_ms > 0 && request->response_bytes_max > 0);
     sent->number = request->number;
     snprintf(sent->method, sizeof sent->method, "%s", request->method);
     snprintf(sent->path, sizeof sent->path, "%s", request->path);
@@ -209,12 +209,12 @@ void scripted_answer(scripted *s, uint64_t number, int status, const char *body)
     const char *type = !json           ? "text/html"
                        : status == 200 ? "application/json"
                                        : "application/problem+json";
-    kedge_driver_answer answer = {.number = number,
-                                  .status = status,
-                                  .content_type = kedge_bytes_of(type),
-                                  .body = kedge_bytes_of(body)};
-    if (status == 0) kedge_fail(&answer.error, KEDGE_NETWORK, "connection-reset", "reset");
-    kedge_driver_answer_arrived(s->driver, &answer);
+    kedge_driver_response response = {.number = number,
+                                      .status = status,
+                                      .content_type = kedge_bytes_of(type),
+                                      .body = kedge_bytes_of(body)};
+    if (status == 0) kedge_fail(&response.error, KEDGE_NETWORK, "connection-reset", "reset");
+    kedge_driver_response_arrived(s->driver, &response);
 }
 
 void scripted_answer_push(scripted *s, int status, const char *body)

@@ -3,7 +3,7 @@
 #ifndef KEDGE_TESTS_CORE_SCRIPTED_H
 #define KEDGE_TESTS_CORE_SCRIPTED_H
 
-#include "sdk/runtime/driver.h"
+#include "sdk/driver/driver.h"
 
 #define LINEAGE "0123456789abcdef0123456789abcdef"
 
@@ -50,7 +50,7 @@ void scripted_put(scripted *s, const char *id, int n);
 /* Time passes until the timer, which fires. */
 void scripted_timer(scripted *s);
 
-/* Answers the running push, or what runs in the pull's lane. */
+/* Answers the running push, or what runs in the pull's channel. */
 void scripted_answer_push(scripted *s, int status, const char *body);
 void scripted_answer_pull(scripted *s, int status, const char *body);
 void scripted_answer(scripted *s, uint64_t number, int status, const char *body);

@@ -94,10 +94,10 @@ static void test_a_stream_that_refuses_the_token_makes_a_pull_ask_for_another(vo
 {
     trace *t = *state;
     trace_settle(t, 3);
-    kedge_core_event down = {.kind = KEDGE_EVENT_STREAM_DOWN};
-    down.error.status = KEDGE_UNAUTHORIZED;
+    kedge_core_event down = {.kind = KEDGE_EVENT_STREAM_DOWN,
+                             .stream_down = {.error = {.status = KEDGE_UNAUTHORIZED}}};
     trace_event(t, down, "stream down: unauthorized");
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_UNAUTHORIZED);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_UNAUTHORIZED);
     trace_expect(t, "[    0] stream down: unauthorized\n"
                     "          send pull\n"
                     "[    0] pull unauthorized\n"

@@ -79,7 +79,7 @@ static void test_a_failed_request_does_not_end_a_sync(void **state)
     trace *t = *state;
     trace_settle(t, 3);
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
     trace_timer(t);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied(t, 3, 0);
@@ -96,25 +96,25 @@ static void test_a_failed_request_does_not_end_a_sync(void **state)
                     "          synced ok\n");
 }
 
-/* Both lanes have failed so often that they wait for up to a minute. */
+/* Both channels have failed so often that they wait for up to a minute. */
 static void be_in_a_long_outage(trace *t)
 {
     trace_settle(t, 3);
     trace_mutation(t);
     trace_poke(t, 4);
     for (int i = 0; i < 12; i++) {
-        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
-        trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
+        trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
         trace_pass(t, KEDGE_CORE_BACKOFF_MAX_MS);
         t->core.stream_heard_ms = t->now_ms;
         trace_timer(t);
     }
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     trace_poke(t, 4);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
     assert_true(t->core.push.wake_spent);
     assert_true(t->core.pull.wake_spent);
     trace_skip(t);
@@ -142,8 +142,8 @@ static void test_what_the_app_asks_again_is_tried_once_a_second(void **state)
     trace *t = *state;
     be_in_a_long_outage(t);
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     t->core.push.at_ms = t->core.pull.at_ms = t->now_ms + 50000;
     trace_skip(t);
     trace_simple(t, KEDGE_EVENT_HURRY, "hurry");
@@ -166,7 +166,7 @@ static void test_what_is_asked_while_a_request_fails_holds_for_the_next(void **s
     trace_simple(t, KEDGE_EVENT_TIMER, "timer");
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
     trace_pass(t, 10000);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
     trace_expect(t, "[1000000] timer\n"
                     "          send pull\n"
                     "[1000000] sync\n"
@@ -216,12 +216,12 @@ static void test_retry_after_holds_for_a_sync_too(void **state)
 }
 
 /* The server is back: the push that waits learns it from the pull. */
-static void test_while_a_sync_waits_one_lane_tells_the_other_of_its_success(void **state)
+static void test_while_a_sync_waits_one_channel_tells_the_other_of_its_success(void **state)
 {
     trace *t = *state;
     be_in_a_long_outage(t);
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     t->core.push.at_ms = t->now_ms + 50000;
     trace_skip(t);
     trace_pass(t, 2000);
@@ -274,7 +274,7 @@ static void test_a_sync_offline_or_stopped_ends_at_once(void **state)
     trace_simple(t, KEDGE_EVENT_OFFLINE, "offline");
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
     trace_simple(t, KEDGE_EVENT_ONLINE, "online");
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_ANSWER_REFUSED);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_REFUSED);
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
     trace_expect(t, "[    0] offline\n"
                     "          close stream\n"
@@ -331,7 +331,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_retry_after_holds_for_a_sync_too, trace_setup,
                                         trace_teardown),
         cmocka_unit_test_setup_teardown(
-            test_while_a_sync_waits_one_lane_tells_the_other_of_its_success, trace_setup,
+            test_while_a_sync_waits_one_channel_tells_the_other_of_its_success, trace_setup,
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_sync_goes_on_across_a_rotation, trace_setup,
                                         trace_teardown),

@@ -12,7 +12,7 @@ static void test_a_clock_that_goes_back_makes_no_wait_longer(void **state)
     trace_pass(t, 1000000);
     trace_settle(t, 3);
     trace_mutation(t);
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
     int64_t wait = t->timer_ms - t->now_ms;
     t->now_ms = 5;
     trace_skip(t);
@@ -50,7 +50,7 @@ static void test_while_the_clock_stands_still_the_timer_is_always_ahead(void **s
     trace_settle(t, 3);
     trace_mutation(t);
     for (int i = 0; i < 100; i++) {
-        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_ANSWER_NETWORK);
+        trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
         trace_mutation(t);
         assert_true(t->timer_ms > t->now_ms);
         trace_simple(t, KEDGE_EVENT_TIMER, "timer");

@@ -13,7 +13,7 @@
 int trace_setup(void **state)
 {
     trace *t = test_malloc(sizeof *t);
-    *t = (trace){.random = 7, .timer_ms = INT64_MAX, .position = {.lowest_pending = 1}};
+    *t = (trace){.random = 7, .timer_ms = INT64_MAX, .position = {.lowest_pending_id = 1}};
     t->text = kedge_buffer_make(&kedge_allocator_default);
     kedge_core_init(&t->core, true);
     *state = t;
@@ -57,48 +57,54 @@ static const char *connection_name(kedge_connection connection)
     return names[connection];
 }
 
-static void write_sized(trace *t, const kedge_core_action *action)
+static void write_push(trace *t, const kedge_core_action *action)
 {
-    if (action->request != KEDGE_REQUEST_PUSH) return;
-    if (action->after_id > 0) {
-        kedge_buffer_append_format(&t->text, " behind %lld", (long long)action->after_id);
+    if (action->push.after_id > 0) {
+        kedge_buffer_append_format(&t->text, " behind %lld", (long long)action->push.after_id);
     }
-    if (action->upload) kedge_buffer_append_text(&t->text, " by upload");
-    if (action->count_max == KEDGE_CORE_PUSH_COUNT_MAX) return;
-    kedge_buffer_append_format(&t->text, " of %u", action->count_max);
+    if (action->push.upload) kedge_buffer_append_text(&t->text, " by upload");
+    if (action->push.count_max == KEDGE_CORE_PUSH_COUNT_MAX) return;
+    kedge_buffer_append_format(&t->text, " of %u", action->push.count_max);
 }
 
 static void write_action(trace *t, const kedge_core_action *action)
 {
-    static const char *const names[] = {"send ",          "cancel ", "apply ",      "rotate",
-                                        "drop the pages", NULL,      "open stream", "close stream",
-                                        "ask token",      "report ", "synced"};
+    static const char *const names[] = {"send push",    "send ",          "cancel ", "apply ",
+                                        "rotate",       "drop the pages", NULL,      "open stream",
+                                        "close stream", "ask token",      "report ", "synced"};
     if (action->kind == KEDGE_ACTION_TIMER) {
-        t->timer_ms = action->at_ms;
+        t->timer_ms = action->timer.at_ms;
         if (!t->show_timer) return;
         kedge_buffer_append_format(&t->text, "          timer in %lld\n",
-                                   (long long)(action->at_ms - t->now_ms));
+                                   (long long)(action->timer.at_ms - t->now_ms));
         return;
     }
     kedge_buffer_append_format(&t->text, "          %s", names[action->kind]);
     switch (action->kind) {
-    case KEDGE_ACTION_SEND:
+    case KEDGE_ACTION_PUSH:
+        write_push(t, action);
+        break;
+    case KEDGE_ACTION_PULL_STEP:
+        kedge_buffer_append_text(&t->text, request_name(action->pull_step.request));
+        break;
     case KEDGE_ACTION_CANCEL:
+        kedge_buffer_append_text(&t->text, request_name(action->cancel.request));
+        break;
     case KEDGE_ACTION_APPLY:
-        kedge_buffer_append_text(&t->text, request_name(action->request));
-        if (action->kind == KEDGE_ACTION_SEND) write_sized(t, action);
+        kedge_buffer_append_text(&t->text, request_name(action->apply.request));
         break;
     case KEDGE_ACTION_ROTATE:
-        if (action->lost) kedge_buffer_append_text(&t->text, " to another lineage");
+        if (action->rotate.lost) kedge_buffer_append_text(&t->text, " to another lineage");
         break;
     case KEDGE_ACTION_REPORT:
-        kedge_buffer_append_text(&t->text, connection_name(action->connection));
-        if (action->error.status != KEDGE_OK) {
-            kedge_buffer_append_format(&t->text, ": %s", action->error.code);
+        kedge_buffer_append_text(&t->text, connection_name(action->report.connection));
+        if (action->report.error.status != KEDGE_OK) {
+            kedge_buffer_append_format(&t->text, ": %s", action->report.error.code);
         }
         break;
     case KEDGE_ACTION_SYNCED:
-        kedge_buffer_append_format(&t->text, " %s", action->ok ? "ok" : action->error.code);
+        kedge_buffer_append_format(&t->text, " %s",
+                                   action->synced.ok ? "ok" : action->synced.error.code);
         break;
     default:
         break;
@@ -129,7 +135,7 @@ void trace_start(trace *t, int64_t version, int64_t lowest_pending, int64_t high
 {
     char name[64];
     t->position.version = version;
-    t->position.lowest_pending = lowest_pending;
+    t->position.lowest_pending_id = lowest_pending;
     t->position.highest_id = highest_id;
     snprintf(name, sizeof name, "start at version %lld", (long long)version);
     event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_START}, name);
@@ -162,10 +168,10 @@ void trace_ok_more(trace *t, kedge_request_kind request, bool outcomes, bool bod
     snprintf(name, sizeof name, "%s ok%s%s", request_name(request),
              outcomes ? ", more outcomes" : "", bodies ? ", more bodies" : "");
     trace_event(t,
-                (kedge_core_event){.kind = KEDGE_EVENT_ANSWER,
-                                   .request = request,
-                                   .more_outcomes = outcomes,
-                                   .more_bodies = bodies},
+                (kedge_core_event){.kind = KEDGE_EVENT_PULL_STEP_ENDED,
+                                   .pull_step_ended = {.request = request,
+                                                       .more_outcomes = outcomes,
+                                                       .more_bodies = bodies}},
                 name);
 }
 
@@ -180,30 +186,31 @@ void trace_pushed(trace *t, int64_t last_id, int64_t version)
     snprintf(name, sizeof name, "pushed through %lld, in version %lld", (long long)last_id,
              (long long)version);
     trace_event(t,
-                (kedge_core_event){.kind = KEDGE_EVENT_ANSWER,
-                                   .request = KEDGE_REQUEST_PUSH,
-                                   .last_id = last_id,
-                                   .version = version},
+                (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED,
+                                   .push_ended = {.last_id = last_id, .version = version}},
                 name);
 }
 
-static const char *answer_name(kedge_answer_class answer)
+static const char *response_name(kedge_response_class response)
 {
     static const char *const names[] = {"ok",  "network", "transient", "unauthorized", "identity",
                                         "gap", "gone",    "shorter",   "refused"};
-    return names[answer];
+    return names[response];
 }
 
-static void fail_event(trace *t, kedge_request_kind request, kedge_answer_class answer,
+static void fail_event(trace *t, kedge_request_kind request, kedge_response_class response,
                        int64_t retry_after_ms)
 {
     char name[64];
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
-                              .request = request,
-                              .answer = answer,
-                              .retry_after_ms = retry_after_ms};
-    kedge_fail(&event.error, KEDGE_NETWORK, answer_name(answer), "as the test says");
-    snprintf(name, sizeof name, "%s %s", request_name(request), answer_name(answer));
+    kedge_request_result result = {.response = response, .retry_after_ms = retry_after_ms};
+    kedge_fail(&result.error, KEDGE_NETWORK, response_name(response), "as the test says");
+    kedge_core_event event = {.kind = KEDGE_EVENT_PULL_STEP_ENDED,
+                              .pull_step_ended = {.request = request, .result = result}};
+    if (request == KEDGE_REQUEST_PUSH) {
+        event =
+            (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED, .push_ended = {.result = result}};
+    }
+    snprintf(name, sizeof name, "%s %s", request_name(request), response_name(response));
     trace_event(t, event, name);
 }
 
@@ -212,40 +219,38 @@ void trace_queued(trace *t, int64_t last_id)
     char name[64];
     snprintf(name, sizeof name, "queued through %lld", (long long)last_id);
     trace_event(t,
-                (kedge_core_event){.kind = KEDGE_EVENT_ANSWER,
-                                   .request = KEDGE_REQUEST_PUSH,
-                                   .last_id = last_id,
-                                   .queued = true},
+                (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED,
+                                   .push_ended = {.last_id = last_id, .queued = true}},
                 name);
 }
 
-void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer)
+void trace_failed(trace *t, kedge_request_kind request, kedge_response_class response)
 {
-    fail_event(t, request, answer, 0);
+    fail_event(t, request, response, 0);
 }
 
 void trace_too_large(trace *t, uint32_t held)
 {
     char name[64];
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER,
-                              .request = KEDGE_REQUEST_PUSH,
-                              .answer = KEDGE_ANSWER_SHORTER,
-                              .held = held};
-    kedge_fail(&event.error, KEDGE_LIMIT_EXCEEDED, "push-too-large", "as the test says");
+    kedge_core_event event = {
+        .kind = KEDGE_EVENT_PUSH_ENDED,
+        .push_ended = {.result = {.response = KEDGE_RESPONSE_SHORTER}, .count = held}};
+    kedge_fail(&event.push_ended.result.error, KEDGE_LIMIT_EXCEEDED, "push-too-large",
+               "as the test says");
     snprintf(name, sizeof name, "push of %u too large", held);
     trace_event(t, event, name);
 }
 
 void trace_retry_after(trace *t, kedge_request_kind request, int64_t retry_after_ms)
 {
-    fail_event(t, request, KEDGE_ANSWER_TRANSIENT, retry_after_ms);
+    fail_event(t, request, KEDGE_RESPONSE_TRANSIENT, retry_after_ms);
 }
 
 void trace_applied(trace *t, int64_t version, int64_t covered)
 {
     char name[64];
     t->position.version = version;
-    if (covered >= t->position.lowest_pending) t->position.lowest_pending = covered + 1;
+    if (covered >= t->position.lowest_pending_id) t->position.lowest_pending_id = covered + 1;
     snprintf(name, sizeof name, "applied version %lld, covers %lld", (long long)version,
              (long long)covered);
     event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_APPLIED}, name);
@@ -255,16 +260,16 @@ void trace_applied_as(trace *t, kedge_applied applied)
 {
     static const char *const names[] = {"done",   "stale",           "pages follow",
                                         "rotate", "another lineage", "the disk failed"};
-    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED, .applied = applied};
+    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED, .applied = {.result = applied}};
     if (applied == KEDGE_APPLIED_FAILED) {
-        kedge_fail(&event.error, KEDGE_DISK_FULL, "disk-full", "as the test says");
+        kedge_fail(&event.applied.error, KEDGE_DISK_FULL, "disk-full", "as the test says");
     }
     event_here(t, event, names[applied]);
 }
 
 void trace_rotated(trace *t, int64_t pending)
 {
-    t->position.lowest_pending = 1;
+    t->position.lowest_pending_id = 1;
     t->position.highest_id = pending;
     event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_APPLIED}, "rotated");
 }
@@ -278,7 +283,8 @@ void trace_poke(trace *t, int64_t version)
 {
     char name[64];
     snprintf(name, sizeof name, "poke of version %lld", (long long)version);
-    trace_event(t, (kedge_core_event){.kind = KEDGE_EVENT_POKE, .version = version}, name);
+    trace_event(t, (kedge_core_event){.kind = KEDGE_EVENT_POKE, .poke = {.version = version}},
+                name);
 }
 
 void trace_stream_up(trace *t, int64_t version)
@@ -289,7 +295,7 @@ void trace_stream_up(trace *t, int64_t version)
 
 void trace_token(trace *t, bool ok)
 {
-    trace_event(t, (kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .ok = ok},
+    trace_event(t, (kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .token = {.given = ok}},
                 ok ? "token" : "no token");
 }
 
@@ -297,7 +303,9 @@ bool trace_sends(const trace *t, kedge_request_kind request)
 {
     for (size_t i = 0; i < t->actions.count; i++) {
         const kedge_core_action *action = &t->actions.list[i];
-        if (action->kind == KEDGE_ACTION_SEND && action->request == request) return true;
+        if (action->kind == KEDGE_ACTION_PUSH && request == KEDGE_REQUEST_PUSH) return true;
+        if (action->kind == KEDGE_ACTION_PULL_STEP && action->pull_step.request == request)
+            return true;
     }
     return false;
 }

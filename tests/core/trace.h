@@ -41,11 +41,12 @@ void trace_start(trace *t, int64_t version, int64_t lowest_pending, int64_t high
 void trace_mutation(trace *t);                   /* one more */
 void trace_pass(trace *t, int64_t milliseconds); /* time passes; no event */
 void trace_timer(trace *t);                      /* time passes until the timer, which then fires */
-void trace_ok(trace *t, kedge_request_kind request); /* of a pull's lane; nothing more to fetch */
+void trace_ok(trace *t,
+              kedge_request_kind request); /* of a pull's channel; nothing more to fetch */
 void trace_ok_more(trace *t, kedge_request_kind request, bool outcomes, bool bodies);
 void trace_pushed(trace *t, int64_t last_id, int64_t version);
 void trace_queued(trace *t, int64_t last_id); /* the server will decide them later */
-void trace_failed(trace *t, kedge_request_kind request, kedge_answer_class answer);
+void trace_failed(trace *t, kedge_request_kind request, kedge_response_class response);
 /* The server took no push of so many mutations. */
 void trace_too_large(trace *t, uint32_t held);
 void trace_retry_after(trace *t, kedge_request_kind request, int64_t retry_after_ms);

@@ -6,7 +6,7 @@
  *   ledger.c  what was acknowledged, and what may be read
  *   kinds.c   damage to bytes, pages and files; values.c: to rows, through SQL
  *   round.c   one round: copy a state, damage it, let an app use it, judge
- *   app.c     the app in the damaged folder; judge.c: a sound copy, the history, the verdict
+ *   app.c     the app in the damaged folder; judge.c: a sound copy, the history, the outcome
  *   main.c    the rounds, by seeds, and the table
  *
  * Processes share what they see in memory that is mapped before they are forked, so that nothing is

@@ -69,7 +69,7 @@ void damage_read_server(const char *folder, const char *url, const damage_ledger
     kedge_close(db);
 }
 
-/* ---- the verdict ---- */
+/* ---- the outcome ---- */
 
 /* What an app that is refused needs: which file, and what to do. */
 static void judge_refusal(damage_seen *seen)

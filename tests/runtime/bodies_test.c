@@ -3,8 +3,8 @@
  * and of the parts that the client must have asked for. */
 #include "common/gzip.h"
 #include "common/hash.h"
+#include "sdk/driver/driver_internal.h"
 #include "sdk/net/net_private.h"
-#include "sdk/runtime/driver_internal.h"
 #include "tests/runtime/client.h"
 #include "tests/support/scripted_server.h"
 
@@ -392,7 +392,7 @@ static void test_a_whole_body_is_unpacked_only_as_far_as_is_allowed(void **state
 {
     const body_server *server = *state;
     kedge_error error = {0};
-    kedge_driver_answer given = {0};
+    kedge_driver_response given = {0};
     kedge_buffer plain = kedge_buffer_make(&kedge_allocator_default);
     kedge_http_answer answered = {
         .status = 200, .headers = KEDGE_BYTES(GZIP), .body = kedge_buffer_bytes(&server->stored)};

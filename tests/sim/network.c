@@ -285,12 +285,12 @@ void sim_network_answer(sim_world *world, const sim_event *event)
     uint64_t *slot = slot_of(client, message->number);
     if (sim_client_runs(client) && message->life == client->life && slot != NULL) {
         keep_answer(client, message);
-        kedge_driver_answer answer = {.number = message->number,
-                                      .status = message->status,
-                                      .content_type = kedge_bytes_of(message->content_type),
-                                      .content_range = kedge_bytes_of(message->content_range),
-                                      .gzip = message->gzip,
-                                      .retry_after_ms = message->retry_after_ms};
+        kedge_driver_response answer = {.number = message->number,
+                                        .status = message->status,
+                                        .content_type = kedge_bytes_of(message->content_type),
+                                        .content_range = kedge_bytes_of(message->content_range),
+                                        .gzip = message->gzip,
+                                        .retry_after_ms = message->retry_after_ms};
         *slot = 0;
         if (message->status == 0)
             (void)kedge_fail(&answer.error, KEDGE_NETWORK, "connection-broken", "simulated");
@@ -298,7 +298,7 @@ void sim_network_answer(sim_world *world, const sim_event *event)
             answer.body = (kedge_bytes){message->answer, message->answer_size};
         sim_trace(world, "client %u gets %" PRIu64 ": %d", client->index, message->number,
                   message->status);
-        kedge_driver_answer_arrived(client->driver, &answer);
+        kedge_driver_response_arrived(client->driver, &answer);
         sim_client_settle(client);
     }
     sim_message_free(message);
@@ -309,11 +309,11 @@ void sim_network_deadline(sim_world *world, const sim_event *event)
     sim_client *client = &world->clients[event->client];
     uint64_t *slot = slot_of(client, event->number);
     if (!sim_client_runs(client) || event->life != client->life || slot == NULL) return;
-    kedge_driver_answer answer = {.number = event->number};
+    kedge_driver_response answer = {.number = event->number};
     *slot = 0;
     (void)kedge_fail(&answer.error, KEDGE_TIMEOUT, "deadline", "simulated");
     sim_trace(world, "client %u gives up %" PRIu64, client->index, event->number);
-    kedge_driver_answer_arrived(client->driver, &answer);
+    kedge_driver_response_arrived(client->driver, &answer);
     sim_client_settle(client);
 }
 

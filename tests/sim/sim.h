@@ -12,7 +12,7 @@
 #include "backend/api/api.h"
 #include "backend/queued/queued.h"
 #include "common/environment.h"
-#include "sdk/runtime/driver.h"
+#include "sdk/driver/driver.h"
 #include "tests/sim/checks.h"
 #include "tests/sim/damage.h"
 #include "tests/sim/dice.h"

@@ -210,12 +210,12 @@ static int64_t oldest_rejected(sim_client *client, uint8_t content[KEDGE_SHA256_
     kedge_mutation mutation;
     int64_t sequence = 0;
     if (kedge_store_rejected_open(client->store, &list, NULL) != KEDGE_OK) return 0;
-    if (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
+    if (kedge_store_list_next(list, &mutation, NULL) == KEDGE_OK) {
         sequence = mutation.sequence;
         sim_content(kedge_bytes_of(mutation.name), (kedge_bytes){mutation.args, mutation.args_size},
                     content);
     }
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     return sequence;
 }
 

@@ -186,14 +186,14 @@ kedge_status scenario_query(scenario *s, const char *sql)
     kedge_status status = kedge_store_query_open(s->f.store, kedge_bytes_of(sql), (kedge_bytes){0},
                                                  &query, &s->f.error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_query_next(query, &s->f.error)) == KEDGE_OK) {
+    while ((status = kedge_store_query_next(query, &s->f.error)) == KEDGE_OK) {
         kedge_bytes id = {0};
         kedge_bytes value = {0};
-        id.data = kedge_query_text(query, 0, &id.size);
-        value.data = kedge_query_text(query, 1, &value.size);
+        id.data = kedge_store_query_text(query, 0, &id.size);
+        value.data = kedge_store_query_text(query, 1, &value.size);
         if (value.data) check_value(s, id, value);
     }
-    kedge_query_close(query);
+    kedge_store_query_close(query);
     return status;
 }
 

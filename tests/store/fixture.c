@@ -525,7 +525,7 @@ static void replay_pending(fixture *f, kedge_overlay *state)
                                   kedge_state_reader_empty, &tx, NULL),
                      KEDGE_OK);
     expect_ok(f, kedge_store_pending_open(f->store, &list, &f->error));
-    while (kedge_mutation_list_next(list, &mutation, &f->error) == KEDGE_OK) {
+    while (kedge_store_list_next(list, &mutation, &f->error) == KEDGE_OK) {
         kedge_call call = {.name = kedge_bytes_of(mutation.name),
                            .args = {mutation.args, mutation.args_size},
                            .caller = {"", "", position.client, mutation.timestamp_ms}};
@@ -535,7 +535,7 @@ static void replay_pending(fixture *f, kedge_overlay *state)
         assert_true(status == KEDGE_OK || status == KEDGE_REJECTED);
     }
     assert_int_equal(count, position.pending);
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     kedge_tx_free(tx);
 }
 

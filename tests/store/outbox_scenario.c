@@ -67,12 +67,12 @@ bool outbox_read_entry(fixture *f, int64_t sequence, char code[64], char message
     kedge_mutation mutation;
     bool found = false;
     assert_int_equal(kedge_store_rejected_open(f->store, &list, NULL), KEDGE_OK);
-    while (!found && kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
+    while (!found && kedge_store_list_next(list, &mutation, NULL) == KEDGE_OK) {
         found = mutation.sequence == sequence;
         if (found) snprintf(code, 64, "%s", mutation.code);
         if (found) snprintf(message, 128, "%s", mutation.message);
     }
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     return found;
 }
 

@@ -259,49 +259,6 @@ static void test_the_check_is_due_after_an_opening_and_a_resync(void **state)
     assert_int_equal(s->set_aside, 1);
 }
 
-/* ---- the older layout ---- */
-
-static const char TO_LAYOUT_1[] =
-    "ALTER TABLE item DROP COLUMN checksum; ALTER TABLE base DROP COLUMN checksum;"
-    "ALTER TABLE staged_item DROP COLUMN checksum; ALTER TABLE staged_outcome DROP COLUMN checksum;"
-    "ALTER TABLE staging DROP COLUMN checksum; ALTER TABLE staging DROP COLUMN item_rows;"
-    "ALTER TABLE staging DROP COLUMN item_sum; ALTER TABLE staging DROP COLUMN outcome_rows;"
-    "ALTER TABLE staging DROP COLUMN outcome_sum; ALTER TABLE meta DROP COLUMN checksum;"
-    "ALTER TABLE meta DROP COLUMN item_rows; ALTER TABLE meta DROP COLUMN item_sum;"
-    "ALTER TABLE meta DROP COLUMN base_rows; ALTER TABLE meta DROP COLUMN base_sum;"
-    "PRAGMA user_version=1";
-
-static void test_a_cache_of_the_older_layout_is_brought_up_to_date(void **state)
-{
-    scenario *s = *state;
-    fixture *f = &s->f;
-    scenario_make_pulled(s);
-    scenario_put_back(s);
-    scenario_run_sql(f, TO_LAYOUT_1);
-    fixture_open(f);
-    assert_false(fixture_position(f).resyncing);
-    fixture_expect(f, "item007", "\"changed\"");
-    scenario_check(s);
-    fixture_mutate(f, "set", "{\"id\":\"item008\",\"value\":2}");
-    fixture_reopen(f);
-    scenario_check(s);
-    fixture_sync(f);
-    scenario_check(s);
-    assert_int_equal(s->set_aside, 0);
-    fixture_check(f);
-}
-
-static void test_a_layout_that_is_not_what_it_claims_to_be_is_damage(void **state)
-{
-    scenario *s = *state;
-    scenario_make_pulled(s);
-    scenario_put_back(s);
-    scenario_run_sql(&s->f, "PRAGMA user_version=1");
-    fixture_open(&s->f);
-    assert_true(fixture_position(&s->f).resyncing);
-    scenario_expect_healed(s);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scenario_setup, scenario_teardown)
 
 int main(void)
@@ -316,8 +273,6 @@ int main(void)
         TEST(test_damage_is_named_by_file_table_and_key),
         TEST(test_an_edit_on_a_wrong_value_is_made_on_the_new_cache),
         TEST(test_the_check_is_due_after_an_opening_and_a_resync),
-        TEST(test_a_cache_of_the_older_layout_is_brought_up_to_date),
-        TEST(test_a_layout_that_is_not_what_it_claims_to_be_is_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,9 +146,9 @@ static int count_rejected(script *s)
     kedge_mutation mutation;
     int count = 0;
     assert_int_equal(kedge_store_rejected_open(s->f.store, &list, &s->f.error), KEDGE_OK);
-    while (kedge_mutation_list_next(list, &mutation, &s->f.error) == KEDGE_OK)
+    while (kedge_store_list_next(list, &mutation, &s->f.error) == KEDGE_OK)
         count++;
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     return count;
 }
 

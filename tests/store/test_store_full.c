@@ -132,11 +132,12 @@ static void query(volume *v, const char *sql, char *text, size_t size)
                                     &v->f.error);
     if (status != KEDGE_OK) print_error("%s\n", v->f.error.message);
     assert_int_equal(status, KEDGE_OK);
-    while ((status = kedge_query_next(rows, &v->f.error)) == KEDGE_OK)
-        append(text, size, kedge_query_text(rows, 0, NULL), kedge_query_text(rows, 1, NULL));
+    while ((status = kedge_store_query_next(rows, &v->f.error)) == KEDGE_OK)
+        append(text, size, kedge_store_query_text(rows, 0, NULL),
+               kedge_store_query_text(rows, 1, NULL));
     if (status != KEDGE_DONE) print_error("%s\n", v->f.error.message);
     assert_int_equal(status, KEDGE_DONE);
-    kedge_query_close(rows);
+    kedge_store_query_close(rows);
 }
 
 static void expected_rows(const volume *v, bool descending, char *text, size_t size)

@@ -90,13 +90,13 @@ static int64_t random_of(model *m,
     uint64_t seen = 0;
     *note = -1;
     assert_int_equal(open(m->f.store, &list, &m->f.error), KEDGE_OK);
-    while (kedge_mutation_list_next(list, &mutation, &m->f.error) == KEDGE_OK) {
+    while (kedge_store_list_next(list, &mutation, &m->f.error) == KEDGE_OK) {
         if (draw(m, ++seen) != 0) continue;
         found = mutation.sequence;
         *note = -1;
         (void)sscanf(mutation.args, "{\"by\":1,\"id\":\"e%d\"}", note);
     }
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     return found;
 }
 

@@ -89,9 +89,9 @@ static int64_t find_in_inbox(fixture *f, const char *code)
     kedge_mutation mutation;
     int64_t sequence = 0;
     assert_int_equal(kedge_store_rejected_open(f->store, &list, NULL), KEDGE_OK);
-    while (sequence == 0 && kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK)
+    while (sequence == 0 && kedge_store_list_next(list, &mutation, NULL) == KEDGE_OK)
         if (strcmp(mutation.code, code) == 0) sequence = mutation.sequence;
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     return sequence;
 }
 

@@ -101,9 +101,9 @@ static int count_rejected(fixture *f)
     kedge_mutation mutation;
     int count = 0;
     assert_int_equal(kedge_store_rejected_open(f->store, &list, &f->error), KEDGE_OK);
-    while (kedge_mutation_list_next(list, &mutation, &f->error) == KEDGE_OK)
+    while (kedge_store_list_next(list, &mutation, &f->error) == KEDGE_OK)
         count++;
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     return count;
 }
 
@@ -377,14 +377,15 @@ static bool read_rest(kedge_store *store)
     if (kedge_store_query_open(store, KEDGE_BYTES("SELECT count(DISTINCT value) FROM notes"),
                                (kedge_bytes){NULL, 0}, &query, NULL) != KEDGE_OK)
         return false;
-    well = well && kedge_query_next(query, NULL) == KEDGE_OK && kedge_query_integer(query, 0) <= 1;
-    kedge_query_close(query);
+    well = well && kedge_store_query_next(query, NULL) == KEDGE_OK &&
+           kedge_store_query_integer(query, 0) <= 1;
+    kedge_store_query_close(query);
     if (kedge_store_pending_open(store, &list, NULL) != KEDGE_OK) return false;
-    while (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
+    while (kedge_store_list_next(list, &mutation, NULL) == KEDGE_OK) {
         well = well && mutation.sequence > last;
         last = mutation.sequence;
     }
-    kedge_mutation_list_close(list);
+    kedge_store_list_close(list);
     return well;
 }
 

@@ -175,15 +175,15 @@ static void expect_query(fixture *f, const char *sql, const char *parameters, co
     kedge_query *query = NULL;
     kedge_status status = open_query(f, sql, parameters, &query);
     if (status != KEDGE_OK) fail_msg("%s: %s", sql, f->error.message);
-    while ((status = kedge_query_next(query, &f->error)) == KEDGE_OK) {
-        for (int32_t i = 0; i < kedge_query_column_count(query); i++) {
-            const char *text = kedge_query_text(query, i, NULL);
+    while ((status = kedge_store_query_next(query, &f->error)) == KEDGE_OK) {
+        for (int32_t i = 0; i < kedge_store_query_column_count(query); i++) {
+            const char *text = kedge_store_query_text(query, i, NULL);
             strncat(found, text ? text : "NULL", 300);
-            strncat(found, i + 1 < kedge_query_column_count(query) ? "|" : ";", 2);
+            strncat(found, i + 1 < kedge_store_query_column_count(query) ? "|" : ";", 2);
         }
     }
     if (status != KEDGE_DONE) fail_msg("%s: %s", sql, f->error.message);
-    kedge_query_close(query);
+    kedge_store_query_close(query);
     assert_string_equal(found, expected);
 }
 
@@ -245,19 +245,19 @@ static void test_columns_have_names_and_types(void **state)
     size_t size;
     assert_int_equal(open_query(f, "SELECT 7 AS seven, 2.5 AS x, NULL, 'ab'", NULL, &query),
                      KEDGE_OK);
-    assert_int_equal(kedge_query_column_count(query), 4);
-    assert_string_equal(kedge_query_column_name(query, 0), "seven");
-    assert_null(kedge_query_text(query, 0, NULL));
-    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_OK);
-    assert_int_equal(kedge_query_integer(query, 0), 7);
-    assert_true(kedge_query_real(query, 1) == 2.5);
-    assert_null(kedge_query_text(query, 2, &size));
+    assert_int_equal(kedge_store_query_column_count(query), 4);
+    assert_string_equal(kedge_store_query_column_name(query, 0), "seven");
+    assert_null(kedge_store_query_text(query, 0, NULL));
+    assert_int_equal(kedge_store_query_next(query, &f->error), KEDGE_OK);
+    assert_int_equal(kedge_store_query_integer(query, 0), 7);
+    assert_true(kedge_store_query_real(query, 1) == 2.5);
+    assert_null(kedge_store_query_text(query, 2, &size));
     assert_int_equal(size, 0);
-    assert_string_equal(kedge_query_text(query, 3, &size), "ab");
+    assert_string_equal(kedge_store_query_text(query, 3, &size), "ab");
     assert_int_equal(size, 2);
-    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_DONE);
-    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_DONE);
-    kedge_query_close(query);
+    assert_int_equal(kedge_store_query_next(query, &f->error), KEDGE_DONE);
+    assert_int_equal(kedge_store_query_next(query, &f->error), KEDGE_DONE);
+    kedge_store_query_close(query);
 }
 
 static const char *const refused[] = {
@@ -323,9 +323,9 @@ static void test_sql_can_reach_nothing_but_the_views(void **state)
         kedge_status status = open_query(f, refused[i], NULL, &query);
         /* A name that is no table of ours is an empty collection. */
         if (status == KEDGE_OK) {
-            if (kedge_query_next(query, &f->error) != KEDGE_DONE) fail_msg("%s", refused[i]);
+            if (kedge_store_query_next(query, &f->error) != KEDGE_DONE) fail_msg("%s", refused[i]);
             if (strstr(refused[i], "SELECT") != refused[i]) fail_msg("%s", refused[i]);
-            kedge_query_close(query);
+            kedge_store_query_close(query);
             continue;
         }
         if (status != KEDGE_INVALID_ARGUMENT) fail_msg("%s: %d", refused[i], (int)status);
@@ -346,10 +346,10 @@ static void test_a_query_without_an_end_is_ended(void **state)
                                 " SELECT count(*) FROM x",
                                 NULL, &query),
                      KEDGE_OK);
-    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(kedge_store_query_next(query, &f->error), KEDGE_LIMIT_EXCEEDED);
     assert_string_equal(f->error.code, "query-too-long");
-    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_DONE);
-    kedge_query_close(query);
+    assert_int_equal(kedge_store_query_next(query, &f->error), KEDGE_DONE);
+    kedge_store_query_close(query);
     expect_query(f, "SELECT count(*) FROM notes", NULL, "6;");
 }
 
@@ -372,9 +372,9 @@ static void test_a_query_keeps_its_snapshot(void **state)
     kedge_query *query;
     assert_int_equal(open_query(f, "SELECT count(*) FROM notes", NULL, &query), KEDGE_OK);
     put(f, "notes", "new", "1");
-    assert_int_equal(kedge_query_next(query, &f->error), KEDGE_OK);
-    assert_int_equal(kedge_query_integer(query, 0), 6);
-    kedge_query_close(query);
+    assert_int_equal(kedge_store_query_next(query, &f->error), KEDGE_OK);
+    assert_int_equal(kedge_store_query_integer(query, 0), 6);
+    kedge_store_query_close(query);
     expect_query(f, "SELECT count(*) FROM notes", NULL, "7;");
 }
 

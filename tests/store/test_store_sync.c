@@ -289,16 +289,16 @@ static void test_a_refused_edit_waits_in_the_inbox_with_its_reason(void **state)
     assert_int_equal(fixture_position(f).pending, 0);
     fixture_reopen(f);
     assert_int_equal(kedge_store_rejected_open(f->store, &list, &f->error), KEDGE_OK);
-    assert_int_equal(kedge_mutation_list_next(list, &mutation, &f->error), KEDGE_OK);
+    assert_int_equal(kedge_store_list_next(list, &mutation, &f->error), KEDGE_OK);
     assert_int_equal(mutation.sequence, sequence);
     assert_string_equal(mutation.name, "refuse-over");
     assert_string_equal(mutation.args, "{\"id\":\"n\",\"limit\":5}");
     assert_string_equal(mutation.code, "over-limit");
     assert_string_equal(mutation.message, "it is too many");
     assert_true(mutation.sent);
-    assert_int_equal(kedge_mutation_list_next(list, &mutation, &f->error), KEDGE_DONE);
-    assert_int_equal(kedge_mutation_list_next(list, &mutation, &f->error), KEDGE_DONE);
-    kedge_mutation_list_close(list);
+    assert_int_equal(kedge_store_list_next(list, &mutation, &f->error), KEDGE_DONE);
+    assert_int_equal(kedge_store_list_next(list, &mutation, &f->error), KEDGE_DONE);
+    kedge_store_list_close(list);
 }
 
 static void test_a_dismissed_edit_stays_rejected_and_is_shown_no_more(void **state)

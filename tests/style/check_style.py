@@ -28,7 +28,8 @@ ARROWS = {
     "sdk/core": ["common"],
     "sdk/store": ["common", "mutate", "sdk/core"],
     "sdk/net": ["common", "http", "sdk/core"],
-    "sdk/runtime": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net"],
+    "sdk/driver": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net"],
+    "sdk/runtime": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net", "sdk/driver"],
     "backend/ports": ["common"],
     "backend/memory": ["common", "backend/ports"],
     "backend/sqlite": ["common", "backend/ports"],
@@ -154,6 +155,17 @@ def check_public_docs(path, text):
             yield number, "a public function without a comment above it"
 
 
+def check_homes(root):
+    """What include/kedge/x.h declares is defined in sdk/runtime/x.c or a file x_….c beside it."""
+    for header in sorted((root / "include/kedge").glob("*.h")):
+        homes = [*(root / "sdk/runtime").glob(f"{header.stem}.c"), *(root / "sdk/runtime").glob(f"{header.stem}_*.c")]
+        defined = "\n".join(home.read_text(encoding="utf-8") for home in homes)
+        text = header.read_text(encoding="utf-8")
+        for name in re.findall(r"^KEDGE_API\b[^;(]*?\b(\w+)\(", text, re.M) if homes else []:
+            if not re.search(rf"^[a-z][^;]*?\b{name}\([^;{{]*\)\n{{", defined, re.M):
+                yield f"{header.relative_to(root)}: {name} is not defined in sdk/runtime/{header.stem}.c or _*.c"
+
+
 def check_planted(path, text):
     if path.parts[0] not in PRODUCTION:
         return
@@ -195,7 +207,7 @@ def check_tree(root):
         else:
             continue
         findings += [f"{path}:{number}: {what}" for number, what in found]
-    return findings
+    return findings + list(check_homes(root))
 
 
 def check_format(root):
@@ -225,12 +237,17 @@ def self_test():
         "common/k.c": "/* TO" + "DO */\n",
         "sdk/store/l.c": "/* l */\nbool late = KEDGE_PLANTED_BUG(1);\n",
         "backend/planted.h": "/* m */\n",
+        "include/kedge/o.h": "/* o */\n\n/* f */\nKEDGE_API void f(void);\n",
+        "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
     }
     for name, text in bad.items():
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / name).parent.mkdir(parents=True)
             (root / name).write_text(text)
+            if name == "include/kedge/o.h":
+                (root / "sdk/runtime").mkdir(parents=True)
+                (root / "sdk/runtime/o.c").write_text("/* o */\n")
             if len(check_tree(root)) != 1:
                 sys.exit(f"self-test: {name} should give one finding, gave {check_tree(root)}")
     good = '/* ok */\n#include "common/bytes.h"\nint strcpy_like; /* strcpy( in a comment */\n'

@@ -1,5 +1,5 @@
-/* Opening and closing. Everything that can be wrong with the options is found before the disk is
- * touched; what was made is undone, in reverse, when a later step fails. */
+/* kedge/database.h: opening and closing. Everything that can be wrong with the options is found
+ * before the disk is touched; what was made is undone, in reverse, when a later step fails. */
 #include "sdk/runtime/db.h"
 
 #include "common/error.h"
@@ -215,19 +215,4 @@ void kedge_close(kedge_db *db)
     kedge_worker_stop(db);
     free_db(db);
     if (userdata_free != NULL) userdata_free(userdata);
-}
-
-kedge_status kedge_watch(kedge_db *db, const char *collection, kedge_watch_function callback,
-                         void *userdata, void (*userdata_free)(void *), kedge_watch_token **token,
-                         kedge_error *error)
-{
-    if (db == NULL) return kedge_fail_null("db", error);
-    if (callback == NULL) return kedge_fail_null("callback", error);
-    if (token == NULL) return kedge_fail_null("token", error);
-    if (collection != NULL && collection[0] != '\0') {
-        kedge_status status = kedge_check_collection(collection, error);
-        if (status != KEDGE_OK) return status;
-    }
-    return kedge_watches_add(db->watches, collection, callback, userdata, userdata_free, token,
-                             error);
 }

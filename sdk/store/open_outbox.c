@@ -1,111 +1,10 @@
-/* The tables of outbox.db.
- *
- * The columns carry no constraints: the checksum of a row says more than NOT NULL or CHECK could,
- * and SQLite's integrity check would report a broken constraint as a broken file, which would be
- * refused as a whole, where the row alone is damaged and can be set aside.
- *
- * `meta` is kept twice. `totals` says how many rows the tables below have and what
- * their checksums add up to; triggers keep it. Those of `pending` stand in `meta`,
- * which every edit writes anyway. */
-#include "sdk/store/outbox_rows.h"
+/* Opening the outbox: it is made, brought up to date, or refused. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define APPLICATION 0x4b646f31 /* "Kdo1" */
-#define LAYOUT      KEDGE_OUTBOX_LAYOUT
-
-static const char TABLES[] =
-    "CREATE TABLE meta("
-    " copy INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, highest_id INTEGER,"
-    " last_sequence INTEGER, sent_through INTEGER, revision INTEGER, unrecovered INTEGER,"
-    " trimmed_through INTEGER, tail_bytes INTEGER, settled_version INTEGER, settled_lineage TEXT,"
-    " ask_settled INTEGER, pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"
-    " project TEXT);"
-    "CREATE TABLE pending("
-    " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"
-    " digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT, origin_id INTEGER,"
-    " covered_version INTEGER, withheld INTEGER);"
-    "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT NULL;"
-    "CREATE TABLE rejected("
-    " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"
-    " digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT, origin_id INTEGER,"
-    " version INTEGER, code TEXT, message TEXT, state INTEGER, decided_ms INTEGER);"
-    "CREATE TABLE confirmed("
-    " ordinal INTEGER PRIMARY KEY, checksum INTEGER, sequence INTEGER, client TEXT, id INTEGER,"
-    " uid BLOB, digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"
-    " origin_id INTEGER, confirmed_ms INTEGER);"
-    "CREATE TABLE trimmed("
-    " ordinal INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, through INTEGER);"
-    "CREATE TABLE totals(name TEXT PRIMARY KEY, checksum INTEGER, rows INTEGER, sum INTEGER)"
-    " WITHOUT ROWID;";
-
-#define COUNTED(table, when, event, rows_change, sum_change)                                       \
-    "CREATE TRIGGER " table "_" when " AFTER " event " ON " table " BEGIN"                         \
-    " UPDATE totals SET rows = rows + " rows_change ", sum = sum + " sum_change ","                \
-    " checksum = kedge_checksum(6, name, rows + " rows_change ", sum + " sum_change ")"            \
-    " WHERE name = '" table "'; END;"
-#define TOTALS_OF(table)                                                                           \
-    "INSERT INTO totals(name, rows, sum, checksum) VALUES('" table                                 \
-    "', 0, 0, kedge_checksum(6, '" table                                                           \
-    "', 0, 0));" COUNTED(table, "in", "INSERT", "1", "new.checksum")                               \
-        COUNTED(table, "out", "DELETE", "-1", "-old.checksum")                                     \
-            COUNTED(table, "anew", "UPDATE OF checksum", "0", "new.checksum - old.checksum")
-
-static const char TRIGGERS[] = TOTALS_OF("rejected") TOTALS_OF("confirmed") TOTALS_OF("trimmed");
-
-/* What layout 2 has over layout 1. */
-static const char LAYOUT_2[] =
-    "ALTER TABLE rejected ADD COLUMN uid BLOB;"
-    "ALTER TABLE rejected ADD COLUMN digest BLOB;"
-    "ALTER TABLE rejected ADD COLUMN origin_client TEXT;"
-    "ALTER TABLE rejected ADD COLUMN origin_id INTEGER;"
-    "CREATE TABLE trimmed("
-    " ordinal INTEGER PRIMARY KEY, client TEXT NOT NULL UNIQUE, through INTEGER NOT NULL);";
-
-/* Layout 3 has checksums, the second copy of meta, totals, and `withheld`. */
-static const char SET_ASIDE[] = "DROP INDEX pending_covered;"
-                                "ALTER TABLE meta RENAME TO old_meta;"
-                                "ALTER TABLE pending RENAME TO old_pending;"
-                                "ALTER TABLE rejected RENAME TO old_rejected;"
-                                "ALTER TABLE confirmed RENAME TO old_confirmed;"
-                                "ALTER TABLE trimmed RENAME TO old_trimmed;";
-
-static const char COPY[] =
-    "INSERT INTO pending(" KEDGE_PENDING_COLUMNS ", checksum) SELECT " KEDGE_PENDING_COLUMNS
-    ", " KEDGE_PENDING_CHECKSUM " FROM (SELECT *, 0 AS withheld FROM old_pending);"
-    "INSERT INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum) SELECT " KEDGE_REJECTED_COLUMNS
-    ", " KEDGE_REJECTED_CHECKSUM " FROM old_rejected;"
-    "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS ", checksum) SELECT " KEDGE_CONFIRMED_COLUMNS
-    ", " KEDGE_CONFIRMED_CHECKSUM " FROM old_confirmed ORDER BY ordinal;"
-    "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS ", checksum) SELECT " KEDGE_TRIMMED_COLUMNS
-    ", " KEDGE_TRIMMED_CHECKSUM " FROM old_trimmed ORDER BY ordinal;"
-    "INSERT INTO meta(copy, " KEDGE_OUTBOX_META_COLUMNS ", checksum)"
-    " SELECT column1, " KEDGE_OUTBOX_META_COLUMNS ", " KEDGE_OUTBOX_META_CHECKSUM
-    " FROM (VALUES(1), (2)), (SELECT *, 0 AS ask_settled,"
-    " (SELECT count(*) FROM pending) AS pending_rows,"
-    " (SELECT coalesce(sum(checksum), 0) FROM pending) AS pending_sum FROM old_meta);"
-    "DROP TABLE old_meta; DROP TABLE old_pending; DROP TABLE old_rejected;"
-    "DROP TABLE old_confirmed; DROP TABLE old_trimmed;"
-    "PRAGMA user_version=3;";
-
-static kedge_status make_tables(kedge_store_db *db, kedge_error *error)
-{
-    kedge_status status = kedge_store_db_execute(db, TABLES, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, TRIGGERS, error);
-    return status;
-}
-
-static kedge_status make_identity(kedge_store_db *db, kedge_error *error)
-{
-    char identity[96];
-    (void)snprintf(identity, sizeof identity, "PRAGMA application_id=%d; PRAGMA user_version=%d",
-                   APPLICATION, LAYOUT);
-    return kedge_store_db_execute(db, identity, error);
-}
 
 static bool is_same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 {
@@ -133,7 +32,8 @@ bool kedge_schema_is_outbox(kedge_store_db *db)
     if (kedge_store_db_open(&model, ":memory:", "a model",
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, NULL) != KEDGE_OK)
         return false;
-    bool same = make_tables(&model, NULL) == KEDGE_OK && has_same_schema(&model, db);
+    bool same = kedge_schema_make_tables(&model, &kedge_outbox_schema, NULL) == KEDGE_OK &&
+                has_same_schema(&model, db);
     kedge_store_db_close(&model);
     return same;
 }
@@ -142,8 +42,8 @@ kedge_status kedge_schema_identify_outbox(kedge_store_db *db, const char *path, 
                                           kedge_error *error)
 {
     bool empty = false;
-    kedge_status status = kedge_schema_identify(db, path, APPLICATION, LAYOUT, &empty, error);
-    if (status == KEDGE_OK) status = kedge_schema_layout(db, layout, error);
+    kedge_status status = kedge_schema_identify(db, path, &kedge_outbox_schema, &empty, error);
+    if (status == KEDGE_OK) status = kedge_schema_read_layout(db, layout, error);
     return status;
 }
 
@@ -151,8 +51,8 @@ kedge_status kedge_schema_make_outbox(kedge_store_db *db, const kedge_outbox_met
                                       kedge_error *error)
 {
     kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = make_tables(db, error);
-    if (status == KEDGE_OK) status = make_identity(db, error);
+    if (status == KEDGE_OK) status = kedge_schema_make_tables(db, &kedge_outbox_schema, error);
+    if (status == KEDGE_OK) status = kedge_schema_make_identity(db, &kedge_outbox_schema, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_make(db, meta, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
@@ -170,18 +70,6 @@ static kedge_status create(kedge_store *store, kedge_error *error)
     if (status == KEDGE_OK)
         (void)sqlite3_wal_checkpoint_v2(store->outbox.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
                                         NULL);
-    return status;
-}
-
-static kedge_status upgrade(kedge_store_db *db, int64_t layout, kedge_error *error)
-{
-    kedge_status status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK && layout == 1) status = kedge_store_db_execute(db, LAYOUT_2, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, SET_ASIDE, error);
-    if (status == KEDGE_OK) status = make_tables(db, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, COPY, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
-    if (status != KEDGE_OK) kedge_store_db_rollback(db);
     return status;
 }
 
@@ -218,11 +106,11 @@ static kedge_status upgrade_sound(kedge_store *store, kedge_error *error)
 {
     int64_t layout = 0;
     kedge_store_db *db = &store->outbox;
-    kedge_status status = kedge_schema_layout(db, &layout, error);
-    if (status != KEDGE_OK || layout == LAYOUT) return status;
+    kedge_status status = kedge_schema_read_layout(db, &layout, error);
+    if (status != KEDGE_OK || layout == kedge_schema_newest(&kedge_outbox_schema)) return status;
     status = check_old_tenant(store, error);
     if (status == KEDGE_OK) status = kedge_outbox_check_file(db, error);
-    if (status == KEDGE_OK) status = upgrade(db, layout, error);
+    if (status == KEDGE_OK) status = kedge_schema_bring_up(db, &kedge_outbox_schema, layout, error);
     /* It is not of the layout that it claims to be. */
     if (status == KEDGE_INTERNAL)
         status = kedge_store_db_fail(db, SQLITE_CORRUPT, "bringing it up to date", error);
@@ -236,7 +124,7 @@ static kedge_status heal_identity(kedge_store_db *db, kedge_error *error)
     kedge_outbox_meta meta;
     kedge_status status = kedge_outbox_meta_read(db, &meta, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = make_identity(db, error);
+    if (status == KEDGE_OK) status = kedge_schema_make_identity(db, &kedge_outbox_schema, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
     return status;
@@ -253,12 +141,14 @@ static bool is_one_bit_off(int64_t value, int64_t right)
 static bool is_misnamed(kedge_store_db *db)
 {
     int64_t id = 0, layout = 0;
+    int64_t application = kedge_outbox_schema.application;
+    int64_t newest = kedge_schema_newest(&kedge_outbox_schema);
     if (kedge_store_db_number(db, "PRAGMA application_id", &id, NULL) != KEDGE_OK ||
-        kedge_schema_layout(db, &layout, NULL) != KEDGE_OK)
+        kedge_schema_read_layout(db, &layout, NULL) != KEDGE_OK)
         return false;
-    if (id == APPLICATION && layout == LAYOUT) return false;
-    return (id == APPLICATION || is_one_bit_off(id, APPLICATION)) &&
-           (layout <= LAYOUT || is_one_bit_off(layout, LAYOUT)) && kedge_schema_is_outbox(db);
+    if (id == application && layout == newest) return false;
+    return (id == application || is_one_bit_off(id, application)) &&
+           (layout <= newest || is_one_bit_off(layout, newest)) && kedge_schema_is_outbox(db);
 }
 
 static kedge_status identify(kedge_store *store, bool *empty, kedge_error *error)
@@ -270,8 +160,8 @@ static kedge_status identify(kedge_store *store, bool *empty, kedge_error *error
         return heal_identity(db, error);
     }
     kedge_status status =
-        kedge_schema_identify(db, store->outbox_path, APPLICATION, LAYOUT, empty, error);
-    if (status == KEDGE_OK && !*empty) status = kedge_schema_layout(db, &layout, error);
+        kedge_schema_identify(db, store->outbox_path, &kedge_outbox_schema, empty, error);
+    if (status == KEDGE_OK && !*empty) status = kedge_schema_read_layout(db, &layout, error);
     if (status == KEDGE_OK && !*empty && layout < 1)
         return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its layout", error);
     /* SQLite takes a file as read-only whose header says so. */

@@ -1,4 +1,4 @@
-/* Reading an item or the project record into a document of its own. */
+/* kedge/read.h: reading an item or the project record into a document of its own. */
 #include "sdk/runtime/document.h"
 
 #include "common/error.h"

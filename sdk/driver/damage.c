@@ -1,5 +1,5 @@
 /* See driver_damage.h. */
-#include "sdk/runtime/driver_damage.h"
+#include "sdk/driver/damage.h"
 
 #include "common/checksum.h"
 #include "common/error.h"

@@ -1,14 +1,32 @@
-/* Answers: which class each is of, for the core; and what it says, for the store.
+/* Responses: which class each is of, for the core; and what it says, for the store.
  *
  * A 200 that is not exactly what the wire says comes from somebody else (a captive portal, a proxy)
  * and is tried again. So is a refusal without a problem document. Only a refusal in Kedge's own
  * words stops a client. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
+#include "sdk/driver/driver_internal.h"
 #include "sdk/net/net.h"
-#include "sdk/runtime/driver_internal.h"
 
 #include <string.h>
+
+/* ---- the event ---- */
+
+kedge_core_event kedge_driver_request_ended(kedge_request_kind request)
+{
+    if (request == KEDGE_REQUEST_PUSH) return (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED};
+    return (kedge_core_event){.kind = KEDGE_EVENT_PULL_STEP_ENDED,
+                              .pull_step_ended = {.request = request}};
+}
+
+kedge_request_result *kedge_driver_result(kedge_core_event *event)
+{
+    KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED ||
+                 event->kind == KEDGE_EVENT_PULL_STEP_ENDED);
+    return event->kind == KEDGE_EVENT_PUSH_ENDED ? &event->push_ended.result
+                                                 : &event->pull_step_ended.result;
+}
 
 /* ---- refusals ---- */
 
@@ -20,33 +38,33 @@ static bool is_one_of(const char *code, const char *const *codes)
     return false;
 }
 
-static kedge_answer_class class_by_code(kedge_request_kind kind, const char *code)
+static kedge_response_class class_by_code(kedge_request_kind kind, const char *code)
 {
     static const char *const identity[] = {"client-retired", "mutation-mismatch", "client-unknown",
                                            NULL};
     static const char *const gone[] = {"version-gone", "version-not-found", "body-not-found", NULL};
-    if (is_one_of(code, identity)) return KEDGE_ANSWER_IDENTITY;
-    if (is_one_of(code, gone)) return KEDGE_ANSWER_GONE;
-    if (strcmp(code, "mutation-gap") == 0) return KEDGE_ANSWER_GAP;
-    if (strcmp(code, "push-too-large") == 0) return KEDGE_ANSWER_SHORTER;
+    if (is_one_of(code, identity)) return KEDGE_RESPONSE_IDENTITY;
+    if (is_one_of(code, gone)) return KEDGE_RESPONSE_GONE;
+    if (strcmp(code, "mutation-gap") == 0) return KEDGE_RESPONSE_GAP;
+    if (strcmp(code, "push-too-large") == 0) return KEDGE_RESPONSE_SHORTER;
     if (strcmp(code, "client-not-found") == 0 && kind == KEDGE_REQUEST_RETIRE) {
-        return KEDGE_ANSWER_IDENTITY;
+        return KEDGE_RESPONSE_IDENTITY;
     }
-    return KEDGE_ANSWER_REFUSED;
+    return KEDGE_RESPONSE_REFUSED;
 }
 
-static kedge_answer_class refusal_class(kedge_request_kind kind, int status, const char *code)
+static kedge_response_class refusal_class(kedge_request_kind kind, int status, const char *code)
 {
-    kedge_answer_class by_code = class_by_code(kind, code);
-    if (by_code != KEDGE_ANSWER_REFUSED) return by_code;
-    if (status == 401) return KEDGE_ANSWER_UNAUTHORIZED;
-    if (status == 413 && kind == KEDGE_REQUEST_PUSH) return KEDGE_ANSWER_SHORTER;
+    kedge_response_class by_code = class_by_code(kind, code);
+    if (by_code != KEDGE_RESPONSE_REFUSED) return by_code;
+    if (status == 401) return KEDGE_RESPONSE_UNAUTHORIZED;
+    if (status == 413 && kind == KEDGE_REQUEST_PUSH) return KEDGE_RESPONSE_SHORTER;
     bool kedge = strcmp(code, "unexpected-status") != 0;
     bool refused = status >= 400 && status < 500 && status != 408 && status != 425 && status != 429;
-    return kedge && refused ? KEDGE_ANSWER_REFUSED : KEDGE_ANSWER_TRANSIENT;
+    return kedge && refused ? KEDGE_RESPONSE_REFUSED : KEDGE_RESPONSE_TRANSIENT;
 }
 
-/* ---- what a 200 says, and an answer about a part ---- */
+/* ---- what a 200 says, and a response about a part ---- */
 
 static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error *error)
 {
@@ -65,20 +83,20 @@ static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
         bool empty = !kedge_json_next_member(&members, &key, &native) && !members.failed;
         if (empty) return KEDGE_OK;
         bool told = kedge_json_member(body, "kedge", &native);
-        if (told && kedge_json_member_integer(native, "version", &event->version) &&
-            event->version > 0) {
+        if (told && kedge_json_member_integer(native, "version", &event->push_ended.version) &&
+            event->push_ended.version > 0) {
             return KEDGE_OK;
         }
         if (told && kedge_json_member(native, "queued", &key) &&
-            kedge_json_to_boolean(key, &event->queued) && event->queued) {
-            event->version = 0;
+            kedge_json_to_boolean(key, &event->push_ended.queued) && event->push_ended.queued) {
+            event->push_ended.version = 0;
             return KEDGE_OK;
         }
     }
-    event->version = 0;
-    event->queued = false;
-    return kedge_fail(&event->error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the answer of a push is not Kedge's");
+    event->push_ended.version = 0;
+    event->push_ended.queued = false;
+    return kedge_fail(&event->push_ended.result.error, KEDGE_PROTOCOL, "answer-invalid",
+                      "the response of a push is not Kedge's");
 }
 
 static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_error *error)
@@ -132,7 +150,7 @@ static kedge_status read_retire(kedge_driver *driver, kedge_bytes body, kedge_er
     return status;
 }
 
-/* An answer that brings nothing although more was promised would be asked for again and again. */
+/* A response that brings nothing although more was promised would be asked for again and again. */
 static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_error *error)
 {
     kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
@@ -149,22 +167,23 @@ static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_
 }
 
 static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
-                                 const kedge_driver_answer *answer, kedge_core_event *event)
+                                 const kedge_driver_response *response, kedge_core_event *event)
 {
-    kedge_bytes body = answer->body;
+    kedge_bytes body = response->body;
+    kedge_error *error = &kedge_driver_result(event)->error;
     switch (kind) {
     case KEDGE_REQUEST_PUSH:
         return read_push(body, event);
     case KEDGE_REQUEST_PULL:
-        return read_pull(driver, body, &event->error);
+        return read_pull(driver, body, error);
     case KEDGE_REQUEST_PAGE:
-        return read_page(driver, body, &event->error);
+        return read_page(driver, body, error);
     case KEDGE_REQUEST_OUTCOMES:
-        return read_outcomes(driver, body, &event->error);
+        return read_outcomes(driver, body, error);
     case KEDGE_REQUEST_BODY:
-        return kedge_driver_read_body(driver, answer, &event->error);
+        return kedge_driver_read_body(driver, response, error);
     case KEDGE_REQUEST_RETIRE:
-        return read_retire(driver, body, &event->error);
+        return read_retire(driver, body, error);
     }
     return KEDGE_INTERNAL;
 }
@@ -182,24 +201,25 @@ static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
     if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
-    event->more_outcomes = outcomes != NULL && outcomes->next != 0;
-    event->more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
+    event->pull_step_ended.more_outcomes = outcomes != NULL && outcomes->next != 0;
+    event->pull_step_ended.more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
 }
 
 static void read_ok(kedge_driver *driver, kedge_request_kind kind,
-                    const kedge_driver_answer *answer, kedge_core_event *event)
+                    const kedge_driver_response *response, kedge_core_event *event)
 {
-    event->answer = KEDGE_ANSWER_TRANSIENT;
-    if (read_by_kind(driver, kind, answer, event) != KEDGE_OK) {
-        if (answer->status != 200 || !tells_unsupported(answer->body)) return;
-        event->answer = KEDGE_ANSWER_REFUSED;
-        kedge_fail(&event->error, KEDGE_UNSUPPORTED, "version-not-supported",
+    kedge_request_result *result = kedge_driver_result(event);
+    result->response = KEDGE_RESPONSE_TRANSIENT;
+    if (read_by_kind(driver, kind, response, event) != KEDGE_OK) {
+        if (response->status != 200 || !tells_unsupported(response->body)) return;
+        result->response = KEDGE_RESPONSE_REFUSED;
+        kedge_fail(&result->error, KEDGE_UNSUPPORTED, "version-not-supported",
                    "the server does not speak this version of the protocol");
         return;
     }
-    event->answer = KEDGE_ANSWER_OK;
+    result->response = KEDGE_RESPONSE_OK;
     if (kind == KEDGE_REQUEST_PUSH) {
-        event->last_id = driver->push_last_id;
+        event->push_ended.last_id = driver->push_last_id;
         return;
     }
     tell_what_is_lacking(driver, event);
@@ -215,27 +235,29 @@ static bool is_lost_body(kedge_request_kind kind, const char *code)
 
 static void read_lost_body(kedge_driver *driver, kedge_core_event *event)
 {
-    event->answer = KEDGE_ANSWER_TRANSIENT;
-    if (kedge_driver_leave_body_out(driver, &event->error) != KEDGE_OK) return;
-    event->error = (kedge_error){.status = KEDGE_OK};
-    event->answer = KEDGE_ANSWER_OK;
+    kedge_request_result *result = kedge_driver_result(event);
+    result->response = KEDGE_RESPONSE_TRANSIENT;
+    if (kedge_driver_leave_body_out(driver, &result->error) != KEDGE_OK) return;
+    result->error = (kedge_error){.status = KEDGE_OK};
+    result->response = KEDGE_RESPONSE_OK;
     tell_what_is_lacking(driver, event);
 }
 
-void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
-                              const kedge_driver_answer *answer, kedge_core_event *event)
+void kedge_driver_read_response(kedge_driver *driver, kedge_request_kind kind,
+                                const kedge_driver_response *response, kedge_core_event *event)
 {
-    bool part = kind == KEDGE_REQUEST_BODY && (answer->status == 206 || answer->status == 416);
-    event->retry_after_ms = answer->retry_after_ms;
-    if (kind == KEDGE_REQUEST_PUSH) event->held = driver->push_held;
-    if (answer->status == 0) {
-        event->answer = KEDGE_ANSWER_NETWORK;
-        event->error = answer->error;
-    } else if (answer->status == 200 || part) {
-        read_ok(driver, kind, answer, event);
+    bool part = kind == KEDGE_REQUEST_BODY && (response->status == 206 || response->status == 416);
+    kedge_request_result *result = kedge_driver_result(event);
+    result->retry_after_ms = response->retry_after_ms;
+    if (kind == KEDGE_REQUEST_PUSH) event->push_ended.count = driver->push_held;
+    if (response->status == 0) {
+        result->response = KEDGE_RESPONSE_NETWORK;
+        result->error = response->error;
+    } else if (response->status == 200 || part) {
+        read_ok(driver, kind, response, event);
     } else {
-        kedge_net_problem(answer->status, answer->content_type, answer->body, &event->error);
-        event->answer = refusal_class(kind, answer->status, event->error.code);
-        if (is_lost_body(kind, event->error.code)) read_lost_body(driver, event);
+        kedge_net_problem(response->status, response->content_type, response->body, &result->error);
+        result->response = refusal_class(kind, response->status, result->error.code);
+        if (is_lost_body(kind, result->error.code)) read_lost_body(driver, event);
     }
 }

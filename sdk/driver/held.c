@@ -1,5 +1,5 @@
-/* The decoded answers that wait for the store. */
-#include "sdk/runtime/driver_internal.h"
+/* The decoded responses that wait for the store. */
+#include "sdk/driver/driver_internal.h"
 
 void kedge_driver_held_init(kedge_driver_held *held, const kedge_allocator *allocator)
 {

@@ -1,10 +1,10 @@
 /* What the files of the driver share. */
-#ifndef KEDGE_SDK_RUNTIME_DRIVER_INTERNAL_H
-#define KEDGE_SDK_RUNTIME_DRIVER_INTERNAL_H
+#ifndef KEDGE_SDK_DRIVER_DRIVER_INTERNAL_H
+#define KEDGE_SDK_DRIVER_DRIVER_INTERNAL_H
 
 #include "common/hash.h"
-#include "sdk/runtime/driver.h"
-#include "sdk/runtime/driver_damage.h"
+#include "sdk/driver/damage.h"
+#include "sdk/driver/driver.h"
 
 /* Events that wait while another one is carried out: one an action, and what the host says from
  * inside a callback. */
@@ -13,13 +13,13 @@
 /* Bodies fetched by their hash that are held at once; more than one of the largest. */
 #define KEDGE_DRIVER_BODIES_MAX 67108864
 
-/* A body is fetched in parts of this size, which every front end can carry: Lambda's answers end at
- * 4,700,000 bytes. */
+/* A body is fetched in parts of this size, which every front end can carry: Lambda's responses end
+ * at 4,700,000 bytes. */
 #define KEDGE_DRIVER_PART_BYTES 4194304
 /* A body as it is sent. What cannot be compressed becomes a little larger by it. */
 #define KEDGE_DRIVER_STORED_BYTES_MAX (KEDGE_LIMIT_ITEM_BYTES + 16384)
 
-/* The decoded answers that wait for the store, with the bodies that they borrow from. */
+/* The decoded responses that wait for the store, with the bodies that they borrow from. */
 typedef struct kedge_driver_held {
     bool pull_there;
     kedge_pull_answer pull;
@@ -34,7 +34,7 @@ typedef struct kedge_driver_held {
     kedge_buffer parts;        /* what has come of the next body, from its first byte on */
     int64_t parts_size;        /* of all its parts, when one has come */
     bool parts_gzip;
-    kedge_driver_damage damage; /* what the answer that is held lacks */
+    kedge_driver_damage damage; /* what the response that is held lacks */
 } kedge_driver_held;
 
 /* A push that goes through the server's blobs, and the request of it that runs. */
@@ -84,49 +84,53 @@ struct kedge_driver {
 /* driver.c: adds an event to those that wait. */
 void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event);
 
-/* driver_request.c: carries out KEDGE_ACTION_SEND; a failure comes back as an answer. */
+/* request.c: carries out KEDGE_ACTION_PUSH and _PULL_STEP; a failure comes back as an event. */
 void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
 
 /* The last step of it: `request` comes with all but its number. */
 kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
                                     kedge_driver_request *request, kedge_error *error);
 
-/* driver_upload.c: makes of the push `body` the request that asks where to upload it. */
+/* upload.c: makes of the push `body` the request that asks where to upload it. */
 kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path, kedge_buffer *body,
                                        kedge_error *error);
 /* True: the next request of the upload is on its way, and there is nothing to tell. Otherwise the
  * push has ended, and `event` says how. */
-bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_answer *answer,
+bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_response *response,
                                  kedge_core_event *event);
 void kedge_driver_upload_end(kedge_driver *driver);
 
-/* driver_answer.c: fills `event` from what came back: its class, and what is still to be fetched.
- * What it decoded is held. */
-void kedge_driver_read_answer(kedge_driver *driver, kedge_request_kind kind,
-                              const kedge_driver_answer *answer, kedge_core_event *event);
+/* response.c: the event that tells the end of a request, and what it has of every request. */
+kedge_core_event kedge_driver_request_ended(kedge_request_kind request);
+kedge_request_result *kedge_driver_result(kedge_core_event *event);
 
-/* driver_body.c: what to ask for of the next body that is lacking, and an answer to that. Nothing
+/* Fills `event` from what came back: its class, and what is still to be fetched.
+ * What it decoded is held. */
+void kedge_driver_read_response(kedge_driver *driver, kedge_request_kind kind,
+                                const kedge_driver_response *response, kedge_core_event *event);
+
+/* body.c: what to ask for of the next body that is lacking, and a response to that. Nothing
  * is left to ask for when the body is whole. */
 kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_buffer *range,
                                            kedge_error *error);
-kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_answer *answer,
+kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_response *response,
                                     kedge_error *error);
 /* The server has lost it: goes on without the item. KEDGE_NO_MEMORY. */
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);
 
-/* driver_bound.c: a pull or page whose bodies are within the bound, be it by paging. */
+/* bound.c: a pull or page whose bodies are within the bound, be it by paging. */
 void kedge_driver_bound_pull(kedge_pull_answer *pull);
 kedge_status kedge_driver_bound_page(kedge_page_answer *page, kedge_error *error);
 /* Outcomes of ids that this copy has not given out, and is not about to, are of no use: a list that
  * goes on there is complete, or a server could lengthen it for ever. */
 void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_outcome_list *outcomes);
 
-/* driver_apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
-void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action);
+/* apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
+void kedge_driver_apply(kedge_driver *driver, kedge_request_kind request);
 void kedge_driver_rotate(kedge_driver *driver, bool lost);
 void kedge_driver_unstage(kedge_driver *driver);
 
-/* driver_check.c: sets the host's timer to what comes first. */
+/* check.c: sets the host's timer to what comes first. */
 void kedge_driver_arm(kedge_driver *driver);
 /* Once an opening and once a resync. */
 void kedge_driver_plan_check(kedge_driver *driver);
@@ -134,7 +138,7 @@ void kedge_driver_plan_check(kedge_driver *driver);
  * be pulled again. */
 bool kedge_driver_check(kedge_driver *driver);
 
-/* driver_held.c */
+/* held.c */
 void kedge_driver_held_init(kedge_driver_held *held, const kedge_allocator *allocator);
 void kedge_driver_held_free_pull(kedge_driver_held *held);
 void kedge_driver_held_free_page(kedge_driver_held *held);

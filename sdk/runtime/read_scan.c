@@ -1,4 +1,4 @@
-/* Ordered walks, SQL queries and lists: the store's, with the app's parameters checked. */
+/* kedge/read.h: ordered walks. The store's, with the app's parameters checked. */
 #include "common/error.h"
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
@@ -72,30 +72,4 @@ void kedge_scan_close(kedge_scan *scan)
     if (scan == NULL) return;
     kedge_store_scan_close(scan->walk);
     kedge_release(scan->allocator, scan);
-}
-
-kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sql_size,
-                              const char *parameters, size_t parameters_size, kedge_query **query,
-                              kedge_error *error)
-{
-    if (db == NULL) return kedge_fail_null("db", error);
-    if (sql == NULL) return kedge_fail_null("sql", error);
-    if (query == NULL) return kedge_fail_null("query", error);
-    if (parameters == NULL && parameters_size > 0) return kedge_fail_null("parameters", error);
-    return kedge_store_query_open(db->store, (kedge_bytes){sql, sql_size},
-                                  (kedge_bytes){parameters, parameters_size}, query, error);
-}
-
-kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
-{
-    if (db == NULL) return kedge_fail_null("db", error);
-    if (list == NULL) return kedge_fail_null("list", error);
-    return kedge_store_pending_open(db->store, list, error);
-}
-
-kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
-{
-    if (db == NULL) return kedge_fail_null("db", error);
-    if (list == NULL) return kedge_fail_null("list", error);
-    return kedge_store_rejected_open(db->store, list, error);
 }

@@ -1,5 +1,5 @@
-/* kedge_history: the app's thread queues a call and waits; the worker sends it, with the token that
- * the sync uses, asks for another one after a 401, and reshapes the answer. */
+/* kedge/sync.h: kedge_history. The app's thread queues a call and waits; the worker sends it, with
+ * the token that the sync uses, asks for another one after a 401, and reshapes the response. */
 #include "sdk/runtime/history.h"
 
 #include "common/error.h"
@@ -12,8 +12,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ANSWER_BYTES_MAX 67108864
-#define LIMIT_MAX        100
+#define RESPONSE_BYTES_MAX 67108864
+#define LIMIT_MAX          100
 
 static void send_call(kedge_db *db, kedge_history_call *call);
 
@@ -33,26 +33,26 @@ static void end_call(kedge_db *db, kedge_history_call *call, kedge_status status
     pthread_mutex_unlock(&db->lock);
 }
 
-static void answered(void *context, const kedge_http_answer *answer)
+static void answered(void *context, const kedge_http_answer *response)
 {
     kedge_history_call *call = context;
     kedge_db *db = call->db;
     call->http_call = NULL;
-    if (answer->status == 401 && !call->token_renewed && db->token.function != NULL) {
+    if (response->status == 401 && !call->token_renewed && db->token.function != NULL) {
         call->token_renewed = true;
         /* Unless it was renewed while this call was under way. */
         if (call->token_asks == db->token.asks) kedge_token_forget(&db->token);
         send_call(db, call);
         return;
     }
-    if (answer->status == 0) {
-        call->error = answer->error;
-        end_call(db, call, answer->error.status);
-    } else if (answer->status != 200) {
-        kedge_net_problem(answer->status, answer->content_type, answer->body, &call->error);
+    if (response->status == 0) {
+        call->error = response->error;
+        end_call(db, call, response->error.status);
+    } else if (response->status != 200) {
+        kedge_net_problem(response->status, response->content_type, response->body, &call->error);
         end_call(db, call, call->error.status);
     } else {
-        end_call(db, call, kedge_history_reshape(answer->body, &call->versions, &call->error));
+        end_call(db, call, kedge_history_reshape(response->body, &call->versions, &call->error));
     }
 }
 
@@ -85,7 +85,7 @@ static void send_call(kedge_db *db, kedge_history_call *call)
     }
     if (status == KEDGE_OK) {
         status = kedge_net_get(db->net, path, kedge_token_text(&db->token), time_left_ms(db, call),
-                               ANSWER_BYTES_MAX, answered, call, &call->http_call, &call->error);
+                               RESPONSE_BYTES_MAX, answered, call, &call->http_call, &call->error);
     }
     if (status != KEDGE_OK) end_call(db, call, status);
 }
@@ -220,7 +220,7 @@ kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, ked
         !kedge_json_member(body, "versions", &list) ||
         kedge_json_type_of(list) != KEDGE_JSON_ARRAY) {
         return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                          "the server's answer is no list of versions");
+                          "the server's response is no list of versions");
     }
     kedge_json_iterator iterator = kedge_json_iterate(list);
     kedge_json_begin_array(&writer);

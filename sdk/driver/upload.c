@@ -3,22 +3,23 @@
  *   POST push/upload  the SHA-256 and the size of the push as gzip: the server answers with a URL
  *   PUT {url}         the gzip, to the store of the server's blobs; neither our token nor our
  *                     headers are its business
- *   POST push         the SHA-256; the answer is that of a push
+ *   POST push         the SHA-256; the response is that of a push
  *
  * To the core it is one push. Whatever fails, it begins again with the first of them. */
+#include "common/assert.h"
 #include "common/error.h"
-#include "common/gzip.h"
 #include "common/json.h"
+#include "sdk/driver/driver_internal.h"
+#include "sdk/net/coding.h"
 #include "sdk/net/net.h"
-#include "sdk/runtime/driver_internal.h"
 
 #include <string.h>
 
-#define HEADERS_MAX         8
-#define HEADER_BYTES_MAX    512
-#define URL_BYTES_MAX       16384
-#define ANSWER_BYTES_MAX    65536 /* of the first request, and of the store of the blobs */
-#define PUSHED_ANSWER_BYTES 4194304
+#define HEADERS_MAX           8
+#define HEADER_BYTES_MAX      512
+#define URL_BYTES_MAX         16384
+#define RESPONSE_BYTES_MAX    65536 /* of the first request, and of the store of the blobs */
+#define PUSHED_RESPONSE_BYTES 4194304
 
 /* Where the body goes, as the server says. */
 typedef struct grant {
@@ -41,7 +42,7 @@ kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path,
                                        kedge_error *error)
 {
     kedge_driver_upload *upload = &driver->upload;
-    kedge_status status = kedge_gzip(kedge_buffer_bytes(body), &upload->packed, error);
+    kedge_status status = kedge_coding_pack(kedge_buffer_bytes(body), &upload->packed, error);
     if (status != KEDGE_OK) return status;
     kedge_sha256_hex(kedge_buffer_bytes(&upload->packed), upload->sha256);
     upload->step = KEDGE_UPLOAD_ASKED;
@@ -87,7 +88,7 @@ static kedge_status read_grant(kedge_bytes body, grant *out, kedge_error *error)
         return KEDGE_OK;
     }
     return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the answer that should tell where to upload a push is not Kedge's");
+                      "the response that should tell where to upload a push is not Kedge's");
 }
 
 static kedge_status put(kedge_driver *driver, kedge_bytes told, kedge_error *error)
@@ -103,7 +104,7 @@ static kedge_status put(kedge_driver *driver, kedge_bytes told, kedge_error *err
                                         .header_count = to->header_count,
                                         .body = kedge_buffer_bytes(&driver->upload.packed),
                                         .deadline_ms = driver->upload.deadline_ms,
-                                        .answer_bytes_max = ANSWER_BYTES_MAX};
+                                        .response_bytes_max = RESPONSE_BYTES_MAX};
         driver->upload.step = KEDGE_UPLOAD_PUT;
         status = kedge_driver_hand_over(driver, KEDGE_REQUEST_PUSH, &request, error);
     }
@@ -113,15 +114,16 @@ static kedge_status put(kedge_driver *driver, kedge_bytes told, kedge_error *err
 }
 
 /* A server without uploads, be it an older one, has said its last word with the 413 before. */
-static void read_no_grant(kedge_driver *driver, const kedge_driver_answer *answer,
+static void read_no_grant(kedge_driver *driver, const kedge_driver_response *response,
                           kedge_core_event *event)
 {
-    kedge_driver_read_answer(driver, KEDGE_REQUEST_PUSH, answer, event);
-    if (event->answer == KEDGE_ANSWER_SHORTER ||
-        strcmp(event->error.code, "uploads-not-served") == 0 ||
-        strcmp(event->error.code, "route-not-found") == 0) {
-        event->answer = KEDGE_ANSWER_SHORTER;
-        kedge_fail(&event->error, KEDGE_LIMIT_EXCEEDED, "push-too-large",
+    kedge_request_result *result = &event->push_ended.result;
+    kedge_driver_read_response(driver, KEDGE_REQUEST_PUSH, response, event);
+    if (result->response == KEDGE_RESPONSE_SHORTER ||
+        strcmp(result->error.code, "uploads-not-served") == 0 ||
+        strcmp(result->error.code, "route-not-found") == 0) {
+        result->response = KEDGE_RESPONSE_SHORTER;
+        kedge_fail(&result->error, KEDGE_LIMIT_EXCEEDED, "push-too-large",
                    "the server takes no mutation as large as this one: %zu bytes as gzip",
                    driver->upload.packed.size);
     }
@@ -142,7 +144,7 @@ static kedge_status push(kedge_driver *driver, kedge_error *error)
                                         .accept = "application/json",
                                         .token = driver->token,
                                         .deadline_ms = driver->upload.deadline_ms,
-                                        .answer_bytes_max = PUSHED_ANSWER_BYTES};
+                                        .response_bytes_max = PUSHED_RESPONSE_BYTES};
         driver->upload.step = KEDGE_UPLOAD_PUSHED;
         status = kedge_driver_hand_over(driver, KEDGE_REQUEST_PUSH, &request, error);
     }
@@ -150,54 +152,57 @@ static kedge_status push(kedge_driver *driver, kedge_error *error)
     return status;
 }
 
-static void read_no_put(const kedge_driver_answer *answer, kedge_core_event *event)
+static void read_no_put(const kedge_driver_response *response, kedge_request_result *result)
 {
-    event->retry_after_ms = answer->retry_after_ms;
-    if (answer->status == 0) {
-        event->answer = KEDGE_ANSWER_NETWORK;
-        event->error = answer->error;
+    result->retry_after_ms = response->retry_after_ms;
+    if (response->status == 0) {
+        result->response = KEDGE_RESPONSE_NETWORK;
+        result->error = response->error;
         return;
     }
-    event->answer = KEDGE_ANSWER_TRANSIENT;
-    kedge_fail(&event->error, KEDGE_UNAVAILABLE, "upload-refused",
+    result->response = KEDGE_RESPONSE_TRANSIENT;
+    kedge_fail(&result->error, KEDGE_UNAVAILABLE, "upload-refused",
                "the store to which the server sent an upload answered with status %d",
-               answer->status);
+               response->status);
 }
 
 /* An upload that got lost on its way is made again. */
-static void read_pushed(kedge_driver *driver, const kedge_driver_answer *answer,
+static void read_pushed(kedge_driver *driver, const kedge_driver_response *response,
                         kedge_core_event *event)
 {
-    kedge_driver_read_answer(driver, KEDGE_REQUEST_PUSH, answer, event);
-    if (strcmp(event->error.code, "upload-missing") == 0 ||
-        strcmp(event->error.code, "upload-damaged") == 0) {
-        event->answer = KEDGE_ANSWER_TRANSIENT;
+    kedge_request_result *result = &event->push_ended.result;
+    kedge_driver_read_response(driver, KEDGE_REQUEST_PUSH, response, event);
+    if (strcmp(result->error.code, "upload-missing") == 0 ||
+        strcmp(result->error.code, "upload-damaged") == 0) {
+        result->response = KEDGE_RESPONSE_TRANSIENT;
     }
 }
 
-bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_answer *answer,
+bool kedge_driver_upload_goes_on(kedge_driver *driver, const kedge_driver_response *response,
                                  kedge_core_event *event)
 {
     kedge_status status;
+    kedge_request_result *result = &event->push_ended.result;
+    KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED);
     switch (driver->upload.step) {
     case KEDGE_UPLOAD_ASKED:
-        if (answer->status != 200) {
-            read_no_grant(driver, answer, event);
+        if (response->status != 200) {
+            read_no_grant(driver, response, event);
             return false;
         }
-        status = put(driver, answer->body, &event->error);
+        status = put(driver, response->body, &result->error);
         break;
     case KEDGE_UPLOAD_PUT:
-        if (answer->status < 200 || answer->status > 299) {
-            read_no_put(answer, event);
+        if (response->status < 200 || response->status > 299) {
+            read_no_put(response, result);
             return false;
         }
-        status = push(driver, &event->error);
+        status = push(driver, &result->error);
         break;
     default:
-        read_pushed(driver, answer, event);
+        read_pushed(driver, response, event);
         return false;
     }
-    event->answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
+    result->response = status == KEDGE_NETWORK ? KEDGE_RESPONSE_NETWORK : KEDGE_RESPONSE_TRANSIENT;
     return status == KEDGE_OK;
 }

@@ -1,4 +1,5 @@
-/* Edits: the store does them on the app's thread, durably; the worker is told afterwards. */
+/* kedge/database.h: edits. The store does them on the app's thread, durably; the worker is told
+ * afterwards. */
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
 
@@ -35,32 +36,6 @@ kedge_status kedge_cancel(kedge_db *db, int64_t sequence, kedge_error *error)
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     kedge_status status = kedge_store_cancel(db->store, sequence, &changes, error);
     if (status == KEDGE_OK) kedge_db_committed(db, &changes);
-    kedge_change_set_free(&changes);
-    return status;
-}
-
-kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence, kedge_error *error)
-{
-    if (db == NULL) return kedge_fail_null("db", error);
-    kedge_status status = kedge_store_dismiss(db->store, sequence, error);
-    if (status == KEDGE_OK) {
-        kedge_change_set none = kedge_change_set_make(db->environment.allocator);
-        kedge_db_committed(db, &none);
-    }
-    return status;
-}
-
-kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence, int64_t *new_sequence,
-                                     kedge_error *error)
-{
-    int64_t given = 0;
-    if (db == NULL) return kedge_fail_null("db", error);
-    kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
-    kedge_status status = kedge_store_resubmit(db->store, sequence, &given, &changes, error);
-    if (status == KEDGE_OK) {
-        if (new_sequence != NULL) *new_sequence = given;
-        kedge_db_committed(db, &changes);
-    }
     kedge_change_set_free(&changes);
     return status;
 }

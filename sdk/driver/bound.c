@@ -5,7 +5,7 @@
  * becomes a snapshot of that version. A page with too much is cut, and the next one goes on behind
  * the last item that was kept. */
 #include "sdk/core/answer_read.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 static int64_t body_bytes(const kedge_patch_operation *operation)
 {

@@ -1,12 +1,12 @@
 /* Bodies that a patch names by their hash, fetched in parts.
  *
- * A body may have 8 MiB, and not every front end can carry that in one answer. So each request asks
- * for a few MiB of the body's gzip, as it is stored, and the parts are joined. A part that was lost
- * is asked for again by itself. One that does not fit the others, or is not as long as was asked
- * for, spoils them all: the next request begins at the first byte. */
+ * A body may have 8 MiB, and not every front end can carry that in one response. So each request
+ * asks for a few MiB of the body's gzip, as it is stored, and the parts are joined. A part that was
+ * lost is asked for again by itself. One that does not fit the others, or is not as long as was
+ * asked for, spoils them all: the next request begins at the first byte. */
 #include "common/error.h"
 #include "common/gzip.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 #define DIGITS_MAX 15
 
@@ -53,8 +53,8 @@ static bool read_content_range(kedge_bytes rest, content_range *range)
 
 /* ---- parts ---- */
 
-static bool is_the_part_asked_for(const kedge_driver_held *held, const kedge_driver_answer *answer,
-                                  const content_range *range)
+static bool is_the_part_asked_for(const kedge_driver_held *held,
+                                  const kedge_driver_response *response, const content_range *range)
 {
     int64_t have = (int64_t)held->parts.size;
     int64_t left = range->size - have;
@@ -62,22 +62,22 @@ static bool is_the_part_asked_for(const kedge_driver_held *held, const kedge_dri
     bool of_the_others = have == 0 || range->size == held->parts_size;
     return of_the_others && left > 0 && range->size <= KEDGE_DRIVER_STORED_BYTES_MAX &&
            range->first == have && range->last == have + expected - 1 &&
-           (int64_t)answer->body.size == expected;
+           (int64_t)response->body.size == expected;
 }
 
-static kedge_status keep_part(kedge_driver_held *held, const kedge_driver_answer *answer,
+static kedge_status keep_part(kedge_driver_held *held, const kedge_driver_response *response,
                               kedge_error *error)
 {
     content_range range;
-    if (!read_content_range(answer->content_range, &range) ||
-        !is_the_part_asked_for(held, answer, &range)) {
+    if (!read_content_range(response->content_range, &range) ||
+        !is_the_part_asked_for(held, response, &range)) {
         return kedge_fail(error, KEDGE_PROTOCOL, "body-part",
                           "a part of a body is not the one that was asked for, from byte %zu on",
                           held->parts.size);
     }
     held->parts_size = range.size;
-    held->parts_gzip = answer->gzip;
-    kedge_buffer_append_bytes(&held->parts, answer->body);
+    held->parts_gzip = response->gzip;
+    kedge_buffer_append_bytes(&held->parts, response->body);
     return kedge_buffer_status(&held->parts, error);
 }
 
@@ -105,7 +105,7 @@ static kedge_status join_parts(kedge_driver *driver, kedge_error *error)
     return status;
 }
 
-kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_answer *answer,
+kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_response *response,
                                     kedge_error *error)
 {
     kedge_driver_held *held = &driver->held;
@@ -114,10 +114,10 @@ kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_ans
     if (kedge_driver_held_next_body(held) == NULL) {
         return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "no body is missing");
     }
-    if (answer->status == 200) { /* all of it, from a server or proxy that knows no ranges */
-        status = set_body(held, answer->body, error);
-    } else if (answer->status == 206) {
-        status = keep_part(held, answer, error);
+    if (response->status == 200) { /* all of it, from a server or proxy that knows no ranges */
+        status = set_body(held, response->body, error);
+    } else if (response->status == 206) {
+        status = keep_part(held, response, error);
         more = status == KEDGE_OK && (int64_t)held->parts.size < held->parts_size;
         if (status == KEDGE_OK && !more) status = join_parts(driver, error);
     } else {

@@ -3,8 +3,8 @@
  * It is single-threaded: one thread, or the simulator, calls it. What differs between a real client
  * and a simulated one is behind two small vtables: the transport (libcurl or the simulated network)
  * and the host (timers, status, changes). */
-#ifndef KEDGE_SDK_RUNTIME_DRIVER_H
-#define KEDGE_SDK_RUNTIME_DRIVER_H
+#ifndef KEDGE_SDK_DRIVER_DRIVER_H
+#define KEDGE_SDK_DRIVER_DRIVER_H
 
 #include "sdk/core/core.h"
 #include "sdk/net/transport.h"
@@ -31,14 +31,15 @@ void kedge_driver_free(kedge_driver *driver);
 void kedge_driver_start(kedge_driver *driver);
 void kedge_driver_mutated(kedge_driver *driver); /* something was committed to the outbox */
 void kedge_driver_timer(kedge_driver *driver);
-void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer *answer);
+void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response);
 void kedge_driver_stream_up(kedge_driver *driver);
 void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error);
 void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data);
 void kedge_driver_set_online(kedge_driver *driver, bool online);
 void kedge_driver_token(kedge_driver *driver, const char *token); /* NULL: there is none */
 void kedge_driver_sync(kedge_driver *driver);
-void kedge_driver_hurry(kedge_driver *driver); /* the app asks again while that sync runs */
+void kedge_driver_hurry(kedge_driver *driver);       /* the app asks again while that sync runs */
+bool kedge_driver_syncs(const kedge_driver *driver); /* a sync runs: its end is still to be told */
 void kedge_driver_shutdown(kedge_driver *driver);
 
 #endif

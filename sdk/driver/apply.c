@@ -1,6 +1,8 @@
-/* What the store does with the answers that are held. An answer that the store could not take for
- * want of disk or memory stays held, since the core will have it tried again. */
-#include "sdk/runtime/driver_internal.h"
+/* What the store does with the responses that are held. A response that the store could not take
+ * for want of disk or memory stays held, since the core will have it tried again. */
+#include "sdk/driver/driver_internal.h"
+
+#include "common/assert.h"
 
 static kedge_applied applied_as(kedge_apply_result result)
 {
@@ -19,8 +21,8 @@ static kedge_applied applied_as(kedge_apply_result result)
     return KEDGE_APPLIED_AGAIN;
 }
 
-/* The disk or the memory failed: the same answer may be taken later. Otherwise the answer itself
- * was not what the store could take, and another one is needed. */
+/* The disk or the memory failed: the same response may be taken later. Otherwise the response
+ * itself was not what the store could take, and another one is needed. */
 static bool is_of_this_machine(kedge_status status)
 {
     return status == KEDGE_IO || status == KEDGE_DISK_FULL || status == KEDGE_NO_MEMORY ||
@@ -31,9 +33,11 @@ static bool is_of_this_machine(kedge_status status)
 static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_status status,
                          const kedge_change_set *changes)
 {
-    event->kind = KEDGE_EVENT_APPLIED;
-    if (status != KEDGE_OK) event->applied = KEDGE_APPLIED_FAILED;
-    if (status != KEDGE_OK && !is_of_this_machine(status)) event->applied = KEDGE_APPLIED_AGAIN;
+    KEDGE_ASSERT(event->kind == KEDGE_EVENT_APPLIED);
+    if (status != KEDGE_OK) {
+        event->applied.result =
+            is_of_this_machine(status) ? KEDGE_APPLIED_FAILED : KEDGE_APPLIED_AGAIN;
+    }
     if (status == KEDGE_OK && changes != NULL && (changes->all || changes->count > 0)) {
         driver->host.changed(driver->host.context, changes);
     }
@@ -42,13 +46,13 @@ static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_st
     kedge_driver_tell(driver, event);
 }
 
-/* What the cache lacks, now that it has the answer that is held. */
+/* What the cache lacks, now that it has the response that is held. */
 static void take_damage(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_driver_damage_add_all(&driver->damage, &driver->held.damage);
     driver->held.damage = (kedge_driver_damage){.count = 0};
-    event->has_damage = true;
-    kedge_driver_damage_tell(&driver->damage, &event->damage);
+    event->applied.has_damage = true;
+    kedge_driver_damage_tell(&driver->damage, &event->applied.damage);
 }
 
 /* What the pull brings is whole, and what it clears is nobody's affair any more. Without memory for
@@ -74,10 +78,10 @@ static kedge_status apply_pull(kedge_driver *driver, kedge_core_event *event,
     kedge_driver_held *held = &driver->held;
     kedge_apply_result result = KEDGE_APPLY_STALE;
     kedge_status status =
-        kedge_store_apply(driver->store, &held->pull, &result, changes, &event->error);
+        kedge_store_apply(driver->store, &held->pull, &result, changes, &event->applied.error);
     if (status != KEDGE_OK) return status;
-    event->applied = applied_as(result);
-    if (event->applied != KEDGE_APPLIED_AGAIN) {
+    event->applied.result = applied_as(result);
+    if (event->applied.result != KEDGE_APPLIED_AGAIN) {
         heal_damage(driver, &held->pull);
         take_damage(driver, event);
     }
@@ -91,22 +95,23 @@ static kedge_status apply_page(kedge_driver *driver, kedge_core_event *event,
     kedge_driver_held *held = &driver->held;
     kedge_apply_result result = KEDGE_APPLY_STALE;
     kedge_status status =
-        kedge_store_stage(driver->store, &held->page, &result, changes, &event->error);
+        kedge_store_stage(driver->store, &held->page, &result, changes, &event->applied.error);
     if (status != KEDGE_OK) return status;
-    event->applied = applied_as(result);
-    if (event->applied != KEDGE_APPLIED_AGAIN) take_damage(driver, event);
+    event->applied.result = applied_as(result);
+    if (event->applied.result != KEDGE_APPLIED_AGAIN) take_damage(driver, event);
     kedge_driver_held_free_page(held);
     return KEDGE_OK;
 }
 
-void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action)
+void kedge_driver_apply(kedge_driver *driver, kedge_request_kind request)
 {
-    kedge_core_event event = {.applied = KEDGE_APPLIED_AGAIN};
+    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED,
+                              .applied = {.result = KEDGE_APPLIED_AGAIN}};
     kedge_status status = KEDGE_OK;
     kedge_change_set changes = kedge_change_set_make(driver->allocator);
-    if (action->request == KEDGE_REQUEST_PAGE && driver->held.page_there) {
+    if (request == KEDGE_REQUEST_PAGE && driver->held.page_there) {
         status = apply_page(driver, &event, &changes);
-    } else if (action->request == KEDGE_REQUEST_PULL && driver->held.pull_there) {
+    } else if (request == KEDGE_REQUEST_PULL && driver->held.pull_there) {
         status = apply_pull(driver, &event, &changes);
     }
     tell_applied(driver, &event, status, &changes);
@@ -116,18 +121,19 @@ void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action)
 void kedge_driver_rotate(kedge_driver *driver, bool lost)
 {
     kedge_driver_held *held = &driver->held;
-    kedge_core_event event = {.applied = KEDGE_APPLIED_AGAIN};
+    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED,
+                              .applied = {.result = KEDGE_APPLIED_AGAIN}};
     kedge_status status = KEDGE_OK;
     kedge_change_set changes = kedge_change_set_make(driver->allocator);
     bool ready = lost || held->retire_there;
     if (ready && lost) {
         status = kedge_store_rotate_lost(driver->store, held->retire_there ? &held->retire : NULL,
-                                         &changes, &event.error);
+                                         &changes, &event.applied.error);
     } else if (ready) {
-        status = kedge_store_rotate(driver->store, &held->retire, &changes, &event.error);
+        status = kedge_store_rotate(driver->store, &held->retire, &changes, &event.applied.error);
     }
     if (ready && status == KEDGE_OK) {
-        event.applied = KEDGE_APPLIED_DONE;
+        event.applied.result = KEDGE_APPLIED_DONE;
         kedge_driver_held_free_retire(held);
     }
     tell_applied(driver, &event, status, &changes);
@@ -136,8 +142,9 @@ void kedge_driver_rotate(kedge_driver *driver, bool lost)
 
 void kedge_driver_unstage(kedge_driver *driver)
 {
-    kedge_core_event event = {.applied = KEDGE_APPLIED_DONE};
+    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED,
+                              .applied = {.result = KEDGE_APPLIED_DONE}};
     kedge_driver_held_free(&driver->held);
-    kedge_status status = kedge_store_unstage(driver->store, &event.error);
+    kedge_status status = kedge_store_unstage(driver->store, &event.applied.error);
     tell_applied(driver, &event, status, NULL);
 }

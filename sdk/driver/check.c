@@ -1,6 +1,6 @@
 /* The check of the cache in the background: a slice at a time, and between two of them the thread
  * is free. The host has one timer, which serves the core and the check. */
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 #define FIRST_MS 1000  /* opening and resync come first */
 #define SLICE_MS 20    /* a slice takes about one */

@@ -1,14 +1,15 @@
 /* Requests: what the core wants to be asked, as method, path and body. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 #include <inttypes.h>
 
-/* How much of an answer is taken in before it is refused. */
-#define SMALL_ANSWER_BYTES 4194304
-#define PULL_ANSWER_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
-#define PAGE_ANSWER_BYTES  33554432
+/* How much of a response is taken in before it is refused. */
+#define SMALL_RESPONSE_BYTES 4194304
+#define PULL_RESPONSE_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
+#define PAGE_RESPONSE_BYTES  33554432
 
 /* A request on its way. `nothing` set: there is nothing to ask; what ended it stands in `event`. */
 typedef struct outgoing {
@@ -16,9 +17,15 @@ typedef struct outgoing {
     kedge_buffer path;
     kedge_buffer body;
     kedge_buffer range; /* empty: all is asked for */
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     bool nothing;
 } outgoing;
+
+static kedge_request_kind request_of(const kedge_core_action *action)
+{
+    KEDGE_ASSERT(action->kind == KEDGE_ACTION_PUSH || action->kind == KEDGE_ACTION_PULL_STEP);
+    return action->kind == KEDGE_ACTION_PUSH ? KEDGE_REQUEST_PUSH : action->pull_step.request;
+}
 
 static void append_percent_encoded(kedge_buffer *path, kedge_bytes bytes)
 {
@@ -41,16 +48,16 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     uint32_t count = 0;
     kedge_buffer_append_text(&out->path, "push");
     out->method = "POST";
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_RESPONSE_BYTES;
     driver->push_last_id = 0;
-    kedge_status status =
-        kedge_store_push_body(driver->store, action->after_id, action->count_max, action->bytes_max,
-                              &out->body, &count, &driver->push_last_id, error);
+    kedge_status status = kedge_store_push_body(driver->store, action->push.after_id,
+                                                action->push.count_max, action->push.size_max_bytes,
+                                                &out->body, &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
     driver->push_held = count;
     kedge_driver_upload_end(driver);
-    if (status != KEDGE_OK || out->nothing || !action->upload) return status;
-    driver->upload.deadline_ms = action->deadline_ms;
+    if (status != KEDGE_OK || out->nothing || !action->push.upload) return status;
+    driver->upload.deadline_ms = action->push.deadline_ms;
     return kedge_driver_upload_begin(driver, &out->path, &out->body, error);
 }
 
@@ -58,7 +65,7 @@ static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error 
 {
     kedge_buffer_append_text(&out->path, "pull");
     out->method = "POST";
-    out->answer_bytes_max = PULL_ANSWER_BYTES;
+    out->response_bytes_max = PULL_RESPONSE_BYTES;
     kedge_driver_held_free_pull(&driver->held);
     kedge_driver_held_free_page(&driver->held);
     return kedge_store_pull_body(driver->store, &out->body, error);
@@ -70,7 +77,7 @@ static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error 
     kedge_buffer after = kedge_buffer_make(driver->allocator);
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
     if (status == KEDGE_OK) {
-        out->answer_bytes_max = PAGE_ANSWER_BYTES;
+        out->response_bytes_max = PAGE_RESPONSE_BYTES;
         out->nothing = !kedge_store_staged_after(driver->store, &after);
         kedge_buffer_append_format(&out->path, "snapshot?version=%" PRId64,
                                    position.staged_version);
@@ -97,7 +104,7 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
     int64_t last = retire ? held->retire.lmid : held->pull.lmid;
     int64_t highest = position.highest_id > outcomes->next ? position.highest_id : outcomes->next;
     if (last > highest) last = highest;
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_RESPONSE_BYTES;
     kedge_buffer_append_format(
         &out->path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64,
         position.client, outcomes->next, last, retire ? held->retire.version : held->pull.version);
@@ -111,7 +118,7 @@ static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error 
     out->nothing = operation == NULL;
     if (out->nothing) return KEDGE_OK;
     kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
-    out->answer_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
+    out->response_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
     kedge_buffer_append_text(&out->path, "collections/");
     append_percent_encoded(&out->path, operation->collection);
     kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
@@ -132,12 +139,12 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
 {
     kedge_store_position position;
     kedge_client_marks earlier;
-    kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's answer */
+    kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's response */
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
     if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &earlier, error);
     if (status != KEDGE_OK) return status;
     out->method = "POST";
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_RESPONSE_BYTES;
     kedge_buffer_append_format(&out->path, "clients/%s/retire", position.client);
     kedge_json_writer writer = kedge_json_write(&out->body);
     kedge_json_begin_object(&writer);
@@ -150,30 +157,32 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     return KEDGE_OK;
 }
 
+static kedge_status build_pull_step(kedge_driver *driver, kedge_request_kind request, outgoing *out,
+                                    kedge_error *error)
+{
+    switch (request) {
+    case KEDGE_REQUEST_PUSH: /* an action of its own */
+        break;
+    case KEDGE_REQUEST_PULL:
+        return build_pull(driver, out, error);
+    case KEDGE_REQUEST_PAGE:
+        return build_page(driver, out, error);
+    case KEDGE_REQUEST_OUTCOMES:
+        return build_outcomes(driver, out, error);
+    case KEDGE_REQUEST_BODY:
+        return build_body(driver, out, error);
+    case KEDGE_REQUEST_RETIRE:
+        return build_retire(driver, out, error);
+    }
+    return kedge_fail(error, KEDGE_INTERNAL, "not-a-step", "a push is no step of a pull");
+}
+
 static kedge_status build(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
                           kedge_error *error)
 {
-    kedge_status status = KEDGE_OK;
-    switch (action->request) {
-    case KEDGE_REQUEST_PUSH:
-        status = build_push(driver, action, out, error);
-        break;
-    case KEDGE_REQUEST_PULL:
-        status = build_pull(driver, out, error);
-        break;
-    case KEDGE_REQUEST_PAGE:
-        status = build_page(driver, out, error);
-        break;
-    case KEDGE_REQUEST_OUTCOMES:
-        status = build_outcomes(driver, out, error);
-        break;
-    case KEDGE_REQUEST_BODY:
-        status = build_body(driver, out, error);
-        break;
-    case KEDGE_REQUEST_RETIRE:
-        status = build_retire(driver, out, error);
-        break;
-    }
+    kedge_status status = action->kind == KEDGE_ACTION_PUSH
+                              ? build_push(driver, action, out, error)
+                              : build_pull_step(driver, action->pull_step.request, out, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&out->path, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&out->body, error);
     return status;
@@ -197,39 +206,44 @@ kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kin
 static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *action,
                               const outgoing *out, kedge_error *error)
 {
+    bool push = action->kind == KEDGE_ACTION_PUSH;
     kedge_driver_request request = {.method = out->method,
                                     .path = out->path.data,
                                     .body = kedge_buffer_bytes(&out->body),
                                     .accept = "application/json",
                                     .range = out->range.size > 0 ? out->range.data : NULL,
                                     .token = driver->token,
-                                    .deadline_ms = action->deadline_ms,
-                                    .answer_bytes_max = out->answer_bytes_max};
-    return kedge_driver_hand_over(driver, action->request, &request, error);
+                                    .deadline_ms = push ? action->push.deadline_ms
+                                                        : action->pull_step.deadline_ms,
+                                    .response_bytes_max = out->response_bytes_max};
+    return kedge_driver_hand_over(driver, request_of(action), &request, error);
 }
 
 /* The store had nothing to ask for. An empty push ends well, with a fresh look at the store; a step
  * of a pull that lost its ground starts over. */
 static void tell_nothing(kedge_driver *driver, kedge_core_event *event)
 {
-    event->answer = event->request == KEDGE_REQUEST_PUSH ? KEDGE_ANSWER_OK : KEDGE_ANSWER_GONE;
+    kedge_driver_result(event)->response =
+        event->kind == KEDGE_EVENT_PUSH_ENDED ? KEDGE_RESPONSE_OK : KEDGE_RESPONSE_GONE;
     driver->position_due = true;
     kedge_driver_tell(driver, event);
 }
 
 void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
 {
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = action->request};
+    kedge_core_event event = kedge_driver_request_ended(request_of(action));
+    kedge_request_result *result = kedge_driver_result(&event);
     outgoing out = {.method = "GET",
                     .path = kedge_buffer_make(driver->allocator),
                     .body = kedge_buffer_make(driver->allocator),
                     .range = kedge_buffer_make(driver->allocator)};
-    kedge_status status = build(driver, action, &out, &event.error);
+    kedge_status status = build(driver, action, &out, &result->error);
     if (status == KEDGE_OK && !out.nothing) {
-        status = hand_over(driver, action, &out, &event.error);
+        status = hand_over(driver, action, &out, &result->error);
     }
     if (status != KEDGE_OK) {
-        event.answer = status == KEDGE_NETWORK ? KEDGE_ANSWER_NETWORK : KEDGE_ANSWER_TRANSIENT;
+        result->response =
+            status == KEDGE_NETWORK ? KEDGE_RESPONSE_NETWORK : KEDGE_RESPONSE_TRANSIENT;
         kedge_driver_tell(driver, &event);
     } else if (out.nothing) {
         tell_nothing(driver, &event);

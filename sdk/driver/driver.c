@@ -1,7 +1,7 @@
 /* The driver's loop: an event goes to the core, the core's actions are carried out in order, what
  * they bring about becomes the next event, until none waits. */
 #include "common/error.h"
-#include "sdk/runtime/driver_internal.h"
+#include "sdk/driver/driver_internal.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void open_stream(kedge_driver *driver)
 {
     kedge_core_event event = {.kind = KEDGE_EVENT_STREAM_DOWN};
     if (driver->transport.open_stream(driver->transport.context, "events", driver->token,
-                                      &event.error) != KEDGE_OK) {
+                                      &event.stream_down.error) != KEDGE_OK) {
         kedge_driver_tell(driver, &event);
     }
 }
@@ -59,23 +59,24 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
 {
     const kedge_driver_host *host = &driver->host;
     switch (action->kind) {
-    case KEDGE_ACTION_SEND:
+    case KEDGE_ACTION_PUSH:
+    case KEDGE_ACTION_PULL_STEP:
         kedge_driver_send(driver, action);
         break;
     case KEDGE_ACTION_CANCEL:
-        cancel(driver, action->request);
+        cancel(driver, action->cancel.request);
         break;
     case KEDGE_ACTION_APPLY:
-        kedge_driver_apply(driver, action);
+        kedge_driver_apply(driver, action->apply.request);
         break;
     case KEDGE_ACTION_ROTATE:
-        kedge_driver_rotate(driver, action->lost);
+        kedge_driver_rotate(driver, action->rotate.lost);
         break;
     case KEDGE_ACTION_UNSTAGE:
         kedge_driver_unstage(driver);
         break;
     case KEDGE_ACTION_TIMER:
-        driver->core_timer_ms = action->at_ms;
+        driver->core_timer_ms = action->timer.at_ms;
         kedge_driver_arm(driver);
         break;
     case KEDGE_ACTION_OPEN_STREAM:
@@ -88,10 +89,10 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
         host->ask_token(host->context);
         break;
     case KEDGE_ACTION_REPORT:
-        host->report(host->context, action->connection, &action->error);
+        host->report(host->context, action->report.connection, &action->report.error);
         break;
     case KEDGE_ACTION_SYNCED:
-        host->synced(host->context, action->ok, &action->error);
+        host->synced(host->context, action->synced.ok, &action->synced.error);
         break;
     }
 }
@@ -108,7 +109,7 @@ static void add_position(kedge_driver *driver, kedge_core_event *event, kedge_er
     driver->position_due = false;
     event->has_position = true;
     event->position = (kedge_core_position){.version = position.version,
-                                            .lowest_pending = position.lowest_pending,
+                                            .lowest_pending_id = position.lowest_pending,
                                             .highest_id = position.highest_id,
                                             .staging = position.staged_version != 0};
 }
@@ -186,25 +187,25 @@ void kedge_driver_timer(kedge_driver *driver)
 }
 
 /* What was cancelled or superseded has another number and is dropped. */
-void kedge_driver_answer_arrived(kedge_driver *driver, const kedge_driver_answer *answer)
+void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response)
 {
     kedge_request_kind kind;
-    if (answer->number == 0) return;
-    if (answer->number == driver->push_number) {
+    if (response->number == 0) return;
+    if (response->number == driver->push_number) {
         kind = KEDGE_REQUEST_PUSH;
         driver->push_number = 0;
-    } else if (answer->number == driver->pull_number) {
+    } else if (response->number == driver->pull_number) {
         kind = driver->pull_kind;
         driver->pull_number = 0;
     } else {
         return;
     }
-    kedge_core_event event = {.kind = KEDGE_EVENT_ANSWER, .request = kind};
+    kedge_core_event event = kedge_driver_request_ended(kind);
     if (kind == KEDGE_REQUEST_PUSH && driver->upload.step != KEDGE_UPLOAD_NONE) {
-        if (kedge_driver_upload_goes_on(driver, answer, &event)) return;
+        if (kedge_driver_upload_goes_on(driver, response, &event)) return;
         kedge_driver_upload_end(driver);
     } else {
-        kedge_driver_read_answer(driver, kind, answer, &event);
+        kedge_driver_read_response(driver, kind, response, &event);
     }
     run(driver, &event);
 }
@@ -217,7 +218,7 @@ void kedge_driver_stream_up(kedge_driver *driver)
 void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error)
 {
     kedge_core_event event = {.kind = KEDGE_EVENT_STREAM_DOWN};
-    if (error != NULL) event.error = *error;
+    if (error != NULL) event.stream_down.error = *error;
     run(driver, &event);
 }
 
@@ -225,10 +226,11 @@ void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error)
 void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data)
 {
     kedge_core_event told = {.kind = KEDGE_EVENT_PING};
+    int64_t version;
     if (kedge_bytes_equal_text(event, "poke") &&
         kedge_json_check(data, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-        kedge_json_member_integer(data, "version", &told.version) && told.version >= 0) {
-        told.kind = KEDGE_EVENT_POKE;
+        kedge_json_member_integer(data, "version", &version) && version >= 0) {
+        told = (kedge_core_event){.kind = KEDGE_EVENT_POKE, .poke = {.version = version}};
     }
     run(driver, &told);
 }
@@ -245,7 +247,7 @@ void kedge_driver_token(kedge_driver *driver, const char *token)
     explicit_bzero(driver->token_text, sizeof driver->token_text);
     if (fits) memcpy(driver->token_text, token, size + 1);
     driver->token = fits ? driver->token_text : NULL;
-    run(driver, &(kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .ok = driver->token != NULL});
+    run(driver, &(kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .token = {.given = fits}});
 }
 
 void kedge_driver_sync(kedge_driver *driver)
@@ -257,6 +259,11 @@ void kedge_driver_sync(kedge_driver *driver)
 void kedge_driver_hurry(kedge_driver *driver)
 {
     run_kind(driver, KEDGE_EVENT_HURRY);
+}
+
+bool kedge_driver_syncs(const kedge_driver *driver)
+{
+    return kedge_core_syncs(&driver->core);
 }
 
 void kedge_driver_shutdown(kedge_driver *driver)

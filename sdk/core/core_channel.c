@@ -1,0 +1,119 @@
+/* A channel's backoff.
+ *
+ * After the n-th failure in a row the next attempt comes at a random moment within
+ * BACKOFF_MIN * 2^(n-1), at most BACKOFF_MAX (full jitter), and not before what Retry-After asks.
+ *
+ * A wake (a local write, a poke, ONLINE, SYNC) lets it come at once. Against a server that goes on
+ * failing that must not become one attempt a wake: a wake is spent until an attempt was made on
+ * schedule, so that there are never more than two attempts a backoff period, however many wakes. */
+#include "sdk/core/core_internal.h"
+
+#include "common/assert.h"
+
+void kedge_channel_init(kedge_core_channel *channel)
+{
+    *channel = (kedge_core_channel){.at_ms = KEDGE_CORE_AT_ONCE,
+                                    .floor_ms = KEDGE_CORE_AT_ONCE,
+                                    .ask_ms = KEDGE_CORE_AT_ONCE,
+                                    .guard_ms = KEDGE_CORE_NEVER};
+}
+
+bool kedge_channel_ready(const kedge_core *core, const kedge_core_channel *channel)
+{
+    return !channel->running && core->now_ms >= channel->at_ms;
+}
+
+void kedge_channel_begin(kedge_core *core, kedge_core_channel *channel, int64_t guard_ms)
+{
+    KEDGE_ASSERT(kedge_channel_ready(core, channel));
+    KEDGE_ASSERT(guard_ms > core->now_ms);
+    if (!channel->woken) channel->wake_spent = false;
+    if (channel->asked) channel->ask_ms = kedge_core_after(core, KEDGE_CORE_ASK_MS);
+    channel->asked = false;
+    channel->running = true;
+    channel->guard_ms = guard_ms;
+    channel->token = core->token_count;
+}
+
+static void end(kedge_core_channel *channel)
+{
+    channel->running = false;
+    channel->guard_ms = KEDGE_CORE_NEVER;
+    channel->woken = false;
+}
+
+void kedge_channel_succeed(kedge_core_channel *channel)
+{
+    end(channel);
+    channel->wake_spent = false;
+    channel->asked = false;
+    channel->failures = 0;
+    channel->at_ms = KEDGE_CORE_AT_ONCE;
+    channel->floor_ms = KEDGE_CORE_AT_ONCE;
+}
+
+void kedge_channel_postpone(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms)
+{
+    end(channel);
+    if (retry_after_ms <= 0) return;
+    if (retry_after_ms > KEDGE_CORE_RETRY_AFTER_MAX_MS) {
+        retry_after_ms = KEDGE_CORE_RETRY_AFTER_MAX_MS;
+    }
+    channel->floor_ms = kedge_core_after(core, retry_after_ms);
+    if (channel->at_ms < channel->floor_ms) channel->at_ms = channel->floor_ms;
+}
+
+void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel)
+{
+    KEDGE_ASSERT(channel->running);
+    end(channel);
+    int64_t next = kedge_core_after(core, KEDGE_CORE_BACKOFF_FLOOR_MS);
+    if (channel->at_ms < next) channel->at_ms = next;
+}
+
+/* What was asked comes as early as it may. */
+static void hurry(const kedge_core *core, kedge_core_channel *channel)
+{
+    int64_t moment = core->now_ms;
+    if (moment < channel->floor_ms) moment = channel->floor_ms;
+    if (moment < channel->ask_ms) moment = channel->ask_ms;
+    if (channel->running || moment >= channel->at_ms) return;
+    channel->woken = true;
+    channel->at_ms = moment;
+}
+
+void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel)
+{
+    if (channel->running || channel->at_ms > core->now_ms) channel->asked = true;
+    if (channel->asked) hurry(core, channel);
+}
+
+void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms)
+{
+    int64_t ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
+    if (channel->failures < 10) ceiling = (int64_t)KEDGE_CORE_BACKOFF_MIN_MS << channel->failures;
+    if (ceiling > KEDGE_CORE_BACKOFF_MAX_MS) ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
+    if (channel->failures < UINT32_MAX) channel->failures++;
+
+    int64_t delay = kedge_core_draw(core, ceiling);
+    if (delay < KEDGE_CORE_BACKOFF_FLOOR_MS) delay = KEDGE_CORE_BACKOFF_FLOOR_MS;
+    channel->at_ms = KEDGE_CORE_AT_ONCE;
+    channel->floor_ms = KEDGE_CORE_AT_ONCE;
+    kedge_channel_postpone(core, channel, retry_after_ms);
+    if (channel->at_ms == KEDGE_CORE_AT_ONCE) {
+        channel->at_ms = kedge_core_after(core, delay);
+    } else {
+        channel->at_ms +=
+            delay; /* so that those who were told the same moment do not come at once */
+    }
+    if (channel->asked) hurry(core, channel);
+    KEDGE_ASSERT(channel->at_ms >= channel->floor_ms);
+}
+
+void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel)
+{
+    if (channel->running || channel->wake_spent || channel->at_ms <= core->now_ms) return;
+    channel->wake_spent = true;
+    channel->woken = true;
+    channel->at_ms = channel->floor_ms > core->now_ms ? channel->floor_ms : core->now_ms;
+}

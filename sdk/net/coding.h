@@ -1,0 +1,17 @@
+/* The content coding of what is sent: gzip, of pushes and pulls on the way to the server, and of a
+ * push that is uploaded. */
+#ifndef KEDGE_SDK_NET_CODING_H
+#define KEDGE_SDK_NET_CODING_H
+
+#include "common/bytes.h"
+
+/* `packed`, which is empty, becomes the body as gzip. An upload is always sent so: the hash of the
+ * gzip names it. */
+kedge_status kedge_coding_pack(kedge_bytes body, kedge_buffer *packed, kedge_error *error);
+
+/* The body of a request to the server, which tells its coding in a header: `*body` becomes what is
+ * to be sent, in `packed` if it is packed, and `*coding` its Content-Encoding, NULL for none. */
+kedge_status kedge_coding_encode(kedge_bytes *body, kedge_buffer *packed, const char **coding,
+                                 kedge_error *error);
+
+#endif

@@ -1,0 +1,112 @@
+/* kedge/sync.h: status, going offline and online, waiting for a sync and for an outcome. */
+#include "common/error.h"
+#include "sdk/runtime/check.h"
+#include "sdk/runtime/wait.h"
+
+#include <string.h>
+
+kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (kedge_store_is_refused(db->store, NULL, error)) return KEDGE_CORRUPT;
+    pthread_mutex_lock(&db->lock);
+    kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
+    if (!db->shared.online || db->net == NULL) {
+        status = kedge_offline(error);
+    } else {
+        status = kedge_check_may_wait(db, error);
+    }
+    if (status == KEDGE_OK) {
+        uint64_t number = ++db->shared.sync_requested;
+        kedge_http_wake(db->http);
+        while (status == KEDGE_OK && db->shared.sync_completed < number) {
+            status = kedge_wait_for_news(db, &deadline, error);
+        }
+        if (status == KEDGE_OK && db->shared.sync_error.status != KEDGE_OK) {
+            status = kedge_fail(error, db->shared.sync_error.status, db->shared.sync_error.code,
+                                "%s", db->shared.sync_error.message);
+        }
+    }
+    kedge_wait_end(db);
+    pthread_mutex_unlock(&db->lock);
+    return status;
+}
+
+kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms, kedge_outcome *outcome,
+                        kedge_error *error)
+{
+    kedge_outcome found = KEDGE_OUTCOME_PENDING;
+    kedge_status status;
+    if (db == NULL) return kedge_fail_null("db", error);
+    pthread_mutex_lock(&db->lock);
+    kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
+    for (;;) {
+        /* The generation is read before the store: what happens in between ends
+         * the wait at once. */
+        uint64_t generation = db->shared.generation;
+        pthread_mutex_unlock(&db->lock);
+        status = kedge_store_outcome(db->store, sequence, &found, error);
+        pthread_mutex_lock(&db->lock);
+        if (status != KEDGE_OK || found != KEDGE_OUTCOME_PENDING) break;
+        if (generation != db->shared.generation) continue;
+        status = kedge_wait_for_news(db, &deadline, error);
+        if (status != KEDGE_OK) break;
+    }
+    kedge_wait_end(db);
+    pthread_mutex_unlock(&db->lock);
+    if (status == KEDGE_OK && outcome != NULL) *outcome = found;
+    return status;
+}
+
+/* What the server says, or, where there is nothing more to sync, why. */
+static void add_connection(kedge_db *db, const kedge_store_position *position, bool refused,
+                           const kedge_error *refusal, kedge_sync_status *status)
+{
+    pthread_mutex_lock(&db->lock);
+    status->connection = refused ? KEDGE_STOPPED : db->shared.connection;
+    status->last_error = refused ? *refusal : db->shared.last_error;
+    pthread_mutex_unlock(&db->lock);
+    /* Whatever the server says, nothing of it can be kept. */
+    if (position->stale) (void)kedge_store_cache_error(db->store, &status->last_error);
+}
+
+kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status, kedge_error *error)
+{
+    kedge_store_position position;
+    kedge_error refusal;
+    if (db == NULL || status == NULL) {
+        return kedge_fail_null(db == NULL ? "db" : "status", error);
+    }
+    kedge_status result = kedge_store_position_get(db->store, &position, &refusal);
+    bool refused = result != KEDGE_OK && kedge_store_is_refused(db->store, &position, &refusal);
+    if (result != KEDGE_OK && !refused) {
+        if (error != NULL) *error = refusal;
+        return result;
+    }
+    *status = (kedge_sync_status){.resyncing = position.resyncing,
+                                  .version = position.version,
+                                  .pending = position.pending,
+                                  .rejected = position.rejected,
+                                  .withheld = position.withheld,
+                                  .unrecovered = position.unrecovered};
+    memcpy(status->client, position.client, sizeof status->client);
+    add_connection(db, &position, refused, &refusal, status);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_set_online(kedge_db *db, bool online, kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    pthread_mutex_lock(&db->lock);
+    db->shared.online = online;
+    db->shared.retry = online;
+    if (!online) {
+        db->shared.connection = KEDGE_OFFLINE;
+    } else if (db->net != NULL && db->shared.connection != KEDGE_FOLLOWER) {
+        db->shared.connection = KEDGE_CONNECTING;
+    }
+    kedge_http_wake(db->http);
+    pthread_mutex_unlock(&db->lock);
+    return KEDGE_OK;
+}

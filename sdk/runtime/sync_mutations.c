@@ -1,0 +1,57 @@
+/* kedge/sync.h: the lists of pending and of rejected mutations, and what the app answers to a
+ * rejection. */
+#include "sdk/runtime/check.h"
+#include "sdk/runtime/db.h"
+
+kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (list == NULL) return kedge_fail_null("list", error);
+    return kedge_store_pending_open(db->store, list, error);
+}
+
+kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    if (list == NULL) return kedge_fail_null("list", error);
+    return kedge_store_rejected_open(db->store, list, error);
+}
+
+kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
+                                      kedge_error *error)
+{
+    if (list == NULL) return kedge_fail_null("list", error);
+    if (mutation == NULL) return kedge_fail_null("mutation", error);
+    return kedge_store_list_next(list, mutation, error);
+}
+
+void kedge_mutation_list_close(kedge_mutation_list *list)
+{
+    kedge_store_list_close(list);
+}
+
+kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence, kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    kedge_status status = kedge_store_dismiss(db->store, sequence, error);
+    if (status == KEDGE_OK) {
+        kedge_change_set none = kedge_change_set_make(db->environment.allocator);
+        kedge_db_committed(db, &none);
+    }
+    return status;
+}
+
+kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence, int64_t *new_sequence,
+                                     kedge_error *error)
+{
+    int64_t given = 0;
+    if (db == NULL) return kedge_fail_null("db", error);
+    kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
+    kedge_status status = kedge_store_resubmit(db->store, sequence, &given, &changes, error);
+    if (status == KEDGE_OK) {
+        if (new_sequence != NULL) *new_sequence = given;
+        kedge_db_committed(db, &changes);
+    }
+    kedge_change_set_free(&changes);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* Opening the cache: it is made, brought up to date, or set aside when it is damaged or of another
+ * project. What it held is pulled again then, and what is pending stays in the outbox. */
+#include "sdk/store/store_internal.h"
+
+#include "common/error.h"
+#include <sys/stat.h>
+#include <unistd.h>
+
+static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error *error)
+{
+    static const char insert[] =
+        "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3, 0, 0, 0, 0, 0)";
+    static const char seal[] = "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM;
+    static const char registry[] = "INSERT INTO registry VALUES(1, ?1)";
+    kedge_store_db *db = &store->cache;
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = kedge_schema_make_tables(db, &kedge_cache_schema, error);
+    if (status == KEDGE_OK) status = kedge_schema_make_identity(db, &kedge_cache_schema, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
+    if (status == KEDGE_OK) {
+        kedge_store_bind_integer(db, statement, 1, resyncing);
+        kedge_store_bind_chars(db, statement, 2, store->organization);
+        kedge_store_bind_chars(db, statement, 3, store->project);
+        status = kedge_store_db_run(db, statement, error);
+    }
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, seal, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, registry, &statement, error);
+    if (status == KEDGE_OK) {
+        kedge_store_bind_text(db, statement, 1, kedge_buffer_bytes(&store->registry_text));
+        status = kedge_store_db_run(db, statement, error);
+    }
+    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status != KEDGE_OK) kedge_store_db_rollback(db);
+    return status;
+}
+
+/* A layout that is not the one that it claims to be, or from which no way leads on, is taken for
+ * damage. */
+static kedge_status upgrade_cache(kedge_store_db *db, kedge_error *error)
+{
+    int64_t layout = 0;
+    kedge_status status = kedge_schema_read_layout(db, &layout, error);
+    if (status != KEDGE_OK || layout == kedge_schema_newest(&kedge_cache_schema)) return status;
+    status = kedge_schema_bring_up(db, &kedge_cache_schema, layout, error);
+    return status == KEDGE_INTERNAL ? kedge_table_fail(db, "sqlite_schema", error) : status;
+}
+
+/* Is the file of the organization and the project that were asked for? */
+static kedge_status check_tenant(kedge_store *store, kedge_store_db *db, kedge_error *error)
+{
+    static const char sql[] = "SELECT organization, project FROM meta";
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
+    if (status == KEDGE_DONE) {
+        db->damaged = true;
+        return kedge_fail(error, KEDGE_CORRUPT, "file-damaged", "%s lacks its meta row", db->name);
+    }
+    if (status != KEDGE_OK) return status;
+    kedge_bytes organization = kedge_store_column(statement, 0);
+    kedge_bytes project = kedge_store_column(statement, 1);
+    if (!kedge_bytes_equal_text(organization, store->organization) ||
+        !kedge_bytes_equal_text(project, store->project))
+        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "other-project",
+                            "the folder %s belongs to %.*s/%.*s, not to %s/%s", store->path,
+                            (int)organization.size, organization.data, (int)project.size,
+                            project.data, store->organization, store->project);
+    sqlite3_reset(statement);
+    return status;
+}
+
+bool kedge_schema_has_content(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && facts.st_size > 0;
+}
+
+/* A cache with a client id beside an empty outbox: what was pending is gone, and nobody may go on
+ * as if it had never been. */
+kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *error)
+{
+    kedge_store_db cache;
+    kedge_cache_meta meta;
+    bool empty = false;
+    if (!kedge_schema_has_content(store->cache_path)) return KEDGE_OK;
+    kedge_status status = kedge_store_db_open(&cache, store->cache_path, "cache.db",
+                                              SQLITE_OPEN_READWRITE, store->vfs, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_schema_identify(&cache, store->cache_path, &kedge_cache_schema, &empty, error);
+    if (status == KEDGE_OK && !empty) status = kedge_cache_meta_read(&cache, &meta, error);
+    bool missing =
+        status == KEDGE_CORRUPT || (status == KEDGE_OK && !empty && meta.client[0] != '\0');
+    kedge_store_db_close(&cache);
+    if (!missing) return status;
+    if (access(store->outbox_path, F_OK) == 0)
+        return kedge_fail(
+            error, KEDGE_CORRUPT, "outbox-missing",
+            "%s is there, but empty, beside a cache: what was pending stood in it or in its -wal"
+            " file; put both back, or open another folder",
+            store->outbox_path);
+    return kedge_fail(
+        error, KEDGE_CORRUPT, "outbox-missing",
+        "the folder %s has a cache but no outbox.db: what was pending in it is missing;"
+        " put outbox.db back, or open another folder",
+        store->path);
+}
+
+static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error *error)
+{
+    kedge_store_db *db = &store->cache;
+    bool empty = true;
+    kedge_status status =
+        kedge_store_db_open(db, store->cache_path, "cache.db",
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
+    if (status == KEDGE_OK)
+        status = kedge_schema_identify(db, store->cache_path, &kedge_cache_schema, &empty, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_execute(
+            db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192",
+            error);
+    if (status == KEDGE_OK && empty) status = create_cache(store, !fresh, error);
+    if (status == KEDGE_OK && !empty) status = upgrade_cache(db, error);
+    if (status == KEDGE_OK) status = check_tenant(store, db, error);
+    /* The outbox fits, so this cache was brought here from elsewhere. */
+    if (status == KEDGE_INVALID_ARGUMENT) db->damaged = true;
+    return status;
+}
+
+kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error)
+{
+    kedge_status status = open_cache_once(store, fresh, error);
+    if (status != KEDGE_OK && store->cache.damaged) {
+        status = kedge_store_rename_damaged(store, error);
+        if (status == KEDGE_OK) status = open_cache_once(store, false, error);
+    }
+    if (status != KEDGE_OK) kedge_store_db_close(&store->cache);
+    return status;
+}
