@@ -48,6 +48,12 @@ kedge_status kedge_dynamodb_send(kedge_aws_client *client, const char *table,
                                  const kedge_dynamodb_request *request, kedge_aws_answer *answer,
                                  kedge_error *error);
 
+/* One request of the port, whose body ends with the member that asks for its consumption. Frees the
+ * body. */
+kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
+                                kedge_json_writer *writer, kedge_aws_answer *answer,
+                                kedge_error *error);
+
 /* ---- refusals (dynamodb_refusal.c) ---- */
 
 /* What a 4xx of DynamoDB means. */
@@ -84,12 +90,6 @@ void kedge_dynamodb_write_usage(kedge_dynamodb *self, kedge_json_writer *writer)
 void kedge_dynamodb_count_usage(kedge_dynamodb *self, bool writes, const kedge_aws_answer *answer);
 
 /* ---- the port's calls ---- */
-
-/* One request of the port, whose body ends with the member that asks for its consumption. Frees the
- * body. */
-kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
-                                kedge_json_writer *writer, kedge_aws_answer *answer,
-                                kedge_error *error);
 
 kedge_status kedge_dynamodb_query(void *self, const kedge_records_query *query,
                                   kedge_record_set *set, kedge_error *error);

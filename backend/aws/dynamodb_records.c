@@ -4,21 +4,6 @@
 
 #include <string.h>
 
-kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
-                                kedge_json_writer *writer, kedge_aws_answer *answer,
-                                kedge_error *error)
-{
-    kedge_dynamodb_write_usage(self, writer);
-    kedge_json_end_object(writer);
-    request.body = kedge_buffer_bytes(writer->buffer);
-    kedge_status status = kedge_buffer_status(writer->buffer, error);
-    if (status == KEDGE_OK)
-        status = kedge_dynamodb_send(self->client, self->table, &request, answer, error);
-    if (status == KEDGE_OK) kedge_dynamodb_count_usage(self, request.writes, answer);
-    kedge_buffer_free(writer->buffer);
-    return status;
-}
-
 /* ---- reading ---- */
 
 static kedge_status read_one(const kedge_record_key *key, const kedge_aws_answer *answer,
