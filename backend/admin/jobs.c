@@ -1,4 +1,5 @@
 /* Commands that go on until something is done. */
+#include "backend/admin/address.h"
 #include "backend/admin/verbs.h"
 #include "backend/core/processor.h"
 #include "common/error.h"

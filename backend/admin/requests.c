@@ -1,4 +1,5 @@
 /* Commands that are requests to the backend, and what they share with the others. */
+#include "backend/admin/address.h"
 #include "backend/admin/verbs.h"
 
 #include "common/json.h"
