@@ -77,7 +77,8 @@ void kedge_exchange_run(kedge_exchange *exchange);
 bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path,
                                kedge_bytes query);
 
-const char *kedge_exchange_header(kedge_exchange *exchange, const char *name); /* or NULL */
+/* authenticate.c: a header of the request, or NULL; a problem as the response. */
+const char *kedge_exchange_header(kedge_exchange *exchange, const char *name);
 void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *code,
                             const char *detail);
 /* False with a problem. */
