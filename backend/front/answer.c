@@ -1,6 +1,8 @@
 /* See answer.h. */
 #include "backend/front/answer.h"
 
+#include "backend/ports/cost.h"
+
 #include <stdio.h>
 #include <string.h>
 

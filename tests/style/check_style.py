@@ -29,7 +29,7 @@ ARROWS = {
     "backend/stores": ["common", "backend/ports", "backend/embedded", "backend/aws"],
     "backend/jobs": ["common", "mutate", "backend/ports", "backend/core"],
     "backend/auth": ["common", "backend/core"],
-    "backend/front": ["common", "backend/core", "backend/queued"],
+    "backend/front": ["common", "backend/ports", "backend/core", "backend/queued"],
     "backend/http": ["common", "mutate", "backend/ports", "backend/core", "backend/queued", "backend/embedded",
                      "backend/auth", "backend/front", "backend/plugin", "backend/stores"],
     "backend/lambda": ["common", "http", "mutate", "backend/ports", "backend/core", "backend/queued",
