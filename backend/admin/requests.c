@@ -15,7 +15,7 @@ int kedge_admin_complain(const kedge_error *error)
     bool usage = strcmp(error->code, "usage") == 0;
     fprintf(stderr, "kedge-admin: %s%s (%s)\n", error->message, usage ? "; see --help" : "",
             error->code);
-    return usage ? KEDGE_ADMIN_USAGE : KEDGE_ADMIN_NO_ANSWER;
+    return usage ? KEDGE_ADMIN_USAGE : KEDGE_ADMIN_NO_RESPONSE;
 }
 
 void kedge_admin_warn(void *context, const kedge_background_failure *failure)
@@ -31,7 +31,7 @@ int kedge_admin_print(const kedge_buffer *buffer)
     bool written = fwrite(buffer->data, 1, buffer->size, stdout) == buffer->size;
     if (written && putchar('\n') != EOF && fflush(stdout) == 0) return 0;
     fputs("kedge-admin: the answer could not be written\n", stderr);
-    return KEDGE_ADMIN_NO_ANSWER;
+    return KEDGE_ADMIN_NO_RESPONSE;
 }
 
 kedge_project_ref kedge_admin_project(const kedge_admin *admin)
@@ -70,7 +70,7 @@ int kedge_admin_ask(const kedge_admin *admin)
     kedge_buffer query = kedge_buffer_make(admin->allocator);
     kedge_api_response response = {.body = kedge_buffer_make(admin->allocator)};
     kedge_error error = {0};
-    int code = KEDGE_ADMIN_NO_ANSWER;
+    int code = KEDGE_ADMIN_NO_RESPONSE;
     kedge_admin_write_path(admin->command->path, admin->line, &path);
     kedge_admin_write_query(admin->line, &query);
     if (kedge_buffer_status(&path, &error) != KEDGE_OK ||

@@ -30,7 +30,7 @@ static int end(kedge_status status, const kedge_error *error)
     if (status != KEDGE_OK) return kedge_admin_complain(error);
     if (fflush(stdout) == 0) return 0;
     fputs("kedge-admin: the answer could not be written\n", stderr);
-    return KEDGE_ADMIN_NO_ANSWER;
+    return KEDGE_ADMIN_NO_RESPONSE;
 }
 
 int kedge_admin_checkpoint(const kedge_admin *admin)

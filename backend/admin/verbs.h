@@ -6,9 +6,9 @@
 #include "backend/admin/commands.h"
 #include "backend/core/version.h"
 
-#define KEDGE_ADMIN_NO_ANSWER 1
-#define KEDGE_ADMIN_USAGE     2
-#define KEDGE_ADMIN_FINDINGS  3 /* verify has found something, and not repaired it */
+#define KEDGE_ADMIN_NO_RESPONSE 1
+#define KEDGE_ADMIN_USAGE       2
+#define KEDGE_ADMIN_FINDINGS    3 /* verify has found something, and not repaired it */
 
 struct kedge_admin {
     kedge_backend *backend;

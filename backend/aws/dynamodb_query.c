@@ -110,7 +110,7 @@ static void write_query(const walk *at, kedge_json_writer *writer)
     kedge_json_integer(writer, (int64_t)at->query->limit + (at->skip.size > 0 ? 1 : 0));
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static kedge_bytes place_of(const walk *at, const kedge_record *record)
 {
@@ -140,11 +140,11 @@ static void leave_out_skipped(walk *at)
     at->page.count--;
 }
 
-static kedge_status read_page(walk *at, kedge_bytes answer, kedge_error *error)
+static kedge_status read_page(walk *at, kedge_bytes response, kedge_error *error)
 {
     kedge_bytes items, item, last;
-    if (!kedge_json_member(answer, "Items", &items))
-        return kedge_dynamodb_fail_answer("it has no Items", error);
+    if (!kedge_json_member(response, "Items", &items))
+        return kedge_dynamodb_fail_response("it has no Items", error);
     kedge_json_iterator list = kedge_json_iterate(items);
     while (kedge_json_next_element(&list, &item)) {
         if (at->page.count == at->query->limit || at->page.bytes >= KEDGE_RECORDS_PAGE_BYTES) {
@@ -153,11 +153,11 @@ static kedge_status read_page(walk *at, kedge_bytes answer, kedge_error *error)
         }
         kedge_status status = kedge_dynamodb_read_item(item, &at->page, error);
         if (status != KEDGE_OK) return status;
-        if (!belongs(at)) return kedge_dynamodb_fail_answer("it holds another record", error);
+        if (!belongs(at)) return kedge_dynamodb_fail_response("it holds another record", error);
         leave_out_skipped(at);
     }
-    if (list.failed) return kedge_dynamodb_fail_answer("it has no list of items", error);
-    at->more = kedge_json_member(answer, "LastEvaluatedKey", &last);
+    if (list.failed) return kedge_dynamodb_fail_response("it has no list of items", error);
+    at->more = kedge_json_member(response, "LastEvaluatedKey", &last);
     if (!at->more || at->page.count > 0) return KEDGE_OK;
     kedge_buffer_clear(&at->resume);
     kedge_buffer_append_bytes(&at->resume, last);
@@ -166,17 +166,17 @@ static kedge_status read_page(walk *at, kedge_bytes answer, kedge_error *error)
 
 static kedge_status ask(walk *at, kedge_error *error)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(at->self->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
     write_query(at, &writer);
     kedge_dynamodb_request request = {.operation = "Query",
                                       .action = "dynamodb:Query",
-                                      .answer_bytes_max = kedge_dynamodb_answer_max(
+                                      .response_bytes_max = kedge_dynamodb_response_max(
                                           KEDGE_DYNAMODB_PAGE_BYTES_MAX, at->query->limit)};
-    kedge_status status = kedge_dynamodb_run(at->self, request, &writer, &answer, error);
-    if (status == KEDGE_OK) status = read_page(at, kedge_buffer_bytes(&answer.body), error);
-    kedge_aws_answer_free(&answer);
+    kedge_status status = kedge_dynamodb_run(at->self, request, &writer, &response, error);
+    if (status == KEDGE_OK) status = read_page(at, kedge_buffer_bytes(&response.body), error);
+    kedge_aws_response_free(&response);
     return status;
 }
 
@@ -187,7 +187,7 @@ static kedge_status ask_until_some(walk *at, kedge_error *error)
         kedge_status status = ask(at, error);
         if (status != KEDGE_OK || !at->more || at->page.count > 0) return status;
     }
-    return kedge_dynamodb_fail_answer("page after page is empty", error);
+    return kedge_dynamodb_fail_response("page after page is empty", error);
 }
 
 kedge_status kedge_dynamodb_query(void *context, const kedge_records_query *query,

@@ -481,7 +481,7 @@ int main(int argc, char **argv)
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
 
-    /* Bodies, answers and states come and go by the megabyte. From this size on a block goes back
+    /* Bodies, responses and states come and go by the megabyte. From this size on a block goes back
      * to the system when it is freed, also after a larger one was. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 

@@ -58,12 +58,12 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
 }
 
 kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
-                           size_t answer_bytes_max, kedge_http_done_function done, void *context,
+                           size_t response_bytes_max, kedge_http_done_function done, void *context,
                            kedge_http_call **call, kedge_error *error)
 {
     kedge_http_request request = {.method = "GET",
                                   .deadline_ms = deadline_ms,
-                                  .answer_bytes_max = answer_bytes_max,
+                                  .response_bytes_max = response_bytes_max,
                                   .done = done,
                                   .context = context};
     return kedge_net_send(net, &request, path, "application/json", token, call, error);
@@ -90,7 +90,7 @@ static kedge_status send_elsewhere(kedge_net *net, const kedge_driver_request *r
     return kedge_http_send(net->http, sent, call, error);
 }
 
-static void request_done(void *context, const kedge_http_answer *answer)
+static void request_done(void *context, const kedge_http_response *answer)
 {
     kedge_net_slot *slot = context;
     kedge_driver_answer given = {.number = slot->number,
@@ -102,7 +102,7 @@ static void request_done(void *context, const kedge_http_answer *answer)
     kedge_buffer plain = kedge_buffer_make(slot->net->environment->allocator);
     slot->call = NULL;
     if (slot->undecoded && answer->status != 0 &&
-        kedge_net_take_undecoded(answer, slot->answer_bytes_max, &plain, &given, &given.error) !=
+        kedge_net_take_undecoded(answer, slot->response_bytes_max, &plain, &given, &given.error) !=
             KEDGE_OK) {
         given.status = 0;
     }
@@ -125,7 +125,7 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
     slot->net = net;
     slot->number = request->number;
     slot->undecoded = request->range != NULL;
-    slot->answer_bytes_max = request->answer_bytes_max;
+    slot->response_bytes_max = request->response_bytes_max;
     const kedge_http_header part[] = {{"Range", request->range}, {"Accept-Encoding", "gzip"}};
     kedge_http_request http_request = {.method = request->method,
                                        .headers = part,
@@ -133,7 +133,7 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
                                        .undecoded = slot->undecoded,
                                        .body = request->body,
                                        .deadline_ms = request->deadline_ms,
-                                       .answer_bytes_max = request->answer_bytes_max,
+                                       .response_bytes_max = request->response_bytes_max,
                                        .done = request_done,
                                        .context = slot};
     if (request->url != NULL) {

@@ -33,7 +33,7 @@ kedge_transport kedge_net_transport(kedge_net *net);
 /* A GET beside the transport's requests: for what the app itself asks. The caller cancels it before
  * the net is freed. */
 kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
-                           size_t answer_bytes_max, kedge_http_done_function done, void *context,
+                           size_t response_bytes_max, kedge_http_done_function done, void *context,
                            kedge_http_call **call, kedge_error *error);
 
 /* What an answer that is no 2xx says, as an error: the code and detail of its problem document

@@ -13,7 +13,7 @@ typedef struct kedge_net_slot {
     uint64_t number;
     kedge_http_call *call;
     bool undecoded; /* a part was asked for */
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
 } kedge_net_slot;
 
 struct kedge_net {
@@ -40,7 +40,7 @@ void kedge_net_close_stream(void *context);
 
 /* parts.c: what an undecoded answer says, into `given`. A part stays as it came; all else is
  * decoded, into `plain` where it is gzip, of which `size_max` bytes are allowed. */
-kedge_status kedge_net_take_undecoded(const kedge_http_answer *answer, size_t size_max,
+kedge_status kedge_net_take_undecoded(const kedge_http_response *answer, size_t size_max,
                                       kedge_buffer *plain, kedge_driver_answer *given,
                                       kedge_error *error);
 

@@ -19,7 +19,7 @@ typedef struct kedge_driver_request {
     const char *range;   /* "bytes=A-B" of what is asked for as gzip; NULL: all of it */
     const char *token;   /* bearer token; NULL: none */
     int64_t deadline_ms; /* a duration */
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     /* NULL, or the whole URL of a server that is not Kedge, to which `body` goes as it is, with
      * `headers` and no others. `path` tells then what it is for. */
     const char *url;

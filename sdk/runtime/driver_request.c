@@ -16,7 +16,7 @@ typedef struct outgoing {
     kedge_buffer path;
     kedge_buffer body;
     kedge_buffer range; /* empty: all is asked for */
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     bool nothing;
 } outgoing;
 
@@ -41,7 +41,7 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     uint32_t count = 0;
     kedge_buffer_append_text(&out->path, "push");
     out->method = "POST";
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_ANSWER_BYTES;
     driver->push_last_id = 0;
     kedge_status status =
         kedge_store_push_body(driver->store, action->after_id, action->count_max, action->bytes_max,
@@ -58,7 +58,7 @@ static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error 
 {
     kedge_buffer_append_text(&out->path, "pull");
     out->method = "POST";
-    out->answer_bytes_max = PULL_ANSWER_BYTES;
+    out->response_bytes_max = PULL_ANSWER_BYTES;
     kedge_driver_held_free_pull(&driver->held);
     kedge_driver_held_free_page(&driver->held);
     return kedge_store_pull_body(driver->store, &out->body, error);
@@ -70,7 +70,7 @@ static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error 
     kedge_buffer after = kedge_buffer_make(driver->allocator);
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
     if (status == KEDGE_OK) {
-        out->answer_bytes_max = PAGE_ANSWER_BYTES;
+        out->response_bytes_max = PAGE_ANSWER_BYTES;
         out->nothing = !kedge_store_staged_after(driver->store, &after);
         kedge_buffer_append_format(&out->path, "snapshot?version=%" PRId64,
                                    position.staged_version);
@@ -97,7 +97,7 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
     int64_t last = retire ? held->retire.lmid : held->pull.lmid;
     int64_t highest = position.highest_id > outcomes->next ? position.highest_id : outcomes->next;
     if (last > highest) last = highest;
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_ANSWER_BYTES;
     kedge_buffer_append_format(
         &out->path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64,
         position.client, outcomes->next, last, retire ? held->retire.version : held->pull.version);
@@ -111,7 +111,7 @@ static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error 
     out->nothing = operation == NULL;
     if (out->nothing) return KEDGE_OK;
     kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
-    out->answer_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
+    out->response_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
     kedge_buffer_append_text(&out->path, "collections/");
     append_percent_encoded(&out->path, operation->collection);
     kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
@@ -137,7 +137,7 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &earlier, error);
     if (status != KEDGE_OK) return status;
     out->method = "POST";
-    out->answer_bytes_max = SMALL_ANSWER_BYTES;
+    out->response_bytes_max = SMALL_ANSWER_BYTES;
     kedge_buffer_append_format(&out->path, "clients/%s/retire", position.client);
     kedge_json_writer writer = kedge_json_write(&out->body);
     kedge_json_begin_object(&writer);
@@ -204,7 +204,7 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
                                     .range = out->range.size > 0 ? out->range.data : NULL,
                                     .token = driver->token,
                                     .deadline_ms = action->deadline_ms,
-                                    .answer_bytes_max = out->answer_bytes_max};
+                                    .response_bytes_max = out->response_bytes_max};
     return kedge_driver_hand_over(driver, action->request, &request, error);
 }
 

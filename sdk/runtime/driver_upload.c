@@ -103,7 +103,7 @@ static kedge_status put(kedge_driver *driver, kedge_bytes told, kedge_error *err
                                         .header_count = to->header_count,
                                         .body = kedge_buffer_bytes(&driver->upload.packed),
                                         .deadline_ms = driver->upload.deadline_ms,
-                                        .answer_bytes_max = ANSWER_BYTES_MAX};
+                                        .response_bytes_max = ANSWER_BYTES_MAX};
         driver->upload.step = KEDGE_UPLOAD_PUT;
         status = kedge_driver_hand_over(driver, KEDGE_REQUEST_PUSH, &request, error);
     }
@@ -142,7 +142,7 @@ static kedge_status push(kedge_driver *driver, kedge_error *error)
                                         .accept = "application/json",
                                         .token = driver->token,
                                         .deadline_ms = driver->upload.deadline_ms,
-                                        .answer_bytes_max = PUSHED_ANSWER_BYTES};
+                                        .response_bytes_max = PUSHED_ANSWER_BYTES};
         driver->upload.step = KEDGE_UPLOAD_PUSHED;
         status = kedge_driver_hand_over(driver, KEDGE_REQUEST_PUSH, &request, error);
     }

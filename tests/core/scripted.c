@@ -24,7 +24,7 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
     size_t written = 0;
     assert_int_equal(sent->number, 0);
     assert_true(request->body.size < sizeof sent->body);
-    assert_true(request->deadline_ms > 0 && request->answer_bytes_max > 0);
+    assert_true(request->deadline_ms > 0 && request->response_bytes_max > 0);
     sent->number = request->number;
     snprintf(sent->method, sizeof sent->method, "%s", request->method);
     snprintf(sent->path, sizeof sent->path, "%s", request->path);
