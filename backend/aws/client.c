@@ -182,7 +182,7 @@ static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
         run->client, run->request, deadline_ms < 1 ? 1 : deadline_ms, run->response, &reply, error);
     if (status != KEDGE_OK) return status;
     run->ending.tries++;
-    run->ending.verdict = kedge_aws_judge(run->client, run->request, &reply, run->response);
+    run->ending.verdict = kedge_aws_classify(run->client, run->request, &reply, run->response);
     run->ending.last = reply.error;
     run->retry_after_ms = reply.retry_after_ms;
     if (reply.status == 0) return KEDGE_OK;
@@ -277,7 +277,7 @@ kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *r
         if (run.ending.verdict == KEDGE_AWS_SUCCEEDED && run.ending.tries == 1) {
             kedge_aws_budget_give_back(&client->budget, KEDGE_AWS_SUCCESS_TOKENS);
         }
-        status = kedge_aws_explain(client, request, response, &run.ending, error);
+        status = kedge_aws_message(client, request, response, &run.ending, error);
     } else if (response->earlier_unknown) {
         status = kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
                             "%s may have taken effect or not, and could not be tried again",

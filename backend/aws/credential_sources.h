@@ -16,7 +16,7 @@
 #define KEDGE_AWS_LOCAL_RESPONSE_BYTES 65536
 #define KEDGE_AWS_NOTE_BYTES           96
 
-/* One walk along the chain. */
+/* One search along the chain. */
 typedef struct kedge_aws_lookup {
     const kedge_aws_credentials_options *options;
     const kedge_environment *environment; /* with an allocator that wipes */

@@ -1,4 +1,5 @@
-/* What the sources of the client share: the client's state, reading a response, and judging it. */
+/* What the sources of the client share: the client's state, reading a response, and classifying
+ * it. */
 #ifndef KEDGE_BACKEND_AWS_INTERNAL_H
 #define KEDGE_BACKEND_AWS_INTERNAL_H
 
@@ -59,8 +60,9 @@ bool kedge_aws_response_read(kedge_aws_service service, const char *method,
 
 /* `reply` and `response` are those of one try; code, message and region of the response are
  * filled. */
-kedge_aws_verdict kedge_aws_judge(const kedge_aws_client *client, const kedge_aws_request *request,
-                                  const kedge_aws_reply *reply, kedge_aws_response *response);
+kedge_aws_verdict kedge_aws_classify(const kedge_aws_client *client,
+                                     const kedge_aws_request *request, const kedge_aws_reply *reply,
+                                     kedge_aws_response *response);
 
 /* One try: credentials, signature, request, response. A status other than KEDGE_OK: nothing was
  * sent, and nothing will be (no credentials, no memory, a request outside of the contract). */
@@ -75,7 +77,7 @@ typedef struct kedge_aws_ending {
     kedge_error last; /* of the last try, when it had no response */
 } kedge_aws_ending;
 
-kedge_status kedge_aws_explain(const kedge_aws_client *client, const kedge_aws_request *request,
+kedge_status kedge_aws_message(const kedge_aws_client *client, const kedge_aws_request *request,
                                const kedge_aws_response *response, const kedge_aws_ending *ending,
                                kedge_error *error);
 

@@ -87,8 +87,8 @@ static void blank_unreadable(kedge_buffer *body)
 
 /* ---- the page ---- */
 
-/* At the end of a Contents. A key that was not asked for is no response: who walks from page to
- * page would walk in a circle. */
+/* At the end of a Contents. A key that was not asked for is no response: who goes from page to
+ * page would go in a circle. */
 static bool take_blob(page *self)
 {
     kedge_bytes key = kedge_buffer_bytes(&self->key);

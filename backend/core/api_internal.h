@@ -157,25 +157,26 @@ void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark)
 kedge_status kedge_api_damage_tell(kedge_api_call *call, const kedge_api_damage *damage,
                                    kedge_json_writer *writer);
 
-/* ---- walking a state (api_walk.c) ---- */
+/* ---- a cursor over a state (api_walk.c) ---- */
 
 /* A place in a state, in key order: the project record, then each collection's items. */
-typedef struct kedge_api_walk {
+typedef struct kedge_api_cursor {
     kedge_state *state;
     const kedge_version *version;
     bool at_project;   /* the project record comes next */
-    size_t collection; /* index of the one that is walked */
+    size_t collection; /* index of the one where it stands */
     bool from_start;
     kedge_bytes after;
     kedge_api_damage *damage; /* collections that cannot be read are noted here and passed over;
-                                 NULL: they end the walk with their failure */
-} kedge_api_walk;
+                                 NULL: they end the cursor with their failure */
+} kedge_api_cursor;
 
-kedge_api_walk kedge_api_walk_from_start(kedge_state *state);
-kedge_api_walk kedge_api_walk_behind(kedge_state *state, kedge_bytes collection, kedge_bytes id);
+kedge_api_cursor kedge_api_cursor_from_start(kedge_state *state);
+kedge_api_cursor kedge_api_cursor_behind(kedge_state *state, kedge_bytes collection,
+                                         kedge_bytes id);
 /* KEDGE_DONE behind the last. The project record comes with two empty names and its body. */
-kedge_status kedge_api_walk_next(kedge_api_walk *walk, kedge_bytes *collection, kedge_entry *entry,
-                                 kedge_error *error);
+kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collection,
+                                   kedge_entry *entry, kedge_error *error);
 
 /* ---- reading a request's body (api_body.c) ---- */
 

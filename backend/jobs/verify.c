@@ -1,4 +1,4 @@
-/* Verify: all of a project, and the walk over its versions. */
+/* Verify: all of a project, version by version. */
 #include "backend/jobs/verify_internal.h"
 
 #include "backend/core/version_codec.h"
@@ -45,7 +45,7 @@ static kedge_status look_at_record(verifying *work, const kedge_record *record, 
     return status;
 }
 
-static kedge_status walk_versions(verifying *work, kedge_error *error)
+static kedge_status visit_versions(verifying *work, kedge_error *error)
 {
     const kedge_records *records = &work->backend->options.records;
     int64_t next = work->oldest;
@@ -200,7 +200,7 @@ static kedge_status run(verifying *work, kedge_error *error)
     kedge_status status = verify_creation(work, error);
     if (status == KEDGE_OK) status = verify_list_roots(work, error);
     if (status == KEDGE_OK) status = start_replay(work, error);
-    if (status == KEDGE_OK) status = walk_versions(work, error);
+    if (status == KEDGE_OK) status = visit_versions(work, error);
     if (status == KEDGE_OK) status = verify_other_roots(work, error);
     if (status == KEDGE_OK) status = verify_all_rows(work, error);
     if (status == KEDGE_OK) status = verify_gone(work, error);

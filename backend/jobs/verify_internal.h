@@ -10,7 +10,7 @@
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/verify.h"
-#include "backend/jobs/walk.h"
+#include "backend/jobs/visit.h"
 
 /* Where a checkpoint's root stands. */
 typedef struct verify_root {
@@ -132,8 +132,8 @@ kedge_status verify_other_roots(verifying *work, kedge_error *error);
 kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_map *map,
                               kedge_error *error);
 
-/* What repair does: notes during the walk, and the work behind it (repair_bodies.c,
- * repair_checkpoints.c). */
+/* What repair does: notes during the visit of the versions, and the work behind it
+ * (repair_bodies.c, repair_checkpoints.c). */
 kedge_status verify_note_lost(verifying *work, int64_t version, kedge_bytes collection,
                               const kedge_entry *entry, kedge_error *error);
 kedge_status verify_repair_bodies(verifying *work, kedge_error *error);

@@ -186,7 +186,7 @@ static size_t claims_of_the_dead(queue_world *world, const kedge_project_ref *re
                                  kedge_key *last)
 {
     claims kept = {0};
-    assert_int_equal(kedge_dead_claims(&world->queue, ref, keep_claim, &kept, whole, NULL),
+    assert_int_equal(kedge_dead_letter_claims(&world->queue, ref, keep_claim, &kept, whole, NULL),
                      KEDGE_OK);
     if (last != NULL) *last = kept.last;
     return kept.count;
@@ -226,7 +226,8 @@ static void test_the_claim_checks_of_dead_letters_are_known_while_a_queue_shows_
     assert_false(whole);
     assert_int_equal(claims_of_the_dead(world, &other, &whole, NULL), 0);
     assert_true(whole);
-    assert_int_equal(kedge_dead_claims(&none, &notes, keep_claim, &kept, &whole, NULL), KEDGE_OK);
+    assert_int_equal(kedge_dead_letter_claims(&none, &notes, keep_claim, &kept, &whole, NULL),
+                     KEDGE_OK);
     assert_false(whole);
     assert_int_equal(kept.count, 0);
 }

@@ -5,7 +5,7 @@
 
 #include "tests/backend/world.h"
 
-#include "backend/queued/dead.h"
+#include "backend/queued/dead_letters.h"
 #include "backend/queued/message.h"
 
 #define QUEUE_DELIVERIES KEDGE_QUEUE_DELIVERIES /* before a message is dead */

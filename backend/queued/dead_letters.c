@@ -1,5 +1,5 @@
 /* Why a message cannot be decided: notes, marks, and dead letters as operators see them. */
-#include "backend/queued/dead.h"
+#include "backend/queued/dead_letters.h"
 
 #include "backend/queued/message.h"
 #include "backend/queued/queued_internal.h"
@@ -50,8 +50,8 @@ static kedge_status put(kedge_queued *queued, const kedge_queue_message *message
 
 /* ---- notes and marks ---- */
 
-void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
-                     const kedge_error *reason, uint32_t ended)
+void kedge_dead_letter_note(kedge_queued *queued, const kedge_queue_message *message,
+                            const kedge_error *reason, uint32_t ended)
 {
     kedge_error error = {0};
     if (put(queued, message, reason->code, reason->message, ended, &error) != KEDGE_OK)
@@ -69,15 +69,15 @@ void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
     queued->options.failed(queued->options.failed_context, &failure);
 }
 
-kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
-                             uint32_t ended, kedge_error *error)
+kedge_status kedge_dead_letter_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                    uint32_t ended, kedge_error *error)
 {
     return put(queued, message, "consumer-ended",
                "a consumer ended while it tried this message alone", ended + 1, error);
 }
 
-kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_message *message,
-                                  uint32_t *ended, kedge_error *error)
+kedge_status kedge_dead_letter_read_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                         uint32_t *ended, kedge_error *error)
 {
     dead_row row = row_of(message);
     kedge_record_key key = key_of(&row);
@@ -94,7 +94,7 @@ kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_messag
     return KEDGE_OK;
 }
 
-void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message)
+void kedge_dead_letter_forget(kedge_queued *queued, const kedge_queue_message *message)
 {
     dead_row row = row_of(message);
     kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = key_of(&row)}};
@@ -150,9 +150,9 @@ kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_mes
     return KEDGE_OK;
 }
 
-kedge_status kedge_dead_claims(const kedge_queue *queue, const kedge_project_ref *ref,
-                               kedge_dead_visit visit, void *context, bool *whole,
-                               kedge_error *error)
+kedge_status kedge_dead_letter_claims(const kedge_queue *queue, const kedge_project_ref *ref,
+                                      kedge_dead_letter_visit visit, void *context, bool *whole,
+                                      kedge_error *error)
 {
     kedge_queue_batch batch = {0};
     size_t of_project = 0;
@@ -183,6 +183,6 @@ kedge_status kedge_dead_letter_redrive(kedge_queued *queued, const kedge_queue_m
 {
     const kedge_queue *queue = &queued->options.queue;
     kedge_status status = queue->vtable->redrive(queue->self, message->receipt, error);
-    if (status == KEDGE_OK) kedge_dead_forget(queued, message);
+    if (status == KEDGE_OK) kedge_dead_letter_forget(queued, message);
     return status;
 }

@@ -15,8 +15,8 @@ const char *kedge_aws_service_name(kedge_aws_service service)
     return names[service];
 }
 
-static kedge_status explain_skew(const kedge_aws_client *client, const char *name,
-                                 kedge_error *error)
+static kedge_status message_of_skew(const kedge_aws_client *client, const char *name,
+                                    kedge_error *error)
 {
     int64_t skew_s = atomic_load(&client->skew_seen_ms) / 1000;
     return kedge_fail(
@@ -26,9 +26,9 @@ static kedge_status explain_skew(const kedge_aws_client *client, const char *nam
         name, llabs((long long)skew_s), skew_s > 0 ? "behind" : "ahead");
 }
 
-static kedge_status explain_unknown(const kedge_aws_request *request,
-                                    const kedge_aws_response *response,
-                                    const kedge_aws_ending *ending, kedge_error *error)
+static kedge_status message_of_unknown(const kedge_aws_request *request,
+                                       const kedge_aws_response *response,
+                                       const kedge_aws_ending *ending, kedge_error *error)
 {
     if (response->status == 0) {
         return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
@@ -40,9 +40,9 @@ static kedge_status explain_unknown(const kedge_aws_request *request,
                       request->action, ending->tries, response->status, response->code);
 }
 
-static kedge_status explain_not_sent(const kedge_aws_client *client,
-                                     const kedge_aws_request *request,
-                                     const kedge_aws_ending *ending, kedge_error *error)
+static kedge_status message_of_not_sent(const kedge_aws_client *client,
+                                        const kedge_aws_request *request,
+                                        const kedge_aws_ending *ending, kedge_error *error)
 {
     const char *cause = ending->last.message;
     if (strcmp(ending->last.code, KEDGE_AWS_CONNECTIONS_TAKEN) == 0) {
@@ -55,9 +55,9 @@ static kedge_status explain_not_sent(const kedge_aws_client *client,
                       variables[request->service]);
 }
 
-static kedge_status explain(const kedge_aws_client *client, const kedge_aws_request *request,
-                            const kedge_aws_response *response, const kedge_aws_ending *ending,
-                            kedge_error *error)
+static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_request *request,
+                               const kedge_aws_response *response, const kedge_aws_ending *ending,
+                               kedge_error *error)
 {
     const char *name = names[request->service];
     const char *endpoint = client->endpoints[request->service];
@@ -72,11 +72,11 @@ static kedge_status explain(const kedge_aws_client *client, const kedge_aws_requ
                           "%s throttles %s (%s), also at the last of %u tries", name,
                           request->action, response->code, ending->tries);
     case KEDGE_AWS_NOT_SENT:
-        return explain_not_sent(client, request, ending, error);
+        return message_of_not_sent(client, request, ending, error);
     case KEDGE_AWS_UNKNOWN:
-        return explain_unknown(request, response, ending, error);
+        return message_of_unknown(request, response, ending, error);
     case KEDGE_AWS_SKEWED:
-        return explain_skew(client, name, error);
+        return message_of_skew(client, name, error);
     case KEDGE_AWS_EXPIRED:
         return kedge_fail(error, KEDGE_UNAUTHORIZED, "aws-credentials-expired",
                           "%s says that the credentials have expired (%s); get new ones", name,
@@ -112,11 +112,11 @@ static kedge_status explain(const kedge_aws_client *client, const kedge_aws_requ
 
 /* A later try that was refused says nothing about an earlier one: only a response to the request
  * itself does, which the caller reads together with `earlier_unknown`. */
-kedge_status kedge_aws_explain(const kedge_aws_client *client, const kedge_aws_request *request,
+kedge_status kedge_aws_message(const kedge_aws_client *client, const kedge_aws_request *request,
                                const kedge_aws_response *response, const kedge_aws_ending *ending,
                                kedge_error *error)
 {
-    kedge_status status = explain(client, request, response, ending, error);
+    kedge_status status = message_of(client, request, response, ending, error);
     if (!response->earlier_unknown || ending->verdict == KEDGE_AWS_SUCCEEDED ||
         ending->verdict == KEDGE_AWS_ANSWERED) {
         return status;

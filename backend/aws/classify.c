@@ -96,7 +96,7 @@ static kedge_aws_verdict refine(kedge_aws_verdict verdict, const char *region,
     return verdict;
 }
 
-static kedge_aws_verdict judge_status(kedge_aws_service service, int status)
+static kedge_aws_verdict classify_status(kedge_aws_service service, int status)
 {
     if (status == 429) return KEDGE_AWS_THROTTLED;
     if (status >= 500 && status != 501) return KEDGE_AWS_UNKNOWN;
@@ -107,8 +107,8 @@ static kedge_aws_verdict judge_status(kedge_aws_service service, int status)
     return status >= 300 && status < 400 && status != 304 ? KEDGE_AWS_FOREIGN : KEDGE_AWS_ANSWERED;
 }
 
-static kedge_aws_verdict judge_error(kedge_aws_service service, const char *region,
-                                     const kedge_aws_response *response)
+static kedge_aws_verdict classify_error(kedge_aws_service service, const char *region,
+                                        const kedge_aws_response *response)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if ((meanings[i].services & (1u << service)) != 0 &&
@@ -118,10 +118,10 @@ static kedge_aws_verdict judge_error(kedge_aws_service service, const char *regi
     }
     /* An error in the body of a 200. */
     if (response->status < 300) return KEDGE_AWS_UNKNOWN;
-    return judge_status(service, response->status);
+    return classify_status(service, response->status);
 }
 
-static kedge_aws_verdict judge_failure(const kedge_aws_reply *reply)
+static kedge_aws_verdict classify_failure(const kedge_aws_reply *reply)
 {
     if (reply->error.status == KEDGE_NO_MEMORY) {
         return reply->sent ? KEDGE_AWS_UNKNOWN : KEDGE_AWS_NO_MEMORY;
@@ -146,16 +146,17 @@ static bool is_damaged(kedge_aws_service service, const kedge_aws_response *resp
     return sent != kedge_crc32(kedge_buffer_bytes(&response->body));
 }
 
-kedge_aws_verdict kedge_aws_judge(const kedge_aws_client *client, const kedge_aws_request *request,
-                                  const kedge_aws_reply *reply, kedge_aws_response *response)
+kedge_aws_verdict kedge_aws_classify(const kedge_aws_client *client,
+                                     const kedge_aws_request *request, const kedge_aws_reply *reply,
+                                     kedge_aws_response *response)
 {
     const kedge_allocator *allocator = client->environment->allocator;
-    if (reply->status == 0) return judge_failure(reply);
+    if (reply->status == 0) return classify_failure(reply);
     if (is_damaged(request->service, response)) return KEDGE_AWS_UNKNOWN;
     if (!kedge_aws_response_read(request->service, request->method, allocator, response)) {
         return KEDGE_AWS_FOREIGN;
     }
     bool succeeded = response->status >= 200 && response->status < 300;
     if (succeeded && response->code[0] == '\0') return KEDGE_AWS_SUCCEEDED;
-    return judge_error(request->service, client->region, response);
+    return classify_error(request->service, client->region, response);
 }
