@@ -56,6 +56,26 @@ void kedge_backend_free(kedge_backend *backend)
     kedge_release(backend->allocator, backend);
 }
 
+const kedge_environment *kedge_backend_environment(const kedge_backend *backend)
+{
+    return backend->environment;
+}
+
+const kedge_allocator *kedge_backend_allocator(const kedge_backend *backend)
+{
+    return backend->allocator;
+}
+
+const kedge_records *kedge_backend_records(const kedge_backend *backend)
+{
+    return &backend->options.records;
+}
+
+const kedge_blobs *kedge_backend_blobs(const kedge_backend *backend)
+{
+    return &backend->options.blobs;
+}
+
 static uint64_t mix(uint64_t hash, kedge_bytes bytes)
 {
     for (size_t i = 0; i < bytes.size; i++) {

@@ -96,6 +96,12 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
                                kedge_error *error);
 void kedge_backend_free(kedge_backend *backend);
 
+/* What the backend works with, for the jobs beside it (backend/jobs). Borrowed from the backend. */
+const kedge_environment *kedge_backend_environment(const kedge_backend *backend);
+const kedge_allocator *kedge_backend_allocator(const kedge_backend *backend);
+const kedge_records *kedge_backend_records(const kedge_backend *backend);
+const kedge_blobs *kedge_backend_blobs(const kedge_backend *backend);
+
 typedef struct kedge_api_request {
     kedge_bytes method; /* "GET", "POST", "PUT" */
     kedge_bytes path;   /* still percent-encoded, from "/v1" on, without the query */

@@ -5,7 +5,7 @@
 
 static kedge_status tell(const kedge_state *state, const kedge_lines *lines, kedge_error *error)
 {
-    kedge_buffer text = kedge_buffer_make(state->backend->allocator);
+    kedge_buffer text = kedge_buffer_make(kedge_backend_allocator(state->backend));
     kedge_json_writer writer = kedge_json_write(&text);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "checkpointed");

@@ -1,11 +1,11 @@
 /* Export: a project, record by record, and its lines. */
 #include "backend/jobs/export.h"
 
-#include "backend/core/backend_internal.h"
 #include "backend/core/blob.h"
 #include "backend/core/checkpoint_chunks.h"
 #include "backend/core/packed.h"
 #include "backend/core/retained.h"
+#include "backend/core/version.h"
 #include "backend/core/version_codec.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/key_set.h"
@@ -75,7 +75,7 @@ static kedge_status tell_project(exporting *work, kedge_error *error)
     char id[2 * ID_BYTES + 1];
     kedge_status status = kedge_version_load_creation(work->backend, work->ref, &creation, error);
     if (status != KEDGE_OK) return status;
-    kedge_random_hex(work->backend->environment, ID_BYTES, id);
+    kedge_random_hex(kedge_backend_environment(work->backend), ID_BYTES, id);
     kedge_json_writer writer = begin(work, "kedge_export");
     kedge_json_integer(&writer, KEDGE_EXPORT_FORMAT);
     write_text(&writer, "id", kedge_bytes_of(id));
@@ -179,7 +179,7 @@ static kedge_status tell_page(exporting *work, const kedge_record_set *set, int6
 
 static kedge_status tell_versions(exporting *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     int64_t next = work->oldest;
     kedge_status status = KEDGE_OK;
     while (next <= work->newest->number && status == KEDGE_OK) {
@@ -221,7 +221,7 @@ static void write_gone(kedge_json_writer *writer, const kedge_record *record)
 /* Whole ones among them, where retention was broken off, are told as what they are to become. */
 static kedge_status tell_gone(exporting *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     int64_t next = 1;
     kedge_status status = KEDGE_OK;
     while (next < work->oldest && status == KEDGE_OK) {
@@ -277,8 +277,8 @@ static kedge_status tell_base(exporting *work, const kedge_replayed_collection *
         item = kedge_map_next(&base->map, false, item->entry.id);
     }
     if (status == KEDGE_OK) {
-        status = kedge_chunks_cut(work->backend->allocator, &base->map, ITEMS_BYTES_MAX, 0,
-                                  tell_items, work, error);
+        status = kedge_chunks_cut(kedge_backend_allocator(work->backend), &base->map,
+                                  ITEMS_BYTES_MAX, 0, tell_items, work, error);
     }
     if (status != KEDGE_OK) return status;
     kedge_json_writer writer = begin(work, "base");
@@ -312,7 +312,7 @@ static kedge_status tell_bases(exporting *work, kedge_error *error)
 static kedge_status write_attribute(exporting *work, kedge_json_writer *writer,
                                     const kedge_attribute *attribute, kedge_error *error)
 {
-    kedge_arena arena = kedge_arena_make(work->backend->allocator);
+    kedge_arena arena = kedge_arena_make(kedge_backend_allocator(work->backend));
     kedge_bytes text = attribute->bytes;
     kedge_status status = KEDGE_OK;
     kedge_json_key(writer, attribute->name);
@@ -376,7 +376,7 @@ kedge_status kedge_export_project(kedge_backend *backend, const kedge_project_re
                                   const kedge_lines *lines, kedge_export_result *result,
                                   kedge_error *error)
 {
-    const kedge_allocator *allocator = backend->allocator;
+    const kedge_allocator *allocator = kedge_backend_allocator(backend);
     exporting work = {.backend = backend,
                       .ref = ref,
                       .partition = kedge_key_partition(ref),

@@ -1,8 +1,8 @@
 /* Garbage collection: marks, references, and what becomes of each blob. */
 #include "backend/jobs/gc.h"
 
-#include "backend/core/backend_internal.h"
 #include "backend/core/garbage.h"
+#include "backend/core/version.h"
 #include "backend/jobs/gc_references.h"
 #include "backend/jobs/visit.h"
 #include "common/error.h"
@@ -43,7 +43,7 @@ static int64_t or_else(int64_t value, int64_t otherwise)
 static kedge_status keep_mark(void *context, const kedge_record *record, kedge_error *error)
 {
     collecting *work = context;
-    const kedge_allocator *allocator = work->backend->allocator;
+    const kedge_allocator *allocator = kedge_backend_allocator(work->backend);
     if (work->mark_count == work->mark_capacity) {
         size_t capacity = work->mark_capacity == 0 ? 64 : work->mark_capacity * 2;
         gc_mark *grown =
@@ -97,8 +97,8 @@ static kedge_status tell_removed(collecting *work, const kedge_blob_info *blob, 
 static kedge_status remove_blob(collecting *work, const kedge_blob_info *blob,
                                 kedge_garbage_mark *mark, kedge_error *error)
 {
-    const kedge_environment *environment = work->backend->environment;
-    const kedge_blobs *blobs = &work->backend->options.blobs;
+    const kedge_environment *environment = kedge_backend_environment(work->backend);
+    const kedge_blobs *blobs = kedge_backend_blobs(work->backend);
     int64_t claimed_ms = environment->monotonic_ms(environment->context);
     kedge_status status = kedge_garbage_claim(work->backend, work->ref, mark, error);
     if (status != KEDGE_OK) return unless_changed(status);
@@ -169,9 +169,9 @@ static kedge_status see_blob(collecting *work, const kedge_blob_info *blob, kedg
 
 static kedge_status see_blobs(collecting *work, kedge_error *error)
 {
-    const kedge_blobs *blobs = &work->backend->options.blobs;
+    const kedge_blobs *blobs = kedge_backend_blobs(work->backend);
     kedge_key prefix = kedge_key_blobs(work->ref);
-    kedge_buffer after = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer after = kedge_buffer_make(kedge_backend_allocator(work->backend));
     bool more = true;
     kedge_status status = KEDGE_OK;
     while (more && status == KEDGE_OK) {
@@ -244,7 +244,8 @@ static kedge_status run(collecting *work, kedge_error *error)
 {
     kedge_backend *backend = work->backend;
     const kedge_version *creation = NULL;
-    work->started_ms = backend->environment->now_ms(backend->environment->context);
+    work->started_ms =
+        kedge_backend_environment(backend)->now_ms(kedge_backend_environment(backend)->context);
     kedge_status status = kedge_version_load_creation(backend, work->ref, &creation, error);
     kedge_version_release(creation);
     if (status == KEDGE_OK) {
@@ -267,13 +268,13 @@ kedge_status kedge_gc_run(kedge_backend *backend, const kedge_project_ref *ref,
                        .options = options,
                        .lines = lines,
                        .result = result,
-                       .line = kedge_buffer_make(backend->allocator),
-                       .references = {.allocator = backend->allocator}};
+                       .line = kedge_buffer_make(kedge_backend_allocator(backend)),
+                       .references = {.allocator = kedge_backend_allocator(backend)}};
     memset(result, 0, sizeof *result);
     kedge_status status = kedge_project_ref_check(ref, error);
     if (status == KEDGE_OK) status = run(&work, error);
     kedge_key_set_free(&work.references);
-    kedge_release(backend->allocator, work.marks);
+    kedge_release(kedge_backend_allocator(backend), work.marks);
     kedge_buffer_free(&work.line);
     return status;
 }

@@ -1,10 +1,10 @@
 /* Gathering references: the state in front of the oldest version, checkpoints, versions. */
 #include "backend/jobs/gc_references.h"
 
-#include "backend/core/backend_internal.h"
 #include "backend/core/checkpoint.h"
 #include "backend/core/layout.h"
 #include "backend/core/retained.h"
+#include "backend/core/version.h"
 #include "backend/core/version_codec.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/visit.h"
@@ -87,7 +87,7 @@ static kedge_status add_page(gathering *work, const kedge_record_set *set, int64
 
 static kedge_status add_versions(gathering *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key to = kedge_key_version(KEDGE_VERSION_NUMBER_MAX);
     int64_t next = work->oldest;
     bool more = true;
@@ -147,7 +147,8 @@ static kedge_status add_chunk(void *context, const uint8_t hash[KEDGE_SHA256_SIZ
 static kedge_status add_checkpoint(void *context, const kedge_record *record, kedge_error *error)
 {
     gathering *work = context;
-    return kedge_checkpoint_visit_chunks(work->backend->allocator, record, add_chunk, work, error);
+    return kedge_checkpoint_visit_chunks(kedge_backend_allocator(work->backend), record, add_chunk,
+                                         work, error);
 }
 
 /* Whatever their lineage, and whoever reads them. */

@@ -112,7 +112,7 @@ kedge_status kedge_import_project(kedge_backend *backend, const kedge_project_re
                                   const kedge_line_source *lines, kedge_import_result *result,
                                   kedge_error *error)
 {
-    const kedge_allocator *allocator = backend->allocator;
+    const kedge_allocator *allocator = kedge_backend_allocator(backend);
     importing work = {.backend = backend,
                       .ref = ref,
                       .partition = kedge_key_partition(ref),

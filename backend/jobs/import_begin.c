@@ -20,7 +20,7 @@ static kedge_status versions_there(const importing *work, int64_t number, kedge_
 static kedge_status get(importing *work, const kedge_record_key *key, kedge_record_set *set,
                         kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     return records->vtable->get(records->self, key, true, set, error);
 }
 
@@ -51,7 +51,7 @@ static kedge_status read_project(importing *work, bool *done, kedge_error *error
 /* The versions of an earlier try: one after the other, from the oldest on. */
 static kedge_status find_newest(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key from = kedge_key_version(0);
     kedge_key to = kedge_key_version(KEDGE_VERSION_IMPORTING - 1);
     kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
@@ -84,7 +84,8 @@ kedge_status import_check_there(const importing *work, kedge_bytes lineage, kedg
  * process of an import that was discarded since does not take this one for its own. */
 static kedge_status put_guard(importing *work, kedge_error *error)
 {
-    kedge_random_hex(work->backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, work->token);
+    kedge_random_hex(kedge_backend_environment(work->backend), (KEDGE_LINEAGE_HEX - 1) / 2,
+                     work->token);
     kedge_key organization = kedge_key_organization(work->ref->organization);
     kedge_key project = kedge_key_project(work->ref->project);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
@@ -97,7 +98,7 @@ static kedge_status put_guard(importing *work, kedge_error *error)
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 2},
          .condition = KEDGE_IF_ABSENT}};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     return records->vtable->transact(records->self, writes, 2, error);
 }
 
@@ -169,7 +170,7 @@ kedge_status import_put_version(importing *work, const kedge_record *record, ked
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
          .condition = KEDGE_IF_EQUAL,
          .expected = import_token(work)}};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_status status = records->vtable->transact(records->self, writes, 2, error);
     if (status != KEDGE_CONFLICT) return status;
     status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
@@ -218,7 +219,7 @@ kedge_status import_commit(importing *work, kedge_error *error)
         writes[2].record.attributes = retained;
         writes[2].record.attribute_count = 3;
     }
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_status status = records->vtable->transact(records->self, writes, 3, error);
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
 }

@@ -31,10 +31,10 @@ static kedge_record_write write_of_claim(const importing *work, const kedge_key 
 /* The name, from whoever has it, for this process. */
 static kedge_status take_over(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
     char token[KEDGE_LINEAGE_HEX];
-    kedge_random_hex(work->backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, token);
+    kedge_random_hex(kedge_backend_environment(work->backend), (KEDGE_LINEAGE_HEX - 1) / 2, token);
     kedge_attribute attributes[] = {
         {"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0},
         {"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(token), 0},
@@ -54,7 +54,7 @@ static kedge_status take_over(importing *work, kedge_error *error)
 static kedge_status delete_some(importing *work, const kedge_record_set *set, size_t *at,
                                 kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key claim = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_record_write writes[RECORDS_PER_PAGE + 1];
     size_t count = 0;
@@ -75,7 +75,7 @@ static kedge_status delete_some(importing *work, const kedge_record_set *set, si
 
 static kedge_status delete_records(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key after = {.size = 0};
     kedge_status status = KEDGE_OK;
     bool more = true;
@@ -112,7 +112,7 @@ static kedge_status check_ours(importing *work, kedge_error *error)
 
 static kedge_status delete_blobs(importing *work, kedge_error *error)
 {
-    const kedge_blobs *blobs = &work->backend->options.blobs;
+    const kedge_blobs *blobs = kedge_backend_blobs(work->backend);
     kedge_key prefix = kedge_key_blobs(work->ref);
     kedge_status status = KEDGE_OK;
     bool more = true;
@@ -137,7 +137,7 @@ static kedge_status delete_blobs(importing *work, kedge_error *error)
 /* And tells whoever has relied on a blob in between. */
 static kedge_status give_back(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key claim = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_key discarded = kedge_key_discarded();
     kedge_attribute attributes[] = {import_token(work)};

@@ -2,9 +2,9 @@
 #ifndef KEDGE_BACKEND_JOBS_IMPORT_INTERNAL_H
 #define KEDGE_BACKEND_JOBS_IMPORT_INTERNAL_H
 
-#include "backend/core/backend_internal.h"
 #include "backend/core/checkpoint_chunks.h"
 #include "backend/core/name_claim.h"
+#include "backend/core/version.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/import.h"
 #include "backend/jobs/key_set.h"

@@ -88,7 +88,8 @@ static kedge_status put_version(importing *work, const kedge_version *version, k
 {
     kedge_version_record record;
     kedge_key sort = kedge_key_version(version->number);
-    kedge_status status = kedge_version_encode(work->backend->allocator, version, &record, error);
+    kedge_status status =
+        kedge_version_encode(kedge_backend_allocator(work->backend), version, &record, error);
     if (status == KEDGE_OK) {
         status = kedge_version_put_parts(work->backend, work->ref, &record, error);
     }
@@ -237,7 +238,7 @@ static kedge_status take_items(importing *work, kedge_error *error)
 static kedge_status find_lineage(importing *work, int64_t number, char lineage[KEDGE_LINEAGE_HEX],
                                  kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key sort = kedge_key_version(number);
     kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
@@ -268,7 +269,8 @@ static kedge_status take_base(importing *work, kedge_error *error)
         items != base.items) {
         return import_damaged("the base of a collection", error);
     }
-    if (!kedge_map_build(work->backend->allocator, work->items.items, work->items.count, &map)) {
+    if (!kedge_map_build(kedge_backend_allocator(work->backend), work->items.items,
+                         work->items.count, &map)) {
         return kedge_fail_no_memory(error);
     }
     status = find_lineage(work, base.last, lineage, error);
@@ -276,7 +278,7 @@ static kedge_status take_base(importing *work, kedge_error *error)
         status = kedge_checkpoint_write_map(work->backend, work->ref, &base, lineage, &map, error);
     }
     if (status == KEDGE_OK) status = kedge_replay_put(&work->replay, &base, &map, error);
-    kedge_map_free(work->backend->allocator, &map);
+    kedge_map_free(kedge_backend_allocator(work->backend), &map);
     kedge_items_free(&work->items);
     return status;
 }
@@ -333,7 +335,7 @@ static kedge_status read_row(importing *work, kedge_bytes line, kedge_arena *are
 
 static kedge_status take_row(importing *work, kedge_bytes line, kedge_error *error)
 {
-    kedge_arena arena = kedge_arena_make(work->backend->allocator);
+    kedge_arena arena = kedge_arena_make(kedge_backend_allocator(work->backend));
     kedge_attribute attributes[ROW_ATTRIBUTES_MAX];
     kedge_record record;
     kedge_status status =
@@ -344,7 +346,7 @@ static kedge_status take_row(importing *work, kedge_bytes line, kedge_error *err
         status = import_damaged("a row", error);
     }
     if (status == KEDGE_OK && work->there < work->oldest) {
-        const kedge_records *records = &work->backend->options.records;
+        const kedge_records *records = kedge_backend_records(work->backend);
         kedge_record_write write = {.kind = KEDGE_WRITE_PUT, .record = record};
         status = records->vtable->write(records->self, &write, error);
     }

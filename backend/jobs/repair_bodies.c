@@ -70,9 +70,9 @@ static size_t find_lost(const verifying *work, const uint8_t hash[KEDGE_SHA256_S
 static kedge_status put_body(verifying *work, const verify_lost *lost, kedge_bytes text,
                              kedge_error *error)
 {
-    const kedge_blobs *blobs = &work->backend->options.blobs;
+    const kedge_blobs *blobs = kedge_backend_blobs(work->backend);
     kedge_key key = kedge_key_body(work->ref, lost->collection, lost->hash);
-    kedge_buffer buffer = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer buffer = kedge_buffer_make(kedge_backend_allocator(work->backend));
     kedge_error found = {0};
     kedge_status status = kedge_blob_body(work->backend, work->ref, lost->collection, lost->hash,
                                           NULL, &buffer, &found);
@@ -193,7 +193,7 @@ static kedge_status search_checkpoints(verifying *work, kedge_error *error)
         } else if (error != NULL) {
             *error = failure;
         }
-        kedge_map_free(work->backend->allocator, &map);
+        kedge_map_free(kedge_backend_allocator(work->backend), &map);
     }
     return status;
 }
@@ -205,7 +205,7 @@ static kedge_status search_blob(verifying *work, const verify_lost *lost,
 {
     char from[FROM_BYTES];
     kedge_error failure = {0};
-    kedge_buffer body = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer body = kedge_buffer_make(kedge_backend_allocator(work->backend));
     kedge_status status =
         kedge_blob_body(work->backend, ref, collection, lost->hash, NULL, &body, &failure);
     (void)snprintf(from, sizeof from, "the collection \"%.*s\" of the project %.*s",

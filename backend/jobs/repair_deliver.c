@@ -23,8 +23,8 @@ static kedge_status write_record(const verifying *work, kedge_bytes collection,
                                  kedge_error *error)
 {
     const kedge_backend *backend = work->backend;
-    const kedge_environment *environment = backend->environment;
-    const kedge_records *records = &backend->options.records;
+    const kedge_environment *environment = kedge_backend_environment(backend);
+    const kedge_records *records = kedge_backend_records(backend);
     kedge_key sort = kedge_key_repaired(collection, hash);
     kedge_attribute since = {"since", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 0};
     since.number = environment->now_ms(environment->context);

@@ -1,8 +1,8 @@
 /* Folding deltas into maps. */
 #include "backend/jobs/replay.h"
 
-#include "backend/core/backend_internal.h"
 #include "backend/core/checkpoint.h"
+#include "backend/core/version.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ kedge_replay kedge_replay_make(kedge_backend *backend, const kedge_project_ref *
 
 void kedge_replay_free(kedge_replay *replay)
 {
-    const kedge_allocator *allocator = replay->backend->allocator;
+    const kedge_allocator *allocator = kedge_backend_allocator(replay->backend);
     for (size_t i = 0; i < replay->count; i++) {
         kedge_map_free(allocator, &replay->collections[i].map);
     }
@@ -34,7 +34,7 @@ kedge_replayed_collection *kedge_replay_find(const kedge_replay *replay, kedge_b
 
 static kedge_replayed_collection *find_or_add(kedge_replay *replay, kedge_bytes name)
 {
-    const kedge_allocator *allocator = replay->backend->allocator;
+    const kedge_allocator *allocator = kedge_backend_allocator(replay->backend);
     kedge_replayed_collection *found = kedge_replay_find(replay, name);
     if (found != NULL) return found;
     if (replay->count == replay->capacity) {
@@ -98,7 +98,7 @@ kedge_status kedge_replay_put(kedge_replay *replay, const kedge_version_collecti
 {
     kedge_replayed_collection *into = find_or_add(replay, collection->name);
     if (into == NULL) return kedge_fail_no_memory(error);
-    kedge_map_free(replay->backend->allocator, &into->map);
+    kedge_map_free(kedge_backend_allocator(replay->backend), &into->map);
     into->map = kedge_map_share(map);
     into->number = collection->number;
     into->last = collection->last;
@@ -109,7 +109,7 @@ kedge_status kedge_replay_put(kedge_replay *replay, const kedge_version_collecti
 static kedge_status take_change(kedge_replay *replay, const kedge_version *version,
                                 const kedge_version_change *change, kedge_error *error)
 {
-    const kedge_allocator *allocator = replay->backend->allocator;
+    const kedge_allocator *allocator = kedge_backend_allocator(replay->backend);
     kedge_replayed_collection *into = find_or_add(replay, change->collection);
     if (into == NULL) return kedge_fail_no_memory(error);
     if (into->last != version->number) {

@@ -17,9 +17,10 @@ static kedge_status find_by_age(retaining *work, int64_t newest, int64_t *oldest
                                 kedge_error *error)
 {
     kedge_backend *backend = work->backend;
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = kedge_backend_records(backend);
     int64_t cutoff_ms =
-        backend->environment->now_ms(backend->environment->context) - work->rule->age_ms;
+        kedge_backend_environment(backend)->now_ms(kedge_backend_environment(backend)->context) -
+        work->rule->age_ms;
     bool found = false;
     *oldest = work->before;
     while (!found && *oldest < newest) {
@@ -75,7 +76,7 @@ static kedge_status mend_row(void *context, const kedge_record_write *wanted,
     const retaining *work = context;
     (void)found;
     if (same) return KEDGE_OK;
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     return records->vtable->write(records->self, wanted, error);
 }
 
@@ -105,14 +106,14 @@ static kedge_status has_base(retaining *work, const kedge_version_collection *co
     int64_t version = 0;
     int64_t number = 0;
     bool damaged = false;
-    kedge_buffer difference = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer difference = kedge_buffer_make(kedge_backend_allocator(work->backend));
     kedge_status status = kedge_checkpoint_read(work->backend, work->ref, collection, &map,
                                                 &version, &number, &damaged, error);
     if (status == KEDGE_OK) {
         *has =
             number == collection->number && !damaged && kedge_replay_same(fold, &map, &difference);
     }
-    kedge_map_free(work->backend->allocator, &map);
+    kedge_map_free(kedge_backend_allocator(work->backend), &map);
     kedge_buffer_free(&difference);
     return status;
 }
@@ -200,7 +201,7 @@ static kedge_status read_record(retaining *work, kedge_error *error)
 {
     kedge_key sort = kedge_key_retention();
     kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_record_set set = {0};
     work->before = 1;
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
@@ -221,7 +222,7 @@ static kedge_status tell(const retaining *work, bool removed, const kedge_lines 
                          kedge_error *error)
 {
     const kedge_retention_result *result = work->result;
-    kedge_buffer text = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer text = kedge_buffer_make(kedge_backend_allocator(work->backend));
     kedge_json_writer writer = kedge_json_write(&text);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "retained");

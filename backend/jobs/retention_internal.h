@@ -2,8 +2,8 @@
 #ifndef KEDGE_BACKEND_JOBS_RETENTION_INTERNAL_H
 #define KEDGE_BACKEND_JOBS_RETENTION_INTERNAL_H
 
-#include "backend/core/backend_internal.h"
 #include "backend/core/layout.h"
+#include "backend/core/version.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/retention.h"
 

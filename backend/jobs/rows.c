@@ -1,7 +1,7 @@
 /* Comparing index rows with the version that they are made from. */
 #include "backend/jobs/rows.h"
 
-#include "backend/core/backend_internal.h"
+#include "backend/core/version.h"
 
 static bool same_attribute(const kedge_attribute *a, const kedge_attribute *b)
 {
@@ -32,7 +32,7 @@ static kedge_status compare_batch(kedge_backend *backend, const kedge_record_wri
                                   size_t count, kedge_row_visit visit, void *context,
                                   kedge_error *error)
 {
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = kedge_backend_records(backend);
     kedge_record_key keys[KEDGE_BATCH_GET_KEYS_MAX];
     kedge_record_set set = {0};
     for (size_t i = 0; i < count; i++)
@@ -52,7 +52,7 @@ kedge_status kedge_rows_compare(kedge_backend *backend, const kedge_project_ref 
                                 kedge_error *error)
 {
     kedge_key partition = kedge_key_partition(ref);
-    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_arena arena = kedge_arena_make(kedge_backend_allocator(backend));
     kedge_index_rows rows = {.arena = &arena};
     kedge_status status = kedge_index_rows_of(kedge_key_bytes(&partition), version, &rows, error);
     for (size_t at = 0; at < rows.count && status == KEDGE_OK;) {

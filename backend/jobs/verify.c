@@ -47,7 +47,7 @@ static kedge_status look_at_record(verifying *work, const kedge_record *record, 
 
 static kedge_status visit_versions(verifying *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     int64_t next = work->oldest;
     kedge_status status = KEDGE_OK;
     while (next <= work->newest && status == KEDGE_OK) {
@@ -161,7 +161,7 @@ static kedge_status tell_summary(verifying *work, kedge_error *error)
 /* The newest version, without reading all of it: it may be damaged. */
 static kedge_status find_newest(verifying *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key from = kedge_key_version(0);
     kedge_key to = kedge_key_version(KEDGE_VERSION_NUMBER_MAX);
     const kedge_version *creation = NULL;
@@ -215,7 +215,7 @@ static kedge_status verify(kedge_backend *backend, const kedge_project_ref *ref,
                            const kedge_lines *lines, bool repair, kedge_verify_summary *summary,
                            kedge_error *error)
 {
-    const kedge_allocator *allocator = backend->allocator;
+    const kedge_allocator *allocator = kedge_backend_allocator(backend);
     verifying work = {.backend = backend,
                       .ref = ref,
                       .partition = kedge_key_partition(ref),

@@ -67,7 +67,7 @@ kedge_status verify_list_roots(verifying *work, kedge_error *error)
 kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_map *map,
                               kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     kedge_key sort = kedge_key_collection(root->collection, root->number, 0);
     kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
@@ -87,7 +87,7 @@ static kedge_status compare_root(verifying *work, const verify_root *root, kedge
         return verify_tell(work, "checkpoint-wrong", root->version, key, error,
                            "the version did not give the collection this number");
     }
-    kedge_buffer difference = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer difference = kedge_buffer_make(kedge_backend_allocator(work->backend));
     kedge_status status = KEDGE_OK;
     if (!kedge_replay_same(&folded->map, map, &difference)) {
         status = kedge_buffer_status(&difference, error);
@@ -124,7 +124,7 @@ static kedge_status check_root(verifying *work, const verify_root *root, bool co
     } else if (compare && !work->broken) {
         status = compare_root(work, root, key, &map, error);
     }
-    kedge_map_free(work->backend->allocator, &map);
+    kedge_map_free(kedge_backend_allocator(work->backend), &map);
     bool bad = work->repair && compare && work->summary->findings > before;
     return status == KEDGE_OK && bad ? verify_note_bad_root(work, root, error) : status;
 }

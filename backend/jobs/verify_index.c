@@ -8,7 +8,7 @@
 static kedge_status repair_row(verifying *work, const kedge_record_write *wanted,
                                kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = kedge_backend_records(work->backend);
     int64_t version = kedge_record_attribute(&wanted->record, "version")->number;
     kedge_status status = records->vtable->write(records->self, wanted, error);
     if (status != KEDGE_OK) return status;

@@ -4,9 +4,9 @@
 
 #define VERIFY_TOKEN_SIZE ((KEDGE_LINEAGE_HEX - 1) / 2)
 
-#include "backend/core/backend_internal.h"
 #include "backend/core/layout.h"
 #include "backend/core/retained.h"
+#include "backend/core/version.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/verify.h"

@@ -1,7 +1,7 @@
 /* Visiting the records of a project, page by page. */
 #include "backend/jobs/visit.h"
 
-#include "backend/core/backend_internal.h"
+#include "backend/core/version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ kedge_status kedge_visit_records(kedge_backend *backend, const kedge_project_ref
                                  const char *prefix, kedge_record_visit visit, void *context,
                                  kedge_error *error)
 {
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = kedge_backend_records(backend);
     kedge_key partition = kedge_key_partition(ref);
     kedge_key after = {.size = 0};
     char last[KEDGE_KEY_BYTES_MAX];
