@@ -17,7 +17,6 @@
 
 /* Every object that the port writes carries a token of its writer, so that a writer whose response
  * was lost can tell its own object from another's. */
-#define KEDGE_S3_CONTENT_TYPE      "application/octet-stream"
 #define KEDGE_S3_WRITER_HEADER     "x-amz-meta-kedge-writer"
 #define KEDGE_S3_WRITER_TOKEN_SIZE 33 /* 32 hexadecimal digits and a NUL */
 #define KEDGE_S3_CHECKSUM_HEADER   "x-amz-checksum-sha256"
@@ -83,6 +82,12 @@ typedef enum kedge_s3_owner {
 kedge_status kedge_s3_find_owner(const kedge_s3 *self, kedge_bytes key, const char *token,
                                  kedge_s3_owner *owner, kedge_error *error);
 void kedge_s3_make_token(const kedge_s3 *self, char token[KEDGE_S3_WRITER_TOKEN_SIZE]);
+
+/* The headers that say what an object's bytes are, which S3 keeps with it: for a key that ends in
+ * ".json.gz" JSON in gzip, else bytes of any kind. Gives their count. */
+#define KEDGE_S3_CONTENT_HEADERS_MAX 2
+size_t kedge_s3_content_headers(kedge_bytes key,
+                                kedge_http_header headers[KEDGE_S3_CONTENT_HEADERS_MAX]);
 
 /* What travels with a body, so that S3 refuses one that changed on the way. AWS keeps the SHA-256
  * with the object. Other servers do not know that header; they know Content-MD5, and hold the body

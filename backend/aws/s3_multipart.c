@@ -22,9 +22,10 @@ _Static_assert(KEDGE_S3_MULTIPART_BYTES == KEDGE_COST_MULTIPART_BYTES &&
                    KEDGE_S3_PART_BYTES == KEDGE_COST_PART_BYTES,
                "the meter counts the parts");
 
-#define PARTS_MAX      ((KEDGE_BLOB_BYTES_MAX + KEDGE_S3_PART_BYTES - 1) / KEDGE_S3_PART_BYTES)
-#define ETAG_BYTES_MAX 128
-#define ID_BYTES_MAX   1024
+#define PARTS_MAX          ((KEDGE_BLOB_BYTES_MAX + KEDGE_S3_PART_BYTES - 1) / KEDGE_S3_PART_BYTES)
+#define CREATE_HEADERS_MAX (KEDGE_S3_CONTENT_HEADERS_MAX + 2)
+#define ETAG_BYTES_MAX     128
+#define ID_BYTES_MAX       1024
 
 typedef struct upload {
     const kedge_s3 *s3;
@@ -83,16 +84,17 @@ static kedge_status find_owner(const upload *self, kedge_s3_owner *owner, kedge_
 static kedge_status start_upload(upload *self, kedge_error *error)
 {
     const kedge_aws_parameter query[] = {{KEDGE_BYTES("uploads"), {"", 0}}};
-    const kedge_http_header headers[] = {{"Content-Type", KEDGE_S3_CONTENT_TYPE},
-                                         {"x-amz-checksum-algorithm", "SHA256"},
-                                         {KEDGE_S3_WRITER_HEADER, self->token}};
+    kedge_http_header headers[CREATE_HEADERS_MAX];
+    size_t count = kedge_s3_content_headers(self->key, headers);
+    headers[count++] = (kedge_http_header){"x-amz-checksum-algorithm", "SHA256"};
+    headers[count++] = (kedge_http_header){KEDGE_S3_WRITER_HEADER, self->token};
     const kedge_s3_request request = {.action = "s3:PutObject",
                                       .method = "POST",
                                       .key = self->key,
                                       .query = query,
                                       .query_count = 1,
                                       .headers = headers,
-                                      .header_count = sizeof headers / sizeof headers[0],
+                                      .header_count = count,
                                       .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
     kedge_aws_response response = {0};
     kedge_status status = kedge_s3_call(self->s3, &request, &response, error);
@@ -128,7 +130,7 @@ static kedge_status put_part(upload *self, kedge_bytes bytes, kedge_error *error
         {KEDGE_BYTES("partNumber"), kedge_bytes_of(number)},
         {KEDGE_BYTES("uploadId"), kedge_bytes_of(self->id)},
     };
-    const kedge_http_header headers[] = {{"Content-Type", KEDGE_S3_CONTENT_TYPE},
+    const kedge_http_header headers[] = {{"Content-Type", "application/octet-stream"},
                                          {"Content-MD5", sums->md5},
                                          {KEDGE_S3_CHECKSUM_HEADER, sums->sha256}};
     const kedge_s3_request request = {.action = "s3:PutObject",

@@ -7,7 +7,21 @@
 
 #include <string.h>
 
+#define PUT_HEADERS_MAX (KEDGE_S3_CONTENT_HEADERS_MAX + 4)
+
 /* ---- what travels with the bytes ---- */
+
+size_t kedge_s3_content_headers(kedge_bytes key,
+                                kedge_http_header headers[KEDGE_S3_CONTENT_HEADERS_MAX])
+{
+    const kedge_bytes end = KEDGE_BYTES(".json.gz");
+    bool gzipped =
+        key.size >= end.size && memcmp(key.data + key.size - end.size, end.data, end.size) == 0;
+    headers[0].name = "Content-Type";
+    headers[0].value = gzipped ? "application/json" : "application/octet-stream";
+    headers[1] = (kedge_http_header){"Content-Encoding", "gzip"};
+    return gzipped ? 2 : 1;
+}
 
 void kedge_s3_make_token(const kedge_s3 *self, char token[KEDGE_S3_WRITER_TOKEN_SIZE])
 {
@@ -114,18 +128,17 @@ kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes byt
     kedge_s3_make_token(self, token);
     kedge_status status = kedge_s3_sum(self, bytes, &sums, error);
     if (status != KEDGE_OK) return status;
-    const kedge_http_header headers[] = {
-        {"Content-Type", KEDGE_S3_CONTENT_TYPE},
-        {"If-None-Match", "*"},
-        {"Content-MD5", sums.md5},
-        {KEDGE_S3_CHECKSUM_HEADER, sums.sha256},
-        {KEDGE_S3_WRITER_HEADER, token},
-    };
+    kedge_http_header headers[PUT_HEADERS_MAX];
+    size_t count = kedge_s3_content_headers(key, headers);
+    headers[count++] = (kedge_http_header){"If-None-Match", "*"};
+    headers[count++] = (kedge_http_header){"Content-MD5", sums.md5};
+    headers[count++] = (kedge_http_header){KEDGE_S3_CHECKSUM_HEADER, sums.sha256};
+    headers[count++] = (kedge_http_header){KEDGE_S3_WRITER_HEADER, token};
     const kedge_s3_request request = {.action = "s3:PutObject",
                                       .method = "PUT",
                                       .key = key,
                                       .headers = headers,
-                                      .header_count = sizeof headers / sizeof headers[0],
+                                      .header_count = count,
                                       .body = bytes,
                                       .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
     kedge_aws_response response = {0};

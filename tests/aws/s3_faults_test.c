@@ -144,6 +144,45 @@ static void test_a_body_travels_with_both_of_its_checksums(void **state)
     assert_ended(&s3, status, KEDGE_OK, "PUT 200");
 }
 
+static bool sent(const scripted_s3 *s3, const char *header)
+{
+    return strcasestr(s3->last_head, header) != NULL;
+}
+
+static kedge_status put_under(scripted_s3 *s3, kedge_bytes key)
+{
+    const kedge_blobs *blobs = &s3->blobs;
+    return S3_CALL(
+        s3, blobs->vtable->put_if_absent(blobs->self, key, KEDGE_BYTES("bytes"), &s3->error));
+}
+
+static void test_a_blob_that_its_key_calls_gzipped_json_says_so(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    S3_BEGIN(&s3, GOOD);
+    kedge_status status = put_under(&s3, KEDGE_BYTES("a/b.json.gz"));
+    assert_true(sent(&s3, "\r\nContent-Type: application/json\r\n"));
+    assert_true(sent(&s3, "\r\nContent-Encoding: gzip\r\n"));
+    assert_ended(&s3, status, KEDGE_OK, "PUT 200");
+    S3_BEGIN(&s3, GOOD);
+    status = put_under(&s3, KEDGE_BYTES("a/b.json"));
+    assert_true(sent(&s3, "\r\nContent-Type: application/octet-stream\r\n"));
+    assert_false(sent(&s3, "Content-Encoding"));
+    assert_ended(&s3, status, KEDGE_OK, "PUT 200");
+}
+
+/* The bytes as they were put, although libcurl could undo their encoding. */
+static void test_a_blob_that_says_how_it_is_encoded_is_read_as_it_is(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    S3_BEGIN(&s3, {S3_RESPONSE, 206, "bytes",
+                   "ETag: \"1\"\r\nContent-Range: bytes 0-4/5\r\n"
+                   "Content-Type: application/json\r\nContent-Encoding: gzip\r\n"});
+    assert_ended(&s3, get(&s3, "bytes", 5), KEDGE_OK, "GET 206");
+}
+
 static void test_a_response_with_another_checksum_is_no_success(void **state)
 {
     (void)state;
@@ -498,6 +537,8 @@ int main(void)
         cmocka_unit_test(test_a_put_that_cannot_ask_whose_the_object_is_is_unknown),
         cmocka_unit_test(test_a_page_of_somebody_else_is_no_success),
         cmocka_unit_test(test_a_body_travels_with_both_of_its_checksums),
+        cmocka_unit_test(test_a_blob_that_its_key_calls_gzipped_json_says_so),
+        cmocka_unit_test(test_a_blob_that_says_how_it_is_encoded_is_read_as_it_is),
         cmocka_unit_test(test_a_response_with_another_checksum_is_no_success),
         cmocka_unit_test(test_a_missing_bucket_is_not_a_missing_blob),
         cmocka_unit_test(test_a_removal_whose_response_is_lost_takes_nothing_that_was_put_since),

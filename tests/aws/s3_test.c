@@ -1,5 +1,6 @@
 /* The blobs port on a real S3: what the contract of the port does not ask for. */
 #include "backend/aws/s3.h"
+#include "common/gzip.h"
 #include "tests/support/engines.h"
 #include "tests/support/s3_bucket.h"
 #include "tests/support/scripted_server.h"
@@ -147,6 +148,42 @@ static void test_a_blob_of_40_mebibytes_goes_in_parts_and_comes_back(void **stat
     assert_blob(f, &f->blobs, KEDGE_BYTES("big"), (kedge_bytes){bytes, size});
     assert_int_equal(count_uploads(f), 0);
     free(bytes);
+}
+
+/* ---- what a blob says of itself ---- */
+
+static void assert_header(const kedge_aws_response *response, const char *name,
+                          const char *expected)
+{
+    kedge_bytes value = {0};
+    assert_true(kedge_aws_response_header(response, name, &value));
+    assert_true(kedge_bytes_equal_text(value, expected));
+}
+
+static void assert_gzipped_json(fixture *f, const char *key, size_t size)
+{
+    kedge_aws_response response = {0};
+    kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
+    char *text = malloc(size);
+    assert_non_null(text);
+    for (size_t i = 0; i < size; i++) /* its gzip is as large */
+        text[i] = (char)kedge_random_u64(&f->bucket.environment);
+    assert_int_equal(kedge_gzip((kedge_bytes){text, size}, &packed, &f->error), KEDGE_OK);
+    kedge_bytes bytes = kedge_buffer_bytes(&packed);
+    assert_status(f, put(f, &f->blobs, kedge_bytes_of(key), bytes), KEDGE_OK);
+    assert_status(f, s3_bucket_run(&f->bucket, "HEAD", key, NULL, &response, &f->error), KEDGE_OK);
+    assert_header(&response, "Content-Type", "application/json");
+    assert_header(&response, "Content-Encoding", "gzip");
+    assert_blob(f, &f->blobs, kedge_bytes_of(key), bytes);
+    kedge_aws_response_free(&response);
+    kedge_buffer_free(&packed);
+    free(text);
+}
+
+static void test_a_blob_of_gzipped_json_says_so_and_comes_back_as_it_is(void **state)
+{
+    assert_gzipped_json(*state, "small.json.gz", 1000);
+    assert_gzipped_json(*state, "large.json.gz", KEDGE_S3_MULTIPART_BYTES + 1);
 }
 
 /* ---- listings ---- */
@@ -502,6 +539,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         on_a_bucket(test_of_8_writers_in_50_rounds_exactly_one_wins_and_its_bytes_stay),
         on_a_bucket(test_a_blob_of_40_mebibytes_goes_in_parts_and_comes_back),
+        on_a_bucket(test_a_blob_of_gzipped_json_says_so_and_comes_back_as_it_is),
         on_a_bucket(test_2500_odd_keys_are_listed_in_byte_order_page_by_page),
         on_a_bucket(test_ports_under_two_prefixes_do_not_meet),
         on_a_bucket(test_a_tag_keeps_what_xml_would_change),
