@@ -127,7 +127,7 @@ kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
 void kedge_consumer_free(kedge_consumer *consumer); /* NULL is allowed */
 /* Receives up to 10 messages (the queue may wait `wait_ms` for the first) and settles each: decided
  * ones are taken from the queue, the others given back. `*received`: how many there were; `*left`:
- * how many are not decided. */
+ * how many are not decided. A failure is counted; the caller logs it. */
 kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, size_t *received,
                                   size_t *left, kedge_error *error);
 /* Keeps what a round has in hand from being delivered to others. To be called from another thread

@@ -193,6 +193,19 @@ static void test_each_failed_call_about_a_message_is_counted_and_told(void **sta
         assert_true(all[call] > 0);
 }
 
+static void test_a_round_that_fails_is_counted(void **state)
+{
+    (void)state;
+    queue_world *world = queue_world_new();
+    world_arm(world->base, WORLD_FAULT_BEFORE, 1, false, false);
+    assert_int_equal(queue_round(world).status, KEDGE_UNAVAILABLE);
+    world_disarm(world->base);
+    assert_int_equal(queue_metric(world, "kedge_consumer_failures_total"), 1);
+    assert_int_equal(queue_round(world).status, KEDGE_OK);
+    assert_int_equal(queue_metric(world, "kedge_consumer_failures_total"), 1);
+    queue_world_free(world);
+}
+
 /* ---- enqueueing ---- */
 
 static const char push[] =
@@ -433,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_two_crashes_in_a_row_lose_and_double_nothing),
         cmocka_unit_test(test_any_port_call_may_fail_once),
         cmocka_unit_test(test_each_failed_call_about_a_message_is_counted_and_told),
+        cmocka_unit_test(test_a_round_that_fails_is_counted),
         cmocka_unit_test(test_an_enqueue_that_fails_halfway_is_only_repeated),
         cmocka_unit_test(test_a_message_that_is_delivered_to_two_consumers_is_decided_once),
         cmocka_unit_test(test_a_direct_push_may_come_between_any_two_calls),
