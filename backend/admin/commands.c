@@ -329,7 +329,8 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --limit N           how many in one page\n"
         "  --                  what follows is no option\n"
         "\n"
-        "The answer goes to the standard output. Ends with 1 when there is none (the reason goes\n"
+        "The response goes to the standard output. Ends with 1 when there is none (the reason "
+        "goes\n"
         "to the standard error), with 2 when the command line is wrong, with 3 when verify has\n"
         "found something that it has not repaired.\n");
 }

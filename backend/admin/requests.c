@@ -30,7 +30,7 @@ int kedge_admin_print(const kedge_buffer *buffer)
 {
     bool written = fwrite(buffer->data, 1, buffer->size, stdout) == buffer->size;
     if (written && putchar('\n') != EOF && fflush(stdout) == 0) return 0;
-    fputs("kedge-admin: the answer could not be written\n", stderr);
+    fputs("kedge-admin: the response could not be written\n", stderr);
     return KEDGE_ADMIN_NO_RESPONSE;
 }
 
@@ -43,7 +43,7 @@ kedge_project_ref kedge_admin_project(const kedge_admin *admin)
 /* A client is told that the backend failed; an operator, what of it. */
 static void complain_of_problem(const kedge_api_response *response)
 {
-    kedge_error error = {.status = KEDGE_INTERNAL, .code = "internal", .message = "no answer"};
+    kedge_error error = {.status = KEDGE_INTERNAL, .code = "internal", .message = "no response"};
     kedge_bytes body = kedge_buffer_bytes(&response->body);
     kedge_json_member_chars(body, "code", error.code, sizeof error.code);
     kedge_json_member_chars(body, "detail", error.message, sizeof error.message);

@@ -29,7 +29,7 @@ static int end(kedge_status status, const kedge_error *error)
 {
     if (status != KEDGE_OK) return kedge_admin_complain(error);
     if (fflush(stdout) == 0) return 0;
-    fputs("kedge-admin: the answer could not be written\n", stderr);
+    fputs("kedge-admin: the response could not be written\n", stderr);
     return KEDGE_ADMIN_NO_RESPONSE;
 }
 

@@ -62,7 +62,7 @@ static kedge_status get_token(kedge_aws_lookup *lookup, kedge_buffer *token, ked
     bool named =
         kedge_aws_variable(lookup->options, "AWS_EC2_METADATA_SERVICE_ENDPOINT")[0] != '\0';
     if (status == KEDGE_UNAVAILABLE && !named) {
-        snprintf(lookup->note, sizeof lookup->note, "no answer");
+        snprintf(lookup->note, sizeof lookup->note, "no response");
         return KEDGE_NOT_FOUND;
     }
     if (status != KEDGE_OK) {

@@ -9,7 +9,7 @@
 kedge_status kedge_dynamodb_fail_response(const char *what, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
-                      "DynamoDB's answer is not what it should be: %s", what);
+                      "DynamoDB's response is not what it should be: %s", what);
 }
 
 static kedge_status fail_corrupt(const char *name, const char *why, kedge_error *error)

@@ -102,7 +102,7 @@ static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_r
                           response->status, endpoint, name, variables[request->service]);
     case KEDGE_AWS_OUT_OF_BOUNDS:
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "answer-too-large",
-                          "the answer to %s has more than the %zu bytes that were asked for",
+                          "the response to %s has more than the %zu bytes that were asked for",
                           request->action, request->response_bytes_max);
     case KEDGE_AWS_NO_MEMORY:
         break;

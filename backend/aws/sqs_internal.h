@@ -136,7 +136,7 @@ kedge_status kedge_sqs_extend(const kedge_sqs *self, const char *handle, int64_t
 /* Makes dead letters visible again. A failure is no harm: their visibility ends. */
 void kedge_sqs_give_back(const kedge_sqs *self, const kedge_sqs_received *received);
 
-/* ---- the port (sqs.c, sqs_letters.c) ---- */
+/* ---- the port (sqs.c, sqs_dead_letters.c) ---- */
 
 extern const kedge_queue_vtable kedge_sqs_vtable;
 

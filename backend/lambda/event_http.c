@@ -219,7 +219,7 @@ static void respond(http_call *call)
     if (packed) kedge_body_compress(&call->response);
     if (call->response.body.size > KEDGE_LAMBDA_RESPONSE_BODY_BYTES) {
         kedge_api_problem(&call->response, 500, "answer-too-large",
-                          "the answer has more bytes than Lambda can carry; read it in pages, or "
+                          "the response has more bytes than Lambda can carry; read it in pages, or "
                           "with Range");
     }
     if (head) kedge_buffer_clear(&call->response.body);

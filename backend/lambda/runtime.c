@@ -155,7 +155,7 @@ static kedge_status post(kedge_runtime *runtime, const char *url, const kedge_ht
     };
     kedge_status status = run(runtime, &request, &call, error);
     if (status != KEDGE_OK || (call.status >= 200 && call.status < 300)) return status;
-    return refused("an answer", call.status, error);
+    return refused("a response", call.status, error);
 }
 
 kedge_status kedge_runtime_respond(kedge_runtime *runtime, const char *id, kedge_bytes response,

@@ -10,14 +10,14 @@
 
 /* ---- the record ---- */
 
-typedef struct dead_row {
+typedef struct dead_letter_row {
     char partition[KEDGE_MESSAGE_NAME_SIZE + 16];
     char id[KEDGE_SHA256_HEX];
-} dead_row;
+} dead_letter_row;
 
-static dead_row row_of(const kedge_queue_message *message)
+static dead_letter_row row_of(const kedge_queue_message *message)
 {
-    dead_row row;
+    dead_letter_row row;
     kedge_message read = {.organization = ""};
     (void)kedge_message_read(message->body, &read, NULL);
     (void)snprintf(row.partition, sizeof row.partition, "DeadLetters#%s", read.organization);
@@ -25,7 +25,7 @@ static dead_row row_of(const kedge_queue_message *message)
     return row;
 }
 
-static kedge_record_key key_of(const dead_row *row)
+static kedge_record_key key_of(const dead_letter_row *row)
 {
     return (kedge_record_key){kedge_bytes_of(row->partition), kedge_bytes_of(row->id)};
 }
@@ -33,7 +33,7 @@ static kedge_record_key key_of(const dead_row *row)
 static kedge_status put(kedge_queued *queued, const kedge_queue_message *message, const char *code,
                         const char *detail, uint32_t ended, kedge_error *error)
 {
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     const kedge_environment *environment = queued->environment;
     int64_t now_ms = environment->now_ms(environment->context);
     kedge_attribute attributes[] = {
@@ -79,7 +79,7 @@ kedge_status kedge_dead_letter_mark(kedge_queued *queued, const kedge_queue_mess
 kedge_status kedge_dead_letter_read_mark(kedge_queued *queued, const kedge_queue_message *message,
                                          uint32_t *ended, kedge_error *error)
 {
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     kedge_record_key key = key_of(&row);
     kedge_record_set set = {0};
     const kedge_records *records = &queued->options.records;
@@ -96,7 +96,7 @@ kedge_status kedge_dead_letter_read_mark(kedge_queued *queued, const kedge_queue
 
 void kedge_dead_letter_forget(kedge_queued *queued, const kedge_queue_message *message)
 {
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = key_of(&row)}};
     const kedge_records *records = &queued->options.records;
     kedge_error error = {0};
@@ -127,7 +127,7 @@ kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_mes
 {
     kedge_message read = {.organization = ""};
     kedge_record_set set = {0};
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     kedge_record_key key = key_of(&row);
     const kedge_records *records = &queued->options.records;
     (void)kedge_message_read(message->body, &read, NULL);

@@ -276,7 +276,7 @@ static int order(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Walks all pages and compares them with the sorted keys from `first` on. */
+/* Visits all pages and compares them with the sorted keys from `first` on. */
 static void assert_walk(keys *self, uint32_t limit, const char *after, size_t first)
 {
     fixture *f = self->f;

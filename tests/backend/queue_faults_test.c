@@ -32,7 +32,7 @@ static void check_story(queue_world *world)
     assert_string_equal(world_value(world->base, "a"), "{\"v\":6}");
     assert_string_equal(world_value(world->base, "b"), "{\"v\":5}");
     assert_string_equal(world_value(world->base, "c"), "{\"v\":2}");
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     world_check(world->base);
 }
 
@@ -377,7 +377,7 @@ static void test_nothing_is_buried_in_an_outage_of_more_than_an_hour(void **stat
         queue_world_pass(step_ms);
     }
     assert_int_equal(tries, QUEUE_DELIVERIES - 1);
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     world->base->stores_away = false;
     drain_somehow(world);
     check_story(world);
@@ -433,7 +433,7 @@ static void test_what_the_store_has_failed_often_is_decided_when_the_store_is_ba
     drain_somehow(world);
     assert_int_equal(world_lmid(world->base, "c1"), 2);
     assert_int_equal(world_lmid(world->base, "c2"), 1);
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     assert_int_equal(queue_reasons(world), 0);
     world_check(world->base);
     queue_world_free(world);
