@@ -1,4 +1,4 @@
-/* One request: its libcurl handle and options, and the gathering of its answer. */
+/* One request: its libcurl handle and options, and the gathering of its response. */
 #include "http/call.h"
 
 #include "common/error.h"
@@ -7,14 +7,15 @@
 #include <string.h>
 #include <strings.h>
 
-/* Headers come line by line. A status line starts anew: what came before was an interim answer. */
+/* Headers come line by line. A status line starts anew: what came before was an interim
+ * response. */
 static size_t take_header(char *line, size_t size, size_t count, void *context)
 {
     kedge_http_call *call = context;
     size_t bytes = size * count;
     kedge_bytes text = {line, bytes};
     if (kedge_bytes_start_with(text, KEDGE_BYTES("HTTP/"))) {
-        kedge_buffer_clear(&call->answer_headers);
+        kedge_buffer_clear(&call->response_headers);
         call->headers_complete = false;
         return bytes;
     }
@@ -22,12 +23,12 @@ static size_t take_header(char *line, size_t size, size_t count, void *context)
         call->headers_complete = true;
         return bytes;
     }
-    if (call->answer_headers.size + bytes > KEDGE_HTTP_HEADER_BYTES_MAX) {
+    if (call->response_headers.size + bytes > KEDGE_HTTP_HEADER_BYTES_MAX) {
         call->too_large = true;
         return 0;
     }
-    kedge_buffer_append(&call->answer_headers, line, bytes);
-    return call->answer_headers.no_memory ? 0 : bytes;
+    kedge_buffer_append(&call->response_headers, line, bytes);
+    return call->response_headers.no_memory ? 0 : bytes;
 }
 
 static size_t take_body(char *data, size_t size, size_t count, void *context)
@@ -35,13 +36,13 @@ static size_t take_body(char *data, size_t size, size_t count, void *context)
     kedge_http_call *call = context;
     size_t bytes = size * count;
     size_t bytes_max =
-        kedge_http_call_streams(call) ? KEDGE_HTTP_STREAM_CHUNK_MAX : call->answer_bytes_max;
-    if (bytes > bytes_max - call->answer_body.size) {
+        kedge_http_call_streams(call) ? KEDGE_HTTP_STREAM_CHUNK_MAX : call->response_bytes_max;
+    if (bytes > bytes_max - call->response_body.size) {
         call->too_large = true;
         return 0;
     }
-    kedge_buffer_append(&call->answer_body, data, bytes);
-    return call->answer_body.no_memory ? 0 : bytes;
+    kedge_buffer_append(&call->response_body, data, bytes);
+    return call->response_body.no_memory ? 0 : bytes;
 }
 
 bool kedge_http_call_streams(const kedge_http_call *call)
@@ -207,10 +208,10 @@ kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *req
     made->done = request->done;
     made->stream = request->stream;
     made->context = request->context;
-    made->answer_bytes_max = request->answer_bytes_max;
+    made->response_bytes_max = request->response_bytes_max;
     made->request_body = kedge_buffer_make(allocator);
-    made->answer_headers = kedge_buffer_make(allocator);
-    made->answer_body = kedge_buffer_make(allocator);
+    made->response_headers = kedge_buffer_make(allocator);
+    made->response_body = kedge_buffer_make(allocator);
     made->easy = curl_easy_init();
     kedge_buffer_append_bytes(&made->request_body, request->body);
 
@@ -231,7 +232,7 @@ void kedge_http_call_free(kedge_http_call *call)
     curl_easy_cleanup(call->easy);
     curl_slist_free_all(call->headers);
     kedge_buffer_free(&call->request_body);
-    kedge_buffer_free(&call->answer_headers);
-    kedge_buffer_free(&call->answer_body);
+    kedge_buffer_free(&call->response_headers);
+    kedge_buffer_free(&call->response_body);
     kedge_release(call->http->environment->allocator, call);
 }

@@ -1,4 +1,4 @@
-/* One running request: what http.c, call.c and answer.c share. */
+/* One running request: what http.c, call.c and response.c share. */
 #ifndef KEDGE_HTTP_CALL_H
 #define KEDGE_HTTP_CALL_H
 
@@ -23,9 +23,9 @@ struct kedge_http_call {
     void *context;
     kedge_buffer request_body;
     bool sent_before; /* of a request that is sent only once */
-    kedge_buffer answer_headers;
-    kedge_buffer answer_body;
-    size_t answer_bytes_max;
+    kedge_buffer response_headers;
+    kedge_buffer response_body;
+    size_t response_bytes_max;
     bool too_large;
     bool headers_complete;
     bool announced; /* the stream function saw the headers */
@@ -37,12 +37,12 @@ kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *req
                                  kedge_http_call **call, kedge_error *error);
 void kedge_http_call_free(kedge_http_call *call);
 
-/* True when the answer's bytes go to the stream function. */
+/* True when the response's bytes go to the stream function. */
 bool kedge_http_call_streams(const kedge_http_call *call);
 /* Fills status, headers and body from what has come so far. */
-void kedge_http_call_answer(const kedge_http_call *call, kedge_http_answer *answer);
-/* Fills `error` from how libcurl ended; the status of an answer that failed becomes 0. */
-void kedge_http_classify(const kedge_http_call *call, CURLcode code, kedge_http_answer *answer);
+void kedge_http_call_response(const kedge_http_call *call, kedge_http_response *response);
+/* Fills `error` from how libcurl ended; the status of a response that failed becomes 0. */
+void kedge_http_classify(const kedge_http_call *call, CURLcode code, kedge_http_response *response);
 
 /* Milliseconds from a Retry-After value, `now_ms` being the wall clock; 0 when it says nothing. */
 int64_t kedge_http_retry_after(kedge_bytes value, int64_t now_ms);

@@ -86,7 +86,7 @@ static kedge_http_call *ready_stream(const kedge_http *http)
 {
     for (kedge_http_call *call = http->calls; call != NULL; call = call->next) {
         if (!kedge_http_call_streams(call)) continue;
-        if (!call->announced || call->answer_body.size > 0) return call;
+        if (!call->announced || call->response_body.size > 0) return call;
     }
     return NULL;
 }
@@ -95,16 +95,16 @@ static kedge_http_call *ready_stream(const kedge_http *http)
  * cancel it. */
 static void deliver_stream(kedge_http_call *call)
 {
-    kedge_http_answer head;
-    kedge_http_call_answer(call, &head);
+    kedge_http_response head;
+    kedge_http_call_response(call, &head);
     head.body = (kedge_bytes){NULL, 0};
     if (!call->announced) {
         call->announced = true;
         call->stream(call->context, &head, (kedge_bytes){NULL, 0});
         return;
     }
-    kedge_buffer bytes = call->answer_body;
-    call->answer_body = kedge_buffer_make(call->http->environment->allocator);
+    kedge_buffer bytes = call->response_body;
+    call->response_body = kedge_buffer_make(call->http->environment->allocator);
     call->stream(call->context, &head, kedge_buffer_bytes(&bytes));
     kedge_buffer_free(&bytes);
 }
@@ -122,11 +122,11 @@ static bool deliver_streams(kedge_http *http)
 
 static void finish(kedge_http_call *call, CURLcode code)
 {
-    kedge_http_answer answer;
+    kedge_http_response response;
     detach(call);
-    kedge_http_call_answer(call, &answer);
-    kedge_http_classify(call, code, &answer);
-    call->done(call->context, &answer);
+    kedge_http_call_response(call, &response);
+    kedge_http_classify(call, code, &response);
+    call->done(call->context, &response);
     kedge_http_call_free(call);
 }
 
@@ -169,7 +169,7 @@ kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, 
     if (timeout_ms < 0) timeout_ms = 0;
     if (timeout_ms > INT_MAX) timeout_ms = INT_MAX;
 
-    /* What is there already must not wait for what is not: libcurl would sleep over an answer that
+    /* What is there already must not wait for what is not: libcurl would sleep over a response that
      * it has read. */
     CURLMcode code = advance(http, &delivered);
     if (delivered) timeout_ms = 0;

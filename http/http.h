@@ -5,8 +5,8 @@
  *
  * What holds for every request: only http and https; TLS is verified (by the system's
  * authorities, or those of SSL_CERT_FILE); no redirect is followed (to a client of an API a
- * redirect is a captive portal: its status is the answer); a deadline; an answer of at most
- * `answer_bytes_max` decoded bytes; connections are kept and reused, and their number is capped.
+ * redirect is a captive portal: its status is the response); a deadline; a response of at most
+ * `response_bytes_max` decoded bytes; connections are kept and reused, and their number is capped.
  * Environment proxies are honoured, but never for a loopback host or an instance's metadata. */
 #ifndef KEDGE_HTTP_H
 #define KEDGE_HTTP_H
@@ -14,7 +14,7 @@
 #include "common/environment.h"
 
 #define KEDGE_HTTP_HEADERS_MAX        32
-#define KEDGE_HTTP_HEADER_BYTES_MAX   65536  /* of an answer, together */
+#define KEDGE_HTTP_HEADER_BYTES_MAX   65536  /* of a response, together */
 #define KEDGE_HTTP_STREAM_CHUNK_MAX   262144 /* undelivered bytes of a stream */
 #define KEDGE_HTTP_CONNECT_TIMEOUT_MS 10000
 
@@ -26,7 +26,7 @@ typedef struct kedge_http_header {
     const char *value;
 } kedge_http_header;
 
-/* `status` 0: no whole answer came, and `error` says why:
+/* `status` 0: no whole response came, and `error` says why:
  *   KEDGE_NETWORK         "host-not-found", "connection-refused", "connection-failed",
  *                         "answer-truncated"
  *   KEDGE_TIMEOUT         "request-timeout"
@@ -34,7 +34,7 @@ typedef struct kedge_http_header {
  *   KEDGE_LIMIT_EXCEEDED  "answer-too-large"
  *   KEDGE_NO_MEMORY, KEDGE_INTERNAL
  * All bytes are borrowed during the callback. */
-typedef struct kedge_http_answer {
+typedef struct kedge_http_response {
     int status;
     kedge_bytes content_type; /* empty when there was none */
     int64_t retry_after_ms;   /* from seconds or an HTTP date; 0: none, or past; at most a day */
@@ -42,14 +42,14 @@ typedef struct kedge_http_answer {
     kedge_bytes body;         /* decoded; of a stream only what came with a status other than 2xx */
     bool sent;                /* bytes of the request left: it may have had an effect */
     kedge_error error;
-} kedge_http_answer;
+} kedge_http_response;
 
 /* Called once for each request that was sent and not cancelled. The call is gone afterwards. */
-typedef void (*kedge_http_done_function)(void *context, const kedge_http_answer *answer);
+typedef void (*kedge_http_done_function)(void *context, const kedge_http_response *response);
 
-/* For a streamed answer with a 2xx status: once with no bytes when the headers are there, then with
- * the bytes as they come. */
-typedef void (*kedge_http_stream_function)(void *context, const kedge_http_answer *head,
+/* For a streamed response with a 2xx status: once with no bytes when the headers are there, then
+ * with the bytes as they come. */
+typedef void (*kedge_http_stream_function)(void *context, const kedge_http_response *head,
                                            kedge_bytes bytes);
 
 /* Borrowed during kedge_http_send. */
@@ -60,14 +60,14 @@ typedef struct kedge_http_request {
     size_t header_count; /* at most KEDGE_HTTP_HEADERS_MAX */
     kedge_bytes body;    /* sent for POST and PUT, also when empty */
     int64_t deadline_ms; /* a duration; 0: none (streams) */
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     /* No compression is asked for, and none is undone. */
     bool undecoded;
     /* When a kept connection turns out to be closed, the request is not sent again on another one:
      * it fails, and the caller knows that it may have had an effect. */
     bool send_once;
     kedge_http_done_function done;
-    kedge_http_stream_function stream; /* NULL: the answer is gathered */
+    kedge_http_stream_function stream; /* NULL: the response is gathered */
     void *context;
 } kedge_http_request;
 
@@ -90,7 +90,7 @@ kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, 
 /* Ends a running kedge_http_poll, or the next one, early. Any thread. */
 void kedge_http_wake(kedge_http *http);
 
-/* The value of a header among an answer's lines (the last one of that name, white space trimmed);
+/* The value of a header among a response's lines (the last one of that name, white space trimmed);
  * false when there is none. */
 bool kedge_http_header_value(kedge_bytes headers, const char *name, kedge_bytes *value);
 

@@ -1,4 +1,4 @@
-/* Reading kedge-admin's command line. */
+/* The table of kedge-admin's commands, and reading its command line. */
 #include "backend/admin/verbs.h"
 #include "common/error.h"
 
@@ -292,65 +292,6 @@ kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
     return check_arguments(*command, line, error);
 }
 
-/* ---- the request ---- */
-
-static void append_encoded(kedge_buffer *out, const char *text)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~";
-    for (; *text != '\0'; text++) {
-        if (strchr(plain, *text) != NULL) {
-            kedge_buffer_append_byte(out, *text);
-        } else {
-            kedge_buffer_append_format(out, "%%%02X", (unsigned)(unsigned char)*text);
-        }
-    }
-}
-
-static const char *value_of(const kedge_admin_line *line, char place)
-{
-    switch (place) {
-    case 'o':
-        return line->organization;
-    case 'p':
-        return line->project;
-    case 'v':
-        return line->version == NULL ? "latest" : line->version;
-    default:
-        return line->arguments[place - '0'];
-    }
-}
-
-void kedge_admin_write_path(const char *pattern, const kedge_admin_line *line, kedge_buffer *path)
-{
-    for (const char *at = pattern; *at != '\0'; at++) {
-        if (*at != '{') {
-            kedge_buffer_append_byte(path, *at);
-            continue;
-        }
-        append_encoded(path, value_of(line, at[1]));
-        at += 2;
-    }
-}
-
-void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query)
-{
-    const struct {
-        const char *name;
-        const char *value;
-    } parameters[] = {
-        {"before", line->before},
-        {"after", line->after},
-        {"limit", line->limit},
-        {"items", line->items ? "1" : NULL},
-    };
-    for (size_t at = 0; at < sizeof parameters / sizeof parameters[0]; at++) {
-        if (parameters[at].value == NULL) continue;
-        if (query->size > 0) kedge_buffer_append_byte(query, '&');
-        kedge_buffer_append_format(query, "%s=", parameters[at].name);
-        append_encoded(query, parameters[at].value);
-    }
-}
-
 void kedge_admin_write_help(kedge_buffer *out)
 {
     kedge_buffer_append_text(
@@ -388,7 +329,8 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --limit N           how many in one page\n"
         "  --                  what follows is no option\n"
         "\n"
-        "The answer goes to the standard output. Ends with 1 when there is none (the reason goes\n"
+        "The response goes to the standard output. Ends with 1 when there is none (the reason "
+        "goes\n"
         "to the standard error), with 2 when the command line is wrong, with 3 when verify has\n"
         "found something that it has not repaired.\n");
 }

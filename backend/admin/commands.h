@@ -45,9 +45,6 @@ typedef struct kedge_admin_command {
 /* KEDGE_INVALID_ARGUMENT with a message that says what is wrong. */
 kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
                                const kedge_admin_command **command, kedge_error *error);
-/* Appends the request's path, and its query. */
-void kedge_admin_write_path(const char *pattern, const kedge_admin_line *line, kedge_buffer *path);
-void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query);
 void kedge_admin_write_help(kedge_buffer *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* Dead letters of queued mode: showing them with their reasons, and putting them back. */
 #include "backend/admin/verbs.h"
 
-#include "backend/queued/dead.h"
+#include "backend/queued/dead_letters.h"
 #include "common/error.h"
 #include "common/hash.h"
 #include "common/json.h"

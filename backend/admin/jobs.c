@@ -1,4 +1,5 @@
 /* Commands that go on until something is done. */
+#include "backend/admin/address.h"
 #include "backend/admin/verbs.h"
 #include "backend/versioned/commit/processor.h"
 #include "common/error.h"
@@ -31,7 +32,7 @@ int kedge_admin_index(const kedge_admin *admin)
     return code;
 }
 
-/* ---- requests that are repeated until their answer is "done" ---- */
+/* ---- requests that are repeated until their response is "done" ---- */
 
 static bool is_done(const kedge_api_response *response)
 {
@@ -47,7 +48,7 @@ static int post(const kedge_admin *admin, const char *pattern, kedge_bytes body,
 {
     kedge_error error = {0};
     kedge_buffer path = kedge_buffer_make(admin->allocator);
-    int code = KEDGE_ADMIN_NO_ANSWER;
+    int code = KEDGE_ADMIN_NO_RESPONSE;
     kedge_admin_write_path(pattern, admin->line, &path);
     if (kedge_buffer_status(&path, &error) != KEDGE_OK) {
         code = kedge_admin_complain(&error);
@@ -132,7 +133,7 @@ static void write_rebase(const kedge_admin *admin, int64_t from, int64_t to, ked
     kedge_json_end_object(&writer);
 }
 
-/* Prints each part's answer as a line of its own. */
+/* Prints each part's response as a line of its own. */
 static int rebase(const kedge_admin *admin, int64_t from, int64_t to)
 {
     kedge_buffer body = kedge_buffer_make(admin->allocator);

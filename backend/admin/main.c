@@ -74,7 +74,7 @@ static int print_help(void)
 {
     kedge_buffer help = kedge_buffer_make(&kedge_allocator_default);
     kedge_admin_write_help(&help);
-    int code = fputs(help.no_memory ? "" : help.data, stdout) < 0 ? KEDGE_ADMIN_NO_ANSWER : 0;
+    int code = fputs(help.no_memory ? "" : help.data, stdout) < 0 ? KEDGE_ADMIN_NO_RESPONSE : 0;
     kedge_buffer_free(&help);
     return code;
 }

@@ -1,4 +1,5 @@
 /* Commands that are requests to the backend, and what they share with the others. */
+#include "backend/admin/address.h"
 #include "backend/admin/verbs.h"
 
 #include "common/json.h"
@@ -14,7 +15,7 @@ int kedge_admin_complain(const kedge_error *error)
     bool usage = strcmp(error->code, "usage") == 0;
     fprintf(stderr, "kedge-admin: %s%s (%s)\n", error->message, usage ? "; see --help" : "",
             error->code);
-    return usage ? KEDGE_ADMIN_USAGE : KEDGE_ADMIN_NO_ANSWER;
+    return usage ? KEDGE_ADMIN_USAGE : KEDGE_ADMIN_NO_RESPONSE;
 }
 
 void kedge_admin_warn(void *context, const kedge_background_failure *failure)
@@ -29,8 +30,8 @@ int kedge_admin_print(const kedge_buffer *buffer)
 {
     bool written = fwrite(buffer->data, 1, buffer->size, stdout) == buffer->size;
     if (written && putchar('\n') != EOF && fflush(stdout) == 0) return 0;
-    fputs("kedge-admin: the answer could not be written\n", stderr);
-    return KEDGE_ADMIN_NO_ANSWER;
+    fputs("kedge-admin: the response could not be written\n", stderr);
+    return KEDGE_ADMIN_NO_RESPONSE;
 }
 
 kedge_project_ref kedge_admin_project(const kedge_admin *admin)
@@ -42,7 +43,7 @@ kedge_project_ref kedge_admin_project(const kedge_admin *admin)
 /* A client is told that the backend failed; an operator, what of it. */
 static void complain_of_problem(const kedge_api_response *response)
 {
-    kedge_error error = {.status = KEDGE_INTERNAL, .code = "internal", .message = "no answer"};
+    kedge_error error = {.status = KEDGE_INTERNAL, .code = "internal", .message = "no response"};
     kedge_bytes body = kedge_buffer_bytes(&response->body);
     kedge_json_member_chars(body, "code", error.code, sizeof error.code);
     kedge_json_member_chars(body, "detail", error.message, sizeof error.message);
@@ -69,7 +70,7 @@ int kedge_admin_ask(const kedge_admin *admin)
     kedge_buffer query = kedge_buffer_make(admin->allocator);
     kedge_api_response response = {.body = kedge_buffer_make(admin->allocator)};
     kedge_error error = {0};
-    int code = KEDGE_ADMIN_NO_ANSWER;
+    int code = KEDGE_ADMIN_NO_RESPONSE;
     kedge_admin_write_path(admin->command->path, admin->line, &path);
     kedge_admin_write_query(admin->line, &query);
     if (kedge_buffer_status(&path, &error) != KEDGE_OK ||

@@ -4,7 +4,7 @@
 #include "backend/jobs/gc.h"
 #include "backend/jobs/retention.h"
 #include "backend/jobs/verify.h"
-#include "backend/queued/dead.h"
+#include "backend/queued/dead_letters.h"
 #include "common/error.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ static int end(kedge_status status, const kedge_error *error)
 {
     if (status != KEDGE_OK) return kedge_admin_complain(error);
     if (fflush(stdout) == 0) return 0;
-    fputs("kedge-admin: the answer could not be written\n", stderr);
-    return KEDGE_ADMIN_NO_ANSWER;
+    fputs("kedge-admin: the response could not be written\n", stderr);
+    return KEDGE_ADMIN_NO_RESPONSE;
 }
 
 int kedge_admin_checkpoint(const kedge_admin *admin)
@@ -108,7 +108,7 @@ static kedge_status keep_dead_letters(const kedge_admin *admin, kedge_key_set *k
     bool whole = false;
     kedge_queue queue = kedge_stores_queue(admin->stores);
     kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status = kedge_dead_claims(&queue, &ref, keep, kept, &whole, error);
+    kedge_status status = kedge_dead_letter_claims(&queue, &ref, keep, kept, &whole, error);
     if (!whole) options->pushes_ms = INT64_MAX;
     return status;
 }

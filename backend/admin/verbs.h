@@ -7,9 +7,9 @@
 #include "backend/api/api.h"
 #include "backend/versioned/versions/versions.h"
 
-#define KEDGE_ADMIN_NO_ANSWER 1
-#define KEDGE_ADMIN_USAGE     2
-#define KEDGE_ADMIN_FINDINGS  3 /* verify has found something, and not repaired it */
+#define KEDGE_ADMIN_NO_RESPONSE 1
+#define KEDGE_ADMIN_USAGE       2
+#define KEDGE_ADMIN_FINDINGS    3 /* verify has found something, and not repaired it */
 
 struct kedge_admin {
     kedge_backend *backend;

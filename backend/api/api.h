@@ -52,7 +52,7 @@ void kedge_api_problem(kedge_api_response *response, int status, const char *cod
                        const char *detail);
 
 /* Decodes %XX strictly into `out`; false on a malformed escape, NUL, or no UTF-8, which `error`
- * names. Each part of a path is decoded by itself (api_address.c). */
+ * names. Each part of a path is decoded by itself (address.c). */
 bool kedge_api_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *error);
 
 /* For the event stream: checks that the identity may read the project and tells its current

@@ -41,7 +41,7 @@ typedef struct kedge_api_call {
     kedge_error error;
 } kedge_api_call;
 
-/* ---- refusing (api_problem.c) ---- */
+/* ---- refusing (problem.c) ---- */
 
 /* Drops what was written and answers with a problem. */
 void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const char *format, ...)
@@ -60,7 +60,7 @@ static inline size_t kedge_api_at_most(size_t limit, size_t most)
     return most > 0 && most < limit ? most : limit;
 }
 
-/* ---- addresses (api_address.c) ---- */
+/* ---- addresses (address.c) ---- */
 
 /* Reads of the query. Each answers false after it refused the call with `query-invalid`. An absent
  * parameter leaves the output as it was. */
@@ -71,7 +71,7 @@ bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *
 /* "latest" or a number, from a path or a query; *number is 0 for latest. */
 bool kedge_api_version_number(kedge_bytes text, int64_t *number);
 
-/* ---- who may see what (api_access.c) ---- */
+/* ---- who may see what (access.c) ---- */
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project);
@@ -94,13 +94,13 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
 /* The parameter "version", a number or "latest"; latest when absent. */
 bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 
-/* ---- new clients (api_admit.c) ---- */
+/* ---- new clients (admit.c) ---- */
 
 /* Whether the user may begin with the clients that are new in the push; otherwise the call is
  * refused, and nothing was written. */
 bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
 
-/* ---- the wire (api_wire.c) ---- */
+/* ---- the wire (wire.c) ---- */
 
 void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id);
 void kedge_api_key_join(kedge_bytes collection, kedge_bytes id, kedge_buffer *out);
@@ -128,7 +128,7 @@ kedge_status kedge_api_write_outcomes(kedge_json_writer *writer, kedge_backend *
 /* `null` for 0. */
 void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t next);
 
-/* ---- lost items (api_damage.c) ---- */
+/* ---- lost items (damage.c) ---- */
 
 /* What an answer leaves out because the backend has lost it. */
 typedef struct kedge_api_damage {
@@ -158,27 +158,28 @@ void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark)
 kedge_status kedge_api_damage_tell(kedge_api_call *call, const kedge_api_damage *damage,
                                    kedge_json_writer *writer);
 
-/* ---- walking a state (api_walk.c) ---- */
+/* ---- a cursor over a state (cursor.c) ---- */
 
 /* A place in a state, in key order: the project record, then each collection's items. */
-typedef struct kedge_api_walk {
+typedef struct kedge_api_cursor {
     kedge_state *state;
     const kedge_version *version;
     bool at_project;   /* the project record comes next */
-    size_t collection; /* index of the one that is walked */
+    size_t collection; /* index of the one where it stands */
     bool from_start;
     kedge_bytes after;
     kedge_api_damage *damage; /* collections that cannot be read are noted here and passed over;
-                                 NULL: they end the walk with their failure */
-} kedge_api_walk;
+                                 NULL: they end the cursor with their failure */
+} kedge_api_cursor;
 
-kedge_api_walk kedge_api_walk_from_start(kedge_state *state);
-kedge_api_walk kedge_api_walk_behind(kedge_state *state, kedge_bytes collection, kedge_bytes id);
+kedge_api_cursor kedge_api_cursor_from_start(kedge_state *state);
+kedge_api_cursor kedge_api_cursor_behind(kedge_state *state, kedge_bytes collection,
+                                         kedge_bytes id);
 /* KEDGE_DONE behind the last. The project record comes with two empty names and its body. */
-kedge_status kedge_api_walk_next(kedge_api_walk *walk, kedge_bytes *collection, kedge_entry *entry,
-                                 kedge_error *error);
+kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collection,
+                                   kedge_entry *entry, kedge_error *error);
 
-/* ---- reading a request's body (api_body.c) ---- */
+/* ---- reading a request's body (body.c) ---- */
 
 /* Checks the body as JSON of an object; refuses the call and answers false otherwise. */
 bool kedge_api_body_object(kedge_api_call *call, kedge_bytes *object);
@@ -194,7 +195,7 @@ bool kedge_api_body_project(kedge_api_call *call, kedge_bytes object, const char
 /* An optional member that must be text. */
 bool kedge_api_body_optional_text(kedge_api_call *call, kedge_bytes object, const char *name);
 
-/* ---- push (push_body.h, api_push_envelope.c, api_push_mutation.c) ---- */
+/* ---- push (push_body.h, push_envelope.c, push_mutation.c) ---- */
 
 /* Refuses the call and answers false when the envelope cannot be read. Free in both cases. */
 bool kedge_push_request_decode(kedge_api_call *call, kedge_push_request *out);
@@ -206,7 +207,7 @@ bool kedge_push_mutation_decode(kedge_api_call *call, kedge_push_request *reques
                                 kedge_bytes element, kedge_buffer *scratch,
                                 kedge_push_mutation *out);
 
-/* ---- uploaded pushes (api_upload.c) ---- */
+/* ---- uploaded pushes (upload.c) ---- */
 
 /* The body of a push that was uploaded. The call's request borrows from it. */
 typedef struct kedge_api_upload {

@@ -240,12 +240,13 @@ static kedge_status write_everything(pull_answer *answer, size_t most)
     kedge_bytes collection;
     kedge_entry entry;
     size_t start = answer->writer.buffer->size;
-    kedge_api_walk walk = kedge_api_walk_from_start(answer->state);
-    walk.damage = &answer->damage;
+    kedge_api_cursor cursor = kedge_api_cursor_from_start(answer->state);
+    cursor.damage = &answer->damage;
     begin_operation(answer, "clear");
     kedge_json_end_object(&answer->writer);
     for (;;) {
-        kedge_status status = kedge_api_walk_next(&walk, &collection, &entry, &answer->call->error);
+        kedge_status status =
+            kedge_api_cursor_next(&cursor, &collection, &entry, &answer->call->error);
         if (status == KEDGE_DONE) return KEDGE_OK;
         if (status == KEDGE_OK) status = write_put(answer, collection, &entry);
         if (status != KEDGE_OK) return status;

@@ -22,19 +22,19 @@ static bool read_request(kedge_api_call *call, page_request *out)
     return true;
 }
 
-static kedge_api_walk start_walk(kedge_state *state, const page_request *request)
+static kedge_api_cursor start_cursor(kedge_state *state, const page_request *request)
 {
     kedge_bytes collection;
     kedge_bytes id;
-    if (!request->behind) return kedge_api_walk_from_start(state);
+    if (!request->behind) return kedge_api_cursor_from_start(state);
     kedge_api_key_split(kedge_buffer_bytes(&request->after), &collection, &id);
-    return kedge_api_walk_behind(state, collection, id);
+    return kedge_api_cursor_behind(state, collection, id);
 }
 
 /* A page that is being written. */
 typedef struct page_writing {
     kedge_json_writer *writer;
-    kedge_api_walk *walk;
+    kedge_api_cursor *cursor;
     kedge_api_damage *damage;
     size_t start; /* of the items in the buffer */
     size_t limit;
@@ -53,11 +53,11 @@ static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_erro
     size_t before = writer->buffer->size;
     bool comma = writer->comma;
     kedge_api_damage_mark mark = kedge_api_damage_now(page->damage);
-    kedge_status status = kedge_api_walk_next(page->walk, &collection, &entry, error);
+    kedge_status status = kedge_api_cursor_next(page->cursor, &collection, &entry, error);
     if (status != KEDGE_OK) return status;
     kedge_json_begin_object(writer);
     kedge_api_write_key(writer, collection, entry.id, key);
-    status = kedge_api_write_value(writer, page->walk->state, collection, &entry, true, error);
+    status = kedge_api_write_value(writer, page->cursor->state, collection, &entry, true, error);
     kedge_json_end_object(writer);
     if (status != KEDGE_OK && status != KEDGE_CORRUPT) return status;
     bool lost = status == KEDGE_CORRUPT;
@@ -97,9 +97,9 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
                                kedge_state *state)
 {
     const kedge_version *version = kedge_state_version(state);
-    kedge_api_walk walk = start_walk(state, request);
+    kedge_api_cursor cursor = start_cursor(state, request);
     kedge_api_damage damage = kedge_api_damage_make(call->allocator);
-    walk.damage = &damage;
+    cursor.damage = &damage;
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "version");
@@ -109,7 +109,7 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     kedge_json_key(&writer, "items");
     kedge_json_begin_array(&writer);
     page_writing page = {.writer = &writer,
-                         .walk = &walk,
+                         .cursor = &cursor,
                          .damage = &damage,
                          .start = writer.buffer->size,
                          .limit = (size_t)request->limit_bytes,

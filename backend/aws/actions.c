@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NO_ANSWER "no-answer"
+#define NO_RESPONSE "no-answer"
 
 typedef struct counted_action {
     const char *name; /* static storage */
@@ -112,7 +112,7 @@ static void clean_code(const kedge_aws_observation *observation, char code[96])
     if (observation->code[0] != '\0') {
         snprintf(code, 96, "%s", observation->code);
     } else if (observation->status == 0) {
-        snprintf(code, 96, NO_ANSWER);
+        snprintf(code, 96, NO_RESPONSE);
     } else {
         snprintf(code, 96, "%d", observation->status);
     }

@@ -137,7 +137,7 @@ int64_t kedge_aws_client_skew_ms(const kedge_aws_client *client)
 typedef struct kedge_aws_run {
     kedge_aws_client *client;
     const kedge_aws_request *request;
-    kedge_aws_answer *answer;
+    kedge_aws_response *response;
     kedge_aws_ending ending;
     int64_t deadline_ms; /* monotonic */
     int64_t try_deadline_ms;
@@ -162,11 +162,12 @@ static int64_t deadline_of_try(const kedge_aws_client *client, const kedge_aws_r
     return (share_ms > least_ms ? share_ms : least_ms) + request->wait_ms;
 }
 
-static void see_clock(kedge_aws_client *client, const kedge_aws_answer *answer)
+static void see_clock(kedge_aws_client *client, const kedge_aws_response *response)
 {
     kedge_bytes date;
     int64_t there_ms = 0;
-    if (kedge_aws_answer_header(answer, "Date", &date) && kedge_aws_date_read(date, &there_ms)) {
+    if (kedge_aws_response_header(response, "Date", &date) &&
+        kedge_aws_date_read(date, &there_ms)) {
         int64_t here_ms = client->environment->now_ms(client->environment->context);
         atomic_store(&client->skew_seen_ms, there_ms - here_ms);
     }
@@ -178,16 +179,16 @@ static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
     int64_t left_ms = run->deadline_ms - monotonic_ms(run->client);
     int64_t deadline_ms = left_ms < run->try_deadline_ms ? left_ms : run->try_deadline_ms;
     kedge_status status = kedge_aws_try(
-        run->client, run->request, deadline_ms < 1 ? 1 : deadline_ms, run->answer, &reply, error);
+        run->client, run->request, deadline_ms < 1 ? 1 : deadline_ms, run->response, &reply, error);
     if (status != KEDGE_OK) return status;
     run->ending.tries++;
-    run->ending.verdict = kedge_aws_judge(run->client, run->request, &reply, run->answer);
+    run->ending.verdict = kedge_aws_classify(run->client, run->request, &reply, run->response);
     run->ending.last = reply.error;
     run->retry_after_ms = reply.retry_after_ms;
     if (reply.status == 0) return KEDGE_OK;
-    see_clock(run->client, run->answer);
-    /* The answer to a HEAD cannot say why. */
-    if (run->ending.verdict == KEDGE_AWS_FORBIDDEN && run->answer->message[0] == '\0' &&
+    see_clock(run->client, run->response);
+    /* The response to a HEAD cannot say why. */
+    if (run->ending.verdict == KEDGE_AWS_FORBIDDEN && run->response->message[0] == '\0' &&
         llabs(atomic_load(&run->client->skew_seen_ms) - atomic_load(&run->client->skew_ms)) >
             SKEW_TOLERATED_MS) {
         run->ending.verdict = KEDGE_AWS_SKEWED;
@@ -243,41 +244,41 @@ static void observe(const kedge_aws_run *run, int64_t begin_ms)
     if (client->observe == NULL) return;
     const kedge_aws_observation observation = {
         .action = run->request->action,
-        .status = run->answer->status,
+        .status = run->response->status,
         .tries = run->ending.tries,
         .elapsed_ms = monotonic_ms(client) - begin_ms,
-        .code = run->answer->code,
+        .code = run->response->code,
     };
     client->observe(client->observe_context, &observation);
 }
 
 kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *request,
-                            kedge_aws_answer *answer, kedge_error *error)
+                            kedge_aws_response *response, kedge_error *error)
 {
     int64_t begin_ms = monotonic_ms(client);
     int64_t deadline_ms = request->deadline_ms == 0 ? client->deadline_ms : request->deadline_ms;
     kedge_aws_run run = {
         .client = client,
         .request = request,
-        .answer = answer,
+        .response = response,
         .deadline_ms = begin_ms + deadline_ms + request->wait_ms,
         .try_deadline_ms = deadline_of_try(client, request, deadline_ms),
     };
-    kedge_aws_answer_free(answer);
-    answer->headers = kedge_buffer_make(client->environment->allocator);
-    answer->body = kedge_buffer_make(client->environment->allocator);
+    kedge_aws_response_free(response);
+    response->headers = kedge_buffer_make(client->environment->allocator);
+    response->body = kedge_buffer_make(client->environment->allocator);
 
     kedge_status status = try_once(&run, error);
     while (status == KEDGE_OK && run.ending.verdict != KEDGE_AWS_SUCCEEDED && go_on(&run)) {
-        if (run.ending.verdict == KEDGE_AWS_UNKNOWN) answer->earlier_unknown = true;
+        if (run.ending.verdict == KEDGE_AWS_UNKNOWN) response->earlier_unknown = true;
         status = try_once(&run, error);
     }
     if (status == KEDGE_OK) {
         if (run.ending.verdict == KEDGE_AWS_SUCCEEDED && run.ending.tries == 1) {
             kedge_aws_budget_give_back(&client->budget, KEDGE_AWS_SUCCESS_TOKENS);
         }
-        status = kedge_aws_explain(client, request, answer, &run.ending, error);
-    } else if (answer->earlier_unknown) {
+        status = kedge_aws_message(client, request, response, &run.ending, error);
+    } else if (response->earlier_unknown) {
         status = kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
                             "%s may have taken effect or not, and could not be tried again",
                             request->action);

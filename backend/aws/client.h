@@ -4,11 +4,12 @@
  * kept connections; any thread may call, and runs one of them while it waits. A call is tried
  * again, with exponential backoff and full jitter, as long as its deadline and the client's retry
  * budget allow; Retry-After counts. A clock that the service finds skewed is corrected by the
- * answer's Date, and the call is tried again at once. 409 ConditionalRequestConflict and
+ * response's Date, and the call is tried again at once. 409 ConditionalRequestConflict and
  * OperationAborted of S3 (another request about the same key runs) count as throttled.
  *
  * What a failed try means (KEDGE statuses of records.h): throttled or refused before it ran: busy;
- * no answer, a cut answer, 500, 502, 503 or 504 other than throttling: the outcome is unknown. */
+ * no response, a cut response, 500, 502, 503 or 504 other than throttling: the outcome is
+ * unknown. */
 #ifndef KEDGE_BACKEND_AWS_CLIENT_H
 #define KEDGE_BACKEND_AWS_CLIENT_H
 
@@ -38,7 +39,7 @@ typedef enum kedge_aws_service {
  * compares what is used with what the deployment allows. Any thread; must not block. */
 typedef struct kedge_aws_observation {
     const char *action;
-    int status; /* of the last answer; 0: none came */
+    int status; /* of the last response; 0: none came */
     uint32_t tries;
     int64_t elapsed_ms;
     const char *code; /* of the service's error, or "" */
@@ -66,7 +67,7 @@ const kedge_environment *kedge_aws_client_environment(const kedge_aws_client *cl
 const char *kedge_aws_client_region(const kedge_aws_client *client);
 /* The base URL of a service, without a slash at the end. */
 const char *kedge_aws_client_endpoint(const kedge_aws_client *client, kedge_aws_service service);
-/* How far the services' clocks are ahead of this machine's, as the last answer's Date says; 0
+/* How far the services' clocks are ahead of this machine's, as the last response's Date says; 0
  * before any. */
 int64_t kedge_aws_client_skew_ms(const kedge_aws_client *client);
 
@@ -86,7 +87,7 @@ typedef struct kedge_aws_request {
     const kedge_http_header *headers; /* signed; at most 16; Content-Type only when it is here */
     size_t header_count;
     kedge_bytes body;
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     int64_t deadline_ms; /* of the whole call; 0: the client's */
     /* What is right once may be wrong a moment later: not sent again after a try whose
      * outcome is unknown, which KEDGE_UNAVAILABLE then says. A try that had no effect
@@ -97,8 +98,8 @@ typedef struct kedge_aws_request {
     int64_t wait_ms;
 } kedge_aws_request;
 
-/* Start from {0}; kedge_aws_answer_free in the end. */
-typedef struct kedge_aws_answer {
+/* Start from {0}; kedge_aws_response_free in the end. */
+typedef struct kedge_aws_response {
     int status;
     kedge_buffer headers; /* lines "Name: value\r\n" */
     kedge_buffer body;    /* as it was sent: a Content-Encoding is not undone */
@@ -106,24 +107,25 @@ typedef struct kedge_aws_answer {
                           Exception", "NoSuchKey"), or "" */
     char message[256]; /* the service's own words, or "" */
     char region[64];   /* the region that the service names as the right one, or "" */
-    /* A try before the last one may have taken effect: what the last answer says about a condition
-     * may be about our own effect. */
+    /* A try before the last one may have taken effect: what the last response says about a
+     * condition may be about our own effect. */
     bool earlier_unknown;
-} kedge_aws_answer;
+} kedge_aws_response;
 
-void kedge_aws_answer_free(kedge_aws_answer *answer);
+void kedge_aws_response_free(kedge_aws_response *response);
 /* As kedge_http_header_value. */
-bool kedge_aws_answer_header(const kedge_aws_answer *answer, const char *name, kedge_bytes *value);
+bool kedge_aws_response_header(const kedge_aws_response *response, const char *name,
+                               kedge_bytes *value);
 
 /* KEDGE_OK: the service answered 2xx.
- * KEDGE_CONFLICT: 4xx with an answer for the caller to read (`answer->code`): a condition, a
+ * KEDGE_CONFLICT: 4xx with a response for the caller to read (`response->code`): a condition, a
  * missing key, a bad parameter; not tried again. KEDGE_UNAUTHORIZED, KEDGE_FORBIDDEN: the
  * credentials are missing, wrong, or lack a permission; the message names the action and what to
  * do. KEDGE_BUSY: throttled or not reached to the end; no try took effect. KEDGE_UNAVAILABLE:
- * unknown whether it took effect. KEDGE_LIMIT_EXCEEDED: the answer is too large. KEDGE_NO_MEMORY.
- * `answer` holds the last answer in every case. */
+ * unknown whether it took effect. KEDGE_LIMIT_EXCEEDED: the response is too large. KEDGE_NO_MEMORY.
+ * `response` holds the last response in every case. */
 kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *request,
-                            kedge_aws_answer *answer, kedge_error *error);
+                            kedge_aws_response *response, kedge_error *error);
 
 /* A URL for one request without credentials, for `expires_s`. Path, query and headers as above. */
 kedge_status kedge_aws_client_presign(kedge_aws_client *client, const kedge_aws_request *request,

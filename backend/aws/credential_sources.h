@@ -9,14 +9,14 @@
 #include "backend/aws/credentials.h"
 #include "common/wiping.h"
 
-#define KEDGE_AWS_CONTAINER_HOST     "http://169.254.170.2"
-#define KEDGE_AWS_LOCAL_TRIES        3
-#define KEDGE_AWS_LOCAL_TRY_MS       1000
-#define KEDGE_AWS_LOCAL_PAUSE_MS     100 /* before the second try at most; doubles */
-#define KEDGE_AWS_LOCAL_ANSWER_BYTES 65536
-#define KEDGE_AWS_NOTE_BYTES         96
+#define KEDGE_AWS_CONTAINER_HOST       "http://169.254.170.2"
+#define KEDGE_AWS_LOCAL_TRIES          3
+#define KEDGE_AWS_LOCAL_TRY_MS         1000
+#define KEDGE_AWS_LOCAL_PAUSE_MS       100 /* before the second try at most; doubles */
+#define KEDGE_AWS_LOCAL_RESPONSE_BYTES 65536
+#define KEDGE_AWS_NOTE_BYTES           96
 
-/* One walk along the chain. */
+/* One search along the chain. */
 typedef struct kedge_aws_lookup {
     const kedge_aws_credentials_options *options;
     const kedge_environment *environment; /* with an allocator that wipes */
@@ -50,17 +50,17 @@ kedge_status kedge_aws_credentials_read(kedge_bytes json, kedge_aws_credentials 
                                         kedge_error *error);
 
 /* What one of these endpoints answered. */
-typedef struct kedge_aws_local_answer {
+typedef struct kedge_aws_local_response {
     int status;
     kedge_buffer body;
-} kedge_aws_local_answer;
+} kedge_aws_local_response;
 
 /* A request to an endpoint of this machine, with tries of `lookup->try_ms`; 5xx and 429 are tried
  * again. `where` names the endpoint in errors, which do not show the URL: its path may be a secret.
- * KEDGE_UNAVAILABLE "aws-credentials-unreachable": no answer came. Free the answer's body. */
+ * KEDGE_UNAVAILABLE "aws-credentials-unreachable": no response came. Free the response's body. */
 kedge_status kedge_aws_local_request(const kedge_aws_lookup *lookup, const char *method,
                                      const char *url, const char *header, const char *value,
-                                     const char *where, kedge_aws_local_answer *answer,
+                                     const char *where, kedge_aws_local_response *response,
                                      kedge_error *error);
 
 /* For tests: where containers' endpoints with a relative URI are, and how long a try lasts. */

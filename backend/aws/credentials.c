@@ -1,7 +1,7 @@
 /* The provider: the chain of sources, what it found last, and when to look again.
  *
- * Of those who ask, one walks the chain. The others meanwhile get what is there as long as it is
- * good, else they wait for that walk and share its end. */
+ * Of those who ask, one searches the chain. The others meanwhile get what is there as long as it is
+ * good, else they wait for that search and share its end. */
 #include "backend/aws/credential_sources.h"
 
 #include "common/error.h"
@@ -29,7 +29,7 @@ struct kedge_aws_credentials_provider {
     pthread_mutex_t lock;
     pthread_cond_t fetched;
     bool fetching;
-    uint64_t fetches;         /* walks that have ended */
+    uint64_t fetches;         /* searches that have ended */
     kedge_status last_status; /* of the last one */
     kedge_error last_error;
     bool there;
@@ -115,8 +115,8 @@ static kedge_status fail_missing(const kedge_aws_lookup *lookup, kedge_error *er
 }
 
 /* A profile that was named by the caller goes before the environment's keys. */
-static kedge_status walk(kedge_aws_credentials_provider *provider,
-                         kedge_aws_credentials *credentials, kedge_error *error)
+static kedge_status search(kedge_aws_credentials_provider *provider,
+                           kedge_aws_credentials *credentials, kedge_error *error)
 {
     static const kedge_aws_source chain[] = {
         kedge_aws_from_environment, kedge_aws_from_profile,  kedge_aws_from_container,
@@ -176,7 +176,7 @@ static void keep(kedge_aws_credentials_provider *provider, const kedge_aws_crede
 }
 
 /* What to say to those who get nothing. */
-static void explain(kedge_aws_credentials_provider *provider, int64_t now_ms)
+static void write_message(kedge_aws_credentials_provider *provider, int64_t now_ms)
 {
     kedge_error why = provider->last_error;
     if (!provider->there) return;
@@ -185,15 +185,15 @@ static void explain(kedge_aws_credentials_provider *provider, int64_t now_ms)
                (long long)((now_ms - provider->current.expires_ms) / 1000), why.message);
 }
 
-/* Walks the chain with the lock released. Old credentials that are still good make up for a failed
- * walk. */
+/* Searches the chain with the lock released. Old credentials that are still good make up for a
+ * failed search. */
 static kedge_status fetch(kedge_aws_credentials_provider *provider)
 {
     kedge_aws_credentials found = {0};
     kedge_error why = {0};
     provider->fetching = true;
     pthread_mutex_unlock(&provider->lock);
-    kedge_status status = walk(provider, &found, &why);
+    kedge_status status = search(provider, &found, &why);
     pthread_mutex_lock(&provider->lock);
     int64_t now_ms = now_of(provider);
     provider->fetching = false;
@@ -205,7 +205,7 @@ static kedge_status fetch(kedge_aws_credentials_provider *provider)
         provider->refresh_at_ms = again_at(provider, now_ms);
         status = KEDGE_OK;
     } else {
-        explain(provider, now_ms);
+        write_message(provider, now_ms);
     }
     provider->last_status = status;
     pthread_cond_broadcast(&provider->fetched);

@@ -136,24 +136,24 @@ static kedge_status make_token(const kedge_aws_lookup *lookup, kedge_buffer *tok
 static kedge_status fetch(const kedge_aws_lookup *lookup, const char *url, const char *token,
                           kedge_aws_credentials *credentials, kedge_error *error)
 {
-    kedge_aws_local_answer answer;
+    kedge_aws_local_response response;
     kedge_status status =
         kedge_aws_local_request(lookup, "GET", url, token[0] == '\0' ? NULL : "Authorization",
-                                token, where, &answer, error);
+                                token, where, &response, error);
     if (status != KEDGE_OK) return status;
-    if (answer.status == 200) {
-        status = kedge_aws_credentials_read(kedge_buffer_bytes(&answer.body), credentials,
+    if (response.status == 200) {
+        status = kedge_aws_credentials_read(kedge_buffer_bytes(&response.body), credentials,
                                             lookup->environment->allocator, where, error);
     } else {
-        bool later = answer.status >= 500 || answer.status == 429;
+        bool later = response.status >= 500 || response.status == 429;
         status = kedge_fail(error, later ? KEDGE_UNAVAILABLE : KEDGE_UNAUTHORIZED,
                             later ? "aws-credentials-unreachable" : "aws-credentials-invalid",
-                            "%s answered with status %d%s", where, answer.status,
-                            answer.status == 401 || answer.status == 403
+                            "%s answered with status %d%s", where, response.status,
+                            response.status == 401 || response.status == 403
                                 ? ": check AWS_CONTAINER_AUTHORIZATION_TOKEN"
                                 : "");
     }
-    kedge_buffer_free(&answer.body);
+    kedge_buffer_free(&response.body);
     return status;
 }
 

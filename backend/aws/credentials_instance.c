@@ -48,30 +48,32 @@ static kedge_status refuse(int status, const char *step, kedge_error *error)
                       "%s answered the request for %s with status %d", where, step, status);
 }
 
-/* No answer at all, or one of somebody else: this is no instance, unless an endpoint was named. */
+/* No response at all, or one of somebody else: this is no instance, unless an endpoint was
+ * named. */
 static kedge_status get_token(kedge_aws_lookup *lookup, kedge_buffer *token, kedge_error *error)
 {
     char url[URL_BYTES_MAX];
-    kedge_aws_local_answer answer;
+    kedge_aws_local_response response;
     kedge_error own = {0};
     kedge_status status = make_url(lookup, "/latest/api/token", "", url, error);
     if (status != KEDGE_OK) return status;
-    status =
-        kedge_aws_local_request(lookup, "PUT", url, TTL_HEADER, TTL_SECONDS, where, &answer, &own);
+    status = kedge_aws_local_request(lookup, "PUT", url, TTL_HEADER, TTL_SECONDS, where, &response,
+                                     &own);
     bool named =
         kedge_aws_variable(lookup->options, "AWS_EC2_METADATA_SERVICE_ENDPOINT")[0] != '\0';
     if (status == KEDGE_UNAVAILABLE && !named) {
-        snprintf(lookup->note, sizeof lookup->note, "no answer");
+        snprintf(lookup->note, sizeof lookup->note, "no response");
         return KEDGE_NOT_FOUND;
     }
     if (status != KEDGE_OK) {
         if (error != NULL) *error = own;
         return status;
     }
-    kedge_bytes body = kedge_buffer_bytes(&answer.body);
-    if (answer.status != 200) {
-        snprintf(lookup->note, sizeof lookup->note, "status %d for a token", answer.status);
-        status = answer.status >= 500 ? refuse(answer.status, "a token", error) : KEDGE_NOT_FOUND;
+    kedge_bytes body = kedge_buffer_bytes(&response.body);
+    if (response.status != 200) {
+        snprintf(lookup->note, sizeof lookup->note, "status %d for a token", response.status);
+        status =
+            response.status >= 500 ? refuse(response.status, "a token", error) : KEDGE_NOT_FOUND;
     } else {
         kedge_buffer_append_bytes(token, body);
         status = kedge_buffer_status(token, error);
@@ -81,7 +83,7 @@ static kedge_status get_token(kedge_aws_lookup *lookup, kedge_buffer *token, ked
         snprintf(lookup->note, sizeof lookup->note, "its token is none");
         status = KEDGE_NOT_FOUND;
     }
-    kedge_buffer_free(&answer.body);
+    kedge_buffer_free(&response.body);
     return status;
 }
 
@@ -103,22 +105,22 @@ static kedge_status get_role(kedge_aws_lookup *lookup, const char *token, char r
                              kedge_error *error)
 {
     char url[URL_BYTES_MAX];
-    kedge_aws_local_answer answer;
+    kedge_aws_local_response response;
     kedge_status status = make_url(lookup, ROLES_PATH, "", url, error);
     if (status != KEDGE_OK) return status;
     status =
-        kedge_aws_local_request(lookup, "GET", url, TOKEN_HEADER, token, where, &answer, error);
+        kedge_aws_local_request(lookup, "GET", url, TOKEN_HEADER, token, where, &response, error);
     if (status != KEDGE_OK) return status;
-    if (answer.status == 404) {
+    if (response.status == 404) {
         snprintf(lookup->note, sizeof lookup->note, "the instance has no role");
         status = KEDGE_NOT_FOUND;
-    } else if (answer.status != 200) {
-        status = refuse(answer.status, "its role", error);
-    } else if (!read_role(kedge_buffer_bytes(&answer.body), role)) {
+    } else if (response.status != 200) {
+        status = refuse(response.status, "its role", error);
+    } else if (!read_role(kedge_buffer_bytes(&response.body), role)) {
         status = kedge_fail(error, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
                             "%s answered a role's name that is none", where);
     }
-    kedge_buffer_free(&answer.body);
+    kedge_buffer_free(&response.body);
     return status;
 }
 
@@ -127,19 +129,19 @@ static kedge_status get_credentials(const kedge_aws_lookup *lookup, const char *
                                     kedge_error *error)
 {
     char url[URL_BYTES_MAX];
-    kedge_aws_local_answer answer;
+    kedge_aws_local_response response;
     kedge_status status = make_url(lookup, ROLES_PATH, role, url, error);
     if (status != KEDGE_OK) return status;
     status =
-        kedge_aws_local_request(lookup, "GET", url, TOKEN_HEADER, token, where, &answer, error);
+        kedge_aws_local_request(lookup, "GET", url, TOKEN_HEADER, token, where, &response, error);
     if (status != KEDGE_OK) return status;
-    if (answer.status == 200) {
-        status = kedge_aws_credentials_read(kedge_buffer_bytes(&answer.body), credentials,
+    if (response.status == 200) {
+        status = kedge_aws_credentials_read(kedge_buffer_bytes(&response.body), credentials,
                                             lookup->environment->allocator, where, error);
     } else {
-        status = refuse(answer.status, "its credentials", error);
+        status = refuse(response.status, "its credentials", error);
     }
-    kedge_buffer_free(&answer.body);
+    kedge_buffer_free(&response.body);
     return status;
 }
 

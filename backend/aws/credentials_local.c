@@ -10,20 +10,20 @@
 
 /* One try. */
 typedef struct attempt {
-    kedge_aws_local_answer *answer;
+    kedge_aws_local_response *response;
     kedge_error error;
     bool done;
 } attempt;
 
-static void take_answer(void *context, const kedge_http_answer *answer)
+static void take_response(void *context, const kedge_http_response *response)
 {
     attempt *one = context;
     one->done = true;
-    one->answer->status = answer->status;
-    one->error = answer->error;
-    kedge_buffer_clear(&one->answer->body);
-    kedge_buffer_append_bytes(&one->answer->body, answer->body);
-    if (one->answer->body.no_memory) one->error.status = KEDGE_NO_MEMORY;
+    one->response->status = response->status;
+    one->error = response->error;
+    kedge_buffer_clear(&one->response->body);
+    kedge_buffer_append_bytes(&one->response->body, response->body);
+    if (one->response->body.no_memory) one->error.status = KEDGE_NO_MEMORY;
 }
 
 static kedge_status run(kedge_http *http, const kedge_http_request *request, attempt *one,
@@ -55,35 +55,36 @@ static bool final(int status)
 
 kedge_status kedge_aws_local_request(const kedge_aws_lookup *lookup, const char *method,
                                      const char *url, const char *header, const char *value,
-                                     const char *where, kedge_aws_local_answer *answer,
+                                     const char *where, kedge_aws_local_response *response,
                                      kedge_error *error)
 {
     kedge_http *http = NULL;
     const kedge_http_header headers = {header, value};
-    attempt one = {.answer = answer};
+    attempt one = {.response = response};
     const kedge_http_request request = {
         .method = method,
         .url = url,
         .headers = &headers,
         .header_count = header == NULL ? 0 : 1,
         .deadline_ms = lookup->try_ms,
-        .answer_bytes_max = KEDGE_AWS_LOCAL_ANSWER_BYTES,
-        .done = take_answer,
+        .response_bytes_max = KEDGE_AWS_LOCAL_RESPONSE_BYTES,
+        .done = take_response,
         .context = &one,
     };
-    *answer = (kedge_aws_local_answer){.body = kedge_buffer_make(lookup->environment->allocator)};
+    *response =
+        (kedge_aws_local_response){.body = kedge_buffer_make(lookup->environment->allocator)};
     kedge_status status = kedge_http_new(lookup->environment, 1, &http, error);
     for (int try = 0; try < KEDGE_AWS_LOCAL_TRIES && status == KEDGE_OK; try++) {
         if (try > 0) status = pause(lookup->environment, http, try - 1, error);
         one.done = false;
         if (status == KEDGE_OK) status = run(http, &request, &one, error);
-        if (final(answer->status)) break;
+        if (final(response->status)) break;
     }
     kedge_http_free(http);
-    if (status == KEDGE_OK && answer->status == 0) {
+    if (status == KEDGE_OK && response->status == 0) {
         status = kedge_fail(error, KEDGE_UNAVAILABLE, "aws-credentials-unreachable",
                             "%s gives no credentials: %.120s", where, one.error.message);
     }
-    if (status != KEDGE_OK) kedge_buffer_free(&answer->body);
+    if (status != KEDGE_OK) kedge_buffer_free(&response->body);
     return status;
 }

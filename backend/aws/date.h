@@ -1,5 +1,5 @@
-/* The Date of an answer (RFC 9110, 5.6.7), in the one form that is sent today, and the times in
- * answers (RFC 3339). */
+/* The Date of a response (RFC 9110, 5.6.7), in the one form that is sent today, and the times in
+ * responses (RFC 3339). */
 #ifndef KEDGE_BACKEND_AWS_DATE_H
 #define KEDGE_BACKEND_AWS_DATE_H
 

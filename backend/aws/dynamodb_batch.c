@@ -36,31 +36,31 @@ static bool expected(batch *work, const kedge_record_key *key)
     return false;
 }
 
-static kedge_status read_items(batch *work, kedge_bytes answer, kedge_error *error)
+static kedge_status read_items(batch *work, kedge_bytes response, kedge_error *error)
 {
     kedge_bytes responses, items, item;
-    if (!kedge_json_member(answer, "Responses", &responses) ||
+    if (!kedge_json_member(response, "Responses", &responses) ||
         kedge_json_type_of(responses) != KEDGE_JSON_OBJECT)
-        return kedge_dynamodb_fail_answer("it has no Responses", error);
+        return kedge_dynamodb_fail_response("it has no Responses", error);
     if (!kedge_json_member(responses, work->self->table, &items)) return KEDGE_OK;
     kedge_json_iterator list = kedge_json_iterate(items);
     while (kedge_json_next_element(&list, &item)) {
         kedge_status status = kedge_dynamodb_read_item(item, &work->page, error);
         if (status != KEDGE_OK) return status;
         if (!expected(work, &work->page.records[work->page.count - 1].key))
-            return kedge_dynamodb_fail_answer("it holds another record", error);
+            return kedge_dynamodb_fail_response("it holds another record", error);
     }
-    return list.failed ? kedge_dynamodb_fail_answer("it has no list of items", error) : KEDGE_OK;
+    return list.failed ? kedge_dynamodb_fail_response("it has no list of items", error) : KEDGE_OK;
 }
 
-static kedge_status keep_unprocessed(batch *work, kedge_bytes answer, kedge_error *error)
+static kedge_status keep_unprocessed(batch *work, kedge_bytes response, kedge_error *error)
 {
     kedge_bytes unprocessed, of_table, keys;
     kedge_buffer_clear(&work->wanted);
-    if (!kedge_json_member(answer, "UnprocessedKeys", &unprocessed)) return KEDGE_OK;
+    if (!kedge_json_member(response, "UnprocessedKeys", &unprocessed)) return KEDGE_OK;
     if (!kedge_json_member(unprocessed, work->self->table, &of_table)) return KEDGE_OK;
     if (!kedge_json_member(of_table, "Keys", &keys) || kedge_json_type_of(keys) != KEDGE_JSON_ARRAY)
-        return kedge_dynamodb_fail_answer("its UnprocessedKeys hold no keys", error);
+        return kedge_dynamodb_fail_response("its UnprocessedKeys hold no keys", error);
     kedge_buffer_append_bytes(&work->wanted, keys);
     return kedge_buffer_status(&work->wanted, error);
 }
@@ -81,20 +81,20 @@ static void write_request(batch *work, kedge_json_writer *writer)
 
 static kedge_status ask(batch *work, kedge_error *error)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(work->self->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
     kedge_json_begin_object(&writer);
     write_request(work, &writer);
-    kedge_dynamodb_request request = {
-        .operation = "BatchGetItem",
-        .action = "dynamodb:BatchGetItem",
-        .answer_bytes_max = kedge_dynamodb_answer_max(KEDGE_DYNAMODB_BATCH_BYTES_MAX, work->count)};
-    kedge_status status = kedge_dynamodb_run(work->self, request, &writer, &answer, error);
-    kedge_bytes answered = kedge_buffer_bytes(&answer.body);
+    kedge_dynamodb_request request = {.operation = "BatchGetItem",
+                                      .action = "dynamodb:BatchGetItem",
+                                      .response_bytes_max = kedge_dynamodb_response_max(
+                                          KEDGE_DYNAMODB_BATCH_BYTES_MAX, work->count)};
+    kedge_status status = kedge_dynamodb_run(work->self, request, &writer, &response, error);
+    kedge_bytes answered = kedge_buffer_bytes(&response.body);
     if (status == KEDGE_OK) status = read_items(work, answered, error);
     if (status == KEDGE_OK) status = keep_unprocessed(work, answered, error);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* What the parts of the records port on DynamoDB share: requests as JSON, answers, refusals. */
+/* What the parts of the records port on DynamoDB share: requests as JSON, responses, refusals. */
 #ifndef KEDGE_BACKEND_AWS_DYNAMODB_INTERNAL_H
 #define KEDGE_BACKEND_AWS_DYNAMODB_INTERNAL_H
 
@@ -34,19 +34,25 @@ typedef struct kedge_dynamodb_request {
     const char *operation; /* "PutItem" */
     const char *action;    /* IAM names, static storage */
     kedge_bytes body;
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     bool writes; /* an outcome that is unknown matters */
 } kedge_dynamodb_request;
 
 /* The bytes of JSON that DynamoDB may need for `bytes` of records, of `count` of them. */
-size_t kedge_dynamodb_answer_max(size_t bytes, size_t count);
+size_t kedge_dynamodb_response_max(size_t bytes, size_t count);
 
-/* Sends until DynamoDB answers for good, frees what `answer` held. KEDGE_OK: the body is a checked
- * JSON object. Other statuses are those of the port, `answer` holds the last answer; a missing
- * table is KEDGE_IO, since KEDGE_NOT_FOUND speaks of records. */
+/* Sends until DynamoDB answers for good, frees what `response` held. KEDGE_OK: the body is a
+ * checked JSON object. Other statuses are those of the port, `response` holds the last response; a
+ * missing table is KEDGE_IO, since KEDGE_NOT_FOUND speaks of records. */
 kedge_status kedge_dynamodb_send(kedge_aws_client *client, const char *table,
-                                 const kedge_dynamodb_request *request, kedge_aws_answer *answer,
-                                 kedge_error *error);
+                                 const kedge_dynamodb_request *request,
+                                 kedge_aws_response *response, kedge_error *error);
+
+/* One request of the port, whose body ends with the member that asks for its consumption. Frees the
+ * body. */
+kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
+                                kedge_json_writer *writer, kedge_aws_response *response,
+                                kedge_error *error);
 
 /* ---- refusals (dynamodb_refusal.c) ---- */
 
@@ -57,7 +63,7 @@ typedef struct kedge_dynamodb_refusal {
     bool again; /* for now only: send it again */
 } kedge_dynamodb_refusal;
 
-kedge_dynamodb_refusal kedge_dynamodb_refusal_of(const kedge_aws_answer *answer);
+kedge_dynamodb_refusal kedge_dynamodb_refusal_of(const kedge_aws_response *response);
 
 /* ---- writing JSON (dynamodb_encode.c) ---- */
 
@@ -70,26 +76,21 @@ void kedge_dynamodb_write_members(kedge_json_writer *writer, const char *table,
 
 /* ---- reading JSON (dynamodb_decode.c) ---- */
 
-/* Adds one item of an answer. KEDGE_CORRUPT: it holds what the port never wrote;
+/* Adds one item of a response. KEDGE_CORRUPT: it holds what the port never wrote;
  * KEDGE_UNAVAILABLE: it is no item at all. */
 kedge_status kedge_dynamodb_read_item(kedge_bytes item, kedge_record_page *page,
                                       kedge_error *error);
-kedge_status kedge_dynamodb_fail_answer(const char *what, kedge_error *error);
+kedge_status kedge_dynamodb_fail_response(const char *what, kedge_error *error);
 
 /* ---- capacity (dynamodb_usage.c) ---- */
 
 /* Writes the member that asks for consumed capacity, when it is measured. */
 void kedge_dynamodb_write_usage(kedge_dynamodb *self, kedge_json_writer *writer);
-/* Counts an answer's. */
-void kedge_dynamodb_count_usage(kedge_dynamodb *self, bool writes, const kedge_aws_answer *answer);
+/* Counts a response's. */
+void kedge_dynamodb_count_usage(kedge_dynamodb *self, bool writes,
+                                const kedge_aws_response *response);
 
 /* ---- the port's calls ---- */
-
-/* One request of the port, whose body ends with the member that asks for its consumption. Frees the
- * body. */
-kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
-                                kedge_json_writer *writer, kedge_aws_answer *answer,
-                                kedge_error *error);
 
 kedge_status kedge_dynamodb_query(void *self, const kedge_records_query *query,
                                   kedge_record_set *set, kedge_error *error);

@@ -21,15 +21,15 @@ static void write_puts(const kedge_record_write *writes, size_t count, kedge_buf
 }
 
 /* `puts` become those that are left, or empty. */
-static kedge_status keep_unprocessed(const kedge_dynamodb *self, kedge_bytes answer,
+static kedge_status keep_unprocessed(const kedge_dynamodb *self, kedge_bytes response,
                                      kedge_buffer *puts, kedge_error *error)
 {
     kedge_bytes unprocessed, of_table;
     kedge_buffer_clear(puts);
-    if (!kedge_json_member(answer, "UnprocessedItems", &unprocessed)) return KEDGE_OK;
+    if (!kedge_json_member(response, "UnprocessedItems", &unprocessed)) return KEDGE_OK;
     if (!kedge_json_member(unprocessed, self->table, &of_table)) return KEDGE_OK;
     if (kedge_json_type_of(of_table) != KEDGE_JSON_ARRAY)
-        return kedge_dynamodb_fail_answer("its UnprocessedItems hold no list", error);
+        return kedge_dynamodb_fail_response("its UnprocessedItems hold no list", error);
     kedge_buffer_append_bytes(puts, of_table);
     return kedge_buffer_status(puts, error);
 }
@@ -37,7 +37,7 @@ static kedge_status keep_unprocessed(const kedge_dynamodb *self, kedge_bytes ans
 static kedge_status put_once(kedge_dynamodb *self, size_t bytes, size_t count, kedge_buffer *puts,
                              kedge_error *error)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(self->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
     kedge_json_begin_object(&writer);
@@ -49,12 +49,13 @@ static kedge_status put_once(kedge_dynamodb *self, size_t bytes, size_t count, k
     /* What is unprocessed comes back whole. */
     kedge_dynamodb_request request = {.operation = "BatchWriteItem",
                                       .action = "dynamodb:BatchWriteItem",
-                                      .answer_bytes_max = kedge_dynamodb_answer_max(bytes, count),
+                                      .response_bytes_max =
+                                          kedge_dynamodb_response_max(bytes, count),
                                       .writes = true};
-    kedge_status status = kedge_dynamodb_run(self, request, &writer, &answer, error);
+    kedge_status status = kedge_dynamodb_run(self, request, &writer, &response, error);
     if (status == KEDGE_OK)
-        status = keep_unprocessed(self, kedge_buffer_bytes(&answer.body), puts, error);
-    kedge_aws_answer_free(&answer);
+        status = keep_unprocessed(self, kedge_buffer_bytes(&response.body), puts, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 

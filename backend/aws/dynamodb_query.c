@@ -1,13 +1,13 @@
 /* Queries on DynamoDB.
  *
- * In the table, a walk goes on behind `after` by an ExclusiveStartKey, which DynamoDB refuses when
+ * In the table, a query goes on behind `after` by an ExclusiveStartKey, which DynamoDB refuses when
  * it is outside the bounds: then the bounds alone decide. In the index the key of a place has the
  * record's sort key in it, which the port's caller does not know; there `after` becomes a bound,
  * and the record that stands on it is left out. */
 #include "backend/aws/dynamodb_internal.h"
 #include "common/error.h"
 
-typedef struct walk {
+typedef struct query_cursor {
     kedge_dynamodb *self;
     const kedge_records_query *query;
     kedge_bytes from;  /* inclusive; empty: none */
@@ -17,12 +17,12 @@ typedef struct walk {
     kedge_record_page page;
     bool more;
     kedge_buffer resume; /* DynamoDB's own place to go on from, of an empty page */
-} walk;
+} query_cursor;
 
 /* ---- the range ---- */
 
 /* False: the range is empty, and nothing needs to be asked. */
-static bool set_range(walk *at)
+static bool set_range(query_cursor *at)
 {
     const kedge_records_query *query = at->query;
     kedge_bytes after = query->after;
@@ -54,7 +54,7 @@ static void write_value(kedge_json_writer *writer, const char *name, kedge_bytes
     kedge_dynamodb_write_text(writer, value);
 }
 
-static void write_range(const walk *at, kedge_json_writer *writer)
+static void write_range(const query_cursor *at, kedge_json_writer *writer)
 {
     static const char *const conditions[2][2] = {
         {"#p = :p", "#p = :p AND #s <= :t"},
@@ -80,7 +80,7 @@ static void write_range(const walk *at, kedge_json_writer *writer)
     kedge_json_end_object(writer);
 }
 
-static void write_start(const walk *at, kedge_json_writer *writer)
+static void write_start(const query_cursor *at, kedge_json_writer *writer)
 {
     kedge_record_key start = {at->query->partition, at->start};
     if (at->start.size == 0 && at->resume.size == 0) return;
@@ -91,7 +91,7 @@ static void write_start(const walk *at, kedge_json_writer *writer)
         kedge_dynamodb_write_key(writer, &start);
 }
 
-static void write_query(const walk *at, kedge_json_writer *writer)
+static void write_query(const query_cursor *at, kedge_json_writer *writer)
 {
     kedge_json_begin_object(writer);
     kedge_json_key(writer, "TableName");
@@ -110,15 +110,15 @@ static void write_query(const walk *at, kedge_json_writer *writer)
     kedge_json_integer(writer, (int64_t)at->query->limit + (at->skip.size > 0 ? 1 : 0));
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
-static kedge_bytes place_of(const walk *at, const kedge_record *record)
+static kedge_bytes place_of(const query_cursor *at, const kedge_record *record)
 {
     return at->query->inverted ? record->key.partition : record->key.sort;
 }
 
 /* The page's newest record is one that was asked for, and stands in order. */
-static bool belongs(const walk *at)
+static bool belongs(const query_cursor *at)
 {
     const kedge_record *record = &at->page.records[at->page.count - 1];
     kedge_bytes group = at->query->inverted ? kedge_record_inverted(record) : record->key.partition;
@@ -132,7 +132,7 @@ static bool belongs(const walk *at)
     return order > 0 || (order == 0 && at->query->inverted);
 }
 
-static void leave_out_skipped(walk *at)
+static void leave_out_skipped(query_cursor *at)
 {
     const kedge_record *newest = &at->page.records[at->page.count - 1];
     if (at->skip.size == 0 || !kedge_bytes_equal(place_of(at, newest), at->skip)) return;
@@ -140,11 +140,11 @@ static void leave_out_skipped(walk *at)
     at->page.count--;
 }
 
-static kedge_status read_page(walk *at, kedge_bytes answer, kedge_error *error)
+static kedge_status read_page(query_cursor *at, kedge_bytes response, kedge_error *error)
 {
     kedge_bytes items, item, last;
-    if (!kedge_json_member(answer, "Items", &items))
-        return kedge_dynamodb_fail_answer("it has no Items", error);
+    if (!kedge_json_member(response, "Items", &items))
+        return kedge_dynamodb_fail_response("it has no Items", error);
     kedge_json_iterator list = kedge_json_iterate(items);
     while (kedge_json_next_element(&list, &item)) {
         if (at->page.count == at->query->limit || at->page.bytes >= KEDGE_RECORDS_PAGE_BYTES) {
@@ -153,41 +153,41 @@ static kedge_status read_page(walk *at, kedge_bytes answer, kedge_error *error)
         }
         kedge_status status = kedge_dynamodb_read_item(item, &at->page, error);
         if (status != KEDGE_OK) return status;
-        if (!belongs(at)) return kedge_dynamodb_fail_answer("it holds another record", error);
+        if (!belongs(at)) return kedge_dynamodb_fail_response("it holds another record", error);
         leave_out_skipped(at);
     }
-    if (list.failed) return kedge_dynamodb_fail_answer("it has no list of items", error);
-    at->more = kedge_json_member(answer, "LastEvaluatedKey", &last);
+    if (list.failed) return kedge_dynamodb_fail_response("it has no list of items", error);
+    at->more = kedge_json_member(response, "LastEvaluatedKey", &last);
     if (!at->more || at->page.count > 0) return KEDGE_OK;
     kedge_buffer_clear(&at->resume);
     kedge_buffer_append_bytes(&at->resume, last);
     return kedge_buffer_status(&at->resume, error);
 }
 
-static kedge_status ask(walk *at, kedge_error *error)
+static kedge_status ask(query_cursor *at, kedge_error *error)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(at->self->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
     write_query(at, &writer);
     kedge_dynamodb_request request = {.operation = "Query",
                                       .action = "dynamodb:Query",
-                                      .answer_bytes_max = kedge_dynamodb_answer_max(
+                                      .response_bytes_max = kedge_dynamodb_response_max(
                                           KEDGE_DYNAMODB_PAGE_BYTES_MAX, at->query->limit)};
-    kedge_status status = kedge_dynamodb_run(at->self, request, &writer, &answer, error);
-    if (status == KEDGE_OK) status = read_page(at, kedge_buffer_bytes(&answer.body), error);
-    kedge_aws_answer_free(&answer);
+    kedge_status status = kedge_dynamodb_run(at->self, request, &writer, &response, error);
+    if (status == KEDGE_OK) status = read_page(at, kedge_buffer_bytes(&response.body), error);
+    kedge_aws_response_free(&response);
     return status;
 }
 
 /* An empty page of which there is more gives the caller no place to go on from. */
-static kedge_status ask_until_some(walk *at, kedge_error *error)
+static kedge_status ask_until_some(query_cursor *at, kedge_error *error)
 {
     for (uint32_t tries = 0; tries < KEDGE_DYNAMODB_TRIES_MAX; tries++) {
         kedge_status status = ask(at, error);
         if (status != KEDGE_OK || !at->more || at->page.count > 0) return status;
     }
-    return kedge_dynamodb_fail_answer("page after page is empty", error);
+    return kedge_dynamodb_fail_response("page after page is empty", error);
 }
 
 kedge_status kedge_dynamodb_query(void *context, const kedge_records_query *query,
@@ -196,10 +196,10 @@ kedge_status kedge_dynamodb_query(void *context, const kedge_records_query *quer
     kedge_dynamodb *self = context;
     kedge_status status = kedge_records_query_check(query, error);
     if (status != KEDGE_OK) return status;
-    walk at = {.self = self,
-               .query = query,
-               .page = {.allocator = self->allocator},
-               .resume = kedge_buffer_make(self->allocator)};
+    query_cursor at = {.self = self,
+                       .query = query,
+                       .page = {.allocator = self->allocator},
+                       .resume = kedge_buffer_make(self->allocator)};
     if (set_range(&at)) status = ask_until_some(&at, error);
     if (status == KEDGE_OK) kedge_record_page_finish(&at.page, at.more, set);
     kedge_record_page_free(&at.page);

@@ -4,28 +4,13 @@
 
 #include <string.h>
 
-kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
-                                kedge_json_writer *writer, kedge_aws_answer *answer,
-                                kedge_error *error)
-{
-    kedge_dynamodb_write_usage(self, writer);
-    kedge_json_end_object(writer);
-    request.body = kedge_buffer_bytes(writer->buffer);
-    kedge_status status = kedge_buffer_status(writer->buffer, error);
-    if (status == KEDGE_OK)
-        status = kedge_dynamodb_send(self->client, self->table, &request, answer, error);
-    if (status == KEDGE_OK) kedge_dynamodb_count_usage(self, request.writes, answer);
-    kedge_buffer_free(writer->buffer);
-    return status;
-}
-
 /* ---- reading ---- */
 
-static kedge_status read_one(const kedge_record_key *key, const kedge_aws_answer *answer,
+static kedge_status read_one(const kedge_record_key *key, const kedge_aws_response *response,
                              kedge_record_page *page, kedge_error *error)
 {
     kedge_bytes item;
-    if (!kedge_json_member(kedge_buffer_bytes(&answer->body), "Item", &item))
+    if (!kedge_json_member(kedge_buffer_bytes(&response->body), "Item", &item))
         return kedge_fail(error, KEDGE_NOT_FOUND, "record-not-found",
                           "there is no record under the sort key %.*s", (int)key->sort.size,
                           key->sort.data);
@@ -33,7 +18,7 @@ static kedge_status read_one(const kedge_record_key *key, const kedge_aws_answer
     if (status != KEDGE_OK) return status;
     if (!kedge_bytes_equal(page->records[0].key.sort, key->sort) ||
         !kedge_bytes_equal(page->records[0].key.partition, key->partition))
-        return kedge_dynamodb_fail_answer("it holds another record", error);
+        return kedge_dynamodb_fail_response("it holds another record", error);
     return KEDGE_OK;
 }
 
@@ -42,7 +27,7 @@ static kedge_status records_get(void *context, const kedge_record_key *key, bool
 {
     kedge_dynamodb *self = context;
     kedge_record_page page = {.allocator = self->allocator};
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_status status = kedge_record_key_check(key, error);
     if (status != KEDGE_OK) return status;
     kedge_buffer body = kedge_buffer_make(self->allocator);
@@ -56,13 +41,13 @@ static kedge_status records_get(void *context, const kedge_record_key *key, bool
     kedge_json_boolean(&writer, consistent);
     kedge_dynamodb_request request = {.operation = "GetItem",
                                       .action = "dynamodb:GetItem",
-                                      .answer_bytes_max =
-                                          kedge_dynamodb_answer_max(KEDGE_RECORD_BYTES_MAX, 1)};
-    status = kedge_dynamodb_run(self, request, &writer, &answer, error);
-    if (status == KEDGE_OK) status = read_one(key, &answer, &page, error);
+                                      .response_bytes_max =
+                                          kedge_dynamodb_response_max(KEDGE_RECORD_BYTES_MAX, 1)};
+    status = kedge_dynamodb_run(self, request, &writer, &response, error);
+    if (status == KEDGE_OK) status = read_one(key, &response, &page, error);
     if (status == KEDGE_OK) kedge_record_page_finish(&page, false, set);
     kedge_record_page_free(&page);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return status;
 }
 
@@ -72,7 +57,7 @@ static kedge_status records_write(void *context, const kedge_record_write *write
                                   kedge_error *error)
 {
     kedge_dynamodb *self = context;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_status status = kedge_record_write_check(write, error);
     if (status != KEDGE_OK) return status;
     bool put = write->kind == KEDGE_WRITE_PUT;
@@ -82,10 +67,10 @@ static kedge_status records_write(void *context, const kedge_record_write *write
     kedge_dynamodb_write_members(&writer, self->table, write);
     kedge_dynamodb_request request = {.operation = put ? "PutItem" : "DeleteItem",
                                       .action = put ? "dynamodb:PutItem" : "dynamodb:DeleteItem",
-                                      .answer_bytes_max = kedge_dynamodb_answer_max(0, 0),
+                                      .response_bytes_max = kedge_dynamodb_response_max(0, 0),
                                       .writes = true};
-    status = kedge_dynamodb_run(self, request, &writer, &answer, error);
-    kedge_aws_answer_free(&answer);
+    status = kedge_dynamodb_run(self, request, &writer, &response, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 

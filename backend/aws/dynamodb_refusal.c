@@ -75,9 +75,9 @@ static meaning meaning_of_cancellation(kedge_bytes body)
     return found && !reasons.failed ? worst : OTHER;
 }
 
-kedge_dynamodb_refusal kedge_dynamodb_refusal_of(const kedge_aws_answer *answer)
+kedge_dynamodb_refusal kedge_dynamodb_refusal_of(const kedge_aws_response *response)
 {
-    if (strcmp(answer->code, "TransactionCanceledException") == 0)
-        return refusals[meaning_of_cancellation(kedge_buffer_bytes(&answer->body))];
-    return refusals[meaning_of(answer->code, answer->message)];
+    if (strcmp(response->code, "TransactionCanceledException") == 0)
+        return refusals[meaning_of_cancellation(kedge_buffer_bytes(&response->body))];
+    return refusals[meaning_of(response->code, response->message)];
 }

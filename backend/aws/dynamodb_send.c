@@ -1,6 +1,6 @@
 /* Sending one request to DynamoDB until it answers for good.
  *
- * kedge_aws_call tries again when there is no answer or the service throttles. What it hands back
+ * kedge_aws_call tries again when there is no response or the service throttles. What it hands back
  * as refused can still be for now only: transactions that met others on a record. */
 #include "backend/aws/backoff.h"
 #include "backend/aws/dynamodb_internal.h"
@@ -11,39 +11,39 @@
 
 #define TARGET_PREFIX "DynamoDB_20120810."
 /* "\u0001" for one byte is the most that JSON makes of text; base64 is less. */
-#define ESCAPE_BYTES       6
-#define RECORD_FRAME_BYTES 1024  /* braces, quotes and types around a record's attributes */
-#define ANSWER_FRAME_BYTES 65536 /* around the records */
+#define ESCAPE_BYTES         6
+#define RECORD_FRAME_BYTES   1024  /* braces, quotes and types around a record's attributes */
+#define RESPONSE_FRAME_BYTES 65536 /* around the records */
 
-size_t kedge_dynamodb_answer_max(size_t bytes, size_t count)
+size_t kedge_dynamodb_response_max(size_t bytes, size_t count)
 {
-    return ESCAPE_BYTES * bytes + RECORD_FRAME_BYTES * count + ANSWER_FRAME_BYTES;
+    return ESCAPE_BYTES * bytes + RECORD_FRAME_BYTES * count + RESPONSE_FRAME_BYTES;
 }
 
-static kedge_status check_answer(const kedge_aws_answer *answer, kedge_error *error)
+static kedge_status check_response(const kedge_aws_response *response, kedge_error *error)
 {
-    kedge_bytes body = kedge_buffer_bytes(&answer->body);
+    kedge_bytes body = kedge_buffer_bytes(&response->body);
     kedge_error cause = {0};
     kedge_bytes object;
     if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &cause) != KEDGE_OK)
         return cause.status == KEDGE_NO_MEMORY ? kedge_fail_no_memory(error)
-                                               : kedge_dynamodb_fail_answer(cause.message, error);
+                                               : kedge_dynamodb_fail_response(cause.message, error);
     if (!kedge_json_skip(body, &object, NULL) || kedge_json_type_of(object) != KEDGE_JSON_OBJECT)
-        return kedge_dynamodb_fail_answer("it is no JSON object", error);
+        return kedge_dynamodb_fail_response("it is no JSON object", error);
     return KEDGE_OK;
 }
 
 static kedge_status fail_refused(const kedge_dynamodb_request *request, const char *table,
                                  const kedge_dynamodb_refusal *refusal,
-                                 const kedge_aws_answer *answer, kedge_error *error)
+                                 const kedge_aws_response *response, kedge_error *error)
 {
     return kedge_fail(error, refusal->status, refusal->code,
                       "DynamoDB refused %s on the table %s: %s: %s", request->operation, table,
-                      answer->code[0] == '\0' ? "no code" : answer->code, answer->message);
+                      response->code[0] == '\0' ? "no code" : response->code, response->message);
 }
 
 static kedge_status send_once(kedge_aws_client *client, const kedge_dynamodb_request *request,
-                              int64_t deadline_ms, kedge_aws_answer *answer, kedge_error *error)
+                              int64_t deadline_ms, kedge_aws_response *response, kedge_error *error)
 {
     char target[64];
     snprintf(target, sizeof target, TARGET_PREFIX "%s", request->operation);
@@ -56,10 +56,10 @@ static kedge_status send_once(kedge_aws_client *client, const kedge_dynamodb_req
                               .headers = headers,
                               .header_count = 2,
                               .body = request->body,
-                              .answer_bytes_max = request->answer_bytes_max,
+                              .response_bytes_max = request->response_bytes_max,
                               .deadline_ms = deadline_ms};
-    kedge_aws_answer_free(answer);
-    return kedge_aws_call(client, &call, answer, error);
+    kedge_aws_response_free(response);
+    return kedge_aws_call(client, &call, response, error);
 }
 
 /* What a failure is to a caller that must know whether something was written. */
@@ -74,22 +74,23 @@ static kedge_status conclude(const kedge_dynamodb_request *request, kedge_status
 
 static kedge_status send_until_answered(kedge_aws_client *client, const char *table,
                                         const kedge_dynamodb_request *request,
-                                        kedge_aws_answer *answer, kedge_error *error)
+                                        kedge_aws_response *response, kedge_error *error)
 {
     const kedge_environment *environment = kedge_aws_client_environment(client);
     int64_t end_ms = environment->monotonic_ms(environment->context) + KEDGE_AWS_DEADLINE_MS;
     int64_t left_ms = 0; /* the client's own deadline to begin with */
     bool unknown = false;
     for (uint32_t tries = 1;; tries++) {
-        kedge_status status = send_once(client, request, left_ms, answer, error);
-        if (status == KEDGE_OK) return conclude(request, check_answer(answer, error), true, error);
-        unknown = unknown || answer->earlier_unknown || status == KEDGE_LIMIT_EXCEEDED;
+        kedge_status status = send_once(client, request, left_ms, response, error);
+        if (status == KEDGE_OK)
+            return conclude(request, check_response(response, error), true, error);
+        unknown = unknown || response->earlier_unknown || status == KEDGE_LIMIT_EXCEEDED;
         if (status != KEDGE_CONFLICT) return conclude(request, status, unknown, error);
-        kedge_dynamodb_refusal refusal = kedge_dynamodb_refusal_of(answer);
+        kedge_dynamodb_refusal refusal = kedge_dynamodb_refusal_of(response);
         left_ms = end_ms - environment->monotonic_ms(environment->context);
         if (!refusal.again || tries == KEDGE_DYNAMODB_TRIES_MAX ||
             left_ms < 2 * KEDGE_AWS_BACKOFF_MAX_MS) {
-            status = fail_refused(request, table, &refusal, answer, error);
+            status = fail_refused(request, table, &refusal, response, error);
             return conclude(request, status, unknown, error);
         }
         kedge_aws_pause(environment, tries);
@@ -99,11 +100,26 @@ static kedge_status send_until_answered(kedge_aws_client *client, const char *ta
 }
 
 kedge_status kedge_dynamodb_send(kedge_aws_client *client, const char *table,
-                                 const kedge_dynamodb_request *request, kedge_aws_answer *answer,
-                                 kedge_error *error)
+                                 const kedge_dynamodb_request *request,
+                                 kedge_aws_response *response, kedge_error *error)
 {
     kedge_error cause = {0}; /* of the last try; none is left when it went well */
-    kedge_status status = send_until_answered(client, table, request, answer, &cause);
+    kedge_status status = send_until_answered(client, table, request, response, &cause);
     if (status != KEDGE_OK && error != NULL) *error = cause;
+    return status;
+}
+
+kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
+                                kedge_json_writer *writer, kedge_aws_response *response,
+                                kedge_error *error)
+{
+    kedge_dynamodb_write_usage(self, writer);
+    kedge_json_end_object(writer);
+    request.body = kedge_buffer_bytes(writer->buffer);
+    kedge_status status = kedge_buffer_status(writer->buffer, error);
+    if (status == KEDGE_OK)
+        status = kedge_dynamodb_send(self->client, self->table, &request, response, error);
+    if (status == KEDGE_OK) kedge_dynamodb_count_usage(self, request.writes, response);
+    kedge_buffer_free(writer->buffer);
     return status;
 }

@@ -93,11 +93,11 @@ static kedge_status check_ready(kedge_bytes object, const char *member, const ch
                       "the %s %s in DynamoDB is not ready: %s", what, table, state);
 }
 
-static kedge_status check_table(kedge_bytes answer, const char *name, kedge_error *error)
+static kedge_status check_table(kedge_bytes response, const char *name, kedge_error *error)
 {
     kedge_bytes table, index;
-    if (!kedge_json_member(answer, "Table", &table))
-        return kedge_dynamodb_fail_answer("it describes no table", error);
+    if (!kedge_json_member(response, "Table", &table))
+        return kedge_dynamodb_fail_response("it describes no table", error);
     kedge_status status = check_ready(table, "TableStatus", "table", name, error);
     if (status == KEDGE_OK) status = check_schema(table, name, error);
     if (status != KEDGE_OK) return status;
@@ -109,22 +109,22 @@ static kedge_status check_table(kedge_bytes answer, const char *name, kedge_erro
 /* ---- requests ---- */
 
 static kedge_status run(kedge_aws_client *client, const char *table, const char *operation,
-                        const char *action, kedge_buffer *body, kedge_aws_answer *answer,
+                        const char *action, kedge_buffer *body, kedge_aws_response *response,
                         kedge_error *error)
 {
     kedge_dynamodb_request request = {.operation = operation,
                                       .action = action,
                                       .body = kedge_buffer_bytes(body),
-                                      .answer_bytes_max = kedge_dynamodb_answer_max(0, 0)};
+                                      .response_bytes_max = kedge_dynamodb_response_max(0, 0)};
     kedge_status status = kedge_buffer_status(body, error);
-    if (status == KEDGE_OK) status = kedge_dynamodb_send(client, table, &request, answer, error);
+    if (status == KEDGE_OK) status = kedge_dynamodb_send(client, table, &request, response, error);
     kedge_buffer_free(body);
     return status;
 }
 
 kedge_status kedge_dynamodb_check(kedge_aws_client *client, const char *table, kedge_error *error)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(kedge_aws_client_environment(client)->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
     kedge_json_begin_object(&writer);
@@ -132,15 +132,15 @@ kedge_status kedge_dynamodb_check(kedge_aws_client *client, const char *table, k
     kedge_json_chars(&writer, table);
     kedge_json_end_object(&writer);
     kedge_status status =
-        run(client, table, "DescribeTable", "dynamodb:DescribeTable", &body, &answer, error);
+        run(client, table, "DescribeTable", "dynamodb:DescribeTable", &body, &response, error);
     if (status == KEDGE_OK)
-        status = check_table(kedge_buffer_bytes(&answer.body), table, error);
-    else if (strcmp(answer.code, "ResourceNotFoundException") == 0)
+        status = check_table(kedge_buffer_bytes(&response.body), table, error);
+    else if (strcmp(response.code, "ResourceNotFoundException") == 0)
         status = kedge_fail(error, KEDGE_NOT_FOUND, "aws-table-missing",
                             "there is no DynamoDB table %s in the region %s; deploy the stack "
                             "there, or name another table or region",
                             table, kedge_aws_client_region(client));
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return status;
 }
 
@@ -194,7 +194,7 @@ static void write_index(kedge_json_writer *writer)
 /* KEDGE_OK also when there is a table of that name already. */
 static kedge_status ask_for_table(kedge_aws_client *client, const char *table, kedge_error *error)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(kedge_aws_client_environment(client)->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
     kedge_json_begin_object(&writer);
@@ -207,9 +207,9 @@ static kedge_status ask_for_table(kedge_aws_client *client, const char *table, k
     write_index(&writer);
     kedge_json_end_object(&writer);
     kedge_status status =
-        run(client, table, "CreateTable", "dynamodb:CreateTable", &body, &answer, error);
-    if (strcmp(answer.code, "ResourceInUseException") == 0) status = KEDGE_OK;
-    kedge_aws_answer_free(&answer);
+        run(client, table, "CreateTable", "dynamodb:CreateTable", &body, &response, error);
+    if (strcmp(response.code, "ResourceInUseException") == 0) status = KEDGE_OK;
+    kedge_aws_response_free(&response);
     return status;
 }
 

@@ -46,7 +46,7 @@ kedge_status kedge_dynamodb_transact(void *context, const kedge_record_write *wr
                                      kedge_error *error)
 {
     kedge_dynamodb *self = context;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     char token[33];
     kedge_random_hex(kedge_aws_client_environment(self->client), 16, token);
     kedge_buffer body = kedge_buffer_make(self->allocator);
@@ -57,9 +57,9 @@ kedge_status kedge_dynamodb_transact(void *context, const kedge_record_write *wr
     write_items(self, &writer, writes, count);
     kedge_dynamodb_request request = {.operation = "TransactWriteItems",
                                       .action = action_of(writes, count),
-                                      .answer_bytes_max = kedge_dynamodb_answer_max(0, count),
+                                      .response_bytes_max = kedge_dynamodb_response_max(0, count),
                                       .writes = true};
-    kedge_status status = kedge_dynamodb_run(self, request, &writer, &answer, error);
-    kedge_aws_answer_free(&answer);
+    kedge_status status = kedge_dynamodb_run(self, request, &writer, &response, error);
+    kedge_aws_response_free(&response);
     return status;
 }

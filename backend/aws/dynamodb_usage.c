@@ -28,12 +28,13 @@ static void add_table(kedge_bytes capacity, double *table_units, double *index_u
     *table_units += units_of(capacity) - of_index;
 }
 
-void kedge_dynamodb_count_usage(kedge_dynamodb *self, bool writes, const kedge_aws_answer *answer)
+void kedge_dynamodb_count_usage(kedge_dynamodb *self, bool writes,
+                                const kedge_aws_response *response)
 {
     kedge_bytes capacity, element;
     double table_units = 0, index_units = 0;
     if (!self->measured) return;
-    if (kedge_json_member(kedge_buffer_bytes(&answer->body), "ConsumedCapacity", &capacity)) {
+    if (kedge_json_member(kedge_buffer_bytes(&response->body), "ConsumedCapacity", &capacity)) {
         if (kedge_json_type_of(capacity) == KEDGE_JSON_ARRAY) {
             kedge_json_iterator tables = kedge_json_iterate(capacity);
             while (kedge_json_next_element(&tables, &element))

@@ -1,4 +1,5 @@
-/* What the sources of the client share: the client's state, reading an answer, and judging it. */
+/* What the sources of the client share: the client's state, reading a response, and classifying
+ * it. */
 #ifndef KEDGE_BACKEND_AWS_INTERNAL_H
 #define KEDGE_BACKEND_AWS_INTERNAL_H
 
@@ -21,8 +22,8 @@ struct kedge_aws_client {
     void (*observe)(void *context, const kedge_aws_observation *observation);
     void *observe_context;
     kedge_aws_budget budget;
-    /* How far the services' clocks are ahead of ours, as their last answer said, and as much of it
-     * as signatures correct: nothing until a service complains. */
+    /* How far the services' clocks are ahead of ours, as their last response said, and as much of
+     * it as signatures correct: nothing until a service complains. */
     atomic_int_least64_t skew_seen_ms;
     atomic_int_least64_t skew_ms;
 };
@@ -48,34 +49,36 @@ typedef enum kedge_aws_verdict {
     KEDGE_AWS_FORBIDDEN,     /* the credentials lack the permission */
     KEDGE_AWS_MISPLACED,     /* another region's */
     KEDGE_AWS_FOREIGN,       /* whoever answered is not the service */
-    KEDGE_AWS_OUT_OF_BOUNDS, /* the answer is too large */
+    KEDGE_AWS_OUT_OF_BOUNDS, /* the response is too large */
     KEDGE_AWS_NO_MEMORY
 } kedge_aws_verdict;
 
-/* Fills code, message and region of an answer, which are empty, from its headers and body. False:
- * it does not look like an answer of the service. */
-bool kedge_aws_answer_read(kedge_aws_service service, const char *method,
-                           const kedge_allocator *allocator, kedge_aws_answer *answer);
+/* Fills code, message and region of a response, which are empty, from its headers and body. False:
+ * it does not look like a response of the service. */
+bool kedge_aws_response_read(kedge_aws_service service, const char *method,
+                             const kedge_allocator *allocator, kedge_aws_response *response);
 
-/* `reply` and `answer` are those of one try; code, message and region of the answer are filled. */
-kedge_aws_verdict kedge_aws_judge(const kedge_aws_client *client, const kedge_aws_request *request,
-                                  const kedge_aws_reply *reply, kedge_aws_answer *answer);
+/* `reply` and `response` are those of one try; code, message and region of the response are
+ * filled. */
+kedge_aws_verdict kedge_aws_classify(const kedge_aws_client *client,
+                                     const kedge_aws_request *request, const kedge_aws_reply *reply,
+                                     kedge_aws_response *response);
 
-/* One try: credentials, signature, request, answer. A status other than KEDGE_OK: nothing was sent,
- * and nothing will be (no credentials, no memory, a request outside of the contract). */
+/* One try: credentials, signature, request, response. A status other than KEDGE_OK: nothing was
+ * sent, and nothing will be (no credentials, no memory, a request outside of the contract). */
 kedge_status kedge_aws_try(kedge_aws_client *client, const kedge_aws_request *request,
-                           int64_t deadline_ms, kedge_aws_answer *answer, kedge_aws_reply *reply,
-                           kedge_error *error);
+                           int64_t deadline_ms, kedge_aws_response *response,
+                           kedge_aws_reply *reply, kedge_error *error);
 
 /* The status and the words for what a call came to. */
 typedef struct kedge_aws_ending {
     kedge_aws_verdict verdict;
     uint32_t tries;
-    kedge_error last; /* of the last try, when it had no answer */
+    kedge_error last; /* of the last try, when it had no response */
 } kedge_aws_ending;
 
-kedge_status kedge_aws_explain(const kedge_aws_client *client, const kedge_aws_request *request,
-                               const kedge_aws_answer *answer, const kedge_aws_ending *ending,
+kedge_status kedge_aws_message(const kedge_aws_client *client, const kedge_aws_request *request,
+                               const kedge_aws_response *response, const kedge_aws_ending *ending,
                                kedge_error *error);
 
 #endif

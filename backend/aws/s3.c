@@ -1,4 +1,4 @@
-/* One request to a bucket: its address, and what every answer has in common. */
+/* One request to a bucket: its address, and what every response has in common. */
 #include "backend/aws/s3_internal.h"
 #include "backend/ports/blobs_support.h"
 #include "common/error.h"
@@ -84,43 +84,43 @@ static kedge_aws_request addressed(const kedge_s3 *self, const kedge_s3_request 
                                .headers = request->headers,
                                .header_count = request->header_count,
                                .body = request->body,
-                               .answer_bytes_max = request->answer_bytes_max,
+                               .response_bytes_max = request->response_bytes_max,
                                .once = request->once};
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-bool kedge_s3_is(const kedge_aws_answer *answer, const char *code)
+bool kedge_s3_is(const kedge_aws_response *response, const char *code)
 {
-    return strcmp(answer->code, code) == 0;
+    return strcmp(response->code, code) == 0;
 }
 
-kedge_status kedge_s3_answer_invalid(const kedge_s3_request *request, const char *what,
-                                     kedge_error *error)
+kedge_status kedge_s3_response_invalid(const kedge_s3_request *request, const char *what,
+                                       kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid", "the answer to %s %s",
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid", "the response to %s %s",
                       request->action, what);
 }
 
-kedge_status kedge_s3_refused(const kedge_aws_answer *answer, kedge_error *error)
+kedge_status kedge_s3_refused(const kedge_aws_response *response, kedge_error *error)
 {
-    kedge_status status = answer->earlier_unknown ? KEDGE_UNAVAILABLE : KEDGE_IO;
+    kedge_status status = response->earlier_unknown ? KEDGE_UNAVAILABLE : KEDGE_IO;
     if (error != NULL) error->status = status;
     return status;
 }
 
 kedge_status kedge_s3_call(const kedge_s3 *self, const kedge_s3_request *request,
-                           kedge_aws_answer *answer, kedge_error *error)
+                           kedge_aws_response *response, kedge_error *error)
 {
     kedge_buffer path = kedge_buffer_make(kedge_aws_client_environment(self->client)->allocator);
     kedge_status status = make_path(self, request->key, &path, error);
     if (status != KEDGE_OK) goto out;
     kedge_aws_request sent = addressed(self, request, &path);
-    status = kedge_aws_call(self->client, &sent, answer, error);
-    /* The answer is too large, whatever the request has done. */
+    status = kedge_aws_call(self->client, &sent, response, error);
+    /* The response is too large, whatever the request has done. */
     if (status == KEDGE_LIMIT_EXCEEDED && strcmp(request->method, "GET") != 0)
-        status = kedge_s3_answer_invalid(request, "has no end", error);
-    if (status == KEDGE_CONFLICT && kedge_s3_is(answer, "NoSuchBucket"))
+        status = kedge_s3_response_invalid(request, "has no end", error);
+    if (status == KEDGE_CONFLICT && kedge_s3_is(response, "NoSuchBucket"))
         status = kedge_fail(error, KEDGE_IO, "aws-bucket-missing", "there is no bucket %s",
                             self->bucket);
 out:
@@ -129,14 +129,14 @@ out:
 }
 
 kedge_status kedge_s3_read_xml(const kedge_s3 *self, const kedge_s3_request *request,
-                               const kedge_aws_answer *answer, kedge_aws_xml_element element,
+                               const kedge_aws_response *response, kedge_aws_xml_element element,
                                void *context, kedge_error *error)
 {
     kedge_status status =
         kedge_aws_xml_read(kedge_aws_client_environment(self->client)->allocator,
-                           kedge_buffer_bytes(&answer->body), element, context, error);
+                           kedge_buffer_bytes(&response->body), element, context, error);
     if (status != KEDGE_PROTOCOL) return status;
-    return kedge_s3_answer_invalid(request, "is not readable as XML", error);
+    return kedge_s3_response_invalid(request, "is not readable as XML", error);
 }
 
 void kedge_s3_write_xml_text(kedge_bytes text, kedge_buffer *out)

@@ -36,22 +36,23 @@ static kedge_status blobs_get_tag(void *context, kedge_bytes key, kedge_bytes na
     return status == KEDGE_OK ? kedge_s3_get_tag(context, key, name, value, error) : status;
 }
 
-/* Not again when its answer is lost: somebody may have found the key free meanwhile and put a blob
- * that he relies on, which a second removal would take. */
+/* Not again when its response is lost: somebody may have found the key free meanwhile and put a
+ * blob that he relies on, which a second removal would take. */
 static kedge_status blobs_remove(void *context, kedge_bytes key, kedge_error *error)
 {
     const kedge_s3_request request = {.action = "s3:DeleteObject",
                                       .method = "DELETE",
                                       .key = key,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX,
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX,
                                       .once = true};
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_status status = kedge_blob_key_check(key, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_s3_call(context, &request, &answer, error);
+    status = kedge_s3_call(context, &request, &response, error);
     if (status == KEDGE_CONFLICT)
-        status = kedge_s3_is(&answer, "NoSuchKey") ? KEDGE_OK : kedge_s3_refused(&answer, error);
-    kedge_aws_answer_free(&answer);
+        status =
+            kedge_s3_is(&response, "NoSuchKey") ? KEDGE_OK : kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 

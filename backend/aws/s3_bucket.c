@@ -14,20 +14,20 @@ static kedge_status another_region(const kedge_s3 *self, const char *region, ked
 }
 
 static kedge_status read_check(const kedge_s3 *self, kedge_status status,
-                               const kedge_aws_answer *answer, kedge_error *error)
+                               const kedge_aws_response *response, kedge_error *error)
 {
     if (status == KEDGE_OK) return KEDGE_OK;
-    if (answer->region[0] != '\0' &&
-        strcmp(answer->region, kedge_aws_client_region(self->client)) != 0)
-        return another_region(self, answer->region, error);
-    if (kedge_s3_is(answer, "NoSuchBucket"))
+    if (response->region[0] != '\0' &&
+        strcmp(response->region, kedge_aws_client_region(self->client)) != 0)
+        return another_region(self, response->region, error);
+    if (kedge_s3_is(response, "NoSuchBucket"))
         return kedge_fail(error, KEDGE_NOT_FOUND, "aws-bucket-missing",
                           "there is no bucket %s in %s: make it, or name another one", self->bucket,
                           kedge_aws_client_region(self->client));
-    return status == KEDGE_CONFLICT ? kedge_s3_refused(answer, error) : status;
+    return status == KEDGE_CONFLICT ? kedge_s3_refused(response, error) : status;
 }
 
-/* Lists one key instead of HeadBucket: both need s3:ListBucket, but an answer to HEAD has no body
+/* Lists one key instead of HeadBucket: both need s3:ListBucket, but a response to HEAD has no body
  * and so does not say why, and a skewed clock could not be told from a missing right. */
 kedge_status kedge_s3_check(const kedge_s3_options *options, kedge_error *error)
 {
@@ -43,11 +43,11 @@ kedge_status kedge_s3_check(const kedge_s3_options *options, kedge_error *error)
                                       .method = "GET",
                                       .query = query,
                                       .query_count = 3,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    status = kedge_s3_call(&self, &request, &answer, error);
-    status = read_check(&self, status, &answer, error);
-    kedge_aws_answer_free(&answer);
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    status = kedge_s3_call(&self, &request, &response, error);
+    status = read_check(&self, status, &response, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 
@@ -67,25 +67,25 @@ kedge_status kedge_s3_create(const kedge_s3_options *options, kedge_error *error
         kedge_s3_write_xml_text(kedge_bytes_of(region), &body);
         kedge_buffer_append_text(&body, "</LocationConstraint></CreateBucketConfiguration>");
     }
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     const kedge_http_header headers[] = {{"Content-Type", "application/xml"}};
     const kedge_s3_request request = {.action = "s3:CreateBucket",
                                       .method = "PUT",
                                       .headers = headers,
                                       .header_count = body.size > 0 ? 1 : 0,
                                       .body = kedge_buffer_bytes(&body),
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
     status = kedge_buffer_status(&body, error);
-    if (status == KEDGE_OK) status = kedge_s3_call(&self, &request, &answer, error);
-    if (status == KEDGE_CONFLICT && kedge_s3_is(&answer, "BucketAlreadyOwnedByYou"))
+    if (status == KEDGE_OK) status = kedge_s3_call(&self, &request, &response, error);
+    if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "BucketAlreadyOwnedByYou"))
         status = KEDGE_OK;
-    else if (status == KEDGE_CONFLICT && kedge_s3_is(&answer, "BucketAlreadyExists"))
+    else if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "BucketAlreadyExists"))
         status =
             kedge_fail(error, KEDGE_FORBIDDEN, "aws-bucket-taken",
                        "the name %s is another account's bucket: choose another name", self.bucket);
     else if (status == KEDGE_CONFLICT)
-        status = kedge_s3_refused(&answer, error);
-    kedge_aws_answer_free(&answer);
+        status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
     kedge_buffer_free(&body);
     return status;
 }

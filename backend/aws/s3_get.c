@@ -1,7 +1,7 @@
 /* GetObject, in ranges.
  *
  * A try of a request has a deadline, so a large object is read in pieces of KEDGE_S3_PART_BYTES.
- * The first request asks for the first piece, and its answer tells the whole size: objects up to
+ * The first request asks for the first piece, and its response tells the whole size: objects up to
  * that size cost one request. Pieces of one read have one ETag; when it changes (removed and put
  * anew in between), the read starts again. */
 #include "backend/aws/s3_internal.h"
@@ -47,16 +47,16 @@ static bool read_content_range(kedge_bytes text, int64_t *first, int64_t *last, 
     return read_number(&at, end, total) && at == end;
 }
 
-/* Where the answer's bytes belong. False: the answer contradicts itself. */
-static bool find_place(const kedge_aws_answer *answer, int64_t *first, int64_t *total)
+/* Where the response's bytes belong. False: the response contradicts itself. */
+static bool find_place(const kedge_aws_response *response, int64_t *first, int64_t *total)
 {
     kedge_bytes text;
-    int64_t last, size = (int64_t)answer->body.size;
-    if (answer->status == 206)
-        return kedge_aws_answer_header(answer, "Content-Range", &text) &&
+    int64_t last, size = (int64_t)response->body.size;
+    if (response->status == 206)
+        return kedge_aws_response_header(response, "Content-Range", &text) &&
                read_content_range(text, first, &last, total) && last < *total &&
                last - *first + 1 == size;
-    if (answer->status != 200 || !kedge_aws_answer_header(answer, "Content-Length", &text))
+    if (response->status != 200 || !kedge_aws_response_header(response, "Content-Length", &text))
         return false;
     const char *at = text.data, *end = text.data + text.size;
     *first = 0;
@@ -64,15 +64,15 @@ static bool find_place(const kedge_aws_answer *answer, int64_t *first, int64_t *
 }
 
 static kedge_status take_piece(reading *self, const kedge_s3_request *request,
-                               const kedge_aws_answer *answer, kedge_buffer *out,
+                               const kedge_aws_response *response, kedge_buffer *out,
                                kedge_error *error)
 {
     kedge_bytes etag;
     int64_t first, total;
-    if (!kedge_aws_answer_header(answer, "ETag", &etag) || etag.size > ETAG_BYTES_MAX)
-        return kedge_s3_answer_invalid(request, "has no ETag", error);
-    if (!find_place(answer, &first, &total))
-        return kedge_s3_answer_invalid(request, "has another size than its headers say", error);
+    if (!kedge_aws_response_header(response, "ETag", &etag) || etag.size > ETAG_BYTES_MAX)
+        return kedge_s3_response_invalid(request, "has no ETag", error);
+    if (!find_place(response, &first, &total))
+        return kedge_s3_response_invalid(request, "has another size than its headers say", error);
     if (total > KEDGE_BLOB_BYTES_MAX)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "blob-too-large",
                           "the blob has %" PRId64 " bytes; at most %d are allowed", total,
@@ -83,10 +83,10 @@ static kedge_status take_piece(reading *self, const kedge_s3_request *request,
     }
     self->changed = !kedge_bytes_equal_text(etag, self->etag) || total != self->total;
     if (self->changed) return KEDGE_OK;
-    if (first != self->offset || (answer->body.size == 0 && total > 0))
-        return kedge_s3_answer_invalid(request, "is another piece than was asked for", error);
-    kedge_buffer_append_bytes(out, kedge_buffer_bytes(&answer->body));
-    self->offset += (int64_t)answer->body.size;
+    if (first != self->offset || (response->body.size == 0 && total > 0))
+        return kedge_s3_response_invalid(request, "is another piece than was asked for", error);
+    kedge_buffer_append_bytes(out, kedge_buffer_bytes(&response->body));
+    self->offset += (int64_t)response->body.size;
     return kedge_buffer_status(out, error);
 }
 
@@ -103,22 +103,22 @@ static kedge_status read_piece(const kedge_s3 *self, kedge_bytes key, bool range
                                       .key = key,
                                       .headers = headers,
                                       .header_count = ranged ? 1 : 0,
-                                      .answer_bytes_max = KEDGE_BLOB_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    kedge_status status = kedge_s3_call(self, &request, &answer, error);
+                                      .response_bytes_max = KEDGE_BLOB_BYTES_MAX};
+    kedge_aws_response response = {0};
+    kedge_status status = kedge_s3_call(self, &request, &response, error);
     if (status == KEDGE_OK) {
-        status = take_piece(state, &request, &answer, out, error);
-    } else if (status == KEDGE_CONFLICT && kedge_s3_is(&answer, "NoSuchKey")) {
+        status = take_piece(state, &request, &response, out, error);
+    } else if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "NoSuchKey")) {
         status = kedge_blob_not_found(key, error);
-    } else if (status == KEDGE_CONFLICT && answer.status == 416 && ranged && state->offset == 0) {
+    } else if (status == KEDGE_CONFLICT && response.status == 416 && ranged && state->offset == 0) {
         status = read_piece(self, key, false, state, out, error);
-    } else if (status == KEDGE_CONFLICT && answer.status == 416) {
+    } else if (status == KEDGE_CONFLICT && response.status == 416) {
         state->changed = true;
         status = KEDGE_OK;
     } else if (status == KEDGE_CONFLICT) {
-        status = kedge_s3_refused(&answer, error);
+        status = kedge_s3_refused(&response, error);
     }
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return status;
 }
 

@@ -73,7 +73,7 @@ static size_t unreadable_at(const char *at, size_t size)
     return low >= 0 && !readable ? 6 : 0;
 }
 
-/* S3 encodes all keys in the answer. radosgw encodes those of the objects, but repeats the prefix
+/* S3 encodes all keys in the response. radosgw encodes those of the objects, but repeats the prefix
  * and the key to start after as references to characters that XML does not have. Nobody reads them;
  * they become spaces. */
 static void blank_unreadable(kedge_buffer *body)
@@ -87,8 +87,8 @@ static void blank_unreadable(kedge_buffer *body)
 
 /* ---- the page ---- */
 
-/* At the end of a Contents. A key that was not asked for is no answer: who walks from page to page
- * would walk in a circle. */
+/* At the end of a Contents. A key that was not asked for is no response: who goes from page to
+ * page would go in a circle. */
 static bool take_blob(page *self)
 {
     kedge_bytes key = kedge_buffer_bytes(&self->key);
@@ -133,15 +133,15 @@ static bool take_element(void *context, const char *path, kedge_bytes text)
     return !self->key.no_memory;
 }
 
-static kedge_status read_page(page *self, const kedge_s3_request *request, kedge_aws_answer *answer,
-                              kedge_error *error)
+static kedge_status read_page(page *self, const kedge_s3_request *request,
+                              kedge_aws_response *response, kedge_error *error)
 {
-    blank_unreadable(&answer->body);
+    blank_unreadable(&response->body);
     self->size_bytes = self->modified_ms = -1;
-    kedge_status status = kedge_s3_read_xml(self->s3, request, answer, take_element, self, error);
+    kedge_status status = kedge_s3_read_xml(self->s3, request, response, take_element, self, error);
     if (status != KEDGE_OK) return status;
     if (self->invalid || !self->said_truncated || (self->truncated && self->list->count == 0))
-        return kedge_s3_answer_invalid(request, "is no listing", error);
+        return kedge_s3_response_invalid(request, "is no listing", error);
     self->list->more = self->truncated;
     return KEDGE_OK;
 }
@@ -162,14 +162,14 @@ static kedge_status send_list(page *self, kedge_error *error)
                                       .method = "GET",
                                       .query = query,
                                       .query_count = self->after.size == 0 ? 4 : 5,
-                                      .answer_bytes_max = KEDGE_S3_LIST_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    kedge_status status = kedge_s3_call(self->s3, &request, &answer, error);
+                                      .response_bytes_max = KEDGE_S3_LIST_BYTES_MAX};
+    kedge_aws_response response = {0};
+    kedge_status status = kedge_s3_call(self->s3, &request, &response, error);
     if (status == KEDGE_OK)
-        status = read_page(self, &request, &answer, error);
+        status = read_page(self, &request, &response, error);
     else if (status == KEDGE_CONFLICT)
-        status = kedge_s3_refused(&answer, error);
-    kedge_aws_answer_free(&answer);
+        status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 

@@ -22,9 +22,10 @@ _Static_assert(KEDGE_S3_MULTIPART_BYTES == KEDGE_COST_MULTIPART_BYTES &&
                    KEDGE_S3_PART_BYTES == KEDGE_COST_PART_BYTES,
                "the meter counts the parts");
 
-#define PARTS_MAX      ((KEDGE_BLOB_BYTES_MAX + KEDGE_S3_PART_BYTES - 1) / KEDGE_S3_PART_BYTES)
-#define ETAG_BYTES_MAX 128
-#define ID_BYTES_MAX   1024
+#define PARTS_MAX          ((KEDGE_BLOB_BYTES_MAX + KEDGE_S3_PART_BYTES - 1) / KEDGE_S3_PART_BYTES)
+#define CREATE_HEADERS_MAX (KEDGE_S3_CONTENT_HEADERS_MAX + 2)
+#define ETAG_BYTES_MAX     128
+#define ID_BYTES_MAX       1024
 
 typedef struct upload {
     const kedge_s3 *s3;
@@ -37,7 +38,7 @@ typedef struct upload {
     size_t parts;
 } upload;
 
-/* ---- reading answers ---- */
+/* ---- reading responses ---- */
 
 typedef struct wanted_text {
     const char *path;
@@ -58,13 +59,13 @@ static bool take_text(void *context, const char *path, kedge_bytes text)
 
 /* The text of the element at `path`, which must be there. */
 static kedge_status read_text(const kedge_s3 *self, const kedge_s3_request *request,
-                              const kedge_aws_answer *answer, const char *path, char *text,
+                              const kedge_aws_response *response, const char *path, char *text,
                               size_t size, kedge_error *error)
 {
     wanted_text wanted = {path, text, size, false};
-    kedge_status status = kedge_s3_read_xml(self, request, answer, take_text, &wanted, error);
+    kedge_status status = kedge_s3_read_xml(self, request, response, take_text, &wanted, error);
     if (status == KEDGE_OK && (!wanted.found || text[0] == '\0'))
-        status = kedge_s3_answer_invalid(request, "lacks what it is asked for", error);
+        status = kedge_s3_response_invalid(request, "lacks what it is asked for", error);
     if (status != KEDGE_OK) text[0] = '\0';
     return status;
 }
@@ -83,38 +84,39 @@ static kedge_status find_owner(const upload *self, kedge_s3_owner *owner, kedge_
 static kedge_status start_upload(upload *self, kedge_error *error)
 {
     const kedge_aws_parameter query[] = {{KEDGE_BYTES("uploads"), {"", 0}}};
-    const kedge_http_header headers[] = {{"Content-Type", KEDGE_S3_CONTENT_TYPE},
-                                         {"x-amz-checksum-algorithm", "SHA256"},
-                                         {KEDGE_S3_WRITER_HEADER, self->token}};
+    kedge_http_header headers[CREATE_HEADERS_MAX];
+    size_t count = kedge_s3_content_headers(self->key, headers);
+    headers[count++] = (kedge_http_header){"x-amz-checksum-algorithm", "SHA256"};
+    headers[count++] = (kedge_http_header){KEDGE_S3_WRITER_HEADER, self->token};
     const kedge_s3_request request = {.action = "s3:PutObject",
                                       .method = "POST",
                                       .key = self->key,
                                       .query = query,
                                       .query_count = 1,
                                       .headers = headers,
-                                      .header_count = sizeof headers / sizeof headers[0],
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    kedge_status status = kedge_s3_call(self->s3, &request, &answer, error);
+                                      .header_count = count,
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    kedge_status status = kedge_s3_call(self->s3, &request, &response, error);
     if (status == KEDGE_OK)
-        status = read_text(self->s3, &request, &answer, "InitiateMultipartUploadResult/UploadId",
+        status = read_text(self->s3, &request, &response, "InitiateMultipartUploadResult/UploadId",
                            self->id, sizeof self->id, error);
     else if (status == KEDGE_CONFLICT)
-        status = kedge_s3_refused(&answer, error);
-    kedge_aws_answer_free(&answer);
+        status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 
 static kedge_status take_etag(upload *self, const kedge_s3_request *request,
-                              const kedge_aws_answer *answer, kedge_error *error)
+                              const kedge_aws_response *response, kedge_error *error)
 {
     kedge_bytes etag;
-    if (!kedge_aws_answer_header(answer, "ETag", &etag) || etag.size == 0 ||
+    if (!kedge_aws_response_header(response, "ETag", &etag) || etag.size == 0 ||
         etag.size > ETAG_BYTES_MAX)
-        return kedge_s3_answer_invalid(request, "has no ETag", error);
+        return kedge_s3_response_invalid(request, "has no ETag", error);
     memcpy(self->etags[self->parts], etag.data, etag.size);
     self->etags[self->parts][etag.size] = '\0';
-    return kedge_s3_check_checksum(request, answer, self->sums[self->parts].sha256, error);
+    return kedge_s3_check_checksum(request, response, self->sums[self->parts].sha256, error);
 }
 
 static kedge_status put_part(upload *self, kedge_bytes bytes, kedge_error *error)
@@ -128,7 +130,7 @@ static kedge_status put_part(upload *self, kedge_bytes bytes, kedge_error *error
         {KEDGE_BYTES("partNumber"), kedge_bytes_of(number)},
         {KEDGE_BYTES("uploadId"), kedge_bytes_of(self->id)},
     };
-    const kedge_http_header headers[] = {{"Content-Type", KEDGE_S3_CONTENT_TYPE},
+    const kedge_http_header headers[] = {{"Content-Type", "application/octet-stream"},
                                          {"Content-MD5", sums->md5},
                                          {KEDGE_S3_CHECKSUM_HEADER, sums->sha256}};
     const kedge_s3_request request = {.action = "s3:PutObject",
@@ -139,15 +141,15 @@ static kedge_status put_part(upload *self, kedge_bytes bytes, kedge_error *error
                                       .headers = headers,
                                       .header_count = sizeof headers / sizeof headers[0],
                                       .body = bytes,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    status = kedge_s3_call(self->s3, &request, &answer, error);
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    status = kedge_s3_call(self->s3, &request, &response, error);
     if (status == KEDGE_OK)
-        status = take_etag(self, &request, &answer, error);
+        status = take_etag(self, &request, &response, error);
     else if (status == KEDGE_CONFLICT)
-        status = kedge_s3_refused(&answer, error);
+        status = kedge_s3_refused(&response, error);
     if (status == KEDGE_OK) self->parts++;
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return status;
 }
 
@@ -176,8 +178,8 @@ static void write_completion(const upload *self, kedge_buffer *body)
     kedge_buffer_append_text(body, "</CompleteMultipartUpload>");
 }
 
-/* KEDGE_OK only when S3 says that the object is there: an answer may begin with 200 and turn out to
- * be an error. `anew`: this upload cannot be completed any more, another one may. */
+/* KEDGE_OK only when S3 says that the object is there: a response may begin with 200 and turn out
+ * to be an error. `anew`: this upload cannot be completed any more, another one may. */
 static kedge_status send_completion(const upload *self, kedge_bytes body, bool *anew,
                                     kedge_error *error)
 {
@@ -193,22 +195,22 @@ static kedge_status send_completion(const upload *self, kedge_bytes body, bool *
                                       .headers = headers,
                                       .header_count = 2,
                                       .body = body,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    kedge_status status = kedge_s3_call(self->s3, &request, &answer, error);
-    *anew = kedge_s3_is(&answer, "ConditionalRequestConflict") ||
-            kedge_s3_is(&answer, "NoSuchUpload") || answer.status == 412;
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    kedge_status status = kedge_s3_call(self->s3, &request, &response, error);
+    *anew = kedge_s3_is(&response, "ConditionalRequestConflict") ||
+            kedge_s3_is(&response, "NoSuchUpload") || response.status == 412;
     if (status == KEDGE_OK)
-        status = read_text(self->s3, &request, &answer, "CompleteMultipartUploadResult/ETag", etag,
-                           sizeof etag, error);
+        status = read_text(self->s3, &request, &response, "CompleteMultipartUploadResult/ETag",
+                           etag, sizeof etag, error);
     else if (status == KEDGE_CONFLICT)
-        status = kedge_s3_refused(&answer, error);
-    kedge_aws_answer_free(&answer);
+        status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 
-/* After anything but a success the object itself tells what became of it: ours (the answer was lost
- * or damaged), another's, or none. */
+/* After anything but a success the object itself tells what became of it: ours (the response was
+ * lost or damaged), another's, or none. */
 static kedge_status complete(const upload *self, bool *anew, kedge_error *error)
 {
     kedge_buffer body =
@@ -219,7 +221,7 @@ static kedge_status complete(const upload *self, bool *anew, kedge_error *error)
     if (status != KEDGE_OK) goto out;
     status = send_completion(self, kedge_buffer_bytes(&body), anew, error);
     if (status == KEDGE_OK) goto out;
-    /* The answer may have come and not been read. */
+    /* The response may have come and not been read. */
     if (status == KEDGE_NO_MEMORY) status = KEDGE_UNAVAILABLE;
     if (error != NULL) error->status = status;
     kedge_error failure = {0};
@@ -241,10 +243,10 @@ static void abort_upload(const upload *self)
                                       .key = self->key,
                                       .query = query,
                                       .query_count = 1,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    kedge_s3_call(self->s3, &request, &answer, NULL);
-    kedge_aws_answer_free(&answer);
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    kedge_s3_call(self->s3, &request, &response, NULL);
+    kedge_aws_response_free(&response);
 }
 
 static kedge_status put_once(upload *self, bool *anew, kedge_error *error)

@@ -7,7 +7,21 @@
 
 #include <string.h>
 
+#define PUT_HEADERS_MAX (KEDGE_S3_CONTENT_HEADERS_MAX + 4)
+
 /* ---- what travels with the bytes ---- */
+
+size_t kedge_s3_content_headers(kedge_bytes key,
+                                kedge_http_header headers[KEDGE_S3_CONTENT_HEADERS_MAX])
+{
+    const kedge_bytes end = KEDGE_BYTES(".json.gz");
+    bool gzipped =
+        key.size >= end.size && memcmp(key.data + key.size - end.size, end.data, end.size) == 0;
+    headers[0].name = "Content-Type";
+    headers[0].value = gzipped ? "application/json" : "application/octet-stream";
+    headers[1] = (kedge_http_header){"Content-Encoding", "gzip"};
+    return gzipped ? 2 : 1;
+}
 
 void kedge_s3_make_token(const kedge_s3 *self, char token[KEDGE_S3_WRITER_TOKEN_SIZE])
 {
@@ -47,14 +61,14 @@ kedge_status kedge_s3_sum(const kedge_s3 *self, kedge_bytes bytes, kedge_s3_sums
 }
 
 kedge_status kedge_s3_check_checksum(const kedge_s3_request *request,
-                                     const kedge_aws_answer *answer, const char *checksum,
+                                     const kedge_aws_response *response, const char *checksum,
                                      kedge_error *error)
 {
     kedge_bytes stored;
-    if (!kedge_aws_answer_header(answer, KEDGE_S3_CHECKSUM_HEADER, &stored) ||
+    if (!kedge_aws_response_header(response, KEDGE_S3_CHECKSUM_HEADER, &stored) ||
         kedge_bytes_equal_text(stored, checksum))
         return KEDGE_OK;
-    return kedge_s3_answer_invalid(request, "has the checksum of other bytes", error);
+    return kedge_s3_response_invalid(request, "has the checksum of other bytes", error);
 }
 
 /* ---- whose object it is ---- */
@@ -65,28 +79,28 @@ kedge_status kedge_s3_find_owner(const kedge_s3 *self, kedge_bytes key, const ch
     const kedge_s3_request request = {.action = "s3:GetObject",
                                       .method = "HEAD",
                                       .key = key,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
     kedge_bytes found;
-    kedge_status status = kedge_s3_call(self, &request, &answer, error);
+    kedge_status status = kedge_s3_call(self, &request, &response, error);
     if (status == KEDGE_OK) {
-        *owner = kedge_aws_answer_header(&answer, KEDGE_S3_WRITER_HEADER, &found) &&
+        *owner = kedge_aws_response_header(&response, KEDGE_S3_WRITER_HEADER, &found) &&
                          kedge_bytes_equal_text(found, token)
                      ? KEDGE_S3_OURS
                      : KEDGE_S3_OTHERS;
-    } else if (status == KEDGE_CONFLICT && answer.status == 404) { /* HEAD has no code */
+    } else if (status == KEDGE_CONFLICT && response.status == 404) { /* HEAD has no code */
         *owner = KEDGE_S3_NOBODY;
         status = KEDGE_OK;
     } else if (status == KEDGE_CONFLICT) {
-        status = kedge_s3_refused(&answer, error);
+        status = kedge_s3_refused(&response, error);
     }
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return status;
 }
 
-/* The condition failed, and an earlier try of ours may have stored the object. Both answers of the
- * port say that the key is durable, and for content addresses there is nothing more to know. But
- * KEDGE_OK says besides that these bytes are the ones, and to a caller with a name of its own a
+/* The condition failed, and an earlier try of ours may have stored the object. Both responses of
+ * the port say that the key is durable, and for content addresses there is nothing more to know.
+ * But KEDGE_OK says besides that these bytes are the ones, and to a caller with a name of its own a
  * KEDGE_CONFLICT is somebody else's object. So the object is asked who wrote it. */
 static kedge_status settle(const kedge_s3 *self, kedge_bytes key, const char *token,
                            kedge_error *error)
@@ -98,7 +112,7 @@ static kedge_status settle(const kedge_s3 *self, kedge_bytes key, const char *to
         return kedge_fail(error, KEDGE_UNAVAILABLE, "blob-removed",
                           "the blob %.*s was there and was removed while it was being put",
                           (int)key.size, key.data);
-    /* Why it could not be asked is no answer to the put: that one is unknown. */
+    /* Why it could not be asked is no response to the put: that one is unknown. */
     if (status != KEDGE_OK) status = KEDGE_UNAVAILABLE;
     if (status != KEDGE_OK && error != NULL) error->status = status;
     return status;
@@ -114,29 +128,28 @@ kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes byt
     kedge_s3_make_token(self, token);
     kedge_status status = kedge_s3_sum(self, bytes, &sums, error);
     if (status != KEDGE_OK) return status;
-    const kedge_http_header headers[] = {
-        {"Content-Type", KEDGE_S3_CONTENT_TYPE},
-        {"If-None-Match", "*"},
-        {"Content-MD5", sums.md5},
-        {KEDGE_S3_CHECKSUM_HEADER, sums.sha256},
-        {KEDGE_S3_WRITER_HEADER, token},
-    };
+    kedge_http_header headers[PUT_HEADERS_MAX];
+    size_t count = kedge_s3_content_headers(key, headers);
+    headers[count++] = (kedge_http_header){"If-None-Match", "*"};
+    headers[count++] = (kedge_http_header){"Content-MD5", sums.md5};
+    headers[count++] = (kedge_http_header){KEDGE_S3_CHECKSUM_HEADER, sums.sha256};
+    headers[count++] = (kedge_http_header){KEDGE_S3_WRITER_HEADER, token};
     const kedge_s3_request request = {.action = "s3:PutObject",
                                       .method = "PUT",
                                       .key = key,
                                       .headers = headers,
-                                      .header_count = sizeof headers / sizeof headers[0],
+                                      .header_count = count,
                                       .body = bytes,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    status = kedge_s3_call(self, &request, &answer, error);
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    status = kedge_s3_call(self, &request, &response, error);
     if (status == KEDGE_OK)
-        status = kedge_s3_check_checksum(&request, &answer, sums.sha256, error);
-    else if (status == KEDGE_CONFLICT && answer.status == 412)
-        status = answer.earlier_unknown ? settle(self, key, token, error)
-                                        : kedge_blob_exists(key, error);
+        status = kedge_s3_check_checksum(&request, &response, sums.sha256, error);
+    else if (status == KEDGE_CONFLICT && response.status == 412)
+        status = response.earlier_unknown ? settle(self, key, token, error)
+                                          : kedge_blob_exists(key, error);
     else if (status == KEDGE_CONFLICT)
-        status = kedge_s3_refused(&answer, error);
-    kedge_aws_answer_free(&answer);
+        status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
     return status;
 }

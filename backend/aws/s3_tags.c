@@ -82,21 +82,21 @@ static kedge_status read_tags(const kedge_s3 *self, kedge_bytes key, tag_set *se
                                       .key = key,
                                       .query = query,
                                       .query_count = 1,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    kedge_status status = kedge_s3_call(self, &request, &answer, error);
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    kedge_status status = kedge_s3_call(self, &request, &response, error);
     if (status == KEDGE_OK) {
-        status = kedge_s3_read_xml(self, &request, &answer, take_element, set, error);
+        status = kedge_s3_read_xml(self, &request, &response, take_element, set, error);
         if (status == KEDGE_OK && (!set->whole || set->too_many))
-            status = kedge_s3_answer_invalid(&request, "is no set of tags", error);
-    } else if (status == KEDGE_CONFLICT && kedge_s3_is(&answer, "NoSuchKey")) {
+            status = kedge_s3_response_invalid(&request, "is no set of tags", error);
+    } else if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "NoSuchKey")) {
         status = kedge_blob_not_found(key, error);
-    } else if (status == KEDGE_CONFLICT && kedge_s3_is(&answer, "NoSuchTagSet")) {
+    } else if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "NoSuchTagSet")) {
         status = KEDGE_OK;
     } else if (status == KEDGE_CONFLICT) {
-        status = kedge_s3_refused(&answer, error);
+        status = kedge_s3_refused(&response, error);
     }
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return status;
 }
 
@@ -170,17 +170,17 @@ static kedge_status put_tags(const kedge_s3 *self, kedge_bytes key, kedge_bytes 
                                       .headers = headers,
                                       .header_count = none ? 0 : sizeof headers / sizeof headers[0],
                                       .body = tags,
-                                      .answer_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    kedge_aws_answer answer = {0};
-    status = kedge_s3_call(self, &request, &answer, error);
-    if (status == KEDGE_CONFLICT && kedge_s3_is(&answer, "NoSuchKey"))
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    status = kedge_s3_call(self, &request, &response, error);
+    if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "NoSuchKey"))
         status = kedge_blob_not_found(key, error);
-    else if (status == KEDGE_CONFLICT && answer.status == 400 && !answer.earlier_unknown)
+    else if (status == KEDGE_CONFLICT && response.status == 400 && !response.earlier_unknown)
         status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-tag",
-                            "S3 refused the tag: %s %s", answer.code, answer.message);
+                            "S3 refused the tag: %s %s", response.code, response.message);
     else if (status == KEDGE_CONFLICT)
-        status = kedge_s3_refused(&answer, error);
-    kedge_aws_answer_free(&answer);
+        status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
     return status;
 }
 

@@ -55,7 +55,7 @@ static kedge_status add_delivery(const kedge_sqs *self, const kedge_sqs_message 
     char receipt[sizeof KEDGE_SQS_LIVE + KEDGE_SQS_HANDLE_BYTES_MAX] = KEDGE_SQS_LIVE;
     size_t used = sizeof KEDGE_SQS_LIVE - 1;
     if (!kedge_json_to_chars(message->handle, receipt + used, sizeof receipt - used))
-        return kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error);
+        return kedge_sqs_response_invalid(&kedge_sqs_receive_message, error);
     decoded->receipt = receipt;
     return kedge_queue_batch_add(batch, self->environment->allocator, capacity, decoded, error);
 }

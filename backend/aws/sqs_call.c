@@ -28,7 +28,7 @@ void kedge_sqs_begin(kedge_sqs_call *call, kedge_aws_client *client, const char 
     const kedge_environment *environment = kedge_aws_client_environment(client);
     *call = (kedge_sqs_call){.client = client,
                              .parameters = kedge_buffer_make(environment->allocator),
-                             .answer_bytes_max = KEDGE_SQS_ANSWER_BYTES_MAX};
+                             .response_bytes_max = KEDGE_SQS_RESPONSE_BYTES_MAX};
     call->writer = kedge_json_write(&call->parameters);
     kedge_json_begin_object(&call->writer);
     if (url != NULL) kedge_sqs_text(call, "QueueUrl", url);
@@ -38,7 +38,7 @@ void kedge_sqs_call_free(kedge_sqs_call *call)
 {
     if (call->client == NULL) return;
     kedge_buffer_free(&call->parameters);
-    kedge_aws_answer_free(&call->answer);
+    kedge_aws_response_free(&call->response);
     call->client = NULL;
 }
 
@@ -58,7 +58,7 @@ void kedge_sqs_integer(kedge_sqs_call *call, const char *name, int64_t value)
 
 bool kedge_sqs_code_is(const kedge_sqs_call *call, const char *code)
 {
-    return strcmp(call->answer.code, code) == 0;
+    return strcmp(call->response.code, code) == 0;
 }
 
 /* The second name is that of the older protocol, which some endpoints still give. */
@@ -68,37 +68,38 @@ bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call)
            kedge_sqs_code_is(call, "AWS.SimpleQueueService.NonExistentQueue");
 }
 
-kedge_status kedge_sqs_answer_invalid(const kedge_sqs_action *action, kedge_error *error)
+kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
-                      "%s was answered by something that is not SQS's answer; is its endpoint SQS?",
-                      action->action);
+    return kedge_fail(
+        error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
+        "%s was answered by something that is not SQS's response; is its endpoint SQS?",
+        action->action);
 }
 
-static kedge_status check_answer(const kedge_sqs_call *call, const kedge_sqs_action *action,
-                                 kedge_error *error)
+static kedge_status check_response(const kedge_sqs_call *call, const kedge_sqs_action *action,
+                                   kedge_error *error)
 {
-    kedge_bytes body = kedge_buffer_bytes(&call->answer.body);
+    kedge_bytes body = kedge_buffer_bytes(&call->response.body);
     if (body.size == 0) return KEDGE_OK;
     kedge_status status = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL);
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     if (status != KEDGE_OK || kedge_json_type_of(body) != KEDGE_JSON_OBJECT)
-        return kedge_sqs_answer_invalid(action, error);
+        return kedge_sqs_response_invalid(action, error);
     return KEDGE_OK;
 }
 
 kedge_status kedge_sqs_refused(const kedge_sqs_call *call, const kedge_sqs_action *action,
                                kedge_error *error)
 {
-    const kedge_aws_answer *answer = &call->answer;
-    kedge_status status = answer->earlier_unknown ? KEDGE_UNAVAILABLE : KEDGE_IO;
+    const kedge_aws_response *response = &call->response;
+    kedge_status status = response->earlier_unknown ? KEDGE_UNAVAILABLE : KEDGE_IO;
     if (kedge_sqs_queue_is_missing(call))
         return kedge_fail(error, status, "aws-queue-missing",
                           "%s: SQS in %s has no such queue any more, or these credentials may not "
                           "see it",
                           action->action, kedge_aws_client_region(call->client));
     return kedge_fail(error, status, "aws-refused", "SQS refused %s: %s: %s", action->action,
-                      answer->code, answer->message);
+                      response->code, response->message);
 }
 
 kedge_status kedge_sqs_run(kedge_sqs_call *call, const kedge_sqs_action *action, kedge_error *error)
@@ -115,10 +116,10 @@ kedge_status kedge_sqs_run(kedge_sqs_call *call, const kedge_sqs_action *action,
                                        .headers = headers,
                                        .header_count = sizeof headers / sizeof headers[0],
                                        .body = kedge_buffer_bytes(&call->parameters),
-                                       .answer_bytes_max = call->answer_bytes_max,
+                                       .response_bytes_max = call->response_bytes_max,
                                        .wait_ms = call->wait_ms};
-    status = kedge_aws_call(call->client, &request, &call->answer, error);
-    if (status == KEDGE_OK) return check_answer(call, action, error);
-    /* The answer is too large, whatever the request has done. */
-    return status == KEDGE_LIMIT_EXCEEDED ? kedge_sqs_answer_invalid(action, error) : status;
+    status = kedge_aws_call(call->client, &request, &call->response, error);
+    if (status == KEDGE_OK) return check_response(call, action, error);
+    /* The response is too large, whatever the request has done. */
+    return status == KEDGE_LIMIT_EXCEEDED ? kedge_sqs_response_invalid(action, error) : status;
 }

@@ -11,12 +11,12 @@
 
 #include <kedge/limits.h>
 
-#define KEDGE_SQS_NAME_BYTES_MAX    80 /* of a queue */
-#define KEDGE_SQS_MESSAGE_BYTES_MAX 1048576
-#define KEDGE_SQS_HANDLE_BYTES_MAX  2048 /* of a receipt handle; AWS's have about 400 */
-#define KEDGE_SQS_ID_BYTES_MAX      256  /* of a message id; AWS's have 36 */
-#define KEDGE_SQS_ANSWER_BYTES_MAX  65536
-/* Beside its body, in an answer: attributes, handle, ids. */
+#define KEDGE_SQS_NAME_BYTES_MAX     80 /* of a queue */
+#define KEDGE_SQS_MESSAGE_BYTES_MAX  1048576
+#define KEDGE_SQS_HANDLE_BYTES_MAX   2048 /* of a receipt handle; AWS's have about 400 */
+#define KEDGE_SQS_ID_BYTES_MAX       256  /* of a message id; AWS's have 36 */
+#define KEDGE_SQS_RESPONSE_BYTES_MAX 65536
+/* Beside its body, in a response: attributes, handle, ids. */
 #define KEDGE_SQS_MESSAGE_EXTRA_BYTES 8192
 #define KEDGE_SQS_ESCAPED_MAX         6 /* bytes that JSON may take for one */
 #define KEDGE_SQS_BATCH_MAX           10
@@ -50,8 +50,8 @@ typedef struct kedge_sqs_call {
     kedge_aws_client *client;
     kedge_buffer parameters;
     kedge_json_writer writer;
-    kedge_aws_answer answer;
-    size_t answer_bytes_max;
+    kedge_aws_response response;
+    size_t response_bytes_max;
     int64_t wait_ms;
 } kedge_sqs_call;
 
@@ -61,9 +61,9 @@ void kedge_sqs_call_free(kedge_sqs_call *call);
 void kedge_sqs_text(kedge_sqs_call *call, const char *name, const char *value);
 void kedge_sqs_integer(kedge_sqs_call *call, const char *name, int64_t value);
 
-/* KEDGE_OK: `answer.body` is checked JSON, or empty. KEDGE_CONFLICT: SQS refused; kedge_sqs_refused
- * says what that means. Others as of kedge_aws_call, but that an answer over the limit is
- * KEDGE_UNAVAILABLE. */
+/* KEDGE_OK: `response.body` is checked JSON, or empty. KEDGE_CONFLICT: SQS refused;
+ * kedge_sqs_refused says what that means. Others as of kedge_aws_call, but that a response over the
+ * limit is KEDGE_UNAVAILABLE. */
 kedge_status kedge_sqs_run(kedge_sqs_call *call, const kedge_sqs_action *action,
                            kedge_error *error);
 /* The port's failure of a refusal that has no meaning of its own to the caller: KEDGE_UNAVAILABLE
@@ -74,11 +74,11 @@ kedge_status kedge_sqs_refused(const kedge_sqs_call *call, const kedge_sqs_actio
 bool kedge_sqs_code_is(const kedge_sqs_call *call, const char *code);
 bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call);
 /* "aws-answer-invalid": a 2xx that is not SQS's, so that nobody knows what happened. */
-kedge_status kedge_sqs_answer_invalid(const kedge_sqs_action *action, kedge_error *error);
+kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error);
 
 /* ---- messages (sqs_message.c) ---- */
 
-/* A message as SQS holds it. All are JSON strings in their quotes, borrowed from an answer; those
+/* A message as SQS holds it. All are JSON strings in their quotes, borrowed from a response; those
  * with size 0 are not there. */
 typedef struct kedge_sqs_message {
     kedge_bytes id;
@@ -119,7 +119,7 @@ kedge_status kedge_sqs_send(kedge_sqs_call *call, kedge_bytes md5, kedge_error *
 /* ---- receiving (sqs_receive.c) ---- */
 
 typedef struct kedge_sqs_received {
-    kedge_sqs_call call; /* whose answer the messages are of */
+    kedge_sqs_call call; /* whose response the messages are of */
     kedge_sqs_message messages[KEDGE_SQS_BATCH_MAX];
     size_t count;
 } kedge_sqs_received;
@@ -136,7 +136,7 @@ kedge_status kedge_sqs_extend(const kedge_sqs *self, const char *handle, int64_t
 /* Makes dead letters visible again. A failure is no harm: their visibility ends. */
 void kedge_sqs_give_back(const kedge_sqs *self, const kedge_sqs_received *received);
 
-/* ---- the port (sqs.c, sqs_letters.c) ---- */
+/* ---- the port (sqs.c, sqs_dead_letters.c) ---- */
 
 extern const kedge_queue_vtable kedge_sqs_vtable;
 

@@ -272,15 +272,15 @@ kedge_status kedge_sqs_send(kedge_sqs_call *call, kedge_bytes md5, kedge_error *
     kedge_status status = kedge_sqs_run(call, &kedge_sqs_send_message, error);
     if (status == KEDGE_CONFLICT) {
         /* Ids and characters are right, so that these can only mean the size. */
-        if (!call->answer.earlier_unknown && (kedge_sqs_code_is(call, "InvalidParameterValue") ||
-                                              kedge_sqs_code_is(call, "InvalidAttributeValue")))
+        if (!call->response.earlier_unknown && (kedge_sqs_code_is(call, "InvalidParameterValue") ||
+                                                kedge_sqs_code_is(call, "InvalidAttributeValue")))
             return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "message-too-large",
-                              "SQS refused the message: %s", call->answer.message);
+                              "SQS refused the message: %s", call->response.message);
         return kedge_sqs_refused(call, &kedge_sqs_send_message, error);
     }
     if (status != KEDGE_OK) return status;
-    if (!kedge_json_member(kedge_buffer_bytes(&call->answer.body), "MD5OfMessageBody", &stored))
-        return kedge_sqs_answer_invalid(&kedge_sqs_send_message, error);
+    if (!kedge_json_member(kedge_buffer_bytes(&call->response.body), "MD5OfMessageBody", &stored))
+        return kedge_sqs_response_invalid(&kedge_sqs_send_message, error);
     char received[KEDGE_MD5_HEX];
     if (!kedge_json_to_chars(stored, received, sizeof received) ||
         !kedge_bytes_equal_text(md5, received))

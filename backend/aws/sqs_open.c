@@ -66,11 +66,12 @@ static kedge_status find_url(kedge_aws_client *client, const char *queue, char *
     kedge_status status = kedge_sqs_run(&call, &kedge_sqs_get_url, error);
     if (status == KEDGE_CONFLICT) status = refused(&call, &kedge_sqs_get_url, queue, error);
     if (status == KEDGE_OK) {
-        bool read = kedge_json_member(kedge_buffer_bytes(&call.answer.body), "QueueUrl", &value) &&
-                    kedge_json_to_text(value, &found) && found.size > 0;
+        bool read =
+            kedge_json_member(kedge_buffer_bytes(&call.response.body), "QueueUrl", &value) &&
+            kedge_json_to_text(value, &found) && found.size > 0;
         status = kedge_buffer_status(&found, error);
         if (status == KEDGE_OK && !read)
-            status = kedge_sqs_answer_invalid(&kedge_sqs_get_url, error);
+            status = kedge_sqs_response_invalid(&kedge_sqs_get_url, error);
     }
     if (status == KEDGE_OK) {
         *url = kedge_copy_text(allocator, kedge_buffer_bytes(&found));
@@ -93,9 +94,9 @@ static kedge_status get_attributes(kedge_sqs_call *call, kedge_aws_client *clien
     kedge_status status = kedge_sqs_run(call, &kedge_sqs_get_attributes, error);
     if (status == KEDGE_CONFLICT) return refused(call, &kedge_sqs_get_attributes, url, error);
     if (status != KEDGE_OK) return status;
-    if (kedge_json_member(kedge_buffer_bytes(&call->answer.body), "Attributes", attributes))
+    if (kedge_json_member(kedge_buffer_bytes(&call->response.body), "Attributes", attributes))
         return KEDGE_OK;
-    return kedge_sqs_answer_invalid(&kedge_sqs_get_attributes, error);
+    return kedge_sqs_response_invalid(&kedge_sqs_get_attributes, error);
 }
 
 /* A number, or a number in a string: both are written. */
@@ -303,7 +304,7 @@ static kedge_status policy_for(const kedge_sqs_options *options, const char *dea
     kedge_status status = get_attributes(&call, options->client, dead_letters, &attributes, error);
     if (status == KEDGE_OK &&
         !kedge_json_member_chars(attributes, "QueueArn", target, sizeof target))
-        status = kedge_sqs_answer_invalid(&kedge_sqs_get_attributes, error);
+        status = kedge_sqs_response_invalid(&kedge_sqs_get_attributes, error);
     if (status == KEDGE_OK) {
         kedge_json_writer writer = kedge_json_write(policy);
         kedge_json_begin_object(&writer);

@@ -24,21 +24,21 @@ static void write_all(kedge_sqs_call *call, const char *name)
     kedge_json_end_array(&call->writer);
 }
 
-/* An answer without the member has no messages. */
+/* A response without the member has no messages. */
 static kedge_status read_messages(kedge_sqs_received *received, uint32_t count, kedge_error *error)
 {
     kedge_bytes messages, value;
-    kedge_bytes body = kedge_buffer_bytes(&received->call.answer.body);
-    if (body.size == 0) return kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error);
+    kedge_bytes body = kedge_buffer_bytes(&received->call.response.body);
+    if (body.size == 0) return kedge_sqs_response_invalid(&kedge_sqs_receive_message, error);
     if (!kedge_json_member(body, "Messages", &messages)) return KEDGE_OK;
     if (kedge_json_type_of(messages) == KEDGE_JSON_NULL) return KEDGE_OK;
     kedge_json_iterator at = kedge_json_iterate(messages);
     while (kedge_json_next_element(&at, &value)) {
         if (received->count == count ||
             !kedge_sqs_message_read(value, &received->messages[received->count++]))
-            return kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error);
+            return kedge_sqs_response_invalid(&kedge_sqs_receive_message, error);
     }
-    return at.failed ? kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error) : KEDGE_OK;
+    return at.failed ? kedge_sqs_response_invalid(&kedge_sqs_receive_message, error) : KEDGE_OK;
 }
 
 kedge_status kedge_sqs_receive(const kedge_sqs *self, const char *url, uint32_t count,
@@ -56,8 +56,9 @@ kedge_status kedge_sqs_receive(const kedge_sqs *self, const char *url, uint32_t 
     write_all(call, "MessageAttributeNames");
     kedge_sqs_text(call, "ReceiveRequestAttemptId", attempt);
     call->wait_ms = seconds_of(wait_ms) * SECOND_MS;
-    call->answer_bytes_max = count * (KEDGE_SQS_ESCAPED_MAX * (size_t)KEDGE_SQS_MESSAGE_BYTES_MAX +
-                                      KEDGE_SQS_MESSAGE_EXTRA_BYTES);
+    call->response_bytes_max =
+        count * (KEDGE_SQS_ESCAPED_MAX * (size_t)KEDGE_SQS_MESSAGE_BYTES_MAX +
+                 KEDGE_SQS_MESSAGE_EXTRA_BYTES);
     kedge_status status = kedge_sqs_run(call, &kedge_sqs_receive_message, error);
     if (status == KEDGE_CONFLICT) return kedge_sqs_refused(call, &kedge_sqs_receive_message, error);
     return status == KEDGE_OK ? read_messages(received, count, error) : status;
@@ -81,7 +82,7 @@ static kedge_status run_on_one(kedge_sqs_call *call, const kedge_sqs_action *act
     if (status != KEDGE_CONFLICT) return status;
     if (!is_stale(call)) return kedge_sqs_refused(call, action, error);
     /* An earlier try may have deleted it. */
-    if (call->answer.earlier_unknown)
+    if (call->response.earlier_unknown)
         return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
                           "unknown whether an earlier try of %s took effect", action->action);
     return kedge_queue_stale_receipt(handle, error);

@@ -132,18 +132,18 @@ typedef struct exchange {
     bool ended;
 } exchange;
 
-static void take_answer(void *context, const kedge_http_answer *answer)
+static void take_response(void *context, const kedge_http_response *response)
 {
     exchange *ended = context;
     kedge_aws_reply *reply = ended->reply;
     ended->ended = true;
-    reply->status = answer->status;
-    reply->sent = answer->sent;
-    reply->retry_after_ms = answer->retry_after_ms;
-    reply->error = answer->error;
-    kedge_buffer_append_bytes(ended->headers, answer->headers);
-    kedge_buffer_append_bytes(ended->body, answer->body);
-    if (answer->status != 0 && (ended->headers->no_memory || ended->body->no_memory)) {
+    reply->status = response->status;
+    reply->sent = response->sent;
+    reply->retry_after_ms = response->retry_after_ms;
+    reply->error = response->error;
+    kedge_buffer_append_bytes(ended->headers, response->headers);
+    kedge_buffer_append_bytes(ended->body, response->body);
+    if (response->status != 0 && (ended->headers->no_memory || ended->body->no_memory)) {
         reply->status = 0;
         kedge_fail_no_memory(&reply->error);
     }
@@ -178,7 +178,7 @@ void kedge_aws_transport_run(kedge_aws_transport *transport, const kedge_http_re
     kedge_http_request sent = *request;
     int64_t left_ms = end_ms - environment->monotonic_ms(environment->context);
     sent.deadline_ms = left_ms < 1 ? 1 : left_ms;
-    sent.done = take_answer;
+    sent.done = take_response;
     sent.stream = NULL;
     sent.context = &running;
     if (kedge_http_send(http, &sent, NULL, &reply->error) == KEDGE_OK &&

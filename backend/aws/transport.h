@@ -20,9 +20,9 @@ kedge_status kedge_aws_transport_new(const kedge_environment *environment, uint3
                                      kedge_error *error);
 void kedge_aws_transport_free(kedge_aws_transport *transport); /* nothing runs; NULL is allowed */
 
-/* The end of a request: as kedge_http_answer. */
+/* The end of a request: as kedge_http_response. */
 typedef struct kedge_aws_reply {
-    int status; /* 0: no whole answer; `error` says why */
+    int status; /* 0: no whole response; `error` says why */
     bool sent;  /* false: the request cannot have had an effect */
     int64_t retry_after_ms;
     kedge_error error;

@@ -86,7 +86,7 @@ static kedge_status check(const kedge_aws_client *client, const kedge_aws_reques
 
 static void run(kedge_aws_client *client, const kedge_aws_request *request,
                 const kedge_aws_credentials *credentials, const kedge_aws_signature *signature,
-                const char *url, int64_t deadline_ms, kedge_aws_answer *answer,
+                const char *url, int64_t deadline_ms, kedge_aws_response *response,
                 kedge_aws_reply *reply)
 {
     kedge_http_header headers[KEDGE_AWS_HEADERS_MAX + SIGNATURE_HEADERS];
@@ -107,18 +107,18 @@ static void run(kedge_aws_client *client, const kedge_aws_request *request,
         .header_count = count,
         .body = request->body,
         .deadline_ms = deadline_ms,
-        .answer_bytes_max = request->answer_bytes_max,
+        .response_bytes_max = request->response_bytes_max,
         .undecoded = true,
         .send_once = true,
     };
-    kedge_aws_transport_run(client->transport, &sent, &answer->headers, &answer->body, reply);
-    answer->status = reply->status;
-    answer->code[0] = answer->message[0] = answer->region[0] = '\0';
+    kedge_aws_transport_run(client->transport, &sent, &response->headers, &response->body, reply);
+    response->status = reply->status;
+    response->code[0] = response->message[0] = response->region[0] = '\0';
 }
 
 kedge_status kedge_aws_try(kedge_aws_client *client, const kedge_aws_request *request,
-                           int64_t deadline_ms, kedge_aws_answer *answer, kedge_aws_reply *reply,
-                           kedge_error *error)
+                           int64_t deadline_ms, kedge_aws_response *response,
+                           kedge_aws_reply *reply, kedge_error *error)
 {
     const kedge_allocator *allocator = client->environment->allocator;
     char host[KEDGE_AWS_HOST_BYTES_MAX];
@@ -142,7 +142,7 @@ kedge_status kedge_aws_try(kedge_aws_client *client, const kedge_aws_request *re
         }
     }
     if (status == KEDGE_OK) {
-        run(client, request, &credentials, &signature, url.data, deadline_ms, answer, reply);
+        run(client, request, &credentials, &signature, url.data, deadline_ms, response, reply);
         /* What the HTTP client does not take today, it does not take tomorrow. */
         if (!reply->sent && reply->error.status == KEDGE_INVALID_ARGUMENT) {
             status = KEDGE_INVALID_ARGUMENT;

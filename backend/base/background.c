@@ -9,6 +9,7 @@ const char *kedge_background_name(kedge_background work)
     static const char *const names[KEDGE_BACKGROUND_WORKS] = {
         [KEDGE_BACKGROUND_INDEX_ROWS] = "index-rows",
         [KEDGE_BACKGROUND_CHECKPOINTS] = "checkpoints",
+        [KEDGE_BACKGROUND_CHECKPOINT_READS] = "checkpoint-reads",
         [KEDGE_BACKGROUND_FORK_CHECKPOINTS] = "fork-checkpoints",
         [KEDGE_BACKGROUND_IMPORT_CHECKPOINTS] = "import-checkpoints",
         [KEDGE_BACKGROUND_UPLOAD_REMOVAL] = "upload-removal"};

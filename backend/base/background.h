@@ -1,5 +1,6 @@
 /* Work that no response waits for: index rows and checkpoints behind a commit, the checkpoints of a
- * fork or an import, the removal of an upload that was taken.
+ * fork or an import, the removal of an upload that was taken. And the read of a checkpoint in whose
+ * place an older one does.
  *
  * A failure of such work loses nothing. What is missing is made again later, or is only slower or
  * larger without it. But work that fails for days must not go unseen, so every failure is told to

@@ -1,4 +1,4 @@
-/* Content encodings of requests and answers: gzip, or none. */
+/* Content encodings of requests and responses: gzip, or none. */
 #ifndef KEDGE_BACKEND_FRONT_BODY_H
 #define KEDGE_BACKEND_FRONT_BODY_H
 
@@ -10,7 +10,7 @@ bool kedge_body_decode(const char *encoding, bool truncated, kedge_buffer *body,
                        kedge_api_response *response);
 /* gzip in the request's Accept-Encoding (RFC 9110, section 12.5.3), unless with the weight 0. */
 bool kedge_body_accepts_gzip(const char *accept_encoding);
-/* Packs an answer to a peer that accepts gzip, when it is not packed and large enough to gain. */
+/* Packs a response to a peer that accepts gzip, when it is not packed and large enough to gain. */
 void kedge_body_compress(kedge_api_response *response);
 
 #endif

@@ -20,7 +20,7 @@ bool kedge_host_is_loopback(const char *host);
  * (RFC 6454); KEDGE_INVALID_ARGUMENT "origin-invalid" names the first that is not, and would never
  * match. */
 kedge_status kedge_origins_check(const kedge_origins *origins, kedge_error *error);
-/* Whether a page of this origin may read answers. */
+/* Whether a page of this origin may read responses. */
 bool kedge_origins_allow(const kedge_origins *origins, const char *origin);
 
 #endif

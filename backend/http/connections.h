@@ -2,7 +2,7 @@
  *
  * libmicrohttpd ends a connection on which nothing moves, but not one on which a byte moves now and
  * then. Here a connection has a time by which its next step must be done: the head of a request
- * read, the body read, the answer taken. The clock shuts the sockets of those that are late; the
+ * read, the body read, the response taken. The clock shuts the sockets of those that are late; the
  * daemon sees their end and completes them as it does any that broke. */
 #ifndef KEDGE_BACKEND_HTTP_CONNECTIONS_H
 #define KEDGE_BACKEND_HTTP_CONNECTIONS_H

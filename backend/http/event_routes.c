@@ -99,7 +99,7 @@ static bool find_ticket(event_call *call, kedge_bytes query, kedge_bytes *ticket
     return true;
 }
 
-/* ---- the answers ---- */
+/* ---- the responses ---- */
 
 static void refuse_project(event_call *call, kedge_status status)
 {

@@ -1,7 +1,7 @@
 /* See exchange.h: reading, handing over, sending. */
 #include "backend/http/exchange.h"
 
-#include "backend/front/answer.h"
+#include "backend/front/response.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,7 @@ void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Conne
 /* ---- reading and working ---- */
 
 /* Keeps a piece of the body, as far as the limits go; the rest is read and dropped, so that the
- * peer gets an answer and not a reset. False: cut the connection. */
+ * peer gets a response and not a reset. False: cut the connection. */
 static bool take_body(kedge_exchange *exchange, const char *piece, size_t size)
 {
     exchange->received += size;
@@ -95,7 +95,7 @@ static bool take_body(kedge_exchange *exchange, const char *piece, size_t size)
     return true;
 }
 
-/* The answer stands ready. */
+/* The response stands ready. */
 static void finish(kedge_exchange *exchange)
 {
     int64_t took_us = now_us() - exchange->started_us;
@@ -103,13 +103,13 @@ static void finish(kedge_exchange *exchange)
     kedge_metrics_answered(&exchange->context->metrics, exchange->response.status, took_us);
     atomic_fetch_add(&exchange->context->metrics.damaged,
                      (uint64_t)exchange->response.damaged_items);
-    kedge_answer_log(exchange->context->log,
-                     &(kedge_answered){.level = KEDGE_LOG_DEBUG,
-                                       .method = exchange->method,
-                                       .path = {exchange->target, strcspn(exchange->target, "?")},
-                                       .response = &exchange->response,
-                                       .took_us = took_us,
-                                       .received_bytes = exchange->received});
+    kedge_response_log(exchange->context->log,
+                       &(kedge_answered){.level = KEDGE_LOG_DEBUG,
+                                         .method = exchange->method,
+                                         .path = {exchange->target, strcspn(exchange->target, "?")},
+                                         .response = &exchange->response,
+                                         .took_us = took_us,
+                                         .received_bytes = exchange->received});
     atomic_store(&exchange->state, KEDGE_EXCHANGE_ANSWERED);
 }
 
@@ -138,7 +138,7 @@ static void work(void *argument)
     MHD_resume_connection(connection);
 }
 
-/* True: the connection is suspended, and will be resumed with the answer. It is suspended before
+/* True: the connection is suspended, and will be resumed with the response. It is suspended before
  * the worker has it, which may be done before this returns; from then on the exchange is the
  * worker's. */
 static bool hand_over(kedge_exchange *exchange)
@@ -189,15 +189,15 @@ static void add_cors(kedge_exchange *exchange, struct MHD_Response *message)
 {
     const char *origin =
         MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, "Origin");
-    kedge_answer_cors(exchange->context->origins, origin, exchange->method, add_header, message);
+    kedge_response_cors(exchange->context->origins, origin, exchange->method, add_header, message);
 }
 
 static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
 {
-    kedge_answer_headers(&exchange->response, add_header, message);
+    kedge_response_headers(&exchange->response, add_header, message);
     if (exchange->context->cost_header) {
-        kedge_answer_cost(&exchange->response, exchange->context->environment->allocator,
-                          add_header, message);
+        kedge_response_cost(&exchange->response, exchange->context->environment->allocator,
+                            add_header, message);
     }
     if (atomic_load(&exchange->context->stopping)) add_header(message, "Connection", "close");
 }
@@ -221,11 +221,12 @@ static struct MHD_Response *make_message(kedge_exchange *exchange)
     return message;
 }
 
-static enum MHD_Result answer(kedge_exchange *exchange)
+static enum MHD_Result respond(kedge_exchange *exchange)
 {
     kedge_exchange_context *context = exchange->context;
-    int64_t within_ms = context->request_timeout_ms + (int64_t)(exchange->response.body.size /
-                                                                KEDGE_SERVER_ANSWER_BYTES_S * 1000);
+    int64_t within_ms =
+        context->request_timeout_ms +
+        (int64_t)(exchange->response.body.size / KEDGE_SERVER_RESPONSE_BYTES_S * 1000);
     if (exchange->stream) within_ms = KEDGE_CONNECTION_UNHURRIED;
     struct MHD_Response *message =
         exchange->stream ? make_stream(exchange) : make_message(exchange);
@@ -254,11 +255,11 @@ enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connect
             *upload_size = 0;
             return taken ? MHD_YES : MHD_NO;
         }
-        return hand_over(exchange) ? MHD_YES : answer(exchange);
+        return hand_over(exchange) ? MHD_YES : respond(exchange);
     case KEDGE_EXCHANGE_WORKING:
         return MHD_YES;
     case KEDGE_EXCHANGE_ANSWERED:
-        return answer(exchange);
+        return respond(exchange);
     }
     return MHD_NO;
 }

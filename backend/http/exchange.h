@@ -1,10 +1,10 @@
-/* One request and its answer.
+/* One request and its response.
  *
  *   reading    the epoll thread collects the body, up to the limit
  *   working    a worker authenticates and runs it; the connection is suspended
  *   answered   resumed: the epoll thread sends the response
  *
- * An exchange is made with the request's first line and freed when the answer was sent or the
+ * An exchange is made with the request's first line and freed when the response was sent or the
  * connection broke. */
 #ifndef KEDGE_BACKEND_HTTP_EXCHANGE_H
 #define KEDGE_BACKEND_HTTP_EXCHANGE_H
@@ -48,13 +48,13 @@ typedef struct kedge_exchange {
     char *target;    /* path and query, still percent-encoded */
     char method[16]; /* cut to fit: no method that is known is as long */
     kedge_buffer body;
-    size_t held_bytes; /* what of the body, or of the answer, stands in metrics.held_bytes */
+    size_t held_bytes; /* what of the body, or of the response, stands in metrics.held_bytes */
     size_t received;
     bool truncated;
     bool overloaded;
     int64_t started_us;
     kedge_api_response response;
-    kedge_event_stream *stream; /* the answer is an event stream */
+    kedge_event_stream *stream; /* the response is an event stream */
 } kedge_exchange;
 
 /* NULL: no memory. */
@@ -77,7 +77,8 @@ void kedge_exchange_run(kedge_exchange *exchange);
 bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path,
                                kedge_bytes query);
 
-const char *kedge_exchange_header(kedge_exchange *exchange, const char *name); /* or NULL */
+/* authenticate.c: a header of the request, or NULL; a problem as the response. */
+const char *kedge_exchange_header(kedge_exchange *exchange, const char *name);
 void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *code,
                             const char *detail);
 /* False with a problem. */

@@ -94,7 +94,7 @@ static void print_help(FILE *out)
         "                      what the claims iss and aud must be\n"
         "  --algorithms LIST   accepted signatures; default RS256,PS256,ES256,EdDSA\n"
         "  --mutators LIBRARY  the app's mutators, run in child processes\n"
-        "  --origin ORIGIN     a web origin that may read answers (CORS); may be repeated\n"
+        "  --origin ORIGIN     a web origin that may read responses (CORS); may be repeated\n"
         "  --cadence compact|seed\n"
         "                      how versions are written; default compact\n"
         "  --mode direct|queued\n"
@@ -115,7 +115,7 @@ static void print_help(FILE *out)
         "                      client ids that one user may begin with; default 600, and with "
         "--open,\n"
         "                      where everybody is one user, 0: no limit\n"
-        "  --cost-header       each answer tells in the header kedge-cost what it would cost on "
+        "  --cost-header       each response tells in the header kedge-cost what it would cost on "
         "AWS\n"
         "  --log-level error|warning|info|debug\n"
         "                      default info; debug logs every request\n",
@@ -481,7 +481,7 @@ int main(int argc, char **argv)
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
 
-    /* Bodies, answers and states come and go by the megabyte. From this size on a block goes back
+    /* Bodies, responses and states come and go by the megabyte. From this size on a block goes back
      * to the system when it is freed, also after a larger one was. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 

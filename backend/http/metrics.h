@@ -9,22 +9,23 @@
 #define KEDGE_METRICS_BUCKETS 8
 
 typedef struct kedge_metrics {
-    atomic_uint_fast64_t requests[6]; /* by the answer's class: [2] is 2xx */
-    atomic_uint_fast64_t cut;         /* ended without an answer: broken off, late, or no HTTP */
+    atomic_uint_fast64_t requests[6]; /* by the response's class: [2] is 2xx */
+    atomic_uint_fast64_t cut;         /* ended without a response: broken off, late, or no HTTP */
     atomic_uint_fast64_t latency[KEDGE_METRICS_BUCKETS + 1];
     atomic_uint_fast64_t latency_sum_us;
     atomic_uint_fast64_t commits;
     atomic_uint_fast64_t pokes;
     atomic_uint_fast64_t overloaded;
     atomic_uint_fast64_t background_failures[KEDGE_BACKGROUND_WORKS];
-    atomic_uint_fast64_t damaged; /* items left out of answers, each as often as it was asked for */
-    atomic_size_t held_bytes;     /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */
+    atomic_uint_fast64_t
+        damaged;              /* items left out of responses, each as often as it was asked for */
+    atomic_size_t held_bytes; /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */
     atomic_int_fast64_t streams;
     atomic_int_fast64_t connections;
 } kedge_metrics;
 
-/* `duration_us`: from the request's first line until the answer stood ready, the peer's sending of
- * a body included, its taking of the answer not. An event stream is answered when it opens. */
+/* `duration_us`: from the request's first line until the response stood ready, the peer's sending
+ * of a body included, its taking of the response not. An event stream is answered when it opens. */
 void kedge_metrics_answered(kedge_metrics *metrics, int status, int64_t duration_us);
 void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out);
 

@@ -263,7 +263,7 @@ bool kedge_server_later(void *server, void (*run)(void *argument), void *argumen
     return kedge_workers_submit(((kedge_server *)server)->context.workers, run, argument);
 }
 
-/* Gives answers that are under way the time to leave. */
+/* Gives responses that are under way the time to leave. */
 static void wait_for_exchanges(kedge_server *server)
 {
     struct timespec step = {.tv_nsec = STOP_STEP_MS * 1000000L};

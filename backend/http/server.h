@@ -1,7 +1,7 @@
 /* kedge-server's HTTP front end over libmicrohttpd.
  *
  *   server.c        the daemon: one epoll thread that parses and sends, and never blocks
- *   exchange.c      one request and its answer; while it works, its connection is suspended
+ *   exchange.c      one request and its response; while it works, its connection is suspended
  *   connections.c   deadlines for peers that send or read slowly
  *   consumers.c     queued mode: threads that take pushes out of the queue
  *   workers.c       a bounded pool of threads that run requests (the ports block)
@@ -12,13 +12,14 @@
  *   metrics.c       counters as Prometheus text
  *   main.c          arguments, ports, signals
  *
- * Who asks is told by backend/auth; what every front end does with a request and an answer stands
+ * Who asks is told by backend/auth; what every front end does with a request and a response stands
  * in backend/front.
  *
  * Memory, whatever peers send: 4096 connections of 32 KiB each (128 MiB); the first 64 KiB of the
- * body or answer of each (256 MiB); 256 MiB for all that is larger; what the workers have in hand;
- * in queued mode 48 MiB for each consumer; the backend's cache. Over it, requests are answered 503
- * `overloaded`. There is no bound by address: behind a proxy all peers have the same one. */
+ * body or response of each (256 MiB); 256 MiB for all that is larger; what the workers have in
+ * hand; in queued mode 48 MiB for each consumer; the backend's cache. Over it, requests are
+ * answered 503 `overloaded`. There is no bound by address: behind a proxy all peers have the same
+ * one. */
 #ifndef KEDGE_BACKEND_HTTP_SERVER_H
 #define KEDGE_BACKEND_HTTP_SERVER_H
 
@@ -37,11 +38,11 @@
 #define KEDGE_SERVER_FILES_RESERVED    256   /* open files left to the ports */
 #define KEDGE_SERVER_HEADER_BYTES      32768 /* memory a connection has for its request's head */
 #define KEDGE_SERVER_IDLE_TIMEOUT_S    45
-#define KEDGE_SERVER_REQUEST_TIMEOUT_S 30        /* for a request's head, and then for its body */
-#define KEDGE_SERVER_ANSWER_BYTES_S    65536     /* an answer is taken at this rate or faster */
-#define KEDGE_SERVER_DISCARD_BYTES     67108864  /* read of a body before it is cut off */
-#define KEDGE_SERVER_SMALL_BYTES       65536     /* of a body or answer that do not count as held */
-#define KEDGE_SERVER_HELD_BYTES        268435456 /* of all bodies and answers above that */
+#define KEDGE_SERVER_REQUEST_TIMEOUT_S 30       /* for a request's head, and then for its body */
+#define KEDGE_SERVER_RESPONSE_BYTES_S  65536    /* a response is taken at this rate or faster */
+#define KEDGE_SERVER_DISCARD_BYTES     67108864 /* read of a body before it is cut off */
+#define KEDGE_SERVER_SMALL_BYTES       65536 /* of a body or response that do not count as held */
+#define KEDGE_SERVER_HELD_BYTES        268435456 /* of all bodies and responses above that */
 #define KEDGE_SERVER_EVENT_STREAMS_MAX 2048
 #define KEDGE_SERVER_PING_S            15
 
@@ -60,7 +61,7 @@ typedef struct kedge_server_options {
     /* Appends to GET /v1/metrics; NULL: nothing. */
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;
-    bool cost_header; /* every answer tells what it cost in the header "kedge-cost" */
+    bool cost_header; /* every response tells what it cost in the header "kedge-cost" */
 } kedge_server_options;
 
 typedef struct kedge_server kedge_server;

@@ -1,11 +1,11 @@
-/* Export: the walk over a project, and its lines. */
+/* Export: a project, record by record, and its lines. */
 #include "backend/jobs/export.h"
 
 #include "backend/base/backend.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
-#include "backend/jobs/walk.h"
+#include "backend/jobs/visit.h"
 #include "backend/versioned/model/packed.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "backend/versioned/versions/blob.h"
@@ -349,7 +349,7 @@ static kedge_status tell_old(exporting *work, kedge_error *error)
     kedge_status status = tell_gone(work, error);
     if (status == KEDGE_OK) status = tell_bases(work, error);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == KEDGE_OK; i++) {
-        status = kedge_walk_records(work->backend, work->ref, rows[i], tell_row, work, error);
+        status = kedge_visit_records(work->backend, work->ref, rows[i], tell_row, work, error);
     }
     return status;
 }

@@ -3,7 +3,7 @@
 
 #include "backend/base/backend.h"
 #include "backend/jobs/gc_references.h"
-#include "backend/jobs/walk.h"
+#include "backend/jobs/visit.h"
 #include "backend/versioned/versions/garbage.h"
 #include "common/error.h"
 
@@ -248,7 +248,7 @@ static kedge_status run(collecting *work, kedge_error *error)
     kedge_status status = kedge_version_load_creation(backend, work->ref, &creation, error);
     kedge_version_release(creation);
     if (status == KEDGE_OK) {
-        status = kedge_walk_records(backend, work->ref, "Garbage#", keep_mark, work, error);
+        status = kedge_visit_records(backend, work->ref, "Garbage#", keep_mark, work, error);
     }
     if (status == KEDGE_OK) {
         status = kedge_gc_references(backend, work->ref, &work->references, error);

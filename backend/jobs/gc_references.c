@@ -3,7 +3,7 @@
 
 #include "backend/base/backend.h"
 #include "backend/jobs/replay.h"
-#include "backend/jobs/walk.h"
+#include "backend/jobs/visit.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/versions/retained.h"
@@ -153,7 +153,8 @@ static kedge_status add_checkpoint(void *context, const kedge_record *record, ke
 /* Whatever their lineage, and whoever reads them. */
 static kedge_status add_checkpoints(gathering *work, kedge_error *error)
 {
-    return kedge_walk_records(work->backend, work->ref, "Collection#", add_checkpoint, work, error);
+    return kedge_visit_records(work->backend, work->ref, "Collection#", add_checkpoint, work,
+                               error);
 }
 
 kedge_status kedge_gc_references(kedge_backend *backend, const kedge_project_ref *ref,

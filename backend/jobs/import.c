@@ -8,12 +8,6 @@
 
 #include <string.h>
 
-kedge_status import_damaged(const char *what, kedge_error *error)
-{
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "export-damaged",
-                      "the lines are no whole export: %s is not what an export has there", what);
-}
-
 /* ---- the first line ---- */
 
 static kedge_status read_first(importing *work, kedge_bytes line, kedge_error *error)

@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-kedge_status import_raced(kedge_error *error)
-{
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "import-raced",
-                      "the import was ended or discarded by somebody else; look, or run it again");
-}
-
 static kedge_status versions_there(const importing *work, int64_t number, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_CONFLICT, "version-exists",

@@ -38,6 +38,7 @@ typedef struct importing {
     kedge_bytes value; /* of the line's first member */
 } importing;
 
+/* The lines are no whole export, and somebody else has ended the import (import_failures.c). */
 kedge_status import_damaged(const char *what, kedge_error *error);
 kedge_status import_raced(kedge_error *error);
 /* The attribute that the record which takes the name has while it is this process's. */

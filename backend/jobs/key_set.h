@@ -1,7 +1,7 @@
 /* A set of keys, each kept as 64 bits of its hash: 16 bytes a key at most, however long it is.
  *
  * Two keys of one hash count as one: a key that was never added may be told to be there, with the
- * chance 2^-64 for each pair. Whoever asks must be safe with that answer. */
+ * chance 2^-64 for each pair. Whoever asks must be safe with that response. */
 #ifndef KEDGE_BACKEND_JOBS_KEY_SET_H
 #define KEDGE_BACKEND_JOBS_KEY_SET_H
 

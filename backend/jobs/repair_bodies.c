@@ -126,13 +126,13 @@ static kedge_status offer_value(verifying *work, kedge_bytes value, const char *
     kedge_bytes key;
     kedge_bytes inner;
     kedge_json_type type = kedge_json_type_of(value);
-    kedge_json_iterator walk = kedge_json_iterate(value);
+    kedge_json_iterator iterator = kedge_json_iterate(value);
     kedge_status status = offer(work, value, from, error);
     if (type == KEDGE_JSON_OBJECT) {
-        while (status == KEDGE_OK && kedge_json_next_member(&walk, &key, &inner))
+        while (status == KEDGE_OK && kedge_json_next_member(&iterator, &key, &inner))
             status = offer_value(work, inner, from, error);
     } else if (type == KEDGE_JSON_ARRAY) {
-        while (status == KEDGE_OK && kedge_json_next_element(&walk, &inner))
+        while (status == KEDGE_OK && kedge_json_next_element(&iterator, &inner))
             status = offer_value(work, inner, from, error);
     }
     return status;
@@ -314,16 +314,16 @@ static kedge_status tell_lost_of(void *context, const kedge_version *version, ke
 typedef kedge_status (*version_visit)(void *context, const kedge_version *version,
                                       kedge_error *error);
 
-typedef struct version_walk {
+typedef struct version_visitor {
     verifying *work;
     version_visit visit;
-} version_walk;
+} version_visitor;
 
 /* Versions that cannot be read were told when they were verified. */
 static kedge_status visit_version(void *context, const kedge_record *record, kedge_error *error)
 {
-    const version_walk *walk = context;
-    verifying *work = walk->work;
+    const version_visitor *visitor = context;
+    verifying *work = visitor->work;
     kedge_version_object *object = NULL;
     kedge_error failure = {0};
     int64_t number = 0;
@@ -332,16 +332,16 @@ static kedge_status visit_version(void *context, const kedge_record *record, ked
     kedge_status status = kedge_version_decode(work->backend, work->ref, record, &object, &failure);
     if (verify_is_damage(status)) return KEDGE_OK;
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
-    status = walk->visit(work, &object->version, error);
+    status = visitor->visit(work, &object->version, error);
     kedge_version_release(&object->version);
     return status;
 }
 
-static kedge_status walk_versions(verifying *work, version_visit visit, kedge_error *error)
+static kedge_status visit_versions(verifying *work, version_visit visit, kedge_error *error)
 {
-    version_walk walk = {work, visit};
-    return kedge_walk_records(work->backend, work->ref, "ProjectVersion#", visit_version, &walk,
-                              error);
+    version_visitor visitor = {work, visit};
+    return kedge_visit_records(work->backend, work->ref, "ProjectVersion#", visit_version, &visitor,
+                               error);
 }
 
 static size_t count_lost(const verifying *work)
@@ -371,13 +371,13 @@ kedge_status verify_repair_bodies(verifying *work, kedge_error *error)
     if (work->lost_count == 0) return KEDGE_OK;
     qsort(work->lost, work->lost_count, sizeof *work->lost, compare_lost);
     kedge_status status = note_sizes(work, error);
-    if (status == KEDGE_OK) status = walk_versions(work, search_version, error);
+    if (status == KEDGE_OK) status = visit_versions(work, search_version, error);
     if (status == KEDGE_OK) status = search_checkpoints(work, error);
     if (status == KEDGE_OK) status = search_collections(work, error);
     if (status == KEDGE_OK) status = search_source_of_fork(work, error);
     if (status != KEDGE_OK) return status;
     work->summary->lost = (int64_t)count_lost(work);
-    if (work->summary->lost > 0) status = walk_versions(work, tell_lost_of, error);
+    if (work->summary->lost > 0) status = visit_versions(work, tell_lost_of, error);
     for (size_t i = 0; i < work->lost_count && status == KEDGE_OK; i++) {
         const verify_lost *lost = &work->lost[i];
         if (!lost->found && !lost->told)

@@ -82,7 +82,7 @@ kedge_status verify_deliver_repaired(verifying *work, kedge_error *error)
     kedge_error failure = {0};
     if (!work->repair) return KEDGE_OK;
     kedge_status status =
-        kedge_walk_records(work->backend, work->ref, KEDGE_KEY_REPAIRED, read_owed, &all, error);
+        kedge_visit_records(work->backend, work->ref, KEDGE_KEY_REPAIRED, read_owed, &all, error);
     if (status != KEDGE_OK || all.count == 0) return status;
     status = kedge_processor_redeliver(work->backend, work->ref, all.bodies, all.count,
                                        tell_delivered, work, &failure);

@@ -168,7 +168,7 @@ static kedge_status load(retaining *work, int64_t number, const kedge_version **
 }
 
 /* Folds the deltas in front of the new oldest version, and sees to their versions' rows. */
-static kedge_status walk(retaining *work, kedge_replay *replay, kedge_error *error)
+static kedge_status fold_old_versions(retaining *work, kedge_replay *replay, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (int64_t at = work->before; at < work->result->oldest && status == KEDGE_OK; at++) {
@@ -188,7 +188,7 @@ static kedge_status walk(retaining *work, kedge_replay *replay, kedge_error *err
 static kedge_status make_sure(retaining *work, kedge_error *error)
 {
     kedge_replay replay = kedge_replay_make(work->backend, work->ref);
-    kedge_status status = walk(work, &replay, error);
+    kedge_status status = fold_old_versions(work, &replay, error);
     if (status == KEDGE_OK) status = make_bases(work, &replay, error);
     kedge_replay_free(&replay);
     return status;

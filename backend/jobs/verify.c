@@ -1,103 +1,12 @@
-/* Verify: the walk over the versions, and what its parts share. */
+/* Verify: all of a project, version by version. */
 #include "backend/jobs/verify_internal.h"
 
 #include "backend/versioned/versions/version_codec.h"
 #include "common/error.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define RECORDS_PER_PAGE 16
-#define DETAIL_BYTES     512
-
-/* ---- findings ---- */
-
-kedge_status verify_tell(verifying *work, const char *finding, int64_t version, kedge_bytes key,
-                         kedge_error *error, const char *format, ...)
-{
-    char detail[DETAIL_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(detail, sizeof detail, format, arguments);
-    va_end(arguments);
-    work->summary->findings++;
-    kedge_json_writer writer = kedge_json_write(&work->line);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "finding");
-    kedge_json_chars(&writer, finding);
-    if (version > 0) {
-        kedge_json_key(&writer, "version");
-        kedge_json_integer(&writer, version);
-    }
-    if (key.size > 0) {
-        kedge_json_key(&writer, "key");
-        kedge_json_text(&writer, key);
-    }
-    kedge_json_key(&writer, "detail");
-    kedge_json_chars(&writer, detail);
-    kedge_json_end_object(&writer);
-    return kedge_lines_put(work->lines, &work->line, error);
-}
-
-bool verify_is_damage(kedge_status status)
-{
-    switch (status) {
-    case KEDGE_CORRUPT:
-    case KEDGE_LIMIT_EXCEEDED:
-    case KEDGE_NEWER_DATABASE:
-    case KEDGE_NOT_FOUND:
-    case KEDGE_INVALID_JSON:
-        return true;
-    default:
-        return false;
-    }
-}
-
-kedge_status verify_failure(verifying *work, kedge_status status, const char *finding,
-                            int64_t version, kedge_bytes key, const kedge_error *failure,
-                            kedge_error *error)
-{
-    if (status == KEDGE_OK) return KEDGE_OK;
-    if (verify_is_damage(status))
-        return verify_tell(work, finding, version, key, error, "%s", failure->message);
-    return kedge_fail(error, status, failure->code, "%s", failure->message);
-}
-
-kedge_status verify_tell_repaired(verifying *work, const char *what, int64_t version,
-                                  kedge_bytes key, const char *from, kedge_error *error)
-{
-    work->summary->repaired++;
-    kedge_json_writer writer = kedge_json_write(&work->line);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "repaired");
-    kedge_json_chars(&writer, what);
-    kedge_json_key(&writer, "version");
-    kedge_json_integer(&writer, version);
-    kedge_json_key(&writer, "key");
-    kedge_json_text(&writer, key);
-    kedge_json_key(&writer, "from");
-    kedge_json_chars(&writer, from);
-    kedge_json_end_object(&writer);
-    return kedge_lines_put(work->lines, &work->line, error);
-}
-
-kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
-                          kedge_error *error)
-{
-    uint8_t token[VERIFY_TOKEN_SIZE];
-    *known = false;
-    if (number < 1 || !kedge_hex_decode(lineage, token, sizeof token)) return KEDGE_OK;
-    if (number >= work->oldest && number <= work->newest) {
-        size_t at = (size_t)(number - work->oldest);
-        *known = !work->there[at] ||
-                 memcmp(work->tokens + at * VERIFY_TOKEN_SIZE, token, sizeof token) == 0;
-        return KEDGE_OK;
-    }
-    char text[KEDGE_LINEAGE_HEX];
-    kedge_hex_encode(token, sizeof token, text);
-    return kedge_version_is_known(work->backend, work->ref, number, text, known, error);
-}
 
 /* ---- versions ---- */
 
@@ -117,13 +26,6 @@ static kedge_status tell_missing(verifying *work, int64_t number, kedge_error *e
                        "there is no record of version %lld", (long long)number);
 }
 
-static void keep_token(verifying *work, const kedge_version *version)
-{
-    size_t at = (size_t)(version->number - work->oldest);
-    uint8_t *token = work->tokens + at * VERIFY_TOKEN_SIZE;
-    work->there[at] = kedge_hex_decode(kedge_bytes_of(version->lineage), token, VERIFY_TOKEN_SIZE);
-}
-
 static kedge_status look_at_record(verifying *work, const kedge_record *record, kedge_error *error)
 {
     kedge_version_object *object = NULL;
@@ -137,13 +39,13 @@ static kedge_status look_at_record(verifying *work, const kedge_record *record, 
         return verify_failure(work, status, failure.code, number, record->key.sort, &failure,
                               error);
     }
-    keep_token(work, &object->version);
+    verify_keep_lineage(work, &object->version);
     status = verify_version(work, &object->version, error);
     kedge_version_release(&object->version);
     return status;
 }
 
-static kedge_status walk_versions(verifying *work, kedge_error *error)
+static kedge_status visit_versions(verifying *work, kedge_error *error)
 {
     const kedge_records *records = &work->backend->options.records;
     int64_t next = work->oldest;
@@ -298,7 +200,7 @@ static kedge_status run(verifying *work, kedge_error *error)
     kedge_status status = verify_creation(work, error);
     if (status == KEDGE_OK) status = verify_list_roots(work, error);
     if (status == KEDGE_OK) status = start_replay(work, error);
-    if (status == KEDGE_OK) status = walk_versions(work, error);
+    if (status == KEDGE_OK) status = visit_versions(work, error);
     if (status == KEDGE_OK) status = verify_other_roots(work, error);
     if (status == KEDGE_OK) status = verify_all_rows(work, error);
     if (status == KEDGE_OK) status = verify_gone(work, error);

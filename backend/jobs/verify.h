@@ -1,4 +1,4 @@
-/* Verify: walks a project and tells everything that is not as it must be.
+/* Verify: reads all of a project and tells everything that is not as it must be.
  *
  * Every version that is kept, in order: its record, its number, its runs against its mutations and
  * against those of the versions before, what it remembers (`recent`), its collections and items

@@ -1,6 +1,6 @@
 /* Verify: every checkpoint against the fold at its version.
  *
- * Their places are listed first, in the order of versions, so that the walk over the versions meets
+ * Their places are listed first, in the order of versions, so that the visit of the versions meets
  * them one after the other. */
 #include "backend/jobs/verify_internal.h"
 
@@ -55,7 +55,7 @@ static int compare_roots(const void *a, const void *b)
 kedge_status verify_list_roots(verifying *work, kedge_error *error)
 {
     kedge_status status =
-        kedge_walk_records(work->backend, work->ref, "Collection#", note_root, work, error);
+        kedge_visit_records(work->backend, work->ref, "Collection#", note_root, work, error);
     if (status == KEDGE_OK && work->root_count > 1) {
         qsort(work->roots, work->root_count, sizeof *work->roots, compare_roots);
     }

@@ -70,7 +70,7 @@ kedge_status verify_all_rows(verifying *work, kedge_error *error)
     static const char *const prefixes[] = {"Fork#", "Group#", "Mutation#", "Origin#"};
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0] && status == KEDGE_OK; i++) {
-        status = kedge_walk_records(work->backend, work->ref, prefixes[i], check_row, work, error);
+        status = kedge_visit_records(work->backend, work->ref, prefixes[i], check_row, work, error);
     }
     return status;
 }
@@ -97,7 +97,7 @@ kedge_status verify_gone(verifying *work, kedge_error *error)
 {
     if (work->oldest == 1) return KEDGE_OK;
     kedge_status status =
-        kedge_walk_records(work->backend, work->ref, "ProjectVersion#", check_gone, work, error);
+        kedge_visit_records(work->backend, work->ref, "ProjectVersion#", check_gone, work, error);
     if (status == KEDGE_DONE) status = KEDGE_OK;
     if (status != KEDGE_OK || work->gone == work->oldest - 1) return status;
     kedge_key key = kedge_key_version(work->oldest - 1);

@@ -8,7 +8,7 @@
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/verify.h"
-#include "backend/jobs/walk.h"
+#include "backend/jobs/visit.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/versions/retained.h"
 
@@ -92,6 +92,8 @@ typedef struct verifying {
     size_t bad_root_capacity;
 } verifying;
 
+/* ---- the lines that it puts out (verify_report.c) ---- */
+
 /* Tells a finding. `version` 0: of none; `key` empty: of none. */
 kedge_status verify_tell(verifying *work, const char *finding, int64_t version, kedge_bytes key,
                          kedge_error *error, const char *format, ...) KEDGE_PRINTF(6, 7);
@@ -105,6 +107,10 @@ bool verify_is_damage(kedge_status status);
 /* Tells that the finding under this key is no more. `from`: of what it was made again. */
 kedge_status verify_tell_repaired(verifying *work, const char *what, int64_t version,
                                   kedge_bytes key, const char *from, kedge_error *error);
+/* ---- which versions are there (verify_lineage.c) ---- */
+
+/* Notes that this version is there and readable. */
+void verify_keep_lineage(verifying *work, const kedge_version *version);
 /* Whether a version of this number and lineage is there: one that was looked at, one that is no
  * longer kept, or one that was made since. */
 kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, bool *known,
@@ -126,8 +132,8 @@ kedge_status verify_other_roots(verifying *work, kedge_error *error);
 kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_map *map,
                               kedge_error *error);
 
-/* What repair does: notes during the walk, and the work behind it (repair_bodies.c,
- * repair_checkpoints.c). */
+/* What repair does: notes during the visit of the versions, and the work behind it
+ * (repair_bodies.c, repair_checkpoints.c). */
 kedge_status verify_note_lost(verifying *work, int64_t version, kedge_bytes collection,
                               const kedge_entry *entry, kedge_error *error);
 kedge_status verify_repair_bodies(verifying *work, kedge_error *error);

@@ -1,8 +1,8 @@
 /* See event_http.h. */
 #include "backend/lambda/event_http.h"
 
-#include "backend/front/answer.h"
 #include "backend/front/body.h"
+#include "backend/front/response.h"
 #include "backend/lambda/event_path.h"
 #include "common/base64.h"
 #include "common/error.h"
@@ -17,7 +17,7 @@
 #define HEADER_SIZE    256
 #define TEXT_BYTES_MAX 4096 /* a larger body goes as base64, which grows by a third at the most */
 
-/* One request, and its answer. */
+/* One request, and its response. */
 typedef struct http_call {
     const kedge_lambda *lambda;
     int64_t started_ms;
@@ -155,7 +155,7 @@ static bool is_event_stream(kedge_bytes path)
 }
 
 /* What needs neither backend nor token. */
-static bool answer_own(http_call *call, kedge_bytes path)
+static bool respond_own(http_call *call, kedge_bytes path)
 {
     kedge_api_response *response = &call->response;
     if (strcmp(call->method, "OPTIONS") == 0) {
@@ -196,13 +196,13 @@ static bool authenticate(http_call *call, kedge_auth_result *who)
     return false;
 }
 
-static void answer(http_call *call)
+static void respond(http_call *call)
 {
     kedge_bytes path = kedge_buffer_bytes(&call->path);
     kedge_auth_result who = {.expires_ms = 0};
     bool packed = kedge_body_accepts_gzip(or_null(call->accept_encoding));
     bool everybody = kedge_bytes_equal_text(path, "/v1/limits");
-    if (answer_own(call, path) || (!everybody && !authenticate(call, &who)) ||
+    if (respond_own(call, path) || (!everybody && !authenticate(call, &who)) ||
         !kedge_body_decode(or_null(call->content_encoding), false, &call->body, &call->response)) {
         return;
     }
@@ -218,9 +218,9 @@ static void answer(http_call *call)
     };
     kedge_backend_handle(call->lambda->backend, &request, &call->response);
     if (packed) kedge_body_compress(&call->response);
-    if (call->response.body.size > KEDGE_LAMBDA_ANSWER_BYTES) {
+    if (call->response.body.size > KEDGE_LAMBDA_RESPONSE_BODY_BYTES) {
         kedge_api_problem(&call->response, 500, "answer-too-large",
-                          "the answer has more bytes than Lambda can carry; read it in pages, or "
+                          "the response has more bytes than Lambda can carry; read it in pages, or "
                           "with Range");
     }
     if (head) kedge_buffer_clear(&call->response.body);
@@ -259,20 +259,20 @@ static kedge_status write_response(const http_call *call, kedge_buffer *out, ked
     kedge_json_integer(&writer, call->response.status);
     kedge_json_key(&writer, "headers");
     kedge_json_begin_object(&writer);
-    kedge_answer_headers(&call->response, write_header, &writer);
+    kedge_response_headers(&call->response, write_header, &writer);
     if (call->lambda->cost_header) {
-        kedge_answer_cost(&call->response, call->lambda->environment->allocator, write_header,
-                          &writer);
+        kedge_response_cost(&call->response, call->lambda->environment->allocator, write_header,
+                            &writer);
     }
-    kedge_answer_cors(call->lambda->origins, or_null(call->origin), call->method, write_header,
-                      &writer);
+    kedge_response_cors(call->lambda->origins, or_null(call->origin), call->method, write_header,
+                        &writer);
     kedge_json_end_object(&writer);
     write_body(call, &writer);
     kedge_json_end_object(&writer);
     return kedge_buffer_status(out, error);
 }
 
-static void log_answer(const http_call *call)
+static void log_response(const http_call *call)
 {
     const kedge_environment *environment = call->lambda->environment;
     int64_t took_ms = environment->monotonic_ms(environment->context) - call->started_ms;
@@ -284,7 +284,7 @@ static void log_answer(const http_call *call)
                                .response = &call->response,
                                .took_us = took_ms * 1000,
                                .received_bytes = call->received_bytes};
-    kedge_answer_log(call->lambda->log, &answered);
+    kedge_response_log(call->lambda->log, &answered);
 }
 
 kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, kedge_buffer *out,
@@ -298,9 +298,9 @@ kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, ked
                       .query = kedge_buffer_make(allocator),
                       .body = kedge_buffer_make(allocator),
                       .response = {.body = kedge_buffer_make(allocator)}};
-    if (read_event(&call, event)) answer(&call);
+    if (read_event(&call, event)) respond(&call);
     kedge_buffer_free(&call.body);
-    log_answer(&call);
+    log_response(&call);
     kedge_status status = write_response(&call, out, error);
     kedge_buffer_free(&call.path);
     kedge_buffer_free(&call.query);

@@ -2,7 +2,7 @@
  *
  *   main.c        starts everything once, then answers one invocation after another
  *   settings.c    what the environment variables say
- *   runtime.c     the Runtime API: fetches events, posts answers
+ *   runtime.c     the Runtime API: fetches events, posts responses
  *   event_http.c  requests of API Gateway HTTP APIs and function URLs (payload format 2.0)
  *   event_path.c  what such an event says of the path
  *   event_sqs.c   batches of the FIFO queue, with partial failures
@@ -26,7 +26,7 @@
 /* A body that arrives whatever it holds, with each of its bytes escaped in the event. */
 #define KEDGE_LAMBDA_PUSH_BYTES 3000000
 /* A body that fits a response as base64, beside its headers. */
-#define KEDGE_LAMBDA_ANSWER_BYTES 4700000
+#define KEDGE_LAMBDA_RESPONSE_BODY_BYTES 4700000
 
 /* What the handlers of events work with. */
 typedef struct kedge_lambda {
@@ -35,7 +35,7 @@ typedef struct kedge_lambda {
     kedge_backend *backend;
     kedge_auth *auth; /* NULL: the function has no key set, and answers no requests */
     const kedge_origins *origins;
-    bool cost_header; /* answers tell what they cost */
+    bool cost_header; /* responses tell what they cost */
     kedge_queued *queued;
     kedge_queue queue; /* vtable NULL: none */
 } kedge_lambda;

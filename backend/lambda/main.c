@@ -99,7 +99,7 @@ static kedge_status open_backend(kedge_function *self, kedge_error *error)
         .enqueue = self->settings.queued ? kedge_queued_enqueue : NULL,
         .enqueue_context = self->queued,
         .push_bytes_max = KEDGE_LAMBDA_PUSH_BYTES,
-        .answer_bytes_max = KEDGE_LAMBDA_ANSWER_BYTES,
+        .answer_bytes_max = KEDGE_LAMBDA_RESPONSE_BODY_BYTES,
         .failed = kedge_failure_log_background,
         .failed_context = &self->log,
     };
@@ -147,7 +147,7 @@ static void stop(kedge_function *self)
 /* ---- running ---- */
 
 static kedge_status handle(kedge_function *self, const kedge_invocation *invocation,
-                           kedge_buffer *answer, kedge_error *error)
+                           kedge_buffer *response, kedge_error *error)
 {
     kedge_lambda lambda = {
         .environment = &self->environment,
@@ -164,26 +164,26 @@ static kedge_status handle(kedge_function *self, const kedge_invocation *invocat
     kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, error);
     if (status != KEDGE_OK) return status;
     kedge_json_skip(text, &event, NULL);
-    if (kedge_event_is_http(event)) return kedge_event_http(&lambda, event, answer, error);
+    if (kedge_event_is_http(event)) return kedge_event_http(&lambda, event, response, error);
     if (kedge_event_is_sqs(event))
-        return kedge_event_sqs(&lambda, event, invocation->deadline_ms, answer, error);
+        return kedge_event_sqs(&lambda, event, invocation->deadline_ms, response, error);
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "event-unknown",
                       "the event is neither a request in API Gateway's payload format 2.0 nor a "
                       "batch of SQS");
 }
 
 /* One invocation. A failure ends the process: Lambda starts another. */
-static kedge_status step(kedge_function *self, kedge_invocation *invocation, kedge_buffer *answer,
+static kedge_status step(kedge_function *self, kedge_invocation *invocation, kedge_buffer *response,
                          kedge_error *error)
 {
     kedge_error failure = {0};
     kedge_status status = kedge_runtime_next(self->runtime, invocation, error);
     if (status != KEDGE_OK) return status;
-    kedge_buffer_clear(answer);
-    status = handle(self, invocation, answer, &failure);
+    kedge_buffer_clear(response);
+    status = handle(self, invocation, response, &failure);
     if (status == KEDGE_OK) {
-        status = kedge_runtime_answer(self->runtime, invocation->id, kedge_buffer_bytes(answer),
-                                      &failure);
+        status = kedge_runtime_respond(self->runtime, invocation->id, kedge_buffer_bytes(response),
+                                       &failure);
         if (status == KEDGE_OK) return KEDGE_OK;
     }
     kedge_log_write(&self->log, KEDGE_LOG_ERROR, "invocation-failed", "request", invocation->id,
@@ -195,11 +195,11 @@ static void run(kedge_function *self, kedge_error *error)
 {
     const kedge_allocator *allocator = self->environment.allocator;
     kedge_invocation invocation = {.event = kedge_buffer_make(allocator)};
-    kedge_buffer answer = kedge_buffer_make(allocator);
-    while (step(self, &invocation, &answer, error) == KEDGE_OK) {
+    kedge_buffer response = kedge_buffer_make(allocator);
+    while (step(self, &invocation, &response, error) == KEDGE_OK) {
     }
     kedge_buffer_free(&invocation.event);
-    kedge_buffer_free(&answer);
+    kedge_buffer_free(&response);
 }
 
 int main(int argc, char **argv)
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
 
-    /* Events and answers come and go by the megabyte; see kedge-server. */
+    /* Events and responses come and go by the megabyte; see kedge-server. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     signal(SIGPIPE, SIG_IGN);
 

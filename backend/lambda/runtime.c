@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define URL_SIZE         512
-#define POST_DEADLINE_MS 60000
-#define POLL_MS          60000
-#define ANSWER_BYTES_MAX 65536 /* of a post */
-#define CONNECTIONS      1
-#define NEXT             "next"
-#define ERROR_TYPE_MAX   96
+#define URL_SIZE           512
+#define POST_DEADLINE_MS   60000
+#define POLL_MS            60000
+#define RESPONSE_BYTES_MAX 65536 /* of a post */
+#define CONNECTIONS        1
+#define NEXT               "next"
+#define ERROR_TYPE_MAX     96
 
 struct kedge_runtime {
     const kedge_environment *environment;
@@ -61,41 +61,41 @@ void kedge_runtime_free(kedge_runtime *runtime)
 
 /* ---- a call ---- */
 
-static void read_deadline(const kedge_http_answer *answer, int64_t *deadline_ms)
+static void read_deadline(const kedge_http_response *response, int64_t *deadline_ms)
 {
     kedge_bytes value;
     *deadline_ms = INT64_MAX;
-    if (!kedge_http_header_value(answer->headers, "Lambda-Runtime-Deadline-Ms", &value)) return;
+    if (!kedge_http_header_value(response->headers, "Lambda-Runtime-Deadline-Ms", &value)) return;
     (void)kedge_json_to_integer(value, deadline_ms);
 }
 
-static kedge_status read_invocation(const kedge_http_answer *answer, kedge_invocation *invocation,
-                                    kedge_error *error)
+static kedge_status read_invocation(const kedge_http_response *response,
+                                    kedge_invocation *invocation, kedge_error *error)
 {
     kedge_bytes id;
-    if (!kedge_http_header_value(answer->headers, "Lambda-Runtime-Aws-Request-Id", &id) ||
+    if (!kedge_http_header_value(response->headers, "Lambda-Runtime-Aws-Request-Id", &id) ||
         id.size == 0 || id.size >= sizeof invocation->id) {
         return kedge_fail(error, KEDGE_PROTOCOL, "runtime-answer-invalid",
                           "the Runtime API gave an invocation without a usable request id");
     }
     memcpy(invocation->id, id.data, id.size);
     invocation->id[id.size] = '\0';
-    read_deadline(answer, &invocation->deadline_ms);
+    read_deadline(response, &invocation->deadline_ms);
     kedge_buffer_clear(&invocation->event);
-    kedge_buffer_append_bytes(&invocation->event, answer->body);
+    kedge_buffer_append_bytes(&invocation->event, response->body);
     return kedge_buffer_status(&invocation->event, error);
 }
 
-static void on_done(void *context, const kedge_http_answer *answer)
+static void on_done(void *context, const kedge_http_response *response)
 {
     runtime_call *call = context;
     call->done = true;
-    call->status = answer->status;
-    if (answer->status == 0) {
-        call->error = answer->error;
-        call->outcome = answer->error.status;
-    } else if (call->invocation != NULL && answer->status == 200) {
-        call->outcome = read_invocation(answer, call->invocation, &call->error);
+    call->status = response->status;
+    if (response->status == 0) {
+        call->error = response->error;
+        call->outcome = response->error.status;
+    } else if (call->invocation != NULL && response->status == 200) {
+        call->outcome = read_invocation(response, call->invocation, &call->error);
     }
 }
 
@@ -131,7 +131,7 @@ kedge_status kedge_runtime_next(kedge_runtime *runtime, kedge_invocation *invoca
     kedge_http_request request = {
         .method = "GET",
         .url = url,
-        .answer_bytes_max = KEDGE_LAMBDA_EVENT_BYTES,
+        .response_bytes_max = KEDGE_LAMBDA_EVENT_BYTES,
         .undecoded = true,
     };
     kedge_status status = run(runtime, &request, &call, error);
@@ -150,21 +150,21 @@ static kedge_status post(kedge_runtime *runtime, const char *url, const kedge_ht
         .header_count = header_count,
         .body = body,
         .deadline_ms = POST_DEADLINE_MS,
-        .answer_bytes_max = ANSWER_BYTES_MAX,
+        .response_bytes_max = RESPONSE_BYTES_MAX,
         .undecoded = true,
     };
     kedge_status status = run(runtime, &request, &call, error);
     if (status != KEDGE_OK || (call.status >= 200 && call.status < 300)) return status;
-    return refused("an answer", call.status, error);
+    return refused("a response", call.status, error);
 }
 
-kedge_status kedge_runtime_answer(kedge_runtime *runtime, const char *id, kedge_bytes answer,
-                                  kedge_error *error)
+kedge_status kedge_runtime_respond(kedge_runtime *runtime, const char *id, kedge_bytes response,
+                                   kedge_error *error)
 {
     static const kedge_http_header headers[] = {{"Content-Type", "application/json"}};
     char url[URL_SIZE];
     snprintf(url, sizeof url, "%s/invocation/%s/response", runtime->base, id);
-    return post(runtime, url, headers, 1, answer, error);
+    return post(runtime, url, headers, 1, response, error);
 }
 
 kedge_status kedge_runtime_fail(kedge_runtime *runtime, const char *id, const kedge_error *failure,

@@ -24,9 +24,9 @@ void kedge_runtime_free(kedge_runtime *runtime); /* NULL is allowed */
  * replaced. A failure means that the process has to end. */
 kedge_status kedge_runtime_next(kedge_runtime *runtime, kedge_invocation *invocation,
                                 kedge_error *error);
-/* KEDGE_LIMIT_EXCEEDED: Lambda found the answer too large; kedge_runtime_fail is to follow. */
-kedge_status kedge_runtime_answer(kedge_runtime *runtime, const char *id, kedge_bytes answer,
-                                  kedge_error *error);
+/* KEDGE_LIMIT_EXCEEDED: Lambda found the response too large; kedge_runtime_fail is to follow. */
+kedge_status kedge_runtime_respond(kedge_runtime *runtime, const char *id, kedge_bytes response,
+                                   kedge_error *error);
 /* Tells that the invocation failed; `id` NULL: that the start did. */
 kedge_status kedge_runtime_fail(kedge_runtime *runtime, const char *id, const kedge_error *failure,
                                 kedge_error *error);

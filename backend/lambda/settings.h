@@ -10,10 +10,10 @@
  *   KEDGE_JWKS                   the key set: its text, or a file in the package
  *   KEDGE_ISSUER, KEDGE_AUDIENCE what the claims iss and aud must be
  *   KEDGE_ALGORITHMS             accepted signatures
- *   KEDGE_ORIGINS                web origins that may read answers, with commas between
+ *   KEDGE_ORIGINS                web origins that may read responses, with commas between
  *   KEDGE_MUTATORS               the app's plugin library in the package
  *   KEDGE_LOG_LEVEL              error, warning, info (default) or debug
- *   KEDGE_COST_HEADER            no (default) or yes: answers tell what they cost
+ *   KEDGE_COST_HEADER            no (default) or yes: responses tell what they cost
  *
  * A function that only consumes the queue has no KEDGE_JWKS, KEDGE_ISSUER and KEDGE_AUDIENCE. */
 #ifndef KEDGE_BACKEND_LAMBDA_SETTINGS_H

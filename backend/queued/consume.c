@@ -1,9 +1,9 @@
-/* Deciding a batch of messages: by project, in units that shrink when they fail. */
+/* Deciding a batch of messages: by project, in push batches that shrink when they fail. */
 #include "backend/queued/queued.h"
 
-#include "backend/queued/dead.h"
+#include "backend/queued/dead_letters.h"
+#include "backend/queued/push_batch.h"
 #include "backend/queued/queued_internal.h"
-#include "backend/queued/unit.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct project_messages {
     size_t index[KEDGE_QUEUE_RECEIVE_MAX];
     size_t count;
     size_t next;
-    size_t most;  /* that a unit may have */
+    size_t most;  /* that a batch may have */
     size_t limit; /* … for now, since a larger one failed */
 } project_messages;
 
@@ -49,7 +49,7 @@ static void settle(consuming *work, size_t index, kedge_consumed what, const ked
     switch (what) {
     case KEDGE_CONSUMED_DECIDED:
         atomic_fetch_add(&counters->decided, 1);
-        if (message->receive_count > 1) kedge_dead_forget(work->queued, message);
+        if (message->receive_count > 1) kedge_dead_letter_forget(work->queued, message);
         break;
     case KEDGE_CONSUMED_AGAIN:
         outcome->again_ms =
@@ -57,13 +57,13 @@ static void settle(consuming *work, size_t index, kedge_consumed what, const ked
         atomic_fetch_add(&counters->again, 1);
         /* Its mark is over: it did not end the consumer. */
         if (message->receive_count >= KEDGE_QUEUED_ALONE_COUNT)
-            kedge_dead_note(work->queued, message, error, 0);
+            kedge_dead_letter_note(work->queued, message, error, 0);
         break;
     case KEDGE_CONSUMED_FAILED:
         outcome->again_ms = doubled(KEDGE_QUEUED_UNDECIDED_MS, KEDGE_QUEUED_UNDECIDED_MAX_MS,
                                     message->receive_count);
         atomic_fetch_add(&counters->failed, 1);
-        kedge_dead_note(work->queued, message, error, work->ended[index]);
+        kedge_dead_letter_note(work->queued, message, error, work->ended[index]);
         break;
     }
     work->settled[index] = true;
@@ -96,25 +96,25 @@ static bool is_undecidable(kedge_status status)
     }
 }
 
-/* ---- a unit ---- */
+/* ---- a push batch ---- */
 
 /* Takes messages from project->next on. `*passed`: how many of them were looked at; those that
  * cannot be decided are settled. Fails when the first cannot be read now. */
-static kedge_status fill(consuming *work, project_messages *project, kedge_unit *unit,
+static kedge_status fill(consuming *work, project_messages *project, kedge_push_batch *batch,
                          size_t *passed, kedge_error *error)
 {
     *passed = 0;
-    while (project->next + *passed < project->count && unit->count < project->limit) {
+    while (project->next + *passed < project->count && batch->count < project->limit) {
         size_t index = project->index[project->next + *passed];
         kedge_error failure = {0};
         if (!work->settled[index]) {
-            kedge_status status = kedge_unit_add(unit, index, &work->read[index], &failure);
-            bool full = status == KEDGE_LIMIT_EXCEEDED && unit->count > 0;
+            kedge_status status = kedge_push_batch_add(batch, index, &work->read[index], &failure);
+            bool full = status == KEDGE_LIMIT_EXCEEDED && batch->count > 0;
             if (full) return KEDGE_OK;
             if (is_undecidable(status)) {
                 settle(work, index, KEDGE_CONSUMED_FAILED, &failure);
             } else if (status != KEDGE_OK) {
-                if (unit->count > 0) return KEDGE_OK;
+                if (batch->count > 0) return KEDGE_OK;
                 return kedge_fail(error, status, failure.code, "%s", failure.message);
             }
         }
@@ -124,47 +124,47 @@ static kedge_status fill(consuming *work, project_messages *project, kedge_unit 
 }
 
 /* A message that comes for the fourth time may be what kills its consumers. */
-static kedge_status mark(consuming *work, const kedge_unit *unit, kedge_error *error)
+static kedge_status mark(consuming *work, const kedge_push_batch *batch, kedge_error *error)
 {
-    size_t index = unit->parts[0].message;
+    size_t index = batch->parts[0].message;
     const kedge_queue_message *message = &work->messages[index];
-    if (unit->count > 1 || message->receive_count < KEDGE_QUEUED_ALONE_COUNT) return KEDGE_OK;
-    kedge_status status = kedge_dead_mark(work->queued, message, work->ended[index], error);
+    if (batch->count > 1 || message->receive_count < KEDGE_QUEUED_ALONE_COUNT) return KEDGE_OK;
+    kedge_status status = kedge_dead_letter_mark(work->queued, message, work->ended[index], error);
     work->ended[index] = 0; /* it is tried, and this consumer tells how that ends */
     return status;
 }
 
-static void settle_unit(consuming *work, const kedge_unit *unit)
+static void settle_batch(consuming *work, const kedge_push_batch *batch)
 {
-    if (unit->count > 1) atomic_fetch_add(&work->queued->counters.merged, unit->count);
-    for (size_t i = 0; i < unit->count; i++)
-        settle(work, unit->parts[i].message, KEDGE_CONSUMED_DECIDED, NULL);
+    if (batch->count > 1) atomic_fetch_add(&work->queued->counters.merged, batch->count);
+    for (size_t i = 0; i < batch->count; i++)
+        settle(work, batch->parts[i].message, KEDGE_CONSUMED_DECIDED, NULL);
 }
 
 /* Decides the next messages of the project. False: nothing more of it now. */
-static bool step(consuming *work, project_messages *project, kedge_unit *unit)
+static bool step(consuming *work, project_messages *project, kedge_push_batch *batch)
 {
     kedge_error error = {0};
     size_t passed = 0;
-    kedge_status status = fill(work, project, unit, &passed, &error);
-    if (status == KEDGE_OK && unit->count > 0) {
-        status = mark(work, unit, &error);
-        if (status == KEDGE_OK) status = kedge_unit_decide(unit, work->backend, &error);
-        if (status == KEDGE_OK) settle_unit(work, unit);
+    kedge_status status = fill(work, project, batch, &passed, &error);
+    if (status == KEDGE_OK && batch->count > 0) {
+        status = mark(work, batch, &error);
+        if (status == KEDGE_OK) status = kedge_push_batch_decide(batch, work->backend, &error);
+        if (status == KEDGE_OK) settle_batch(work, batch);
     }
     if (status == KEDGE_OK) {
         project->next += passed;
         project->limit = project->limit * 2 < project->most ? project->limit * 2 : project->most;
-    } else if ((is_undecidable(status) || status == KEDGE_NO_MEMORY) && unit->count > 1) {
-        project->limit = unit->count / 2;
+    } else if ((is_undecidable(status) || status == KEDGE_NO_MEMORY) && batch->count > 1) {
+        project->limit = batch->count / 2;
     } else if (is_undecidable(status)) {
-        settle(work, unit->parts[0].message, KEDGE_CONSUMED_FAILED, &error);
+        settle(work, batch->parts[0].message, KEDGE_CONSUMED_FAILED, &error);
         project->next += passed;
     } else {
         settle_rest(work, project, &error);
         project->next = project->count;
     }
-    kedge_unit_clear(unit);
+    kedge_push_batch_clear(batch);
     return project->next < project->count;
 }
 
@@ -180,7 +180,7 @@ static kedge_status leave_marked(consuming *work, const project_messages *projec
         const kedge_queue_message *message = &work->messages[index];
         if (message->receive_count <= KEDGE_QUEUED_ALONE_COUNT) continue;
         kedge_status status =
-            kedge_dead_read_mark(work->queued, message, &work->ended[index], error);
+            kedge_dead_letter_read_mark(work->queued, message, &work->ended[index], error);
         if (status != KEDGE_OK) return status;
         bool again = work->count == 1 && work->ended[index] < KEDGE_QUEUED_ENDED_MAX;
         if (work->ended[index] == 0 || again) continue;
@@ -192,7 +192,7 @@ static kedge_status leave_marked(consuming *work, const project_messages *projec
     return KEDGE_OK;
 }
 
-static size_t unit_limit(const consuming *work, const project_messages *project)
+static size_t batch_limit(const consuming *work, const project_messages *project)
 {
     uint32_t deliveries = 1;
     for (size_t i = 0; i < project->count; i++) {
@@ -206,18 +206,18 @@ static size_t unit_limit(const consuming *work, const project_messages *project)
 static void consume_project(consuming *work, project_messages *project)
 {
     kedge_error error = {0};
-    kedge_unit unit = {.queued = work->queued};
-    project->most = unit_limit(work, project);
+    kedge_push_batch batch = {.queued = work->queued};
+    project->most = batch_limit(work, project);
     project->limit = project->most;
     if (leave_marked(work, project, &error) != KEDGE_OK) {
         settle_rest(work, project, &error);
         return;
     }
-    while (step(work, project, &unit)) {
+    while (step(work, project, &batch)) {
     }
 }
 
-/* ---- the batch ---- */
+/* ---- all messages ---- */
 
 static bool is_same_project(const kedge_message *a, const kedge_message *b)
 {

@@ -111,11 +111,15 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
     kedge_status status =
         queue->vtable->receive(queue->self, KEDGE_QUEUE_RECEIVE_MAX, queued->options.visibility_ms,
                                wait_ms, &batch, error);
-    if (status != KEDGE_OK) return status;
+    if (status != KEDGE_OK) {
+        atomic_fetch_add(&queued->counters.rounds_failed, 1);
+        return status;
+    }
     note_age(queued, &batch);
     hold(consumer, &batch);
     status = kedge_consume(queued, consumer->backend, batch.messages, batch.count, &watch, outcomes,
                            error);
+    if (status != KEDGE_OK) atomic_fetch_add(&queued->counters.rounds_failed, 1);
     *received = batch.count;
     *left = consumer->left;
     let_go(consumer);

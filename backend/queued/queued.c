@@ -202,6 +202,7 @@ void kedge_queued_write_metrics(kedge_queued *queued, kedge_buffer *out)
                                    kedge_queued_call_name((kedge_queued_call)call),
                                    atomic_load(&counters->call_failures[call]));
     }
+    write_counter(out, "kedge_consumer_failures_total", &counters->rounds_failed);
     kedge_buffer_append_format(
         out, "# TYPE kedge_queue_age_seconds gauge\nkedge_queue_age_seconds %.3f\n",
         (double)atomic_load(&counters->oldest_ms) / 1e3);

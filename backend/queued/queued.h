@@ -14,7 +14,7 @@
  * A message that comes again (because a consumer died, or the store failed) is merged with ever
  * fewer others: 10, 5, 2, then alone. One that cannot be decided fails by itself, and goes to the
  * dead letters when it was delivered as often as the queue allows; its reason stands in records
- * (dead.h). So does one that waits for a store for as many deliveries: a queue that allows
+ * (dead_letters.h). So does one that waits for a store for as many deliveries: a queue that allows
  * KEDGE_QUEUE_DELIVERIES outlasts KEDGE_QUEUED_OUTAGE_MS. Six are the fewest that part a message
  * that ends its consumers from those beside it. docs/explanation/backend.md has the whole story. */
 #ifndef KEDGE_BACKEND_QUEUED_QUEUED_H
@@ -127,7 +127,7 @@ kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
 void kedge_consumer_free(kedge_consumer *consumer); /* NULL is allowed */
 /* Receives up to 10 messages (the queue may wait `wait_ms` for the first) and settles each: decided
  * ones are taken from the queue, the others given back. `*received`: how many there were; `*left`:
- * how many are not decided. */
+ * how many are not decided. A failure is counted; the caller logs it. */
 kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, size_t *received,
                                   size_t *left, kedge_error *error);
 /* Keeps what a round has in hand from being delivered to others. To be called from another thread

@@ -16,7 +16,8 @@ typedef struct kedge_queued_counters {
     atomic_ullong failed;                       /* tries of messages that cannot be decided */
     atomic_ullong dropped[KEDGE_PUSH_PROBLEMS]; /* mutations */
     atomic_ullong call_failures[KEDGE_QUEUED_CALLS];
-    atomic_llong oldest_ms; /* age of the oldest message of the last receive */
+    atomic_ullong rounds_failed; /* of consumers */
+    atomic_llong oldest_ms;      /* age of the oldest message of the last receive */
 } kedge_queued_counters;
 
 struct kedge_queued {

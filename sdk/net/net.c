@@ -12,7 +12,7 @@ kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, 
 {
     kedge_http_request request = {.method = "GET",
                                   .deadline_ms = deadline_ms,
-                                  .answer_bytes_max = response_bytes_max,
+                                  .response_bytes_max = response_bytes_max,
                                   .done = done,
                                   .context = context};
     return kedge_net_send(net, &request, path, "application/json", token, call, error);
@@ -39,7 +39,7 @@ static kedge_status send_elsewhere(kedge_net *net, const kedge_driver_request *r
     return kedge_http_send(net->http, sent, call, error);
 }
 
-static void request_done(void *context, const kedge_http_answer *response)
+static void request_done(void *context, const kedge_http_response *response)
 {
     kedge_net_slot *slot = context;
     kedge_driver_response given = {.number = slot->number,
@@ -82,7 +82,7 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
                                        .undecoded = slot->undecoded,
                                        .body = request->body,
                                        .deadline_ms = request->deadline_ms,
-                                       .answer_bytes_max = request->response_bytes_max,
+                                       .response_bytes_max = request->response_bytes_max,
                                        .done = request_done,
                                        .context = slot};
     if (request->url != NULL) {

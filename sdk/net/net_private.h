@@ -44,7 +44,7 @@ void kedge_net_close_stream(void *context);
 /* ---- parts.c ---- */
 /* What an undecoded response says, into `given`. A part stays as it came; all else is
  * decoded, into `plain` where it is gzip, of which `size_max` bytes are allowed. */
-kedge_status kedge_net_take_undecoded(const kedge_http_answer *response, size_t size_max,
+kedge_status kedge_net_take_undecoded(const kedge_http_response *response, size_t size_max,
                                       kedge_buffer *plain, kedge_driver_response *given,
                                       kedge_error *error);
 

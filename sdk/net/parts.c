@@ -25,7 +25,7 @@ static kedge_status read_encoding(kedge_bytes headers, bool *gzip, kedge_error *
                       "the response's content encoding is not the gzip that was asked for");
 }
 
-kedge_status kedge_net_take_undecoded(const kedge_http_answer *response, size_t size_max,
+kedge_status kedge_net_take_undecoded(const kedge_http_response *response, size_t size_max,
                                       kedge_buffer *plain, kedge_driver_response *given,
                                       kedge_error *error)
 {

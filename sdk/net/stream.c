@@ -20,7 +20,7 @@ static void break_off(kedge_net *net, const kedge_error *error)
     net->sink.stream_down(net->sink.context, error);
 }
 
-static void take_bytes(void *context, const kedge_http_answer *head, kedge_bytes bytes)
+static void take_bytes(void *context, const kedge_http_response *head, kedge_bytes bytes)
 {
     kedge_net *net = context;
     kedge_error error = {0};
@@ -40,7 +40,7 @@ static void take_bytes(void *context, const kedge_http_answer *head, kedge_bytes
     if (status != KEDGE_OK && status != KEDGE_CANCELLED) break_off(net, &error);
 }
 
-static void stream_done(void *context, const kedge_http_answer *response)
+static void stream_done(void *context, const kedge_http_response *response)
 {
     kedge_net *net = context;
     kedge_error error = response->error;
@@ -60,7 +60,7 @@ kedge_status kedge_net_open_stream(void *context, const char *path, const char *
     kedge_net *net = context;
     kedge_net_close_stream(net);
     kedge_http_request request = {.method = "GET",
-                                  .answer_bytes_max = RESPONSE_BYTES_MAX,
+                                  .response_bytes_max = RESPONSE_BYTES_MAX,
                                   .done = stream_done,
                                   .stream = take_bytes,
                                   .context = net};

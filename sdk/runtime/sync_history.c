@@ -33,7 +33,7 @@ static void end_call(kedge_db *db, kedge_history_call *call, kedge_status status
     pthread_mutex_unlock(&db->lock);
 }
 
-static void answered(void *context, const kedge_http_answer *response)
+static void answered(void *context, const kedge_http_response *response)
 {
     kedge_history_call *call = context;
     kedge_db *db = call->db;

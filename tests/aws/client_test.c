@@ -1,4 +1,4 @@
-/* Calls to AWS: what is sent, and what each kind of answer comes to. */
+/* Calls to AWS: what is sent, and what each kind of response comes to. */
 #include "tests/aws/client_world.h"
 #include "tests/support/failing_allocator.h"
 
@@ -15,39 +15,40 @@
         .status = 200, .body = "{}"                                                                \
     }
 
-static kedge_status call(client_world *world, kedge_aws_request request, kedge_aws_answer *answer,
-                         kedge_error *error)
+static kedge_status call(client_world *world, kedge_aws_request request,
+                         kedge_aws_response *response, kedge_error *error)
 {
-    return kedge_aws_call(world->client, &request, answer, error);
+    return kedge_aws_call(world->client, &request, response, error);
 }
 
 static void test_a_request_goes_out_signed(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     (void)state;
     BEGIN(&world, {.status = 200, .headers = "X-Given: yes\r\n", .body = "{\"a\":1}"});
     assert_int_equal(
-        call(&world, request_for(KEDGE_AWS_DYNAMODB, "dynamodb:GetItem"), &answer, NULL), KEDGE_OK);
+        call(&world, request_for(KEDGE_AWS_DYNAMODB, "dynamodb:GetItem"), &response, NULL),
+        KEDGE_OK);
     kedge_bytes value;
-    assert_true(kedge_aws_answer_header(&answer, "x-given", &value));
+    assert_true(kedge_aws_response_header(&response, "x-given", &value));
     assert_true(kedge_bytes_equal_text(value, "yes"));
-    assert_true(kedge_bytes_equal_text(kedge_buffer_bytes(&answer.body), "{\"a\":1}"));
-    assert_false(answer.earlier_unknown);
+    assert_true(kedge_bytes_equal_text(kedge_buffer_bytes(&response.body), "{\"a\":1}"));
+    assert_false(response.earlier_unknown);
     const char *head = world.requests[0];
     assert_non_null(strstr(head, "POST / HTTP/1.1\r\n"));
     assert_non_null(strstr(head, "Authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"));
     assert_non_null(strstr(head, "/eu-west-1/dynamodb/aws4_request"));
     assert_non_null(strstr(head, "SignedHeaders=content-type;host;x-amz-date;x-amz-target"));
     assert_null(strstr(head, "Accept-Encoding"));
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
 static void test_paths_and_queries_go_out_encoded_and_as_they_are(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_S3, "s3:GetObject");
     const kedge_aws_parameter query[] = {{KEDGE_BYTES("prefix"), KEDGE_BYTES("a/b c&d")},
                                          {KEDGE_BYTES("uploads"), KEDGE_BYTES("")}};
@@ -56,26 +57,26 @@ static void test_paths_and_queries_go_out_encoded_and_as_they_are(void **state)
     request.path = KEDGE_BYTES("/bucket/a/../b//c d+\xc3\xa9");
     request.query = query;
     request.query_count = 2;
-    assert_int_equal(call(&world, request, &answer, NULL), KEDGE_OK);
+    assert_int_equal(call(&world, request, &response, NULL), KEDGE_OK);
     assert_non_null(strstr(world.requests[0], "GET /bucket/a/../b//c%20d%2B%C3%A9"
                                               "?prefix=a%2Fb%20c%26d&uploads= HTTP/1.1\r\n"));
     assert_non_null(strstr(world.requests[0], "X-Amz-Content-Sha256: e3b0c44298fc1c149afb"));
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
 static void test_a_put_says_no_content_type_of_its_own(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     (void)state;
     BEGIN(&world, {.status = 200, .headers = "x-amz-request-id: 1\r\n"});
-    assert_int_equal(call(&world, request_for(KEDGE_AWS_S3, "s3:PutObject"), &answer, NULL),
+    assert_int_equal(call(&world, request_for(KEDGE_AWS_S3, "s3:PutObject"), &response, NULL),
                      KEDGE_OK);
     assert_null(strcasestr(world.requests[0], "content-type"));
     assert_null(strcasestr(world.requests[0], "expect:"));
     assert_string_equal(world.bodies[0], "body");
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
@@ -83,7 +84,7 @@ static void test_a_put_says_no_content_type_of_its_own(void **state)
 static void test_a_bucket_may_stand_before_the_host(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_buffer url = kedge_buffer_make(&kedge_allocator_default);
     kedge_aws_request request = request_for(KEDGE_AWS_S3, "s3:GetObject");
     char endpoint[64], host[96];
@@ -95,36 +96,36 @@ static void test_a_bucket_may_stand_before_the_host(void **state)
     client_world_open(&world, (kedge_aws_client_options){.endpoints = {NULL, endpoint, NULL}});
     request.host_prefix = "bucket.";
     request.path = KEDGE_BYTES("/key");
-    assert_int_equal(call(&world, request, &answer, NULL), KEDGE_OK);
+    assert_int_equal(call(&world, request, &response, NULL), KEDGE_OK);
     assert_non_null(strstr(world.requests[0], host));
     assert_int_equal(kedge_aws_client_presign(world.client, &request, 60, &url, NULL), KEDGE_OK);
     snprintf(host, sizeof host, "http://bucket.localhost%s/key?", port);
     assert_memory_equal(url.data, host, strlen(host));
     assert_non_null(strstr(url.data, "X-Amz-Expires=60"));
     kedge_buffer_free(&url);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
 static void test_what_is_outside_of_the_contract_is_not_sent(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_error error = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:GetItem");
     const kedge_http_header smuggled = {"X-Thing", "a\r\nX-Other: b"};
     (void)state;
     BEGIN(&world, OK_JSON);
     request.path = KEDGE_BYTES("no-slash");
-    assert_int_equal(call(&world, request, &answer, &error), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(call(&world, request, &response, &error), KEDGE_INVALID_ARGUMENT);
     assert_string_equal(error.code, "aws-request-invalid");
     request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:GetItem");
     request.headers = &smuggled;
     request.header_count = 1;
-    assert_int_equal(call(&world, request, &answer, &error), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(call(&world, request, &response, &error), KEDGE_INVALID_ARGUMENT);
     assert_string_equal(error.code, "header-invalid");
     assert_int_equal(scripted_server_requests(world.server), 0);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
@@ -196,7 +197,7 @@ static bool call_with(const kedge_allocator *allocator, void *context)
     kedge_environment environment = world->environment;
     environment.allocator = allocator;
     kedge_aws_client *client = NULL;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:PutItem");
     const kedge_aws_client_options options = {
         .environment = &environment,
@@ -209,14 +210,14 @@ static bool call_with(const kedge_allocator *allocator, void *context)
         return false;
     }
     int before = scripted_server_requests(world->server);
-    status = kedge_aws_call(client, &request, &answer, NULL);
+    status = kedge_aws_call(client, &request, &response, NULL);
     bool sent = scripted_server_requests(world->server) > before;
     if (status != KEDGE_OK) {
         assert_int_equal(status, sent ? KEDGE_UNAVAILABLE : KEDGE_NO_MEMORY);
     } else if (scripted_server_requests(world->server) > before + 1) {
-        assert_true(answer.earlier_unknown);
+        assert_true(response.earlier_unknown);
     }
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     kedge_aws_client_free(client);
     return status == KEDGE_OK;
 }

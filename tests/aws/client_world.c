@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static bool answer(void *context, const scripted_request *request)
+static bool response(void *context, const scripted_request *request)
 {
     client_world *world = context;
     pthread_mutex_lock(&world->mutex);
@@ -129,7 +129,7 @@ void client_world_begin(client_world *world, const scripted_reply *script, size_
         .environment = &world->environment, .variable = variable, .variable_context = world};
     assert_int_equal(kedge_aws_credentials_provider_new(&credentials, &world->credentials, NULL),
                      KEDGE_OK);
-    world->server = scripted_server_start(answer, world);
+    world->server = scripted_server_start(response, world);
     client_world_open(world, (kedge_aws_client_options){0});
 }
 
@@ -152,7 +152,7 @@ kedge_aws_request request_for(kedge_aws_service service, const char *action)
                                  .headers = json,
                                  .header_count = 2,
                                  .body = KEDGE_BYTES("{}"),
-                                 .answer_bytes_max = 65536};
+                                 .response_bytes_max = 65536};
     if (service == KEDGE_AWS_S3) {
         bool put = strstr(action, "Put") != NULL;
         request.method = put ? "PUT" : "GET";

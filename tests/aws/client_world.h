@@ -10,7 +10,7 @@
 #define SCRIPT_MAX    64
 #define REPLY_LATE_MS 400
 
-/* One answer of the script. */
+/* One response of the script. */
 typedef struct scripted_reply {
     int status;          /* 0: as `action` says */
     const char *headers; /* lines that end in CRLF, or NULL */
@@ -20,12 +20,12 @@ typedef struct scripted_reply {
         REPLY_HANG,       /* never answers */
         REPLY_LATE,       /* answers after REPLY_LATE_MS */
         REPLY_CUT,        /* ends in the middle of the body */
-        REPLY_CLOSE,      /* closes without an answer */
+        REPLY_CLOSE,      /* closes without a response */
         REPLY_CLOSE_AFTER /* answers, and closes the connection */
     } action;
 } scripted_reply;
 
-/* A client with its server. The script's answers go out in order, the last one for ever. */
+/* A client with its server. The script's responses go out in order, the last one for ever. */
 typedef struct client_world {
     kedge_environment environment;
     int64_t clock_ahead_ms; /* of this machine's wall clock before the system's */

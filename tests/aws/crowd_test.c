@@ -1,4 +1,4 @@
-/* Many threads on one client: every caller gets its own answer, and connections stay bounded. */
+/* Many threads on one client: every caller gets its own response, and connections stay bounded. */
 #include "tests/aws/client_world.h"
 
 #include <setjmp.h>
@@ -40,16 +40,16 @@ static void *call_often(void *context)
     caller *self = context;
     for (int i = 0; i < CALLS_OF_THREAD; i++) {
         char asked[64], expected[96];
-        kedge_aws_answer answer = {0};
+        kedge_aws_response response = {0};
         kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:GetItem");
         snprintf(asked, sizeof asked, "\"%d of %d\"", i, self->number);
         snprintf(expected, sizeof expected, "{\"asked\":%s}", asked);
         request.body = kedge_bytes_of(asked);
-        if (kedge_aws_call(self->world->client, &request, &answer, NULL) == KEDGE_OK &&
-            kedge_bytes_equal_text(kedge_buffer_bytes(&answer.body), expected)) {
+        if (kedge_aws_call(self->world->client, &request, &response, NULL) == KEDGE_OK &&
+            kedge_bytes_equal_text(kedge_buffer_bytes(&response.body), expected)) {
             self->good++;
         }
-        kedge_aws_answer_free(&answer);
+        kedge_aws_response_free(&response);
     }
     return NULL;
 }
@@ -69,7 +69,7 @@ static void run_crowd(client_world *world)
     assert_int_equal(good, THREADS * CALLS_OF_THREAD);
 }
 
-static void test_every_caller_gets_its_own_answer(void **state)
+static void test_every_caller_gets_its_own_response(void **state)
 {
     client_world world;
     atomic_int served = 0;
@@ -90,18 +90,18 @@ static void test_every_caller_gets_its_own_answer(void **state)
 static void *call_once(void *context)
 {
     caller *self = context;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:PutItem");
     request.deadline_ms = 1500;
-    kedge_aws_call(self->world->client, &request, &answer, NULL);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_call(self->world->client, &request, &response, NULL);
+    kedge_aws_response_free(&response);
     return NULL;
 }
 
 static void test_a_call_that_no_connection_became_free_for_had_no_effect(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_error error = {0};
     (void)state;
     BEGIN(&world, {.action = REPLY_HANG});
@@ -111,13 +111,13 @@ static void test_a_call_that_no_connection_became_free_for_had_no_effect(void **
     assert_true(scripted_server_wait(world.server, 1));
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:PutItem");
     request.deadline_ms = 100;
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, &error), KEDGE_BUSY);
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, &error), KEDGE_BUSY);
     assert_string_equal(error.code, "aws-connections-taken");
     assert_non_null(strstr(error.message, "dynamodb:PutItem"));
-    assert_false(answer.earlier_unknown);
+    assert_false(response.earlier_unknown);
     pthread_join(first.thread, NULL);
     assert_int_equal(scripted_server_requests(world.server), 1);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
@@ -138,7 +138,7 @@ static void test_a_client_that_is_idle_closes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_caller_gets_its_own_answer),
+        cmocka_unit_test(test_every_caller_gets_its_own_response),
         cmocka_unit_test(test_a_call_that_no_connection_became_free_for_had_no_effect),
         cmocka_unit_test(test_a_client_that_is_idle_closes),
     };

@@ -1,4 +1,4 @@
-/* Random damage to an answer. */
+/* Random damage to a response. */
 #include "tests/aws/damage.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Random damage to an answer, the same in every run. */
+/* Random damage to a response, the same in every run. */
 #ifndef KEDGE_TESTS_AWS_DAMAGE_H
 #define KEDGE_TESTS_AWS_DAMAGE_H
 

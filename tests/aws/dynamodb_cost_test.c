@@ -2,7 +2,7 @@
  *
  * Compared: single puts, deletes and reads of single records, queries, batches, the inverted index,
  * and a whole workload of the compact cadence, which has no transactions. Not compared: failed
- * conditions, whose answers do not tell what they consumed; transactions, of which DynamoDB Local
+ * conditions, whose responses do not tell what they consumed; transactions, of which DynamoDB Local
  * does not tell what AWS would charge; and queries that find nothing, for which it charges nothing
  * and AWS the least. */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Items of DynamoDB as records: all that the port writes comes back, anything else is named, and no
- * damage to an answer makes more than an error. */
+ * damage to a response makes more than an error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* The records port on a real DynamoDB: races, sizes at the bounds, names, batches that are larger
- * than an answer, consumption, and what another program sees. */
+ * than a response, consumption, and what another program sees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -181,8 +181,8 @@ static void test_what_is_within_our_count_is_within_that_of_dynamodb(void **stat
     expect_ok(e, e->records.vtable->transact(e->records.self, writes, 10, &e->error));
 }
 
-/* Answers end at 16 MB, so that keys are left over; 50 records of 390,000 bytes are 19.5 MB. */
-static void test_a_batch_that_is_larger_than_an_answer_comes_whole(void **state)
+/* Responses end at 16 MB, so that keys are left over; 50 records of 390,000 bytes are 19.5 MB. */
+static void test_a_batch_that_is_larger_than_a_response_comes_whole(void **state)
 {
     engine *e = *state;
     memset(filler, 'x', sizeof filler);
@@ -278,15 +278,15 @@ static void test_another_program_sees_plain_attributes(void **state)
     kedge_record_write write = put_of(KEDGE_BYTES("s"), attributes, 3);
     expect_ok(e, write_one(e, &write));
     char body[256];
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     snprintf(body, sizeof body,
              "{\"TableName\":\"%s\",\"Key\":{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":\"s\"}}}",
              e->table.name);
-    expect_ok(e, dynamodb_table_run(&e->table, "GetItem", body, &answer, &e->error));
-    assert_non_null(strstr(answer.body.data, "\"t\":{\"S\":\"text\"}"));
-    assert_non_null(strstr(answer.body.data, "\"b\":{\"B\":\"AAEC\"}"));
-    assert_non_null(strstr(answer.body.data, "\"n\":{\"N\":\"-7\"}"));
-    kedge_aws_answer_free(&answer);
+    expect_ok(e, dynamodb_table_run(&e->table, "GetItem", body, &response, &e->error));
+    assert_non_null(strstr(response.body.data, "\"t\":{\"S\":\"text\"}"));
+    assert_non_null(strstr(response.body.data, "\"b\":{\"B\":\"AAEC\"}"));
+    assert_non_null(strstr(response.body.data, "\"n\":{\"N\":\"-7\"}"));
+    kedge_aws_response_free(&response);
 }
 
 /* ---- consumption ---- */
@@ -344,20 +344,20 @@ static void test_a_table_of_another_schema_is_refused(void **state)
 {
     engine *e = *state;
     char name[80], body[512];
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     snprintf(name, sizeof name, "%s-other", e->table.name);
     snprintf(body, sizeof body,
              "{\"TableName\":\"%s\",\"BillingMode\":\"PAY_PER_REQUEST\","
              "\"AttributeDefinitions\":[{\"AttributeName\":\"id\",\"AttributeType\":\"N\"}],"
              "\"KeySchema\":[{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"}]}",
              name);
-    expect_ok(e, dynamodb_table_run(&e->table, "CreateTable", body, &answer, &e->error));
+    expect_ok(e, dynamodb_table_run(&e->table, "CreateTable", body, &response, &e->error));
     assert_int_equal(kedge_dynamodb_check(e->table.client, name, &e->error), KEDGE_UNSUPPORTED);
     assert_int_equal(kedge_dynamodb_create(e->table.client, name, &e->error), KEDGE_UNSUPPORTED);
     assert_string_equal(e->error.code, "aws-table-schema");
     snprintf(body, sizeof body, "{\"TableName\":\"%s\"}", name);
-    expect_ok(e, dynamodb_table_run(&e->table, "DeleteTable", body, &answer, &e->error));
-    kedge_aws_answer_free(&answer);
+    expect_ok(e, dynamodb_table_run(&e->table, "DeleteTable", body, &response, &e->error));
+    kedge_aws_response_free(&response);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
@@ -367,7 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_of_8_threads_that_put_one_absent_record_one_wins_in_each_of_200_rounds),
         TEST(test_what_is_within_our_count_is_within_that_of_dynamodb),
-        TEST(test_a_batch_that_is_larger_than_an_answer_comes_whole),
+        TEST(test_a_batch_that_is_larger_than_a_response_comes_whole),
         TEST(test_any_name_can_stand_in_a_record_and_in_a_condition),
         TEST(test_empty_and_extreme_values_can_be_conditions),
         TEST(test_another_program_sees_plain_attributes),

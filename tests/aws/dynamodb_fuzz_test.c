@@ -1,4 +1,4 @@
-/* Whole answers of DynamoDB, damaged: every call of the port ends, and gives nothing that was not
+/* Whole responses of DynamoDB, damaged: every call of the port ends, and gives nothing that was not
  * asked for. */
 #include "tests/aws/dynamodb_world.h"
 
@@ -12,7 +12,7 @@
 
 #define ROUNDS 2000
 
-/* A server that answers each request with a damaged form of the right answer. */
+/* A server that answers each request with a damaged form of the right response. */
 typedef struct damaging {
     client_world around;
     kedge_records records;
@@ -26,7 +26,7 @@ typedef struct damaging {
     "\"t\":{\"S\":\"a\\u00e4\\n\"},\"b\":{\"B\":\"AAECAwQ=\"}}"
 #define KEY(sort) "{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":\"" sort "\"}}"
 
-static const char *right_answer(const char *headers)
+static const char *right_response(const char *headers)
 {
     if (strstr(headers, ".GetItem") != NULL) return "{\"Item\":" ITEM("a") "}";
     if (strstr(headers, ".Query") != NULL)
@@ -40,10 +40,10 @@ static const char *right_answer(const char *headers)
            "{\"Code\":\"None\"},{\"Code\":\"ConditionalCheckFailed\",\"Message\":\"no\"}]}";
 }
 
-static bool answer_damaged(void *context, const scripted_request *request)
+static bool respond_damaged(void *context, const scripted_request *request)
 {
     damaging *self = context;
-    const char *right = right_answer(request->headers);
+    const char *right = right_response(request->headers);
     bool refused = strstr(right, "__type") != NULL;
     size_t size = strlen(right);
     char body[1024];
@@ -73,7 +73,7 @@ static int start(void **state)
     self.seed = 7;
     client_world_begin(&self.around, &none, 1);
     self.around.no_pauses = true;
-    self.server = scripted_server_start(answer_damaged, &self);
+    self.server = scripted_server_start(respond_damaged, &self);
     kedge_aws_client_options options = {.connections_max = 1};
     options.endpoints[KEDGE_AWS_DYNAMODB] = scripted_server_url(self.server);
     client_world_open(&self.around, options);
@@ -104,7 +104,7 @@ static void check_set(kedge_status status, kedge_record_set *set)
     kedge_record_set_free(set);
 }
 
-static void test_no_damaged_answer_does_more_than_fail(void **state)
+static void test_no_damaged_response_does_more_than_fail(void **state)
 {
     damaging *self = *state;
     const kedge_records_vtable *calls = self->records.vtable;
@@ -123,7 +123,7 @@ static void test_no_damaged_answer_does_more_than_fail(void **state)
         check_set(status, &set);
         status = calls->query(self->records.self, &wanted, &set, NULL);
         check_set(status, &set);
-        /* The same answer each time: the second one holds records that came already. */
+        /* The same response each time: the second one holds records that came already. */
         status = calls->batch_get(self->records.self, keys, 3, true, &set, NULL);
         check_set(status, &set);
         assert_int_not_equal(calls->transact(self->records.self, writes, 2, NULL), KEDGE_OK);
@@ -136,7 +136,7 @@ static void test_no_damaged_answer_does_more_than_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_no_damaged_answer_does_more_than_fail, start, end),
+        cmocka_unit_test_setup_teardown(test_no_damaged_response_does_more_than_fail, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

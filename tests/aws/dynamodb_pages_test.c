@@ -1,5 +1,5 @@
-/* Batches and queries: keys left unprocessed, short and empty pages, answers that hold what was not
- * asked for. */
+/* Batches and queries: keys left unprocessed, short and empty pages, responses that hold what was
+ * not asked for. */
 #include "tests/aws/dynamodb_world.h"
 
 #include <string.h>
@@ -26,14 +26,14 @@ static void test_keys_left_unprocessed_are_asked_for_again(void **state)
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(BATCH("", LEFT(KEY("a") "," KEY("b")))),
-                   ANSWER(BATCH(ITEM("p", "b"), LEFT(KEY("a")))),
-                   ANSWER(BATCH(ITEM("p", "a"), "{}")));
+    DYNAMODB_BEGIN(&world, RESPONSE(BATCH("", LEFT(KEY("a") "," KEY("b")))),
+                   RESPONSE(BATCH(ITEM("p", "b"), LEFT(KEY("a")))),
+                   RESPONSE(BATCH(ITEM("p", "a"), "{}")));
     assert_int_equal(batch(&world, &set), KEDGE_OK);
     assert_int_equal(set.count, 2);
     kedge_record_set_free(&set);
     assert_int_equal(requests(&world), 3);
-    /* Consistent to the end, although the answer did not repeat it. */
+    /* Consistent to the end, although the response did not repeat it. */
     assert_string_equal(
         world.around.bodies[2],
         "{\"RequestItems\":{\"t\":{\"ConsistentRead\":true,\"Keys\":[" KEY("a") "]}}}");
@@ -45,8 +45,8 @@ static void test_keys_left_unprocessed_to_the_end_are_busy(void **state)
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(BATCH(ITEM("p", "a"), LEFT(KEY("b")))),
-                   ANSWER(BATCH("", LEFT(KEY("b")))));
+    DYNAMODB_BEGIN(&world, RESPONSE(BATCH(ITEM("p", "a"), LEFT(KEY("b")))),
+                   RESPONSE(BATCH("", LEFT(KEY("b")))));
     world.around.no_pauses = true;
     assert_int_equal(batch(&world, &set), KEDGE_BUSY);
     assert_int_equal(requests(&world), 9);
@@ -54,7 +54,7 @@ static void test_keys_left_unprocessed_to_the_end_are_busy(void **state)
     dynamodb_world_end(&world);
 }
 
-static void test_a_batch_answer_that_is_not_what_was_asked_for_is_refused(void **state)
+static void test_a_batch_response_that_is_not_what_was_asked_for_is_refused(void **state)
 {
     static const char *const bodies[] = {
         BATCH(ITEM("p", "c"), "{}"),
@@ -74,7 +74,7 @@ static void test_a_batch_answer_that_is_not_what_was_asked_for_is_refused(void *
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         static dynamodb_world world;
         kedge_record_set set = {0};
-        DYNAMODB_BEGIN(&world, ANSWER(bodies[i]));
+        DYNAMODB_BEGIN(&world, RESPONSE(bodies[i]));
         kedge_status status = batch(&world, &set);
         if (status != KEDGE_UNAVAILABLE) fail_msg("%s: %s", bodies[i], kedge_status_name(status));
         assert_null(set.records);
@@ -99,7 +99,7 @@ static void test_a_query_says_what_it_wants(void **state)
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(PAGE("")));
+    DYNAMODB_BEGIN(&world, RESPONSE(PAGE("")));
     kedge_records_query wanted = {.sort_from = KEDGE_BYTES("a"),
                                   .sort_to = KEDGE_BYTES("z"),
                                   .after = KEDGE_BYTES("m"),
@@ -123,7 +123,7 @@ static void test_a_range_that_is_empty_is_not_asked_for(void **state)
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(PAGE("")));
+    DYNAMODB_BEGIN(&world, RESPONSE(PAGE("")));
     const kedge_records_query empty[] = {
         {.sort_from = KEDGE_BYTES("b"), .sort_to = KEDGE_BYTES("a")},
         {.sort_to = KEDGE_BYTES("b"), .after = KEDGE_BYTES("b")},
@@ -156,8 +156,8 @@ static void test_a_short_page_tells_that_there_is_more(void **state)
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(PAGE_MORE(ITEM("p", "a") "," ITEM("p", "b"), KEY("b"))),
-                   ANSWER(PAGE(ITEM("p", "c"))));
+    DYNAMODB_BEGIN(&world, RESPONSE(PAGE_MORE(ITEM("p", "a") "," ITEM("p", "b"), KEY("b"))),
+                   RESPONSE(PAGE(ITEM("p", "c"))));
     assert_int_equal(query(&world, (kedge_records_query){0}, &set), KEDGE_OK);
     assert_int_equal(set.count, 2);
     assert_true(set.more);
@@ -175,8 +175,8 @@ static void test_an_empty_page_with_more_behind_it_is_walked_over(void **state)
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(PAGE_MORE("", KEY("f"))), ANSWER(PAGE_MORE("", KEY("g"))),
-                   ANSWER(PAGE(ITEM("p", "h"))));
+    DYNAMODB_BEGIN(&world, RESPONSE(PAGE_MORE("", KEY("f"))), RESPONSE(PAGE_MORE("", KEY("g"))),
+                   RESPONSE(PAGE(ITEM("p", "h"))));
     assert_int_equal(query(&world, (kedge_records_query){0}, &set), KEDGE_OK);
     assert_int_equal(set.count, 1);
     kedge_record_set_free(&set);
@@ -190,7 +190,7 @@ static void test_empty_pages_without_end_are_given_up(void **state)
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(PAGE_MORE("", KEY("f"))));
+    DYNAMODB_BEGIN(&world, RESPONSE(PAGE_MORE("", KEY("f"))));
     assert_int_equal(query(&world, (kedge_records_query){0}, &set), KEDGE_UNAVAILABLE);
     assert_int_equal(requests(&world), 8);
     dynamodb_world_end(&world);
@@ -205,8 +205,8 @@ static void test_a_page_of_the_index_leaves_out_the_record_to_go_on_behind(void 
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER(PAGE_MORE(INVERTED("b") "," INVERTED("c"), "{}")),
-                   ANSWER(PAGE_MORE(INVERTED("c") "," INVERTED("d"), "{}")));
+    DYNAMODB_BEGIN(&world, RESPONSE(PAGE_MORE(INVERTED("b") "," INVERTED("c"), "{}")),
+                   RESPONSE(PAGE_MORE(INVERTED("c") "," INVERTED("d"), "{}")));
     kedge_records_query wanted = {.inverted = true, .after = KEDGE_BYTES("b"), .limit = 1};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(query(&world, wanted, &set), KEDGE_OK);
@@ -242,7 +242,7 @@ static void test_a_page_that_is_not_what_was_asked_for_is_refused(void **state)
         static dynamodb_world world;
         kedge_record_set set = {0};
         kedge_records_query wanted = {.sort_from = KEDGE_BYTES("b"), .sort_to = KEDGE_BYTES("w")};
-        DYNAMODB_BEGIN(&world, ANSWER(bodies[i]));
+        DYNAMODB_BEGIN(&world, RESPONSE(bodies[i]));
         kedge_status status = query(&world, wanted, &set);
         if (status != KEDGE_UNAVAILABLE) fail_msg("%s: %s", bodies[i], kedge_status_name(status));
         assert_null(set.records);
@@ -261,20 +261,20 @@ static void test_a_get_that_brings_another_record_is_refused(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         static dynamodb_world world;
         kedge_record_set set = {0};
-        DYNAMODB_BEGIN(&world, ANSWER(bodies[i]));
+        DYNAMODB_BEGIN(&world, RESPONSE(bodies[i]));
         assert_int_equal(get(&world, &set), KEDGE_UNAVAILABLE);
         assert_null(set.records);
         dynamodb_world_end(&world);
     }
 }
 
-static void test_an_answer_that_is_cut_is_asked_for_again(void **state)
+static void test_a_response_that_is_cut_is_asked_for_again(void **state)
 {
     static dynamodb_world world;
     kedge_record_set set = {0};
     (void)state;
     DYNAMODB_BEGIN(&world, {.action = REPLY_CUT}, {.action = REPLY_CLOSE},
-                   ANSWER("{\"Item\":" ITEM("p", "s") "}"));
+                   RESPONSE("{\"Item\":" ITEM("p", "s") "}"));
     assert_int_equal(get(&world, &set), KEDGE_OK);
     assert_int_equal(set.count, 1);
     kedge_record_set_free(&set);
@@ -286,7 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_left_unprocessed_are_asked_for_again),
         cmocka_unit_test(test_keys_left_unprocessed_to_the_end_are_busy),
-        cmocka_unit_test(test_a_batch_answer_that_is_not_what_was_asked_for_is_refused),
+        cmocka_unit_test(test_a_batch_response_that_is_not_what_was_asked_for_is_refused),
         cmocka_unit_test(test_a_query_says_what_it_wants),
         cmocka_unit_test(test_a_range_that_is_empty_is_not_asked_for),
         cmocka_unit_test(test_a_short_page_tells_that_there_is_more),
@@ -295,7 +295,7 @@ int main(void)
         cmocka_unit_test(test_a_page_of_the_index_leaves_out_the_record_to_go_on_behind),
         cmocka_unit_test(test_a_page_that_is_not_what_was_asked_for_is_refused),
         cmocka_unit_test(test_a_get_that_brings_another_record_is_refused),
-        cmocka_unit_test(test_an_answer_that_is_cut_is_asked_for_again),
+        cmocka_unit_test(test_a_response_that_is_cut_is_asked_for_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Writes that DynamoDB refuses, cancels or leaves without an answer: what each comes to. */
+/* Writes that DynamoDB refuses, cancels or leaves without a response: what each comes to. */
 #include "tests/aws/dynamodb_world.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static void test_a_condition_that_does_not_hold_is_a_conflict(void **state)
 }
 
 /* The try before it may have written what the condition now meets. */
-static void test_a_failed_condition_behind_a_try_without_answer_is_unknown(void **state)
+static void test_a_failed_condition_behind_a_try_without_response_is_unknown(void **state)
 {
     static const scripted_reply lost[] = {
         FAILURE, {.action = REPLY_CLOSE}, {.action = REPLY_CUT}, {.status = 503, .body = "{}"}};
@@ -43,7 +43,7 @@ static void test_a_put_without_condition_is_sent_until_it_is_answered(void **sta
 {
     static dynamodb_world world;
     (void)state;
-    DYNAMODB_BEGIN(&world, FAILURE, {.action = REPLY_CUT}, ANSWER("{}"));
+    DYNAMODB_BEGIN(&world, FAILURE, {.action = REPLY_CUT}, RESPONSE("{}"));
     world.error.status = KEDGE_OK;
     assert_int_equal(put(&world, KEDGE_IF_ANY), KEDGE_OK);
     assert_int_equal(requests(&world), 3);
@@ -60,7 +60,7 @@ static void test_a_put_without_condition_is_sent_until_it_is_answered(void **sta
 #define MET_ANOTHER  REASON("TransactionConflict")
 #define INVALID      REASON("ValidationError")
 
-/* Each answer takes a minute. */
+/* Each response takes a minute. */
 static int64_t slow_monotonic_ms(void *context)
 {
     client_world *world = context;
@@ -127,7 +127,7 @@ static void test_what_cancels_for_now_is_sent_again_under_the_same_token(void **
     (void)state;
     DYNAMODB_BEGIN(&world, CANCELLED(MET_ANOTHER "," NONE),
                    CANCELLED(NONE "," REASON("ThrottlingError")),
-                   CANCELLED(NONE "," REASON("ProvisionedThroughputExceeded")), ANSWER("{}"));
+                   CANCELLED(NONE "," REASON("ProvisionedThroughputExceeded")), RESPONSE("{}"));
     assert_int_equal(transact(&world), KEDGE_OK);
     assert_int_equal(requests(&world), 4);
     assert_int_equal(transact(&world), KEDGE_OK);
@@ -144,7 +144,7 @@ static void test_a_transaction_goes_by_the_names_of_its_writes(void **state)
 {
     static dynamodb_world world;
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER("{}"));
+    DYNAMODB_BEGIN(&world, RESPONSE("{}"));
     assert_int_equal(transact(&world), KEDGE_OK);
     assert_string_equal(world.around.observed_action, "dynamodb:PutItem dynamodb:DeleteItem");
     dynamodb_world_end(&world);
@@ -163,7 +163,7 @@ static void test_what_cancels_for_now_to_the_end_is_busy(void **state)
 
 /* The tries of kedge_aws_call and ours are one call: what was unknown in one stays so. */
 static void
-test_a_transaction_with_a_try_without_answer_never_claims_that_it_wrote_nothing(void **state)
+test_a_transaction_with_a_try_without_response_never_claims_that_it_wrote_nothing(void **state)
 {
     static const scripted_reply last[] = {
         CANCELLED(CHECK_FAILED "," NONE), CANCELLED(NONE "," INVALID),
@@ -182,7 +182,7 @@ static void test_a_transaction_in_progress_is_asked_for_again(void **state)
 {
     static dynamodb_world world;
     (void)state;
-    DYNAMODB_BEGIN(&world, FAILURE, REFUSAL("TransactionInProgressException"), ANSWER("{}"));
+    DYNAMODB_BEGIN(&world, FAILURE, REFUSAL("TransactionInProgressException"), RESPONSE("{}"));
     assert_int_equal(transact(&world), KEDGE_OK);
     assert_int_equal(requests(&world), 3);
     dynamodb_world_end(&world);
@@ -252,7 +252,7 @@ static void test_what_is_outside_the_contract_is_never_sent(void **state)
     kedge_attribute large = {.name = "b", .type = KEDGE_ATTRIBUTE_BINARY};
     static char bytes[KEDGE_RECORD_BYTES_MAX];
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER("{}"));
+    DYNAMODB_BEGIN(&world, RESPONSE("{}"));
     large.bytes = (kedge_bytes){bytes, sizeof bytes};
     kedge_record_write write = {.kind = KEDGE_WRITE_PUT,
                                 .record = {{KEDGE_BYTES("p"), KEDGE_BYTES("s")}, &large, 1}};
@@ -269,7 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_condition_that_does_not_hold_is_a_conflict),
-        cmocka_unit_test(test_a_failed_condition_behind_a_try_without_answer_is_unknown),
+        cmocka_unit_test(test_a_failed_condition_behind_a_try_without_response_is_unknown),
         cmocka_unit_test(test_a_put_without_condition_is_sent_until_it_is_answered),
         cmocka_unit_test(test_a_refusal_that_comes_too_late_is_the_last),
         cmocka_unit_test(test_each_reason_of_a_cancelled_transaction_has_its_meaning),
@@ -277,7 +277,7 @@ int main(void)
         cmocka_unit_test(test_a_transaction_goes_by_the_names_of_its_writes),
         cmocka_unit_test(test_what_cancels_for_now_to_the_end_is_busy),
         cmocka_unit_test(
-            test_a_transaction_with_a_try_without_answer_never_claims_that_it_wrote_nothing),
+            test_a_transaction_with_a_try_without_response_never_claims_that_it_wrote_nothing),
         cmocka_unit_test(test_a_transaction_in_progress_is_asked_for_again),
         cmocka_unit_test(test_a_request_that_is_throttled_or_meets_a_transaction_is_sent_again),
         cmocka_unit_test(test_refusals_for_good_are_told_apart),

@@ -56,7 +56,7 @@ static void test_a_table_is_what_it_must_be_or_the_difference_is_named(void **st
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         static dynamodb_world world;
-        DYNAMODB_BEGIN(&world, ANSWER(cases[i].body));
+        DYNAMODB_BEGIN(&world, RESPONSE(cases[i].body));
         kedge_status status = kedge_dynamodb_check(world.around.client, "t", &world.error);
         if (status != cases[i].expected || strstr(world.error.message, cases[i].words) == NULL)
             fail_msg("%s: %s: %s", cases[i].body, kedge_status_name(status), world.error.message);
@@ -79,8 +79,8 @@ static void test_a_new_table_is_waited_for(void **state)
 {
     static dynamodb_world world;
     (void)state;
-    DYNAMODB_BEGIN(&world, ANSWER("{}"), REFUSAL("ResourceNotFoundException"),
-                   ANSWER(TABLE("CREATING", RIGHT_KEYS, RIGHT_INDEX)), ANSWER(RIGHT));
+    DYNAMODB_BEGIN(&world, RESPONSE("{}"), REFUSAL("ResourceNotFoundException"),
+                   RESPONSE(TABLE("CREATING", RIGHT_KEYS, RIGHT_INDEX)), RESPONSE(RIGHT));
     assert_int_equal(kedge_dynamodb_create(world.around.client, "t", &world.error), KEDGE_OK);
     assert_int_equal(world.error.status, KEDGE_OK);
     assert_int_equal(requests(&world), 4);
@@ -97,7 +97,7 @@ static void test_a_table_that_is_there_is_only_checked(void **state)
     static dynamodb_world world;
     (void)state;
     DYNAMODB_BEGIN(&world, REFUSAL("ResourceInUseException"),
-                   ANSWER(TABLE("ACTIVE", KEYS("id", "sk"), RIGHT_INDEX)));
+                   RESPONSE(TABLE("ACTIVE", KEYS("id", "sk"), RIGHT_INDEX)));
     assert_int_equal(kedge_dynamodb_create(world.around.client, "t", &world.error),
                      KEDGE_UNSUPPORTED);
     assert_string_equal(world.error.code, "aws-table-schema");

@@ -18,7 +18,7 @@ typedef struct dynamodb_world {
     kedge_error error;
 } dynamodb_world;
 
-/* The answers to come, in order; the last one for ever. */
+/* The responses to come, in order; the last one for ever. */
 #define DYNAMODB_BEGIN(world, ...)                                                                 \
     do {                                                                                           \
         const scripted_reply replies_[] = {__VA_ARGS__};                                           \
@@ -29,7 +29,7 @@ void dynamodb_world_begin(dynamodb_world *world, const scripted_reply *replies, 
 void dynamodb_world_end(dynamodb_world *world);
 
 /* 200 with this body. */
-#define ANSWER(text)                                                                               \
+#define RESPONSE(text)                                                                             \
     {                                                                                              \
         .status = 200, .body = (text)                                                              \
     }

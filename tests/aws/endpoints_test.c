@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#define ANSWER                                                                                     \
+#define RESPONSE                                                                                   \
     "{\"AccessKeyId\": \"ASIA-1\", \"SecretAccessKey\": \"" MARK "/+1=\", \"Token\": \"" MARK      \
     "-t\", \"Expiration\": \"2027-01-15T09:00:00Z\", \"RoleArn\": \"x\"}"
-#define INSTANCE_ANSWER                                                                            \
+#define INSTANCE_RESPONSE                                                                          \
     "{\n  \"Code\" : \"Success\",\n  \"LastUpdated\" : \"2027-01-15T07:00:00Z\",\n"                \
     "  \"Type\" : \"AWS-HMAC\",\n  \"AccessKeyId\" : \"ASIA-2\",\n"                                \
     "  \"SecretAccessKey\" : \"" MARK "/2\",\n  \"Token\" : \"" MARK "-i\",\n"                     \
@@ -28,7 +28,7 @@ static void use_container(world *w)
     world_set(w, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/" MARK "-id");
 }
 
-static void answer_container(world *w, int status, const char *body)
+static void script_container(world *w, int status, const char *body)
 {
     world_routes_clear(w);
     world_route_add(w, (world_route){.method = "GET",
@@ -41,7 +41,7 @@ static void test_a_container_gives_credentials_at_its_relative_uri(void **state)
 {
     world *w = *state;
     use_container(w);
-    answer_container(w, 200, ANSWER);
+    script_container(w, 200, RESPONSE);
     world_assert_got(w, "ASIA-1", MARK "/+1=", MARK "-t");
     assert_int_equal(w->got.expires_ms, WORLD_START_MS + 3600000);
     world_assert_got(w, "ASIA-1", MARK "/+1=", MARK "-t");
@@ -58,7 +58,7 @@ static void test_a_full_uri_is_asked_with_the_token(void **state)
                                      .target = "/creds?role=x",
                                      .header = "\r\nauthorization: Basic " MARK "==\r\n",
                                      .status = 200,
-                                     .body = ANSWER});
+                                     .body = RESPONSE});
     world_assert_got(w, "ASIA-1", MARK "/+1=", MARK "-t");
 }
 
@@ -78,7 +78,7 @@ static void test_the_tokens_file_goes_first_and_is_read_at_each_fetch(void **sta
                                          .target = "/v2/credentials/" MARK "-id",
                                          .header = headers[i],
                                          .status = 200,
-                                         .body = ANSWER});
+                                         .body = RESPONSE});
         world_make_provider(w, NULL);
         world_assert_got(w, "ASIA-1", MARK "/+1=", MARK "-t");
     }
@@ -145,7 +145,7 @@ static void test_loopback_in_all_its_forms_and_https_are_allowed(void **state)
     }
 }
 
-static void test_wrong_answers_of_a_container_are_told_without_what_they_say(void **state)
+static void test_wrong_responses_of_a_container_are_told_without_what_they_say(void **state)
 {
     static const struct {
         int status;
@@ -172,11 +172,11 @@ static void test_wrong_answers_of_a_container_are_told_without_what_they_say(voi
     world *w = *state;
     use_container(w);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        answer_container(w, cases[i].status, cases[i].body);
+        script_container(w, cases[i].status, cases[i].body);
         world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", cases[i].part);
         assert_int_equal(scripted_server_requests(w->server), i + 1);
     }
-    answer_container(w, 200,
+    script_container(w, 200,
                      "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"" MARK
                      "\",\"Token\":null,\"Expiration\":null}");
     world_assert_got(w, "A", MARK, "");
@@ -198,7 +198,7 @@ static void test_a_container_that_fails_for_a_moment_is_asked_again(void **state
     world_route_add(w, (world_route){.method = "GET",
                                      .target = "/v2/credentials/" MARK "-id",
                                      .status = 200,
-                                     .body = ANSWER});
+                                     .body = RESPONSE});
     world_assert_got(w, "ASIA-1", MARK "/+1=", MARK "-t");
     assert_int_equal(scripted_server_requests(w->server), 3);
 }
@@ -207,10 +207,10 @@ static void test_a_container_that_stays_away_is_unreachable(void **state)
 {
     world *w = *state;
     use_container(w);
-    answer_container(w, 503, MARK);
+    script_container(w, 503, MARK);
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable", "status 503");
     assert_int_equal(scripted_server_requests(w->server), KEDGE_AWS_LOCAL_TRIES);
-    answer_container(w, 0, NULL);
+    script_container(w, 0, NULL);
     world_shorten_tries(w);
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable",
                          "the container's credentials endpoint gives no credentials: ");
@@ -219,13 +219,13 @@ static void test_a_container_that_stays_away_is_unreachable(void **state)
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable", "accept");
 }
 
-static void test_an_answer_without_end_is_cut_off(void **state)
+static void test_a_response_without_end_is_cut_off(void **state)
 {
     world *w = *state;
-    static char huge[KEDGE_AWS_LOCAL_ANSWER_BYTES + 2];
-    memset(huge, ' ', KEDGE_AWS_LOCAL_ANSWER_BYTES + 1);
+    static char huge[KEDGE_AWS_LOCAL_RESPONSE_BYTES + 2];
+    memset(huge, ' ', KEDGE_AWS_LOCAL_RESPONSE_BYTES + 1);
     use_container(w);
-    answer_container(w, 200, huge);
+    script_container(w, 200, huge);
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable", "larger than");
 }
 
@@ -237,7 +237,7 @@ static void use_instance(world *w)
     world_set_format(w, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "%s/", scripted_server_url(w->server));
 }
 
-static void answer_instance(world *w, int token_status, int role_status, const char *role,
+static void script_instance(world *w, int token_status, int role_status, const char *role,
                             int status, const char *body)
 {
     world_routes_clear(w);
@@ -262,7 +262,7 @@ static void test_an_instance_is_asked_for_token_role_and_credentials(void **stat
 {
     world *w = *state;
     use_instance(w);
-    answer_instance(w, 200, 200, "a-role_1\n", 200, INSTANCE_ANSWER);
+    script_instance(w, 200, 200, "a-role_1\n", 200, INSTANCE_RESPONSE);
     world_assert_got(w, "ASIA-2", MARK "/2", MARK "-i");
     assert_int_equal(w->got.expires_ms, WORLD_START_MS + 6 * 3600000);
     assert_int_equal(scripted_server_requests(w->server), 3);
@@ -272,10 +272,10 @@ static void test_an_instance_without_metadata_or_role_has_no_credentials(void **
 {
     world *w = *state;
     use_instance(w);
-    answer_instance(w, 200, 404, MARK, 200, INSTANCE_ANSWER);
+    script_instance(w, 200, 404, MARK, 200, INSTANCE_RESPONSE);
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-missing",
                          "metadata (the instance has no role)");
-    answer_instance(w, 403, 200, "a-role_1", 200, INSTANCE_ANSWER);
+    script_instance(w, 403, 200, "a-role_1", 200, INSTANCE_RESPONSE);
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-missing",
                          "metadata (status 403 for a token)");
     world_routes_clear(w);
@@ -291,25 +291,25 @@ static void test_an_instance_without_metadata_or_role_has_no_credentials(void **
     assert_int_equal(scripted_server_requests(w->server), asked);
 }
 
-static void test_wrong_answers_of_an_instance_are_told(void **state)
+static void test_wrong_responses_of_an_instance_are_told(void **state)
 {
     world *w = *state;
     use_instance(w);
-    answer_instance(w, 200, 200, "../a-role_1", 200, INSTANCE_ANSWER);
+    script_instance(w, 200, 200, "../a-role_1", 200, INSTANCE_RESPONSE);
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "a role's name");
-    answer_instance(w, 200, 401, "", 200, INSTANCE_ANSWER);
+    script_instance(w, 200, 401, "", 200, INSTANCE_RESPONSE);
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
                          "answered the request for its role with status 401");
-    answer_instance(w, 200, 200, "a-role_1", 404, "");
+    script_instance(w, 200, 200, "a-role_1", 404, "");
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
                          "answered the request for its credentials with status 404");
-    answer_instance(w, 200, 200, "a-role_1", 200,
+    script_instance(w, 200, 200, "a-role_1", 200,
                     "{\"Code\":\"AssumeRoleUnauthorizedAccess\",\"Message\":\"" MARK "\"}");
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
                          "no credentials for its role: AssumeRoleUnauthorizedAccess");
-    answer_instance(w, 200, 503, "", 200, INSTANCE_ANSWER);
+    script_instance(w, 200, 503, "", 200, INSTANCE_RESPONSE);
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable", "status 503");
-    answer_instance(w, 500, 200, "a-role_1", 200, INSTANCE_ANSWER);
+    script_instance(w, 500, 200, "a-role_1", 200, INSTANCE_RESPONSE);
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable", "a token");
     world_set(w, "AWS_EC2_METADATA_SERVICE_ENDPOINT", scripted_dead_url());
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-unreachable",
@@ -323,13 +323,13 @@ test_a_container_goes_before_a_web_identity_and_that_is_refused_before_an_instan
 {
     world *w = *state;
     use_instance(w);
-    answer_instance(w, 200, 200, "a-role_1", 200, INSTANCE_ANSWER);
+    script_instance(w, 200, 200, "a-role_1", 200, INSTANCE_RESPONSE);
     world_set(w, "AWS_WEB_IDENTITY_TOKEN_FILE", world_path(w, "token"));
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-unsupported",
                          "AWS_WEB_IDENTITY_TOKEN_FILE is set, and nothing else");
     assert_int_equal(scripted_server_requests(w->server), 0);
     use_container(w);
-    answer_container(w, 200, ANSWER);
+    script_container(w, 200, RESPONSE);
     world_assert_got(w, "ASIA-1", MARK "/+1=", MARK "-t");
 }
 
@@ -337,7 +337,7 @@ static void test_a_broken_source_is_not_passed_over(void **state)
 {
     world *w = *state;
     use_container(w);
-    answer_container(w, 200, ANSWER);
+    script_container(w, 200, RESPONSE);
     world_write(w, "config", "[default\n");
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "line 1");
     world_write(w, "config", "[default]\nregion = eu-west-1\n");
@@ -402,10 +402,10 @@ static void test_every_failed_allocation_is_survived(void **state)
     world *w = *state;
     world_write(w, "config", "[default]\nregion = eu-west-1\n");
     use_instance(w);
-    answer_instance(w, 200, 200, "a-role_1", 200, ANSWER);
+    script_instance(w, 200, 200, "a-role_1", 200, RESPONSE);
     assert_true(failing_allocator_try_every_call(fetch_once, w, 200) > 40);
     use_container(w);
-    answer_container(w, 200, ANSWER);
+    script_container(w, 200, RESPONSE);
     assert_true(failing_allocator_try_every_call(fetch_once, w, 200) > 20);
     world_write(w, "config",
                 "[default]\naws_access_key_id = A\naws_secret_access_key = " MARK "/+1=\n");
@@ -422,13 +422,13 @@ int main(void)
         IN_WORLD(test_the_tokens_file_goes_first_and_is_read_at_each_fetch),
         IN_WORLD(test_credentials_are_not_asked_of_strangers),
         IN_WORLD(test_loopback_in_all_its_forms_and_https_are_allowed),
-        IN_WORLD(test_wrong_answers_of_a_container_are_told_without_what_they_say),
+        IN_WORLD(test_wrong_responses_of_a_container_are_told_without_what_they_say),
         IN_WORLD(test_a_container_that_fails_for_a_moment_is_asked_again),
         IN_WORLD(test_a_container_that_stays_away_is_unreachable),
-        IN_WORLD(test_an_answer_without_end_is_cut_off),
+        IN_WORLD(test_a_response_without_end_is_cut_off),
         IN_WORLD(test_an_instance_is_asked_for_token_role_and_credentials),
         IN_WORLD(test_an_instance_without_metadata_or_role_has_no_credentials),
-        IN_WORLD(test_wrong_answers_of_an_instance_are_told),
+        IN_WORLD(test_wrong_responses_of_an_instance_are_told),
         IN_WORLD(
             test_a_container_goes_before_a_web_identity_and_that_is_refused_before_an_instance),
         IN_WORLD(test_a_broken_source_is_not_passed_over),

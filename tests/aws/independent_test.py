@@ -52,9 +52,9 @@ class Workload:
         self.random = random.Random(project)
 
     def request(self, path, body):
-        status, _, answer = self.server.request("POST", self.base + path, body, timeout=60)
-        expect(status == 200, path, status, answer)
-        return answer
+        status, _, response = self.server.request("POST", self.base + path, body, timeout=60)
+        expect(status == 200, path, status, response)
+        return response
 
     def push(self, client, *mutations, repeat=False, **extra):
         """Each mutation is (name, args); pushed as one body, twice with `repeat`."""

@@ -1,4 +1,4 @@
-/* What each kind of answer comes to: statuses and codes, and what of an answer is found. */
+/* What each kind of response comes to: statuses and codes, and what of a response is found. */
 #include "tests/aws/client_world.h"
 
 #include <setjmp.h>
@@ -103,40 +103,40 @@ static const meaning meanings[] = {
     {KEDGE_AWS_SQS, 200, "", HTML, KEDGE_UNAVAILABLE, "aws-answer-invalid", "", 1},
 };
 
-static void test_each_answer_has_its_meaning(void **state)
+static void test_each_response_has_its_meaning(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         const meaning *expected = &meanings[i];
         client_world world;
-        kedge_aws_answer answer = {0};
+        kedge_aws_response response = {0};
         kedge_error error = {0};
         BEGIN(&world, {.status = expected->http_status,
                        .headers = expected->headers,
                        .body = expected->body});
         world.no_pauses = true;
         kedge_aws_request request = request_for(expected->service, "service:PutThing");
-        kedge_status status = kedge_aws_call(world.client, &request, &answer, &error);
+        kedge_status status = kedge_aws_call(world.client, &request, &response, &error);
         if (status != expected->status || strcmp(error.code, expected->error_code) != 0) {
             print_message("answer %zu: %s %s: %s\n", i, kedge_status_name(status), error.code,
                           error.message);
         }
         assert_int_equal(status, expected->status);
         assert_string_equal(error.code, expected->error_code);
-        assert_string_equal(answer.code, expected->code);
-        assert_int_equal(answer.status, expected->http_status);
+        assert_string_equal(response.code, expected->code);
+        assert_int_equal(response.status, expected->http_status);
         assert_int_equal(world.observed_tries, expected->tries);
         assert_string_equal(world.observed_code, expected->code);
         assert_string_equal(world.observed_action, "service:PutThing");
-        kedge_aws_answer_free(&answer);
+        kedge_aws_response_free(&response);
         client_world_end(&world);
     }
 }
 
-static void test_an_answer_tells_message_and_region(void **state)
+static void test_a_response_tells_message_and_region(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_error error = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_S3, "s3:ListBucket");
     (void)state;
@@ -144,34 +144,34 @@ static void test_an_answer_tells_message_and_region(void **state)
                    .headers = ID,
                    .body = "<Error><Code>AuthorizationHeaderMalformed</Code><Message>The region is "
                            "&lt;wrong&gt;</Message><Region>us-west-2</Region></Error>"});
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, &error), KEDGE_CONFLICT);
-    assert_string_equal(answer.message, "The region is <wrong>");
-    assert_string_equal(answer.region, "us-west-2");
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, &error), KEDGE_CONFLICT);
+    assert_string_equal(response.message, "The region is <wrong>");
+    assert_string_equal(response.region, "us-west-2");
     assert_non_null(strstr(error.message, "eu-west-1"));
     assert_non_null(strstr(error.message, "us-west-2"));
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
 static void test_a_missing_permission_names_its_action(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_error error = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:TransactWriteItems");
     (void)state;
     BEGIN(&world, {.status = 400, .body = "{\"__type\":\"AccessDeniedException\"}"});
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, &error), KEDGE_FORBIDDEN);
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, &error), KEDGE_FORBIDDEN);
     assert_non_null(strstr(error.message, "dynamodb:TransactWriteItems"));
     assert_non_null(strstr(error.message, "IAM"));
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
 static void test_an_error_in_the_body_of_a_200_is_an_error(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_S3, "s3:PutObject");
     (void)state;
     BEGIN(&world,
@@ -180,55 +180,56 @@ static void test_an_error_in_the_body_of_a_200_is_an_error(void **state)
            .body = "<?xml version=\"1.0\"?>\n\n<Error><Code>InternalError</Code></Error>"},
           {.status = 200, .headers = ID, .body = "<CompleteMultipartUploadResult/>"});
     request.method = "POST";
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_OK);
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, NULL), KEDGE_OK);
     assert_int_equal(world.observed_tries, 2);
-    assert_true(answer.earlier_unknown);
-    kedge_aws_answer_free(&answer);
+    assert_true(response.earlier_unknown);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
-static void test_an_answer_over_its_bound_is_refused(void **state)
+static void test_a_response_over_its_bound_is_refused(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_error error = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:Query");
     (void)state;
     BEGIN(&world, {.status = 200, .body = "{\"a\":\"0123456789\"}"});
-    request.answer_bytes_max = 10;
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, &error), KEDGE_LIMIT_EXCEEDED);
+    request.response_bytes_max = 10;
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, &error),
+                     KEDGE_LIMIT_EXCEEDED);
     assert_string_equal(error.code, "answer-too-large");
     assert_int_equal(world.observed_tries, 1);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
-static void test_an_answer_is_used_again(void **state)
+static void test_a_response_is_used_again(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:Query");
     (void)state;
     BEGIN(&world, {.status = 400, .body = "{\"__type\":\"ValidationException\",\"message\":\"m\"}"},
           {.status = 200, .body = "{}"});
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_CONFLICT);
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_OK);
-    assert_string_equal(answer.code, "");
-    assert_string_equal(answer.message, "");
-    assert_int_equal(answer.status, 200);
-    kedge_aws_answer_free(&answer);
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, NULL), KEDGE_CONFLICT);
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, NULL), KEDGE_OK);
+    assert_string_equal(response.code, "");
+    assert_string_equal(response.message, "");
+    assert_int_equal(response.status, 200);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_answer_has_its_meaning),
-        cmocka_unit_test(test_an_answer_tells_message_and_region),
+        cmocka_unit_test(test_each_response_has_its_meaning),
+        cmocka_unit_test(test_a_response_tells_message_and_region),
         cmocka_unit_test(test_a_missing_permission_names_its_action),
         cmocka_unit_test(test_an_error_in_the_body_of_a_200_is_an_error),
-        cmocka_unit_test(test_an_answer_over_its_bound_is_refused),
-        cmocka_unit_test(test_an_answer_is_used_again),
+        cmocka_unit_test(test_a_response_over_its_bound_is_refused),
+        cmocka_unit_test(test_a_response_is_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static kedge_status run(kedge_aws_service service, const char *method, const cha
 {
     kedge_aws_credentials_provider *credentials = NULL;
     kedge_aws_client *client = NULL;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_error error = {0};
     const kedge_aws_credentials_options who = {.environment = &world.environment};
     assert_int_equal(kedge_aws_credentials_provider_new(&who, &credentials, NULL), KEDGE_OK);
@@ -109,10 +109,10 @@ static kedge_status run(kedge_aws_service service, const char *method, const cha
                                        .headers = headers,
                                        .header_count = target == NULL ? 0 : 2,
                                        .body = kedge_bytes_of(body),
-                                       .answer_bytes_max = 1048576};
-    kedge_status status = kedge_aws_call(client, &request, &answer, &error);
+                                       .response_bytes_max = 1048576};
+    kedge_status status = kedge_aws_call(client, &request, &response, &error);
     if (status != KEDGE_OK) print_message("%s: %s\n", error.code, error.message);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     kedge_aws_client_free(client);
     kedge_aws_credentials_provider_free(credentials);
     return status;
@@ -312,7 +312,7 @@ static void test_credentials_that_are_wrong_or_missing_are_named(void **state)
 
 /* ---- who answers ---- */
 
-static bool answer_with_a_page(void *context, const scripted_request *request)
+static bool respond_with_a_page(void *context, const scripted_request *request)
 {
     (void)context;
     scripted_answer(request, 200, "Content-Type: text/html\r\n",
@@ -351,7 +351,7 @@ static void test_a_bucket_of_another_region_is_named(void **state)
 static void test_an_endpoint_of_somebody_else_is_named(void **state)
 {
     kedge_aws_options with = options();
-    scripted_server *page = scripted_server_start(answer_with_a_page, NULL);
+    scripted_server *page = scripted_server_start(respond_with_a_page, NULL);
     (void)state;
     for (size_t i = 0; i < KEDGE_AWS_SERVICES; i++) {
         reset_variables();

@@ -184,9 +184,9 @@ static void test_a_file_that_cannot_be_read_is_an_error_but_a_missing_one_is_non
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-missing", "no AWS credentials");
     world_set(w, "AWS_CONFIG_FILE", w->home);
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "cannot be read: ");
-    char *large = calloc(1, KEDGE_AWS_LOCAL_ANSWER_BYTES * 17);
+    char *large = calloc(1, KEDGE_AWS_LOCAL_RESPONSE_BYTES * 17);
     assert_non_null(large);
-    memset(large, '\n', KEDGE_AWS_LOCAL_ANSWER_BYTES * 17 - 1);
+    memset(large, '\n', KEDGE_AWS_LOCAL_RESPONSE_BYTES * 17 - 1);
     world_write(w, "config", large);
     free(large);
     world_set(w, "AWS_CONFIG_FILE", world_path(w, "config"));

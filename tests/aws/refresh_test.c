@@ -20,7 +20,7 @@
 #define SECOND DOCUMENT("2", "2027-01-15T15:00:00Z")
 #define THIRD  DOCUMENT("3", "2027-01-15T21:00:00Z")
 
-static void answer(world *w, int status, const char *body)
+static void response(world *w, int status, const char *body)
 {
     world_routes_clear(w);
     world_route_add(
@@ -32,7 +32,7 @@ static int begin(void **state)
     world_begin(state);
     world *w = *state;
     world_set(w, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", TARGET);
-    answer(w, 200, FIRST);
+    response(w, 200, FIRST);
     return 0;
 }
 
@@ -53,14 +53,14 @@ static void test_they_are_fetched_again_five_minutes_before_they_expire(void **s
 {
     world *w = *state;
     assert_key(w, "ASIA-1", 1);
-    answer(w, 200, SECOND);
+    response(w, 200, SECOND);
     go_to(w, HOUR_MS - 300001);
     assert_key(w, "ASIA-1", 1);
     go_to(w, HOUR_MS - 300000);
     assert_key(w, "ASIA-2", 2);
     go_to(w, 6 * HOUR_MS);
     assert_key(w, "ASIA-2", 2);
-    answer(w, 200, THIRD);
+    response(w, 200, THIRD);
     go_to(w, 7 * HOUR_MS - 300000);
     assert_key(w, "ASIA-3", 3);
 }
@@ -69,7 +69,7 @@ static void test_the_old_ones_serve_while_new_ones_cannot_be_had(void **state)
 {
     world *w = *state;
     assert_key(w, "ASIA-1", 1);
-    answer(w, 404, "");
+    response(w, 404, "");
     go_to(w, HOUR_MS - 300000);
     assert_key(w, "ASIA-1", 2);
     /* Not asked for at every call: again after half a minute. */
@@ -83,9 +83,9 @@ static void test_the_old_ones_serve_while_new_ones_cannot_be_had(void **state)
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-expired",
                          "expired 0 s ago, and new ones cannot be had: the container's");
     go_to(w, HOUR_MS + 61000);
-    answer(w, 503, "");
+    response(w, 503, "");
     world_assert_refused(w, KEDGE_UNAVAILABLE, "aws-credentials-expired", "expired 61 s ago");
-    answer(w, 200, SECOND);
+    response(w, 200, SECOND);
     world_assert_got(w, "ASIA-2", MARK, MARK);
 }
 
@@ -121,12 +121,12 @@ static void test_those_that_a_service_refused_are_fetched_anew_but_once(void **s
 {
     world *w = *state;
     assert_key(w, "ASIA-1", 1);
-    answer(w, 200, SECOND);
+    response(w, 200, SECOND);
     go_to(w, 1000);
     kedge_aws_credentials_forget(w->provider);
     assert_key(w, "ASIA-2", 2);
     /* Another request that was sent with the old ones. */
-    answer(w, 200, THIRD);
+    response(w, 200, THIRD);
     kedge_aws_credentials_forget(w->provider);
     assert_key(w, "ASIA-2", 2);
     go_to(w, 2000);
@@ -177,7 +177,7 @@ static void test_one_thread_fetches_while_the_others_go_on_with_the_old_ones(voi
     world *w = *state;
     getter one;
     assert_key(w, "ASIA-1", 1);
-    answer(w, 200, SECOND);
+    response(w, 200, SECOND);
     go_to(w, HOUR_MS - 300000);
     world_hold(w, true);
     start(&one, w);
@@ -223,7 +223,7 @@ static void test_those_who_waited_share_the_failure(void **state)
 {
     world *w = *state;
     getter all[THREADS];
-    answer(w, 404, "");
+    response(w, 404, "");
     get_with_all(w, all);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(all[i].status, KEDGE_UNAUTHORIZED);

@@ -41,16 +41,16 @@ typedef struct outcome {
 
 static outcome write_once(client_world *world, int64_t deadline_ms)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_error error = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:PutItem");
     request.deadline_ms = deadline_ms;
-    outcome seen = {.status = kedge_aws_call(world->client, &request, &answer, &error)};
+    outcome seen = {.status = kedge_aws_call(world->client, &request, &response, &error)};
     snprintf(seen.error_code, sizeof seen.error_code, "%s", error.code);
-    snprintf(seen.code, sizeof seen.code, "%s", answer.code);
-    seen.earlier_unknown = answer.earlier_unknown;
+    snprintf(seen.code, sizeof seen.code, "%s", response.code);
+    seen.earlier_unknown = response.earlier_unknown;
     seen.tries = world->observed_tries;
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return seen;
 }
 
@@ -80,7 +80,7 @@ static void test_what_is_throttled_to_the_end_had_no_effect(void **state)
     client_world_end(&world);
 }
 
-static void test_an_answer_after_an_unknown_try_says_so(void **state)
+static void test_a_response_after_an_unknown_try_says_so(void **state)
 {
     client_world world;
     (void)state;
@@ -113,10 +113,10 @@ static void test_throttled_after_an_unknown_try_is_unknown(void **state)
     client_world_end(&world);
 }
 
-static void test_a_try_without_an_answer_leaves_no_words_of_the_one_before(void **state)
+static void test_a_try_without_a_response_leaves_no_words_of_the_one_before(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_S3, "s3:PutObject");
     (void)state;
     BEGIN(&world,
@@ -125,14 +125,14 @@ static void test_a_try_without_an_answer_leaves_no_words_of_the_one_before(void 
            .body = "<Error><Code>SlowDown</Code><Message>Reduce</Message></Error>"},
           {.action = REPLY_CLOSE});
     world.no_pauses = true;
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_UNAVAILABLE);
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, NULL), KEDGE_UNAVAILABLE);
     assert_int_equal(world.observed_tries, KEDGE_AWS_TRIES_MAX);
-    assert_int_equal(answer.status, 0);
-    assert_string_equal(answer.code, "");
-    assert_string_equal(answer.message, "");
-    assert_string_equal(answer.region, "");
+    assert_int_equal(response.status, 0);
+    assert_string_equal(response.code, "");
+    assert_string_equal(response.message, "");
+    assert_string_equal(response.region, "");
     assert_string_equal(world.observed_code, "");
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
@@ -147,7 +147,7 @@ static void test_refused_after_an_unknown_try_is_unknown(void **state)
     client_world_end(&world);
 }
 
-static void test_what_no_whole_answer_came_for_is_unknown_and_tried_again(void **state)
+static void test_what_no_whole_response_came_for_is_unknown_and_tried_again(void **state)
 {
     static const scripted_reply bad[] = {
         {.action = REPLY_CUT},
@@ -212,15 +212,15 @@ static void test_a_hung_try_ends_at_its_deadline_and_is_followed_by_another(void
 static void test_a_service_that_is_asked_to_wait_may(void **state)
 {
     client_world world;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_aws_request request = request_for(KEDGE_AWS_SQS, "sqs:ReceiveMessage");
     (void)state;
     BEGIN(&world, {.status = 200, .body = "{}", .action = REPLY_LATE});
     client_world_open(&world, (kedge_aws_client_options){.try_deadline_ms = REPLY_LATE_MS / 4});
     request.wait_ms = 20000;
-    assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_OK);
+    assert_int_equal(kedge_aws_call(world.client, &request, &response, NULL), KEDGE_OK);
     assert_int_equal(world.observed_tries, 1);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     client_world_end(&world);
 }
 
@@ -321,23 +321,23 @@ static void test_a_skewed_clock_is_corrected(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof complaints / sizeof complaints[0]; i++) {
         client_world world;
-        kedge_aws_answer answer = {0};
+        kedge_aws_response response = {0};
         BEGIN(&world,
               {.status = 403,
                .headers = "Date: Wed, 04 Mar 2099 08:49:37 GMT\r\nx-amz-request-id: 1\r\n",
                .body = complaints[i].body},
               {.status = 200, .headers = "x-amz-request-id: 2\r\n", .body = "{}"});
         kedge_aws_request request = request_for(complaints[i].service, "s3:GetObject");
-        assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_OK);
+        assert_int_equal(kedge_aws_call(world.client, &request, &response, NULL), KEDGE_OK);
         assert_int_equal(world.observed_tries, 2);
-        assert_false(answer.earlier_unknown);
+        assert_false(response.earlier_unknown);
         assert_null(strstr(world.requests[0], "X-Amz-Date: 20990304T0849"));
         assert_non_null(strstr(world.requests[1], "X-Amz-Date: 20990304T0849"));
         /* From now on signatures are right at once. */
-        assert_int_equal(kedge_aws_call(world.client, &request, &answer, NULL), KEDGE_OK);
+        assert_int_equal(kedge_aws_call(world.client, &request, &response, NULL), KEDGE_OK);
         assert_int_equal(world.observed_tries, 1);
         assert_non_null(strstr(world.requests[2], "X-Amz-Date: 20990304T"));
-        kedge_aws_answer_free(&answer);
+        kedge_aws_response_free(&response);
         client_world_end(&world);
     }
 }
@@ -386,11 +386,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_throttled_is_tried_again),
         cmocka_unit_test(test_what_is_throttled_to_the_end_had_no_effect),
-        cmocka_unit_test(test_an_answer_after_an_unknown_try_says_so),
+        cmocka_unit_test(test_a_response_after_an_unknown_try_says_so),
         cmocka_unit_test(test_throttled_after_an_unknown_try_is_unknown),
-        cmocka_unit_test(test_a_try_without_an_answer_leaves_no_words_of_the_one_before),
+        cmocka_unit_test(test_a_try_without_a_response_leaves_no_words_of_the_one_before),
         cmocka_unit_test(test_refused_after_an_unknown_try_is_unknown),
-        cmocka_unit_test(test_what_no_whole_answer_came_for_is_unknown_and_tried_again),
+        cmocka_unit_test(test_what_no_whole_response_came_for_is_unknown_and_tried_again),
         cmocka_unit_test(test_a_checksum_that_fits_is_good),
         cmocka_unit_test(test_a_kept_connection_that_breaks_is_an_unknown_try),
         cmocka_unit_test(test_a_hung_try_ends_at_its_deadline_and_is_followed_by_another),

@@ -85,15 +85,16 @@ static void assert_check(const s3_step *step, kedge_status expected, const char 
 static void test_a_check_names_what_is_wrong_with_the_bucket(void **state)
 {
     (void)state;
-    const s3_step missing = {S3_ANSWER, 404, XML "<Error><Code>NoSuchBucket</Code></Error>", NULL};
-    const s3_step redirect = {S3_ANSWER, 301, XML "<Error><Code>PermanentRedirect</Code></Error>",
+    const s3_step missing = {S3_RESPONSE, 404, XML "<Error><Code>NoSuchBucket</Code></Error>",
+                             NULL};
+    const s3_step redirect = {S3_RESPONSE, 301, XML "<Error><Code>PermanentRedirect</Code></Error>",
                               "x-amz-bucket-region: ap-south-1\r\n"};
     const s3_step malformed = {
-        S3_ANSWER, 400,
+        S3_RESPONSE, 400,
         XML "<Error><Code>AuthorizationHeaderMalformed</Code><Region>us-west-2</Region></Error>",
         NULL};
-    const s3_step denied = {S3_ANSWER, 403, XML "<Error><Code>AccessDenied</Code></Error>", NULL};
-    const s3_step key = {S3_ANSWER, 403, XML "<Error><Code>InvalidAccessKeyId</Code></Error>",
+    const s3_step denied = {S3_RESPONSE, 403, XML "<Error><Code>AccessDenied</Code></Error>", NULL};
+    const s3_step key = {S3_RESPONSE, 403, XML "<Error><Code>InvalidAccessKeyId</Code></Error>",
                          NULL};
     assert_check(&missing, KEDGE_NOT_FOUND, "aws-bucket-missing", "bucket in eu-west-1");
     assert_check(&redirect, KEDGE_NOT_FOUND, "aws-bucket-region", "ap-south-1");
@@ -106,8 +107,9 @@ static void test_making_a_bucket_that_is_ours_already_is_no_failure(void **state
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, {S3_ANSWER, 409, XML "<Error><Code>BucketAlreadyOwnedByYou</Code></Error>", NULL},
-             {S3_ANSWER, 409, XML "<Error><Code>BucketAlreadyExists</Code></Error>", NULL});
+    S3_BEGIN(&s3,
+             {S3_RESPONSE, 409, XML "<Error><Code>BucketAlreadyOwnedByYou</Code></Error>", NULL},
+             {S3_RESPONSE, 409, XML "<Error><Code>BucketAlreadyExists</Code></Error>", NULL});
     assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_OK);
     assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_FORBIDDEN);
     assert_string_equal(s3.error.code, "aws-bucket-taken");

@@ -1,4 +1,4 @@
-/* The blobs port on S3 with damaged answers and with failing memory: every call ends, nothing is
+/* The blobs port on S3 with damaged responses and with failing memory: every call ends, nothing is
  * given that was not asked for, and no effect is denied. */
 #include "backend/ports/blobs_support.h"
 #include "tests/aws/damage.h"
@@ -86,7 +86,7 @@ static void test_a_damaged_upload_is_whole_or_not_there(void **state)
     size_t size = KEDGE_S3_MULTIPART_BYTES, fine = 0;
     char *bytes = calloc(1, size);
     assert_non_null(bytes);
-    /* Two answers of an upload have a body: of its second request, and of the completion. */
+    /* Two responses of an upload have a body: of its second request, and of the completion. */
     S3_BEGIN(&s3, good, good, good, good, good, damaged, good);
     s3.seed = 13;
     for (int round = 0; round < 20; round++) {
@@ -206,7 +206,7 @@ static void test_failing_memory_denies_no_effect_of_a_put(void **state)
     scripted_s3_end(&s3);
 }
 
-/* The last calls one by one: among them those that read the answer of the completion. */
+/* The last calls one by one: among them those that read the response of the completion. */
 static void test_failing_memory_denies_no_effect_of_an_upload(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What the blobs port on S3 makes of every way in which an answer can go wrong. */
+/* What the blobs port on S3 makes of every way in which a response can go wrong. */
 #include "tests/aws/scripted_s3.h"
 
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static void test_a_put_that_is_told_to_slow_down_is_tried_again(void **state)
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, {S3_ANSWER, 503, SLOW, NULL}, {S3_ANSWER, 503, SLOW, NULL}, GOOD);
+    S3_BEGIN(&s3, {S3_RESPONSE, 503, SLOW, NULL}, {S3_RESPONSE, 503, SLOW, NULL}, GOOD);
     assert_ended(&s3, put(&s3), KEDGE_OK, "PUT 503, PUT 503, PUT 200");
 }
 
@@ -82,9 +82,9 @@ static void test_a_put_that_meets_another_one_is_tried_again(void **state)
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, {S3_ANSWER, 409, RACE, NULL}, GOOD);
+    S3_BEGIN(&s3, {S3_RESPONSE, 409, RACE, NULL}, GOOD);
     assert_ended(&s3, put(&s3), KEDGE_OK, "PUT 409, PUT 200");
-    S3_BEGIN(&s3, {S3_ANSWER, 409, RACE, NULL}, OVERTAKEN);
+    S3_BEGIN(&s3, {S3_RESPONSE, 409, RACE, NULL}, OVERTAKEN);
     assert_ended(&s3, put(&s3), KEDGE_CONFLICT, "PUT 409, PUT 412");
 }
 
@@ -112,7 +112,7 @@ static void test_a_put_that_cannot_ask_whose_the_object_is_is_unknown(void **sta
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, LOST, GOOD, {S3_ANSWER, 403, "", NULL});
+    S3_BEGIN(&s3, LOST, GOOD, {S3_RESPONSE, 403, "", NULL});
     assert_ended(&s3, put(&s3), KEDGE_UNAVAILABLE, "PUT lost, PUT 412, HEAD 403");
 }
 
@@ -144,11 +144,50 @@ static void test_a_body_travels_with_both_of_its_checksums(void **state)
     assert_ended(&s3, status, KEDGE_OK, "PUT 200");
 }
 
-static void test_an_answer_with_another_checksum_is_no_success(void **state)
+static bool sent(const scripted_s3 *s3, const char *header)
+{
+    return strcasestr(s3->last_head, header) != NULL;
+}
+
+static kedge_status put_under(scripted_s3 *s3, kedge_bytes key)
+{
+    const kedge_blobs *blobs = &s3->blobs;
+    return S3_CALL(
+        s3, blobs->vtable->put_if_absent(blobs->self, key, KEDGE_BYTES("bytes"), &s3->error));
+}
+
+static void test_a_blob_that_its_key_calls_gzipped_json_says_so(void **state)
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, {S3_ANSWER, 200, "", "ETag: \"1\"\r\nx-amz-checksum-sha256: AAAA\r\n"});
+    S3_BEGIN(&s3, GOOD);
+    kedge_status status = put_under(&s3, KEDGE_BYTES("a/b.json.gz"));
+    assert_true(sent(&s3, "\r\nContent-Type: application/json\r\n"));
+    assert_true(sent(&s3, "\r\nContent-Encoding: gzip\r\n"));
+    assert_ended(&s3, status, KEDGE_OK, "PUT 200");
+    S3_BEGIN(&s3, GOOD);
+    status = put_under(&s3, KEDGE_BYTES("a/b.json"));
+    assert_true(sent(&s3, "\r\nContent-Type: application/octet-stream\r\n"));
+    assert_false(sent(&s3, "Content-Encoding"));
+    assert_ended(&s3, status, KEDGE_OK, "PUT 200");
+}
+
+/* The bytes as they were put, although libcurl could undo their encoding. */
+static void test_a_blob_that_says_how_it_is_encoded_is_read_as_it_is(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    S3_BEGIN(&s3, {S3_RESPONSE, 206, "bytes",
+                   "ETag: \"1\"\r\nContent-Range: bytes 0-4/5\r\n"
+                   "Content-Type: application/json\r\nContent-Encoding: gzip\r\n"});
+    assert_ended(&s3, get(&s3, "bytes", 5), KEDGE_OK, "GET 206");
+}
+
+static void test_a_response_with_another_checksum_is_no_success(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    S3_BEGIN(&s3, {S3_RESPONSE, 200, "", "ETag: \"1\"\r\nx-amz-checksum-sha256: AAAA\r\n"});
     assert_ended(&s3, put(&s3), KEDGE_UNAVAILABLE, "PUT 200");
 }
 
@@ -157,7 +196,7 @@ static void test_a_missing_bucket_is_not_a_missing_blob(void **state)
     (void)state;
     scripted_s3 s3;
     const char *gone = XML "<Error><Code>NoSuchBucket</Code></Error>";
-    S3_BEGIN(&s3, {S3_ANSWER, 404, gone, NULL});
+    S3_BEGIN(&s3, {S3_RESPONSE, 404, gone, NULL});
     kedge_status status = get(&s3, "", 0);
     assert_string_equal(s3.error.code, "aws-bucket-missing");
     assert_ended(&s3, status, KEDGE_IO, "GET 404");
@@ -167,7 +206,7 @@ static void test_a_missing_bucket_is_not_a_missing_blob(void **state)
 
 /* ---- remove ---- */
 
-static void test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since(void **state)
+static void test_a_removal_whose_response_is_lost_takes_nothing_that_was_put_since(void **state)
 {
     (void)state;
     scripted_s3 s3;
@@ -177,7 +216,7 @@ static void test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since
     assert_non_null(s3.object.bytes);
     assert_memory_equal(s3.object.bytes, "another's", 9);
     assert_ended(&s3, status, KEDGE_UNAVAILABLE, "DELETE lost");
-    S3_BEGIN(&s3, {S3_ANSWER, 500, INTERNAL, NULL}, GOOD);
+    S3_BEGIN(&s3, {S3_RESPONSE, 500, INTERNAL, NULL}, GOOD);
     assert_ended(&s3, remove_blob(&s3), KEDGE_UNAVAILABLE, "DELETE 500");
 }
 
@@ -185,7 +224,7 @@ static void test_a_removal_that_had_no_effect_is_tried_again(void **state)
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, {S3_ANSWER, 503, SLOW, NULL}, {S3_ANSWER, 409, RACE, NULL}, GOOD);
+    S3_BEGIN(&s3, {S3_RESPONSE, 503, SLOW, NULL}, {S3_RESPONSE, 409, RACE, NULL}, GOOD);
     scripted_s3_put(&s3, "garbage", 7);
     kedge_status status = remove_blob(&s3);
     assert_null(s3.object.bytes);
@@ -203,7 +242,7 @@ static void test_a_body_that_was_cut_is_read_again(void **state)
     assert_ended(&s3, get(&s3, "whole bytes", 11), KEDGE_OK, "GET 206, GET 206");
 }
 
-static void test_an_answer_that_contradicts_itself_is_not_taken(void **state)
+static void test_a_response_that_contradicts_itself_is_not_taken(void **state)
 {
     (void)state;
     static const char *const headers[] = {
@@ -219,7 +258,7 @@ static void test_an_answer_that_contradicts_itself_is_not_taken(void **state)
     };
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
         scripted_s3 s3;
-        S3_BEGIN(&s3, {S3_ANSWER, 206, "bytes", headers[i]});
+        S3_BEGIN(&s3, {S3_RESPONSE, 206, "bytes", headers[i]});
         assert_ended(&s3, get(&s3, "", 0), KEDGE_UNAVAILABLE, "GET 206");
     }
 }
@@ -277,7 +316,7 @@ static void test_an_object_of_more_than_64_mebibytes_is_refused_by_its_size(void
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, {S3_ANSWER, 206, "b", "ETag: \"1\"\r\nContent-Range: bytes 0-0/67108865\r\n"});
+    S3_BEGIN(&s3, {S3_RESPONSE, 206, "b", "ETag: \"1\"\r\nContent-Range: bytes 0-0/67108865\r\n"});
     assert_ended(&s3, get(&s3, "", 0), KEDGE_LIMIT_EXCEEDED, "GET 206");
 }
 
@@ -318,7 +357,7 @@ static void test_a_completion_with_an_error_behind_200_is_tried_again(void **sta
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, GOOD, GOOD, GOOD, GOOD, GOOD, {S3_ANSWER, 200, INTERNAL, NULL}, GOOD);
+    S3_BEGIN(&s3, GOOD, GOOD, GOOD, GOOD, GOOD, {S3_RESPONSE, 200, INTERNAL, NULL}, GOOD);
     assert_ended(&s3, put_large(&s3), KEDGE_OK, UPLOAD "COMPLETE 200, COMPLETE 200");
 }
 
@@ -326,7 +365,7 @@ static void test_a_completion_that_is_never_confirmed_is_aborted(void **state)
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, GOOD, GOOD, GOOD, GOOD, GOOD, {S3_ANSWER, 200, XML "<Fine/>", NULL}, GOOD);
+    S3_BEGIN(&s3, GOOD, GOOD, GOOD, GOOD, GOOD, {S3_RESPONSE, 200, XML "<Fine/>", NULL}, GOOD);
     kedge_status status = put_large(&s3);
     assert_false(s3.uploading);
     assert_ended(&s3, status, KEDGE_UNAVAILABLE, UPLOAD "COMPLETE 200, HEAD 404, ABORT 204");
@@ -368,7 +407,7 @@ static void test_an_upload_that_met_another_one_starts_again(void **state)
     (void)state;
     scripted_s3 s3;
     const char *gone = XML "<Error><Code>NoSuchUpload</Code></Error>";
-    S3_BEGIN(&s3, GOOD, GOOD, GOOD, GOOD, GOOD, {S3_ANSWER, 404, gone, NULL}, GOOD);
+    S3_BEGIN(&s3, GOOD, GOOD, GOOD, GOOD, GOOD, {S3_RESPONSE, 404, gone, NULL}, GOOD);
     assert_ended(&s3, put_large(&s3), KEDGE_OK,
                  UPLOAD "COMPLETE 404, HEAD 404, ABORT 204, " UPLOAD "COMPLETE 200");
 }
@@ -378,7 +417,7 @@ static void test_a_part_that_cannot_be_put_aborts_the_upload(void **state)
     (void)state;
     scripted_s3 s3;
     const char *bad = XML "<Error><Code>BadDigest</Code></Error>";
-    S3_BEGIN(&s3, GOOD, GOOD, GOOD, {S3_ANSWER, 400, bad, NULL}, GOOD);
+    S3_BEGIN(&s3, GOOD, GOOD, GOOD, {S3_RESPONSE, 400, bad, NULL}, GOOD);
     kedge_status status = put_large(&s3);
     assert_false(s3.uploading);
     assert_ended(&s3, status, KEDGE_IO, "HEAD 404, CREATE 200, PART1 200, PART2 400, ABORT 204");
@@ -396,7 +435,7 @@ static void test_an_upload_without_an_id_is_not_begun(void **state)
         XML "<InitiateMultipartUploadResult/>",
         XML "<InitiateMultipartUploadResult><UploadId></UploadId></InitiateMultipartUploadResult>"};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        S3_BEGIN(&s3, GOOD, {S3_ANSWER, 200, bodies[i], NULL}, GOOD);
+        S3_BEGIN(&s3, GOOD, {S3_RESPONSE, 200, bodies[i], NULL}, GOOD);
         assert_ended(&s3, put_large(&s3), KEDGE_UNAVAILABLE, "HEAD 404, CREATE 200");
     }
 }
@@ -437,7 +476,7 @@ static void test_what_is_no_listing_is_not_an_empty_one(void **state)
     for (size_t i = 0; i < sizeof no_listings / sizeof no_listings[0]; i++) {
         scripted_s3 s3;
         kedge_blob_list found = {0};
-        S3_BEGIN(&s3, {S3_ANSWER, 200, no_listings[i], NULL});
+        S3_BEGIN(&s3, {S3_RESPONSE, 200, no_listings[i], NULL});
         kedge_status status = list(&s3, &found);
         assert_null(found.blobs);
         assert_ended(&s3, status, KEDGE_UNAVAILABLE, "LIST 200");
@@ -449,7 +488,7 @@ static void test_a_listing_is_decoded_and_its_times_are_read(void **state)
     (void)state;
     scripted_s3 s3;
     kedge_blob_list found = {0};
-    S3_BEGIN(&s3, {S3_ANSWER, 200, ONE("a+b%2Bc%0a%3C", "2026-11-21T16:34:12.345Z", "67"), NULL});
+    S3_BEGIN(&s3, {S3_RESPONSE, 200, ONE("a+b%2Bc%0a%3C", "2026-11-21T16:34:12.345Z", "67"), NULL});
     assert_int_equal(list(&s3, &found), KEDGE_OK);
     assert_int_equal(found.count, 1);
     assert_string_equal(found.blobs[0].key, "a b+c\n<");
@@ -472,7 +511,7 @@ static void test_what_is_no_set_of_tags_is_not_an_empty_one(void **state)
     static const char *const bodies[] = {"", "garbage", HTML, XML "<Tagging>", XML "<Other/>"};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         scripted_s3 s3;
-        S3_BEGIN(&s3, {S3_ANSWER, 200, bodies[i], NULL});
+        S3_BEGIN(&s3, {S3_RESPONSE, 200, bodies[i], NULL});
         assert_ended(&s3, tag(&s3, KEDGE_BYTES("value")), KEDGE_UNAVAILABLE, "GET-TAGS 200");
     }
 }
@@ -481,8 +520,8 @@ static void test_a_tag_that_s3_does_not_take_is_an_invalid_argument(void **state
 {
     (void)state;
     scripted_s3 s3;
-    S3_BEGIN(&s3, {S3_ANSWER, 200, XML "<Tagging><TagSet/></Tagging>", NULL},
-             {S3_ANSWER, 400, XML "<Error><Code>InvalidTag</Code></Error>", NULL});
+    S3_BEGIN(&s3, {S3_RESPONSE, 200, XML "<Tagging><TagSet/></Tagging>", NULL},
+             {S3_RESPONSE, 400, XML "<Error><Code>InvalidTag</Code></Error>", NULL});
     kedge_status status = tag(&s3, KEDGE_BYTES("\xc3\xa4"));
     assert_string_equal(s3.error.code, "invalid-tag");
     assert_ended(&s3, status, KEDGE_INVALID_ARGUMENT, "GET-TAGS 200, PUT-TAGS 400");
@@ -498,12 +537,14 @@ int main(void)
         cmocka_unit_test(test_a_put_that_cannot_ask_whose_the_object_is_is_unknown),
         cmocka_unit_test(test_a_page_of_somebody_else_is_no_success),
         cmocka_unit_test(test_a_body_travels_with_both_of_its_checksums),
-        cmocka_unit_test(test_an_answer_with_another_checksum_is_no_success),
+        cmocka_unit_test(test_a_blob_that_its_key_calls_gzipped_json_says_so),
+        cmocka_unit_test(test_a_blob_that_says_how_it_is_encoded_is_read_as_it_is),
+        cmocka_unit_test(test_a_response_with_another_checksum_is_no_success),
         cmocka_unit_test(test_a_missing_bucket_is_not_a_missing_blob),
-        cmocka_unit_test(test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since),
+        cmocka_unit_test(test_a_removal_whose_response_is_lost_takes_nothing_that_was_put_since),
         cmocka_unit_test(test_a_removal_that_had_no_effect_is_tried_again),
         cmocka_unit_test(test_a_body_that_was_cut_is_read_again),
-        cmocka_unit_test(test_an_answer_that_contradicts_itself_is_not_taken),
+        cmocka_unit_test(test_a_response_that_contradicts_itself_is_not_taken),
         cmocka_unit_test(test_a_blob_without_bytes_has_no_range),
         cmocka_unit_test(test_a_large_blob_is_read_in_pieces),
         cmocka_unit_test(test_pieces_of_two_objects_are_not_put_together),

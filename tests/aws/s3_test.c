@@ -1,5 +1,6 @@
 /* The blobs port on a real S3: what the contract of the port does not ask for. */
 #include "backend/aws/s3.h"
+#include "common/gzip.h"
 #include "tests/support/engines.h"
 #include "tests/support/s3_bucket.h"
 #include "tests/support/scripted_server.h"
@@ -120,12 +121,13 @@ static void test_of_8_writers_in_50_rounds_exactly_one_wins_and_its_bytes_stay(v
 
 static size_t count_uploads(fixture *f)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     size_t count = 0;
-    assert_status(f, s3_bucket_run(&f->bucket, "GET", "", "uploads", &answer, &f->error), KEDGE_OK);
-    for (const char *at = answer.body.data; (at = strstr(at, "<Upload>")) != NULL; at++)
+    assert_status(f, s3_bucket_run(&f->bucket, "GET", "", "uploads", &response, &f->error),
+                  KEDGE_OK);
+    for (const char *at = response.body.data; (at = strstr(at, "<Upload>")) != NULL; at++)
         count++;
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return count;
 }
 
@@ -146,6 +148,42 @@ static void test_a_blob_of_40_mebibytes_goes_in_parts_and_comes_back(void **stat
     assert_blob(f, &f->blobs, KEDGE_BYTES("big"), (kedge_bytes){bytes, size});
     assert_int_equal(count_uploads(f), 0);
     free(bytes);
+}
+
+/* ---- what a blob says of itself ---- */
+
+static void assert_header(const kedge_aws_response *response, const char *name,
+                          const char *expected)
+{
+    kedge_bytes value = {0};
+    assert_true(kedge_aws_response_header(response, name, &value));
+    assert_true(kedge_bytes_equal_text(value, expected));
+}
+
+static void assert_gzipped_json(fixture *f, const char *key, size_t size)
+{
+    kedge_aws_response response = {0};
+    kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
+    char *text = malloc(size);
+    assert_non_null(text);
+    for (size_t i = 0; i < size; i++) /* its gzip is as large */
+        text[i] = (char)kedge_random_u64(&f->bucket.environment);
+    assert_int_equal(kedge_gzip((kedge_bytes){text, size}, &packed, &f->error), KEDGE_OK);
+    kedge_bytes bytes = kedge_buffer_bytes(&packed);
+    assert_status(f, put(f, &f->blobs, kedge_bytes_of(key), bytes), KEDGE_OK);
+    assert_status(f, s3_bucket_run(&f->bucket, "HEAD", key, NULL, &response, &f->error), KEDGE_OK);
+    assert_header(&response, "Content-Type", "application/json");
+    assert_header(&response, "Content-Encoding", "gzip");
+    assert_blob(f, &f->blobs, kedge_bytes_of(key), bytes);
+    kedge_aws_response_free(&response);
+    kedge_buffer_free(&packed);
+    free(text);
+}
+
+static void test_a_blob_of_gzipped_json_says_so_and_comes_back_as_it_is(void **state)
+{
+    assert_gzipped_json(*state, "small.json.gz", 1000);
+    assert_gzipped_json(*state, "large.json.gz", KEDGE_S3_MULTIPART_BYTES + 1);
 }
 
 /* ---- listings ---- */
@@ -238,7 +276,7 @@ static int order(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Walks all pages and compares them with the sorted keys from `first` on. */
+/* Visits all pages and compares them with the sorted keys from `first` on. */
 static void assert_walk(keys *self, uint32_t limit, const char *after, size_t first)
 {
     fixture *f = self->f;
@@ -399,14 +437,14 @@ static void test_a_grant_uploads_one_blob_of_one_size_and_nothing_else(void **st
                       KEDGE_OK);
         assert_int_equal(put_by(&grant, grant.header_count, KEDGE_BYTES("another")), 403);
         assert_int_equal(put_by(&grant, 0, KEDGE_BYTES("uploaded")), 403);
-        for (int time = 0; time < 2; time++) /* an answer may have been lost */
+        for (int time = 0; time < 2; time++) /* a response may have been lost */
             assert_int_equal(put_by(&grant, grant.header_count, KEDGE_BYTES("uploaded")), 200);
         assert_blob(f, &f->blobs, wanted.key, KEDGE_BYTES("uploaded"));
         kedge_buffer_free(&grant.url);
     }
 }
 
-/* ---- answers that are lost ---- */
+/* ---- responses that are lost ---- */
 
 /* Passes a request without a body on to the engine, as it came, since its signature speaks of it;
  * true when it was answered 204. */
@@ -415,7 +453,7 @@ static bool pass_on(const scripted_request *request)
     const char *engine = getenv("AWS_ENDPOINT_URL_S3");
     CURL *line = curl_easy_init();
     size_t size = (size_t)(request->body - request->headers), moved = 0;
-    char answer[4096] = "";
+    char response[4096] = "";
     curl_socket_t descriptor = CURL_SOCKET_BAD;
     curl_easy_setopt(line, CURLOPT_URL, engine);
     curl_easy_setopt(line, CURLOPT_CONNECT_ONLY, 1L);
@@ -424,9 +462,9 @@ static bool pass_on(const scripted_request *request)
                   curl_easy_send(line, request->headers, size, &moved) == CURLE_OK && moved == size;
     struct pollfd readable = {.fd = descriptor, .events = POLLIN};
     passed = passed && poll(&readable, 1, 10000) == 1 &&
-             curl_easy_recv(line, answer, sizeof answer - 1, &moved) == CURLE_OK;
+             curl_easy_recv(line, response, sizeof response - 1, &moved) == CURLE_OK;
     curl_easy_cleanup(line);
-    return passed && strncmp(answer, "HTTP/1.1 204 ", 13) == 0;
+    return passed && strncmp(response, "HTTP/1.1 204 ", 13) == 0;
 }
 
 typedef struct losing {
@@ -435,7 +473,7 @@ typedef struct losing {
     bool removed;
 } losing;
 
-/* A removal takes effect, another writer finds the key free, and the answer is lost. */
+/* A removal takes effect, another writer finds the key free, and the response is lost. */
 static bool lose_removal(void *context, const scripted_request *request)
 {
     losing *self = context;
@@ -446,7 +484,7 @@ static bool lose_removal(void *context, const scripted_request *request)
     return false;
 }
 
-static void test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since(void **state)
+static void test_a_removal_whose_response_is_lost_takes_nothing_that_was_put_since(void **state)
 {
     fixture *f = *state;
     losing lossy = {.fixture = f};
@@ -501,11 +539,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         on_a_bucket(test_of_8_writers_in_50_rounds_exactly_one_wins_and_its_bytes_stay),
         on_a_bucket(test_a_blob_of_40_mebibytes_goes_in_parts_and_comes_back),
+        on_a_bucket(test_a_blob_of_gzipped_json_says_so_and_comes_back_as_it_is),
         on_a_bucket(test_2500_odd_keys_are_listed_in_byte_order_page_by_page),
         on_a_bucket(test_ports_under_two_prefixes_do_not_meet),
         on_a_bucket(test_a_tag_keeps_what_xml_would_change),
         on_a_bucket(test_a_grant_uploads_one_blob_of_one_size_and_nothing_else),
-        on_a_bucket(test_a_removal_whose_answer_is_lost_takes_nothing_that_was_put_since),
+        on_a_bucket(test_a_removal_whose_response_is_lost_takes_nothing_that_was_put_since),
         on_a_bucket(test_a_bucket_is_checked_and_made_once),
     };
     int missing = engines_missing("AWS_ENDPOINT_URL_S3");

@@ -15,7 +15,7 @@
 
 #define S3_HEADERS "x-amz-request-id: 1\r\n"
 
-/* An answer before it is sent. `body` is borrowed. */
+/* A response before it is sent. `body` is borrowed. */
 typedef struct reply {
     int status;
     char headers[512];
@@ -220,7 +220,7 @@ static void complete(scripted_s3 *s3, const scripted_request *request, reply *ou
 
 /* ---- tags and listings ---- */
 
-static void answer_tags(scripted_s3 *s3, const scripted_request *request, reply *out)
+static void respond_tags(scripted_s3 *s3, const scripted_request *request, reply *out)
 {
     if (s3->object.bytes == NULL) {
         refuse(out, 404, "NoSuchKey");
@@ -237,7 +237,7 @@ static void answer_tags(scripted_s3 *s3, const scripted_request *request, reply 
     "<ETag>&quot;1&quot;</ETag><Size>7</Size></Contents>"
 
 /* Three keys behind "j", whatever is asked for. */
-static void answer_list(reply *out)
+static void respond_list(reply *out)
 {
     say(out, "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>b</Name>"
              "<Prefix></Prefix><IsTruncated>true</IsTruncated>" CONTENTS("k") CONTENTS("l%2B")
@@ -246,8 +246,8 @@ static void answer_list(reply *out)
 
 /* ---- answering ---- */
 
-static void answer_well(scripted_s3 *s3, const scripted_request *request, const char *name,
-                        reply *out)
+static void respond_well(scripted_s3 *s3, const scripted_request *request, const char *name,
+                         reply *out)
 {
     if (!is_sound(request)) {
         refuse(out, 400, "BadDigest");
@@ -265,9 +265,9 @@ static void answer_well(scripted_s3 *s3, const scripted_request *request, const 
     } else if (strcmp(name, "COMPLETE") == 0) {
         complete(s3, request, out);
     } else if (strcmp(name, "LIST") == 0) {
-        answer_list(out);
+        respond_list(out);
     } else if (strstr(name, "-TAGS") != NULL) {
-        answer_tags(s3, request, out);
+        respond_tags(s3, request, out);
     } else if (strcmp(name, "ABORT") == 0) {
         end_upload(s3);
         out->status = 204;
@@ -324,18 +324,18 @@ static void damage_reply(scripted_s3 *s3, reply *out)
 }
 
 /* With the mutex held, so that requests are answered one after the other. */
-static bool answer_step(scripted_s3 *s3, const scripted_request *request, const s3_step *step)
+static bool respond_step(scripted_s3 *s3, const scripted_request *request, const s3_step *step)
 {
     char name[16];
     reply out = {0};
     name_of(request, name);
     meddle(s3, step->fault);
-    if (step->fault == S3_ANSWER || step->fault == S3_FOREIGN) {
+    if (step->fault == S3_RESPONSE || step->fault == S3_FOREIGN) {
         out.status = step->status;
         out.body = kedge_bytes_of(step->body);
         snprintf(out.headers, sizeof out.headers, "%s", step->headers == NULL ? "" : step->headers);
     } else if (step->fault != S3_NEVER) {
-        answer_well(s3, request, name, &out);
+        respond_well(s3, request, name, &out);
     }
     if (step->fault == S3_FOLLOWED) scripted_s3_put(s3, "another's", 9);
     bool lost = step->fault == S3_LOST || step->fault == S3_NEVER || step->fault == S3_FOLLOWED;
@@ -350,7 +350,7 @@ static bool answer_step(scripted_s3 *s3, const scripted_request *request, const 
     return step->fault != S3_CUT;
 }
 
-static bool answer(void *context, const scripted_request *request)
+static bool response(void *context, const scripted_request *request)
 {
     scripted_s3 *s3 = context;
     pthread_mutex_lock(&s3->mutex);
@@ -358,7 +358,7 @@ static bool answer(void *context, const scripted_request *request)
     const s3_step *step = &s3->steps[number < s3->step_count ? number : s3->step_count - 1];
     snprintf(s3->last_head, sizeof s3->last_head, "%.*s", (int)(request->body - request->headers),
              request->headers);
-    bool keep = answer_step(s3, request, step);
+    bool keep = respond_step(s3, request, step);
     pthread_mutex_unlock(&s3->mutex);
     return keep;
 }
@@ -385,7 +385,7 @@ void scripted_s3_begin(scripted_s3 *s3, const s3_step *steps, size_t step_count)
     s3->step_count = step_count;
     pthread_mutex_init(&s3->mutex, NULL);
     pthread_mutex_lock(&s3->mutex);
-    s3->server = scripted_server_start(answer, s3);
+    s3->server = scripted_server_start(response, s3);
     client_world_begin(&s3->world, &nothing, 1);
     s3->world.no_pauses = true;
     client_world_open(&s3->world,

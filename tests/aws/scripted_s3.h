@@ -12,15 +12,15 @@
 
 typedef enum s3_fault {
     S3_GOOD,      /* as S3 answers */
-    S3_LOST,      /* takes effect; the connection ends without an answer */
+    S3_LOST,      /* takes effect; the connection ends without a response */
     S3_NEVER,     /* the connection ends; no effect */
-    S3_DAMAGED,   /* takes effect; the answer's body is damaged somewhere */
-    S3_CUT,       /* takes effect; the answer's body ends in the middle */
-    S3_ANSWER,    /* no effect; the answer is the step's, with the headers of S3 */
-    S3_FOREIGN,   /* no effect; the answer is the step's, without them */
+    S3_DAMAGED,   /* takes effect; the response's body is damaged somewhere */
+    S3_CUT,       /* takes effect; the response's body ends in the middle */
+    S3_RESPONSE,  /* no effect; the response is the step's, with the headers of S3 */
+    S3_FOREIGN,   /* no effect; the response is the step's, without them */
     S3_OVERTAKEN, /* another's object is put first; then as S3 answers */
-    S3_FOLLOWED,  /* takes effect; another's object is put; the connection ends without an answer */
-    S3_REPLACED   /* the object is replaced by another's of the same size; then as S3 answers */
+    S3_FOLLOWED, /* takes effect; another's object is put; the connection ends without a response */
+    S3_REPLACED  /* the object is replaced by another's of the same size; then as S3 answers */
 } s3_fault;
 
 typedef struct s3_step {

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define TARGET "/creds"
-#define ANSWER                                                                                     \
+#define RESPONSE                                                                                   \
     "{\"AccessKeyId\":\"ASIA-1\",\"SecretAccessKey\":\"" MARK "\",\"Token\":\"" MARK "-token\"}"
 
 /* An allocator that looks at what it gets back. */
@@ -86,7 +86,7 @@ static void test_a_container_leaves_no_secret_behind(void **state)
     world_set(w, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", TARGET);
     world_set(w, "AWS_CONTAINER_AUTHORIZATION_TOKEN", MARK "-authorization");
     world_route_add(
-        w, (world_route){.method = "GET", .target = TARGET, .status = 200, .body = ANSWER});
+        w, (world_route){.method = "GET", .target = TARGET, .status = 200, .body = RESPONSE});
     get_with(w, &watched);
 }
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#define ANSWER_BYTES_MAX 1000000
-#define DEADLINE_MS      30000
-#define POLLS_MAX        2000
+#define RESPONSE_BYTES_MAX 1000000
+#define DEADLINE_MS        30000
+#define POLLS_MAX          2000
 
 static kedge_environment environment;
 static kedge_http *http;
@@ -22,11 +22,11 @@ static char bucket[64];
 static kedge_aws_credentials credentials;
 
 /* What came back. */
-typedef struct answer {
+typedef struct response {
     int status;
     kedge_buffer body;
     bool done;
-} answer;
+} response;
 
 static kedge_aws_signing signing(void)
 {
@@ -40,20 +40,20 @@ static kedge_aws_signing signing(void)
     };
 }
 
-static void done(void *context, const kedge_http_answer *came)
+static void done(void *context, const kedge_http_response *came)
 {
-    answer *to = context;
+    response *to = context;
     to->status = came->status;
     to->done = true;
     kedge_buffer_append_bytes(&to->body, came->body);
     if (came->status == 0) print_error("%s\n", came->error.message);
 }
 
-static void exchange(kedge_http_request *request, answer *to)
+static void exchange(kedge_http_request *request, response *to)
 {
-    *to = (answer){.body = kedge_buffer_make(&kedge_allocator_default)};
+    *to = (response){.body = kedge_buffer_make(&kedge_allocator_default)};
     request->deadline_ms = DEADLINE_MS;
-    request->answer_bytes_max = ANSWER_BYTES_MAX;
+    request->response_bytes_max = RESPONSE_BYTES_MAX;
     request->done = done;
     request->context = to;
     assert_int_equal(kedge_http_send(http, request, NULL, NULL), KEDGE_OK);
@@ -84,7 +84,7 @@ static kedge_aws_signed_request request_to(const char *method, const kedge_buffe
 
 /* `body` is what goes out, be it what was signed or not. */
 static void send_with_body(const kedge_aws_signing *with, const kedge_aws_signed_request *request,
-                           const char *body, answer *to)
+                           const char *body, response *to)
 {
     kedge_aws_signature signature;
     kedge_buffer url = kedge_buffer_make(&kedge_allocator_default);
@@ -119,13 +119,13 @@ static void send_with_body(const kedge_aws_signing *with, const kedge_aws_signed
 }
 
 static void send_signed(const kedge_aws_signing *with, const kedge_aws_signed_request *request,
-                        answer *to)
+                        response *to)
 {
     send_with_body(with, request, request->body.size == 0 ? "" : request->body.data, to);
 }
 
 static void send_presigned(const kedge_aws_signing *with, const char *method, const char *key,
-                           const char *body, answer *to)
+                           const char *body, response *to)
 {
     kedge_buffer path = path_of(key);
     kedge_buffer url = kedge_buffer_make(&kedge_allocator_default);
@@ -140,7 +140,7 @@ static void send_presigned(const kedge_aws_signing *with, const char *method, co
 }
 
 static void send_to_key(const kedge_aws_signing *with, const char *method, const char *key,
-                        const char *body, answer *to)
+                        const char *body, response *to)
 {
     kedge_buffer path = path_of(key);
     kedge_aws_signed_request request = request_to(method, &path, body);
@@ -148,7 +148,7 @@ static void send_to_key(const kedge_aws_signing *with, const char *method, const
     kedge_buffer_free(&path);
 }
 
-static void assert_answer(answer *came, int status, const char *part)
+static void assert_response(response *came, int status, const char *part)
 {
     if (came->status != status) print_error("%d %s\n", came->status, came->body.data);
     assert_int_equal(came->status, status);
@@ -185,17 +185,17 @@ static void test_odd_keys_are_put_and_read_with_signed_headers(void **state)
     (void)state;
     for (size_t i = 0; i < ODD_KEYS; i++) {
         kedge_aws_signing with = signing();
-        answer came;
+        response came;
         print_message("  %s\n", odd_keys[i]);
         send_to_key(&with, "PUT", odd_keys[i], odd_keys[i], &came);
-        assert_answer(&came, 200, NULL);
+        assert_response(&came, 200, NULL);
     }
     for (size_t i = 0; i < ODD_KEYS; i++) {
         kedge_aws_signing with = signing();
-        answer came;
+        response came;
         send_to_key(&with, "GET", odd_keys[i], "", &came);
         assert_string_equal(came.body.data, odd_keys[i]);
-        assert_answer(&came, 200, NULL);
+        assert_response(&came, 200, NULL);
     }
 }
 
@@ -205,14 +205,14 @@ static void test_odd_keys_are_put_and_read_by_presigned_urls(void **state)
     for (size_t i = 0; i < ODD_KEYS; i++) {
         kedge_aws_signing with = signing();
         char body[32];
-        answer came;
+        response came;
         print_message("  %s\n", odd_keys[i]);
         snprintf(body, sizeof body, "presigned %zu", i);
         send_presigned(&with, "PUT", odd_keys[i], body, &came);
-        assert_answer(&came, 200, NULL);
+        assert_response(&came, 200, NULL);
         send_presigned(&with, "GET", odd_keys[i], "", &came);
         assert_string_equal(came.body.data, body);
-        assert_answer(&came, 200, NULL);
+        assert_response(&came, 200, NULL);
     }
 }
 
@@ -227,12 +227,12 @@ static void test_odd_queries_are_signed_as_they_are_sent(void **state)
     kedge_aws_signing with = signing();
     kedge_buffer path = path_of("");
     kedge_aws_signed_request request = request_to("GET", &path, "");
-    answer came;
+    response came;
     (void)state;
     request.query = query;
     request.query_count = 4;
     send_signed(&with, &request, &came);
-    assert_answer(&came, 200, "<ListBucketResult");
+    assert_response(&came, 200, "<ListBucketResult");
     kedge_buffer_free(&path);
 }
 
@@ -240,14 +240,14 @@ static void test_a_wrong_secret_is_refused(void **state)
 {
     kedge_aws_credentials wrong = credentials;
     kedge_aws_signing with = signing();
-    answer came;
+    response came;
     (void)state;
     wrong.secret[0] = wrong.secret[0] == 'x' ? 'y' : 'x';
     with.credentials = &wrong;
     send_to_key(&with, "GET", "plain", "", &came);
-    assert_answer(&came, 403, "SignatureDoesNotMatch");
+    assert_response(&came, 403, "SignatureDoesNotMatch");
     send_presigned(&with, "GET", "plain", "", &came);
-    assert_answer(&came, 403, "SignatureDoesNotMatch");
+    assert_response(&came, 403, "SignatureDoesNotMatch");
 }
 
 /* One that lost all of its bytes is not: radosgw accepts it, unless a
@@ -258,39 +258,39 @@ static void test_a_body_that_changed_on_the_way_is_refused(void **state)
     kedge_aws_signing with = signing();
     kedge_buffer path = path_of("changed");
     const kedge_aws_signed_request request = request_to("PUT", &path, "whole body");
-    answer came;
+    response came;
     (void)state;
     for (size_t i = 0; i < sizeof changed / sizeof changed[0]; i++) {
         send_with_body(&with, &request, changed[i], &came);
-        assert_answer(&came, 400, "XAmzContentSHA256Mismatch");
+        assert_response(&came, 400, "XAmzContentSHA256Mismatch");
     }
     const kedge_http_header md5[] = {{"Content-MD5", "545pNJyJ+Rbdui3fxDkwAw=="}};
     kedge_aws_signed_request summed = request;
     summed.headers = md5;
     summed.header_count = 1;
     send_with_body(&with, &summed, "", &came);
-    assert_answer(&came, 400, "BadDigest");
+    assert_response(&came, 400, "BadDigest");
     send_to_key(&with, "GET", "changed", "", &came);
-    assert_answer(&came, 404, "NoSuchKey");
+    assert_response(&came, 404, "NoSuchKey");
     kedge_buffer_free(&path);
 }
 
 static void test_an_old_url_and_a_wrong_clock_are_refused(void **state)
 {
     kedge_aws_signing with = signing();
-    answer came;
+    response came;
     (void)state;
     with.now_ms -= 3600000;
     send_presigned(&with, "GET", "plain", "", &came);
-    assert_answer(&came, 403, "AccessDenied");
+    assert_response(&came, 403, "AccessDenied");
     send_to_key(&with, "GET", "plain", "", &came);
-    assert_answer(&came, 403, "RequestTimeTooSkewed");
+    assert_response(&came, 403, "RequestTimeTooSkewed");
 }
 
 static int open_bucket(void **state)
 {
     char name[17];
-    answer came;
+    response came;
     (void)state;
     environment = kedge_environment_system(NULL);
     endpoint = getenv("AWS_ENDPOINT_URL_S3");
@@ -304,22 +304,22 @@ static int open_bucket(void **state)
     assert_int_equal(kedge_http_new(&environment, 4, &http, NULL), KEDGE_OK);
     kedge_aws_signing with = signing();
     send_to_key(&with, "PUT", "", "", &came);
-    assert_answer(&came, 200, NULL);
+    assert_response(&came, 200, NULL);
     return 0;
 }
 
 static int remove_bucket(void **state)
 {
-    answer came;
+    response came;
     (void)state;
     for (size_t i = 0; i < ODD_KEYS; i++) {
         kedge_aws_signing with = signing();
         send_to_key(&with, "DELETE", odd_keys[i], "", &came);
-        assert_answer(&came, 204, NULL);
+        assert_response(&came, 204, NULL);
     }
     kedge_aws_signing with = signing();
     send_to_key(&with, "DELETE", "", "", &came);
-    assert_answer(&came, 204, NULL);
+    assert_response(&came, 204, NULL);
     kedge_http_free(http);
     return 0;
 }

@@ -338,16 +338,16 @@ static void test_dead_letters_of_many_groups_are_seen_together(void **state)
 static void test_a_message_that_nobody_of_kedge_sent_dies_alone_and_is_shown_as_it_is(void **state)
 {
     fixture *f = *state;
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_queue_batch batch = {0};
     assert_int_equal(
         sqs_queues_run(&f->queues, f->queues.name, "SendMessage",
                        ",\"MessageBody\":\"!?\",\"MessageGroupId\":\"g\","
                        "\"MessageDeduplicationId\":\"1\",\"MessageAttributes\":{"
                        "\"kedge.encoding\":{\"DataType\":\"String\",\"StringValue\":\"base64\"}}",
-                       &answer, &f->error),
+                       &response, &f->error),
         KEDGE_OK);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     send_text(f, "g", "behind");
     send_text(f, "h", "other");
     receive(f, 10, LONG_MS, &batch);

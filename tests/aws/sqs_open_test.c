@@ -100,14 +100,14 @@ static void test_the_policys_count_may_be_a_text(void **state)
     sqs_world_end(&world);
 }
 
-static void test_answers_that_are_not_sqss_open_nothing(void **state)
+static void test_responses_that_are_not_sqss_open_nothing(void **state)
 {
     (void)state;
-    static const char *const answers[] = {"{}", "{\"QueueUrl\":7}", "{\"QueueUrl\":\"\"}", "[]",
-                                          "<html>"};
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+    static const char *const responses[] = {"{}", "{\"QueueUrl\":7}", "{\"QueueUrl\":\"\"}", "[]",
+                                            "<html>"};
+    for (size_t i = 0; i < sizeof responses / sizeof responses[0]; i++) {
         sqs_world world = {.error = {.code = ""}};
-        BEGIN(&world.around, OK(answers[i]));
+        BEGIN(&world.around, OK(responses[i]));
         assert_int_equal(open_with(&world, (kedge_sqs_options){.queue = "q.fifo"}),
                          KEDGE_UNAVAILABLE);
         assert_null(world.queue.vtable);
@@ -204,7 +204,7 @@ int main(void)
         cmocka_unit_test(test_dead_letters_must_be_those_of_the_redrive_policy),
         cmocka_unit_test(test_queues_named_by_url_are_not_looked_up),
         cmocka_unit_test(test_the_policys_count_may_be_a_text),
-        cmocka_unit_test(test_answers_that_are_not_sqss_open_nothing),
+        cmocka_unit_test(test_responses_that_are_not_sqss_open_nothing),
         cmocka_unit_test(test_queues_are_made_without_attributes_that_are_refused),
         cmocka_unit_test(test_a_new_queue_is_waited_for),
         cmocka_unit_test(test_names_that_cannot_be_made_are_refused_before_any_request),

@@ -49,12 +49,12 @@ void sqs_world_end(sqs_world *world);
 kedge_status sqs_world_send(sqs_world *world, const char *body);
 kedge_status sqs_world_receive(sqs_world *world, kedge_queue_batch *batch);
 
-/* A message of a receive's answer, with the right MD5 unless `md5` is another. Static storage, for
- * the last eight calls. */
+/* A message of a receive's response, with the right MD5 unless `md5` is another. Static storage,
+ * for the last eight calls. */
 const char *sqs_world_message(const char *id, const char *group, const char *body, const char *md5);
-/* A receive's answer with these messages; NULL ends them. Static storage, as above. */
+/* A receive's response with these messages; NULL ends them. Static storage, as above. */
 const char *sqs_world_messages(const char *first, ...);
-/* The answer to a send of this body. */
+/* The response to a send of this body. */
 const char *sqs_world_sent(const char *body);
 
 #define BEGIN_SQS(world, ...)                                                                      \

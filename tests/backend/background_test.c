@@ -98,6 +98,35 @@ static void test_a_push_is_answered_when_its_checkpoint_fails_and_the_failure_is
     world_check(world);
 }
 
+/* ---- behind a read ---- */
+
+static void remove_a_chunk(test_world *world)
+{
+    const kedge_bytes chunks = KEDGE_BYTES("acme/projects/notes/chunks/");
+    const kedge_blobs *blobs = &world->store_blobs;
+    kedge_blob_list list = {0};
+    assert_int_equal(
+        blobs->vtable->list(blobs->self, chunks, (kedge_bytes){NULL, 0}, 1, &list, NULL), KEDGE_OK);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(blobs->vtable->remove(blobs->self, kedge_bytes_of(list.blobs[0].key), NULL),
+                     KEDGE_OK);
+    kedge_blob_list_free(&list);
+}
+
+static void test_a_checkpoint_that_cannot_be_read_is_passed_over_and_told(void **state)
+{
+    test_world *world = begin(state);
+    fill(world);
+    remove_a_chunk(world);
+    world_restart(world);
+    assert_int_equal(world_put(world, "c1", 2, "a", 2), 2);
+    assert_true(failures[KEDGE_BACKGROUND_CHECKPOINT_READS] > 0);
+    assert_int_equal(all_failures(), failures[KEDGE_BACKGROUND_CHECKPOINT_READS]);
+    assert_string_equal(project, "notes");
+    assert_int_equal(reason.status, KEDGE_CORRUPT);
+    world_check(world);
+}
+
 /* ---- a fork ---- */
 
 static bool fork_with_fault(int (*setup)(void **), uint64_t at, size_t *told)
@@ -140,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OVER_BOTH(test_a_push_is_answered_when_its_index_rows_fail_and_the_failure_is_told),
         OVER_BOTH(test_a_push_is_answered_when_its_checkpoint_fails_and_the_failure_is_told),
+        OVER_BOTH(test_a_checkpoint_that_cannot_be_read_is_passed_over_and_told),
         cmocka_unit_test(test_a_fork_that_ends_well_in_spite_of_a_fault_tells_of_its_checkpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void check_empty(queue_world *world)
 {
     queue_world_pass(200000);
     assert_int_equal(queue_round(world).received, 0);
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     world_check(world->base);
 }
 

@@ -23,8 +23,8 @@ static const kedge_records *records(const queue_world *world)
 
 static void check_buried(queue_world *world, const char *code)
 {
-    assert_int_equal(queue_dead_count(world), 1);
-    assert_string_equal(queue_dead_code(world), code);
+    assert_int_equal(queue_dead_letter_count(world), 1);
+    assert_string_equal(queue_dead_letter_code(world), code);
     assert_string_equal(world->failure, code);
     world_check(world->base);
 }
@@ -84,7 +84,7 @@ static void test_what_is_no_message_of_ours_is_never_taken_for_one(void **state)
     for (size_t i = 0; i < count; i++)
         queue_raw(world, bodies[i]);
     queue_drain(world);
-    assert_int_equal(queue_dead_count(world), count);
+    assert_int_equal(queue_dead_letter_count(world), count);
     assert_int_equal(world_head(world->base), 0);
 }
 
@@ -110,7 +110,7 @@ static void test_what_cannot_be_decided_is_buried_within_a_minute(void **state)
     queue_world *world = *state;
     int64_t passed_ms = 0;
     queue_raw(world, "x");
-    while (queue_dead_count(world) == 0) {
+    while (queue_dead_letter_count(world) == 0) {
         (void)queue_round(world);
         queue_world_pass(step_ms);
         passed_ms += step_ms;
@@ -186,7 +186,7 @@ static size_t claims_of_the_dead(queue_world *world, const kedge_project_ref *re
                                  kedge_key *last)
 {
     claims kept = {0};
-    assert_int_equal(kedge_dead_claims(&world->queue, ref, keep_claim, &kept, whole, NULL),
+    assert_int_equal(kedge_dead_letter_claims(&world->queue, ref, keep_claim, &kept, whole, NULL),
                      KEDGE_OK);
     if (last != NULL) *last = kept.last;
     return kept.count;
@@ -226,7 +226,8 @@ static void test_the_claim_checks_of_dead_letters_are_known_while_a_queue_shows_
     assert_false(whole);
     assert_int_equal(claims_of_the_dead(world, &other, &whole, NULL), 0);
     assert_true(whole);
-    assert_int_equal(kedge_dead_claims(&none, &notes, keep_claim, &kept, &whole, NULL), KEDGE_OK);
+    assert_int_equal(kedge_dead_letter_claims(&none, &notes, keep_claim, &kept, &whole, NULL),
+                     KEDGE_OK);
     assert_false(whole);
     assert_int_equal(kept.count, 0);
 }
@@ -281,7 +282,7 @@ static void test_a_message_that_cannot_be_decided_is_parted_from_its_batch(void 
     assert_int_equal(round.left, 2);
     assert_int_equal(world_lmid(world->base, "c1"), 8);
     queue_drain(world);
-    assert_int_equal(queue_dead_count(world), 2);
+    assert_int_equal(queue_dead_letter_count(world), 2);
     /* The records are repaired, and the dead letters put back. */
     damage(world, &kept);
     kedge_queue_batch batch = {0};
@@ -295,7 +296,7 @@ static void test_a_message_that_cannot_be_decided_is_parted_from_its_batch(void 
     assert_int_equal(queue_round(world).left, 0);
     assert_int_equal(world_lmid(world->base, "c2"), 1);
     assert_int_equal(world_lmid(world->base, "c0"), 2);
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     assert_int_equal(queue_reasons(world), 0);
     world_check(world->base);
 }
@@ -311,7 +312,7 @@ test_a_dead_letter_that_was_decided_meanwhile_changes_nothing_when_it_is_put_bac
     damage(world, &kept);
     put_broken(world, "c2", 1);
     queue_drain(world);
-    assert_int_equal(queue_dead_count(world), 1);
+    assert_int_equal(queue_dead_letter_count(world), 1);
     damage(world, &kept);
     put_broken(world, "c2", 1); /* its client, again */
     queue_put(world, &ann, "g1", "c2", 2, 2, "a");
@@ -325,7 +326,7 @@ test_a_dead_letter_that_was_decided_meanwhile_changes_nothing_when_it_is_put_bac
     kedge_queue_batch_free(&batch);
     assert_int_equal(queue_round(world).left, 0);
     assert_int_equal(world_head(world->base), version);
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     world_check(world->base);
 }
 
@@ -367,8 +368,8 @@ static void test_a_message_that_kills_its_consumer_is_found_out_wherever_it_stan
         assert_in_range(deaths, 4, KEDGE_QUEUED_ALONE_COUNT - 1 + KEDGE_QUEUED_ENDED_MAX);
         assert_int_equal(world_lmid(world->base, "c1"), 9);
         assert_int_equal(world_lmid(world->base, "killer"), 0);
-        assert_int_equal(queue_dead_count(world), 1);
-        assert_string_equal(queue_dead_code(world), "consumer-ended");
+        assert_int_equal(queue_dead_letter_count(world), 1);
+        assert_string_equal(queue_dead_letter_code(world), "consumer-ended");
         assert_int_equal(queue_reasons(world), 1);
         world_check(world->base);
         queue_world_free(world);
@@ -384,7 +385,7 @@ static void test_two_that_kill_their_consumers_are_both_buried(void **state)
     queue_put(world, &ann, "g1", "c1", 2, 2, "a");
     rounds_with_deaths(world);
     assert_int_equal(world_lmid(world->base, "c1"), 2);
-    assert_int_equal(queue_dead_count(world), 2);
+    assert_int_equal(queue_dead_letter_count(world), 2);
     world_check(world->base);
 }
 

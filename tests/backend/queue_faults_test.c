@@ -33,7 +33,7 @@ static void check_story(queue_world *world)
     assert_string_equal(world_value(world->base, "a"), "{\"v\":6}");
     assert_string_equal(world_value(world->base, "b"), "{\"v\":5}");
     assert_string_equal(world_value(world->base, "c"), "{\"v\":2}");
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     world_check(world->base);
 }
 
@@ -192,6 +192,19 @@ static void test_each_failed_call_about_a_message_is_counted_and_told(void **sta
         at++;
     for (int call = 0; call < KEDGE_QUEUED_CALLS; call++)
         assert_true(all[call] > 0);
+}
+
+static void test_a_round_that_fails_is_counted(void **state)
+{
+    (void)state;
+    queue_world *world = queue_world_new();
+    world_arm(world->base, WORLD_FAULT_BEFORE, 1, false, false);
+    assert_int_equal(queue_round(world).status, KEDGE_UNAVAILABLE);
+    world_disarm(world->base);
+    assert_int_equal(queue_metric(world, "kedge_consumer_failures_total"), 1);
+    assert_int_equal(queue_round(world).status, KEDGE_OK);
+    assert_int_equal(queue_metric(world, "kedge_consumer_failures_total"), 1);
+    queue_world_free(world);
 }
 
 /* ---- enqueueing ---- */
@@ -365,7 +378,7 @@ static void test_nothing_is_buried_in_an_outage_of_more_than_an_hour(void **stat
         queue_world_pass(step_ms);
     }
     assert_int_equal(tries, QUEUE_DELIVERIES - 1);
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     world->base->stores_away = false;
     drain_somehow(world);
     check_story(world);
@@ -421,7 +434,7 @@ static void test_what_the_store_has_failed_often_is_decided_when_the_store_is_ba
     drain_somehow(world);
     assert_int_equal(world_lmid(world->base, "c1"), 2);
     assert_int_equal(world_lmid(world->base, "c2"), 1);
-    assert_int_equal(queue_dead_count(world), 0);
+    assert_int_equal(queue_dead_letter_count(world), 0);
     assert_int_equal(queue_reasons(world), 0);
     world_check(world->base);
     queue_world_free(world);
@@ -434,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_two_crashes_in_a_row_lose_and_double_nothing),
         cmocka_unit_test(test_any_port_call_may_fail_once),
         cmocka_unit_test(test_each_failed_call_about_a_message_is_counted_and_told),
+        cmocka_unit_test(test_a_round_that_fails_is_counted),
         cmocka_unit_test(test_an_enqueue_that_fails_halfway_is_only_repeated),
         cmocka_unit_test(test_a_message_that_is_delivered_to_two_consumers_is_decided_once),
         cmocka_unit_test(test_a_direct_push_may_come_between_any_two_calls),

@@ -267,7 +267,7 @@ size_t queue_drain(queue_world *world)
     return rounds;
 }
 
-size_t queue_dead_count(queue_world *world)
+size_t queue_dead_letter_count(queue_world *world)
 {
     kedge_queue_batch batch = {0};
     assert_int_equal(world->store.vtable->dead_letters(world->store.self, 100, &batch, NULL),
@@ -277,7 +277,7 @@ size_t queue_dead_count(queue_world *world)
     return count;
 }
 
-const char *queue_dead_code(queue_world *world)
+const char *queue_dead_letter_code(queue_world *world)
 {
     static char code[64];
     kedge_queue_batch batch = {0};

@@ -5,7 +5,7 @@
 
 #include "tests/backend/world.h"
 
-#include "backend/queued/dead.h"
+#include "backend/queued/dead_letters.h"
 #include "backend/queued/message.h"
 
 #define QUEUE_DELIVERIES KEDGE_QUEUE_DELIVERIES /* before a message is dead */
@@ -54,9 +54,9 @@ typedef struct round_result {
 round_result queue_round(queue_world *world);
 /* Rounds, with the clock going on, until nothing comes any more. Gives how many had messages. */
 size_t queue_drain(queue_world *world);
-size_t queue_dead_count(queue_world *world);
+size_t queue_dead_letter_count(queue_world *world);
 /* The code of the reason of the oldest dead letter. */
-const char *queue_dead_code(queue_world *world);
+const char *queue_dead_letter_code(queue_world *world);
 size_t queue_reasons(queue_world *world); /* rows of reasons */
 /* The value of a metric; 0: there is none. */
 int64_t queue_metric(queue_world *world, const char *name);

@@ -66,7 +66,7 @@ static void repair(api_world *world)
 }
 
 /* The backend answers what the client has asked last. */
-static void answer(api_world *world, scripted *s)
+static void response(api_world *world, scripted *s)
 {
     assert_true(s->pull.number != 0);
     const char *path = api_format("%s%s", PROJECT, s->pull.path);
@@ -90,13 +90,13 @@ static void test_a_client_that_has_pulled_around_an_item_gets_it_when_it_is_repa
     put(world, 1, "a", large_value('a'));
     put(world, 2, "b", "2");
     lose_value(world, large_value('a'));
-    answer(world, s);
+    response(world, s);
     assert_string_equal(s->error.code, "items-damaged");
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "");
     assert_string_equal(scripted_get(s, "b", text, sizeof text), "2");
     repair(world);
     poke(world, s);
-    answer(world, s);
+    response(world, s);
     assert_int_equal(api_number(world, "kedge.from"), 2);
     assert_string_equal(s->error.code, "");
     assert_string_equal(scripted_get(s, "a", text, sizeof text), large_value('a'));
@@ -111,19 +111,19 @@ static void test_a_client_that_has_the_item_takes_it_again(void **state)
     char text[LARGE_BYTES + 1];
     api_world *world = api_world_new();
     put(world, 1, "a", large_value('a'));
-    answer(world, s);
+    response(world, s);
     assert_string_equal(scripted_get(s, "a", text, sizeof text), large_value('a'));
     lose_value(world, large_value('a'));
     repair(world);
     poke(world, s);
-    answer(world, s);
+    response(world, s);
     assert_int_equal(api_count(world, "patch"), 1);
     assert_string_equal(s->error.code, "");
     assert_int_equal(s->connection, KEDGE_ONLINE);
     assert_string_equal(scripted_get(s, "a", text, sizeof text), large_value('a'));
     put(world, 2, "a", "3");
     poke(world, s);
-    answer(world, s);
+    response(world, s);
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "3");
     api_world_free(world);
 }

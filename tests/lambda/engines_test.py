@@ -232,7 +232,7 @@ class OnEngines(unittest.TestCase):
         relay = self.keep(Relay(os.environ[ENGINES[0]]))
         consumer = self.start(requests=False, AWS_ENDPOINT_URL_DYNAMODB=relay.url)
         consumer.invoke({})  # it runs
-        # Behind the first request of a batch, the second, the third: each was sent, and its answer is lost.
+        # Behind the first request of a batch, the second, the third: each was sent, and its response is lost.
         kills = [3, 2, 1]
 
         def kill(batch, messages):

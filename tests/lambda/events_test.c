@@ -1,4 +1,4 @@
-/* Events: their paths, answers and batches, in whatever state memory and the event are. */
+/* Events: their paths, responses and batches, in whatever state memory and the event are. */
 #include "tests/backend/api_world.h"
 
 #include "backend/lambda/event_http.h"

@@ -28,7 +28,7 @@ static scripted_server *server;
 static kedge_runtime *runtime;
 static kedge_invocation invocation;
 
-static bool answer(void *context, const scripted_request *request)
+static bool response(void *context, const scripted_request *request)
 {
     script *self = context;
     pthread_mutex_lock(&mutex);
@@ -48,7 +48,7 @@ static int setup(void **state)
     (void)state;
     environment = kedge_environment_system(NULL);
     invocation = (kedge_invocation){.event = kedge_buffer_make(&kedge_allocator_default)};
-    server = scripted_server_start(answer, &says);
+    server = scripted_server_start(response, &says);
     const char *address = scripted_server_url(server) + strlen("http://");
     return kedge_runtime_new(&environment, address, &runtime, NULL) == KEDGE_OK ? 0 : -1;
 }
@@ -102,7 +102,7 @@ static void an_invocation_comes_with_its_id_and_deadline(void **state)
     assert_true(invocation.deadline_ms == INT64_MAX);
 }
 
-static void an_answer_that_is_no_invocation_is_an_error(void **state)
+static void a_response_that_is_no_invocation_is_an_error(void **state)
 {
     (void)state;
     char headers[256];
@@ -125,12 +125,12 @@ static void an_event_over_the_limit_is_an_error(void **state)
     assert_int_equal(next(200, "Lambda-Runtime-Aws-Request-Id: id\r\n", event + 1), KEDGE_OK);
 }
 
-static void answers_and_failures_are_posted(void **state)
+static void responses_and_failures_are_posted(void **state)
 {
     (void)state;
     kedge_error failure = {.status = KEDGE_INTERNAL, .code = "some-code", .message = "a \"word\""};
     say(202, "", "{}");
-    assert_int_equal(kedge_runtime_answer(runtime, "id-1", KEDGE_BYTES("{\"b\":2}"), NULL),
+    assert_int_equal(kedge_runtime_respond(runtime, "id-1", KEDGE_BYTES("{\"b\":2}"), NULL),
                      KEDGE_OK);
     assert_string_equal(heard()->target, "POST /2018-06-01/runtime/invocation/id-1/response");
     assert_string_equal(heard()->posted, "{\"b\":2}");
@@ -145,15 +145,15 @@ static void answers_and_failures_are_posted(void **state)
     assert_string_equal(heard()->type, "Init.some-code");
 }
 
-static void a_refused_answer_is_told(void **state)
+static void a_refused_response_is_told(void **state)
 {
     (void)state;
     kedge_error error = {0};
     say(413, "", "{}");
-    assert_int_equal(kedge_runtime_answer(runtime, "id", KEDGE_BYTES("{}"), &error),
+    assert_int_equal(kedge_runtime_respond(runtime, "id", KEDGE_BYTES("{}"), &error),
                      KEDGE_LIMIT_EXCEEDED);
     say(500, "", "{}");
-    assert_int_equal(kedge_runtime_answer(runtime, "id", KEDGE_BYTES("{}"), &error),
+    assert_int_equal(kedge_runtime_respond(runtime, "id", KEDGE_BYTES("{}"), &error),
                      KEDGE_PROTOCOL);
     assert_string_equal(error.code, "runtime-refused");
 }
@@ -183,10 +183,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_invocation_comes_with_its_id_and_deadline),
-        cmocka_unit_test(an_answer_that_is_no_invocation_is_an_error),
+        cmocka_unit_test(a_response_that_is_no_invocation_is_an_error),
         cmocka_unit_test(an_event_over_the_limit_is_an_error),
-        cmocka_unit_test(answers_and_failures_are_posted),
-        cmocka_unit_test(a_refused_answer_is_told),
+        cmocka_unit_test(responses_and_failures_are_posted),
+        cmocka_unit_test(a_refused_response_is_told),
         cmocka_unit_test(nobody_there_is_an_error),
         cmocka_unit_test(an_address_that_is_too_long_is_refused),
     };

@@ -170,7 +170,7 @@ class Requests(LambdaCase):
         slash = "/versions/1/collections/notes/a%2Fb%3Fc"
         self.assertEqual(ann.ask("GET", slash, encoded_path=True).json["value"], 2)
 
-    def test_pages_of_known_origins_may_read_answers(self):
+    def test_pages_of_known_origins_may_read_responses(self):
         function = self.start(KEDGE_ORIGINS="https://app.example.com,https://two.example.com")
         caller = Caller(function, base="/v1/orgs/acme/projects/p")
         for origin in ("https://app.example.com", "https://two.example.com"):
@@ -184,7 +184,7 @@ class Requests(LambdaCase):
         stranger = caller.ask("OPTIONS", "/pull", headers={"Origin": "https://evil.example.com"})
         self.assertNotIn("access-control-allow-origin", stranger.headers)
 
-    def test_what_an_answer_cost_stands_in_the_log_and_on_demand_in_a_header(self):
+    def test_what_a_response_cost_stands_in_the_log_and_on_demand_in_a_header(self):
         function = self.start()
         ann = self.project(function)
         self.assertNotIn("kedge-cost", ann.ask("POST", "/push", push_body("a", [put("n1", 1)])).headers)
@@ -198,7 +198,7 @@ class Requests(LambdaCase):
         pushed = self.project(told).ask("POST", "/push", push_body("a", [put("n1", 1)]))
         self.assertEqual(json.loads(pushed.headers["kedge-cost"]), lines_of(told, "answered")[1]["cost"])
 
-    def test_the_head_of_an_answer_has_no_body(self):
+    def test_the_head_of_a_response_has_no_body(self):
         ann = self.project(self.start())
         self.assertEqual(ann.ask("HEAD", "/v1/limits").body, b"")
 
@@ -220,7 +220,7 @@ class Edges(LambdaCase):
         patch = ann.ask("POST", "/pull", pull_body("b", native=True)).json["patch"]
         self.assertEqual([change.get("size") for change in patch if change["op"] == "put"], [6200002])
 
-    def test_an_answer_just_under_the_limit_is_carried(self):
+    def test_a_response_just_under_the_limit_is_carried(self):
         ann = self.project(self.start())
         for i in range(2):
             body = push_body("a", [put(f"n{i}", '"' * 1170000)], 1 + i)
@@ -231,7 +231,7 @@ class Edges(LambdaCase):
         self.assertTrue(4600000 < len(answer.body) < 4700000, len(answer.body))
         self.assertLess(len(json.dumps(answer.response)), 6 << 20)
 
-    def test_an_answer_that_lambda_cannot_carry_is_a_problem(self):
+    def test_a_response_that_lambda_cannot_carry_is_a_problem(self):
         ann = self.project(self.start())
         noise = random.Random(2)
         for i in range(5):

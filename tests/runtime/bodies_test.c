@@ -394,7 +394,7 @@ static void test_a_whole_body_is_unpacked_only_as_far_as_is_allowed(void **state
     kedge_error error = {0};
     kedge_driver_response given = {0};
     kedge_buffer plain = kedge_buffer_make(&kedge_allocator_default);
-    kedge_http_answer answered = {
+    kedge_http_response answered = {
         .status = 200, .headers = KEDGE_BYTES(GZIP), .body = kedge_buffer_bytes(&server->stored)};
     assert_int_equal(kedge_net_take_undecoded(&answered, LARGE_BYTES - 1, &plain, &given, &error),
                      KEDGE_LIMIT_EXCEEDED);

@@ -41,7 +41,7 @@ static void copy(char *out, size_t out_size, kedge_bytes bytes)
     out[size] = '\0';
 }
 
-static void done(void *context, const kedge_http_answer *answer)
+static void done(void *context, const kedge_http_response *answer)
 {
     ending *end = context;
     end->done++;
@@ -54,7 +54,7 @@ static void done(void *context, const kedge_http_answer *answer)
     copy(end->body, sizeof end->body, answer->body);
 }
 
-static void stream(void *context, const kedge_http_answer *head, kedge_bytes bytes)
+static void stream(void *context, const kedge_http_response *head, kedge_bytes bytes)
 {
     ending *end = context;
     size_t had = strlen(end->body);
@@ -81,7 +81,7 @@ static void start(kedge_http *http, const char *url, kedge_http_request request,
     request.done = done;
     request.context = end;
     if (request.method == NULL) request.method = "GET";
-    if (request.answer_bytes_max == 0) request.answer_bytes_max = 65536;
+    if (request.response_bytes_max == 0) request.response_bytes_max = 65536;
     assert_int_equal(kedge_http_send(http, &request, &end->call, NULL), KEDGE_OK);
 }
 
@@ -222,10 +222,10 @@ static bool compressed(void *context, const scripted_request *request)
 static void test_a_compressed_answer_is_decoded_and_its_decoded_size_is_capped(void **state)
 {
     (void)state;
-    ending end = ask(compressed, (kedge_http_request){.answer_bytes_max = 1000000});
+    ending end = ask(compressed, (kedge_http_request){.response_bytes_max = 1000000});
     assert_int_equal(end.status, 200);
     assert_int_equal(end.body_size, 1000000);
-    end = ask(compressed, (kedge_http_request){.answer_bytes_max = 999999});
+    end = ask(compressed, (kedge_http_request){.response_bytes_max = 999999});
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_LIMIT_EXCEEDED);
     assert_string_equal(end.error.code, "answer-too-large");
@@ -235,7 +235,7 @@ static void test_an_answer_is_left_encoded_on_demand(void **state)
 {
     (void)state;
     ending end =
-        ask(compressed, (kedge_http_request){.answer_bytes_max = 1000000, .undecoded = true});
+        ask(compressed, (kedge_http_request){.response_bytes_max = 1000000, .undecoded = true});
     assert_int_equal(end.status, 200);
     assert_true(end.body_size > 0 && end.body_size < 100000);
     assert_memory_equal(end.body, "\x1f\x8b", 2);

@@ -93,7 +93,7 @@ typedef struct ending {
     kedge_error error;
 } ending;
 
-static void done(void *context, const kedge_http_answer *answer)
+static void done(void *context, const kedge_http_response *answer)
 {
     *(ending *)context = (ending){.done = true, .status = answer->status, .error = answer->error};
 }
@@ -115,7 +115,7 @@ static void test_a_server_whose_certificate_is_not_trusted_gets_nothing(void **s
                                   .headers = &token,
                                   .header_count = 1,
                                   .deadline_ms = 10000,
-                                  .answer_bytes_max = 1024,
+                                  .response_bytes_max = 1024,
                                   .done = done,
                                   .context = &end};
     assert_int_equal(kedge_http_send(http, &request, NULL, NULL), KEDGE_OK);

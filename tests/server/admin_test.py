@@ -42,8 +42,8 @@ class AdminBesideServer(unittest.TestCase):
 
     def push(self, client, *mutations, base=BASE):
         first = self.pushed.get((base, client), 0) + 1
-        answer = self.server.request("POST", base + "/push", push_body(client, mutations, first))
-        self.assertEqual(answer[0], 200, answer)
+        response = self.server.request("POST", base + "/push", push_body(client, mutations, first))
+        self.assertEqual(response[0], 200, response)
         self.pushed[base, client] = first + len(mutations) - 1
 
     def admin(self, *words, project="p", code=0):
@@ -148,8 +148,8 @@ class AdminBesideServer(unittest.TestCase):
         file.write_text(whole[:len(whole) // 2])
         self.assertIn("export-damaged", self.admin("import", str(file), project="q", code=1))
         self.assertEqual(self.get("versions", "q")[0], 404)
-        answer = self.server.request("POST", "/v1/orgs/acme/projects/q/push", push_body("b", [put("x", 1)]))
-        self.assertEqual(answer[0], 404)
+        response = self.server.request("POST", "/v1/orgs/acme/projects/q/push", push_body("b", [put("x", 1)]))
+        self.assertEqual(response[0], 404)
         file.write_text(whole)
         self.assertEqual(self.admin("import", str(file), project="q")[0]["newest"], 20)
         self.assertEqual(self.get("versions/latest?items=1", "q")[2]["collections"],

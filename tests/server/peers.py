@@ -55,12 +55,12 @@ class Server:
         try:
             data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
             connection.request(method, path, data, headers or {})
-            answer = connection.getresponse()
-            content = answer.read()
-            if answer.headers.get("Content-Encoding") == "gzip":
+            response = connection.getresponse()
+            content = response.read()
+            if response.headers.get("Content-Encoding") == "gzip":
                 content = gzip.decompress(content)
-            kind = answer.headers.get("Content-Type", "")
-            return answer.status, answer.headers, json.loads(content) if "json" in kind else content
+            kind = response.headers.get("Content-Type", "")
+            return response.status, response.headers, json.loads(content) if "json" in kind else content
         finally:
             connection.close()
 

@@ -50,16 +50,16 @@ class OpenServer(unittest.TestCase):
 
     def test_what_one_client_pushes_another_pulls(self):
         self.assertEqual(self.push("a", put("n1", {"x": 1}))[0], 200)
-        status, _, answer = self.pull("b")
+        status, _, response = self.pull("b")
         self.assertEqual(status, 200)
-        self.assertIn({"op": "put", "key": "notes/n1", "value": {"x": 1}}, answer["patch"])
-        self.assertEqual(answer["cookie"]["order"], 1)
+        self.assertIn({"op": "put", "key": "notes/n1", "value": {"x": 1}}, response["patch"])
+        self.assertEqual(response["cookie"]["order"], 1)
 
     def test_an_app_mutator_runs_on_the_server_and_rejects_with_its_reason(self):
         args = {"id": "none", "field": "text", "value": "x", "was": ""}
         self.assertEqual(self.push("a", ("notes.edit", args))[0], 200)
-        answer = self.server.request("GET", BASE + "/clients/a/mutations/1")[2]
-        self.assertEqual((answer["outcome"], answer["code"]), ("rejected", "note-deleted"))
+        response = self.server.request("GET", BASE + "/clients/a/mutations/1")[2]
+        self.assertEqual((response["outcome"], response["code"]), ("rejected", "note-deleted"))
 
     def test_a_stream_tells_the_version_at_once_and_after_each_commit(self):
         self.push("a", put("n1", 1))
@@ -112,16 +112,16 @@ class OpenServer(unittest.TestCase):
         raw.close()
         for path in ("/v1/orgs/a%2Fb/projects/p/events", "/v1/orgs/a%/projects/p/events",
                      "/v1/orgs/a/projects/%00/events", "/v1/orgs/a/projects//events"):
-            status, _, answer = self.server.request("GET", path)
-            self.assertEqual((status, answer["code"]), (400, "name-invalid"), path)
+            status, _, response = self.server.request("GET", path)
+            self.assertEqual((status, response["code"]), (400, "name-invalid"), path)
 
     def test_methods_that_a_path_does_not_know_get_405(self):
         paths = {"/v1/health": "GET", "/v1/metrics": "GET", BASE + "/events": "GET",
                  BASE + "/events/ticket": "POST", BASE + "/push": "POST", BASE + "/versions": "GET"}
         for path, known in paths.items():
             for method in {"GET", "POST", "DELETE", "PATCH", "OPTIONSX", "PROPFIND"} - {known}:
-                status, _, answer = self.server.request(method, path)
-                self.assertEqual((status, answer["code"]), (405, "method-not-allowed"), (method, path))
+                status, _, response = self.server.request(method, path)
+                self.assertEqual((status, response["code"]), (405, "method-not-allowed"), (method, path))
 
     def test_head_is_a_get_without_its_body(self):
         self.push("a", put("n1", 1))
@@ -136,12 +136,12 @@ class OpenServer(unittest.TestCase):
     def head(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20 * SLOWER)
         connection.request("HEAD", path)
-        answer = connection.getresponse()
-        content = answer.read()
+        response = connection.getresponse()
+        content = response.read()
         connection.close()
-        return answer.status, answer.headers, content
+        return response.status, response.headers, content
 
-    def test_answers_that_nobody_takes_are_given_back(self):
+    def test_responses_that_nobody_takes_are_given_back(self):
         text = "x" * MIB
         for number in range(8):
             self.push("a", put(f"n{number}", text), first=number + 1)
@@ -257,8 +257,8 @@ class OpenServer(unittest.TestCase):
     def test_a_push_over_the_cap_commits_its_prefix_and_asks_for_a_shorter_one(self):
         big = "x" * (1 << 20)
         body = push_body("a", [put(f"n{i}", big) for i in range(20)])
-        status, headers, answer = self.server.request("POST", BASE + "/push", body)
-        self.assertEqual((status, answer["code"]), (503, "push-too-large"))
+        status, headers, response = self.server.request("POST", BASE + "/push", body)
+        self.assertEqual((status, response["code"]), (503, "push-too-large"))
         self.assertIn("Retry-After", headers)
         latest = self.server.request("GET", BASE + "/clients/a/mutations/latest")[2]
         self.assertGreaterEqual(latest["id"], 10)
@@ -281,8 +281,8 @@ class OpenServer(unittest.TestCase):
         raw = socket.create_connection(("127.0.0.1", self.server.port), timeout=10)
         try:
             raw.sendall(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 100000)
-            answer = raw.recv(100)
-            self.assertTrue(answer == b"" or answer.split()[1].startswith(b"4"), answer)
+            response = raw.recv(100)
+            self.assertTrue(response == b"" or response.split()[1].startswith(b"4"), response)
         except (ConnectionResetError, BrokenPipeError):
             pass  # refused while it was still sent
         raw.close()
@@ -292,8 +292,8 @@ class OpenServer(unittest.TestCase):
         def run(number):
             return [self.push(f"c{number}", put(f"n{number}", i), first=i)[0] for i in range(1, 6)]
         with concurrent.futures.ThreadPoolExecutor(50) as pool:
-            answers = list(pool.map(run, range(50)))
-        self.assertEqual({status for row in answers for status in row}, {200})
+            responses = list(pool.map(run, range(50)))
+        self.assertEqual({status for row in responses for status in row}, {200})
         seen, before = [], ""
         while True:
             page = self.server.request("GET", f"{BASE}/versions?limit=100{before}")[2]
@@ -368,14 +368,14 @@ class Restarts(unittest.TestCase):
             self.assertEqual(server.request("POST", BASE + "/push", body)[0], 200)
             server.stop(signal.SIGKILL)
         server = Server(self.data)
-        answer = server.request("POST", BASE + "/pull", pull_body("b"))[2]
-        self.assertEqual(answer["cookie"]["order"], 5)
-        self.assertIn({"op": "put", "key": "notes/n1", "value": 5}, answer["patch"])
+        response = server.request("POST", BASE + "/pull", pull_body("b"))[2]
+        self.assertEqual(response["cookie"]["order"], 5)
+        self.assertIn({"op": "put", "key": "notes/n1", "value": 5}, response["patch"])
         self.assertEqual(server.stop(), 0)
 
     def test_a_stop_under_load_keeps_what_was_answered(self):
         server = Server(self.data)
-        answered, answers, lock = set(), set(), threading.Lock()
+        answered, responses, lock = set(), set(), threading.Lock()
 
         def run(number):
             for first in range(1, 100000):
@@ -385,7 +385,7 @@ class Restarts(unittest.TestCase):
                 except (OSError, http.client.HTTPException):
                     return
                 with lock:
-                    answers.add(status)
+                    responses.add(status)
                     if status == 200:
                         answered.add((f"c{number}", first))
                 if status != 200:
@@ -401,7 +401,7 @@ class Restarts(unittest.TestCase):
             thread.join()
         self.assertTrue(ends(stream))
         stream.close()
-        self.assertLessEqual(answers, {200, 503})
+        self.assertLessEqual(responses, {200, 503})
         server = Server(self.data)
         for client in {client for client, _ in answered}:
             latest = server.request("GET", f"{BASE}/clients/{client}/mutations/latest")[2]["id"]
@@ -417,15 +417,15 @@ class Restarts(unittest.TestCase):
         for first in range(1, 21):
             body = push_body("a", [put("n1", "x" * 100000)], first=first)
             early.request("POST", BASE + "/push", json.dumps(body))
-            answer = early.getresponse()
-            self.assertEqual((answer.status, answer.read()), (200, b"{}"))
+            response = early.getresponse()
+            self.assertEqual((response.status, response.read()), (200, b"{}"))
         for raw in idle:
             raw.close()
         wait_for(lambda: server.metric("kedge_connections") <= 2)
         early.close()
         self.assertEqual(server.stop(), 0)
 
-    def test_an_answer_tells_what_it_cost_in_a_header_and_in_the_log(self):
+    def test_a_response_tells_what_it_cost_in_a_header_and_in_the_log(self):
         server = Server(self.data, "--open", "--cost-header", "--log-level", "debug")
         headers = server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]))[1]
         cost = json.loads(headers["kedge-cost"])
@@ -584,8 +584,8 @@ class Tokens(unittest.TestCase):
             self.assertEqual(self.server.request("GET", BASE + path, headers=theirs)[0], 404, path)
 
     def test_a_request_without_a_good_token_gets_401(self):
-        status, headers, answer = self.server.request("POST", BASE + "/pull", pull_body("b"))
-        self.assertEqual((status, answer["code"]), (401, "token-missing"))
+        status, headers, response = self.server.request("POST", BASE + "/pull", pull_body("b"))
+        self.assertEqual((status, response["code"]), (401, "token-missing"))
         self.assertEqual(headers["WWW-Authenticate"], "Bearer")
         late = self.token(org="acme", exp=time.time() - 3600)
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), late)[2]["code"], "token-expired")

@@ -36,7 +36,7 @@ kedge_status dynamodb_table_make(dynamodb_table *table, kedge_error *error)
 }
 
 kedge_status dynamodb_table_run(dynamodb_table *table, const char *operation, const char *body,
-                                kedge_aws_answer *answer, kedge_error *error)
+                                kedge_aws_response *response, kedge_error *error)
 {
     char target[64];
     snprintf(target, sizeof target, "DynamoDB_20120810.%s", operation);
@@ -49,18 +49,18 @@ kedge_status dynamodb_table_run(dynamodb_table *table, const char *operation, co
                                        .headers = headers,
                                        .header_count = 2,
                                        .body = kedge_bytes_of(body),
-                                       .answer_bytes_max = 1048576};
-    return kedge_aws_call(table->client, &request, answer, error);
+                                       .response_bytes_max = 1048576};
+    return kedge_aws_call(table->client, &request, response, error);
 }
 
 void dynamodb_table_end(dynamodb_table *table)
 {
     char body[128];
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     if (table->made) {
         snprintf(body, sizeof body, "{\"TableName\":\"%s\"}", table->name);
-        dynamodb_table_run(table, "DeleteTable", body, &answer, NULL);
-        kedge_aws_answer_free(&answer);
+        dynamodb_table_run(table, "DeleteTable", body, &response, NULL);
+        kedge_aws_response_free(&response);
     }
     kedge_aws_client_free(table->client);
     kedge_aws_credentials_provider_free(table->credentials);

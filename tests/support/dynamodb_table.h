@@ -20,6 +20,6 @@ void dynamodb_table_end(dynamodb_table *table);
 
 /* One request that the port does not have. */
 kedge_status dynamodb_table_run(dynamodb_table *table, const char *operation, const char *body,
-                                kedge_aws_answer *answer, kedge_error *error);
+                                kedge_aws_response *response, kedge_error *error);
 
 #endif

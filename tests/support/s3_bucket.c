@@ -38,7 +38,7 @@ kedge_status s3_bucket_make(s3_bucket *bucket, kedge_error *error)
 }
 
 kedge_status s3_bucket_run(s3_bucket *bucket, const char *method, const char *key, const char *part,
-                           kedge_aws_answer *answer, kedge_error *error)
+                           kedge_aws_response *response, kedge_error *error)
 {
     const kedge_aws_parameter query[] = {{kedge_bytes_of(part), {"", 0}}};
     char path[1200];
@@ -49,8 +49,8 @@ kedge_status s3_bucket_run(s3_bucket *bucket, const char *method, const char *ke
                                        .path = {path, (size_t)size},
                                        .query = query,
                                        .query_count = part == NULL ? 0 : 1,
-                                       .answer_bytes_max = 1048576};
-    return kedge_aws_call(bucket->client, &request, answer, error);
+                                       .response_bytes_max = 1048576};
+    return kedge_aws_call(bucket->client, &request, response, error);
 }
 
 /* Removes one page of objects; false when there was none, or when that failed. */
@@ -71,15 +71,15 @@ static void delete_bucket(s3_bucket *bucket)
 {
     kedge_blobs blobs;
     kedge_error error = {0};
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     if (kedge_s3_blobs_open(&bucket->options, &blobs, NULL) == KEDGE_OK) {
         while (remove_page(&blobs))
             continue;
         blobs.vtable->close(blobs.self);
     }
-    if (s3_bucket_run(bucket, "DELETE", "", NULL, &answer, &error) != KEDGE_OK)
+    if (s3_bucket_run(bucket, "DELETE", "", NULL, &response, &error) != KEDGE_OK)
         fprintf(stderr, "the bucket %s is left: %s\n", bucket->name, error.message);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
 }
 
 void s3_bucket_end(s3_bucket *bucket)

@@ -22,6 +22,6 @@ void s3_bucket_end(s3_bucket *bucket);
 /* One request that the port does not have, about the bucket ("") or an object; `part` is a
  * parameter without a value ("uploads"), or NULL. */
 kedge_status s3_bucket_run(s3_bucket *bucket, const char *method, const char *key, const char *part,
-                           kedge_aws_answer *answer, kedge_error *error);
+                           kedge_aws_response *response, kedge_error *error);
 
 #endif

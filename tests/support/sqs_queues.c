@@ -51,7 +51,7 @@ kedge_status sqs_queues_make(sqs_queues *queues, uint32_t receive_max, kedge_que
 /* ---- requests ---- */
 
 static kedge_status request(sqs_queues *queues, const char *operation, const char *body,
-                            kedge_aws_answer *answer, kedge_error *error)
+                            kedge_aws_response *response, kedge_error *error)
 {
     char target[64];
     snprintf(target, sizeof target, "AmazonSQS.%s", operation);
@@ -64,29 +64,29 @@ static kedge_status request(sqs_queues *queues, const char *operation, const cha
                                     .headers = headers,
                                     .header_count = 2,
                                     .body = kedge_bytes_of(body),
-                                    .answer_bytes_max = 1048576};
-    return kedge_aws_call(queues->client, &sent, answer, error);
+                                    .response_bytes_max = 1048576};
+    return kedge_aws_call(queues->client, &sent, response, error);
 }
 
 kedge_status sqs_queues_run(sqs_queues *queues, const char *name, const char *operation,
-                            const char *more, kedge_aws_answer *answer, kedge_error *error)
+                            const char *more, kedge_aws_response *response, kedge_error *error)
 {
     char body[4096], url[512] = "";
     snprintf(body, sizeof body, "{\"QueueName\":\"%s\"}", name);
-    kedge_status status = request(queues, "GetQueueUrl", body, answer, error);
+    kedge_status status = request(queues, "GetQueueUrl", body, response, error);
     if (status != KEDGE_OK) return status;
-    kedge_json_member_chars(kedge_buffer_bytes(&answer->body), "QueueUrl", url, sizeof url);
+    kedge_json_member_chars(kedge_buffer_bytes(&response->body), "QueueUrl", url, sizeof url);
     snprintf(body, sizeof body, "{\"QueueUrl\":\"%s\"%s}", url, more);
-    return request(queues, operation, body, answer, error);
+    return request(queues, operation, body, response, error);
 }
 
 void sqs_queues_end(sqs_queues *queues)
 {
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     if (queues->client != NULL) {
-        sqs_queues_run(queues, queues->name, "DeleteQueue", "", &answer, NULL);
-        sqs_queues_run(queues, queues->dead_letters, "DeleteQueue", "", &answer, NULL);
-        kedge_aws_answer_free(&answer);
+        sqs_queues_run(queues, queues->name, "DeleteQueue", "", &response, NULL);
+        sqs_queues_run(queues, queues->dead_letters, "DeleteQueue", "", &response, NULL);
+        kedge_aws_response_free(&response);
     }
     kedge_aws_client_free(queues->client);
     kedge_aws_credentials_provider_free(queues->credentials);
@@ -99,18 +99,18 @@ int64_t sqs_queues_count(sqs_queues *queues, bool in_flight)
 {
     const char *name =
         in_flight ? "ApproximateNumberOfMessagesNotVisible" : "ApproximateNumberOfMessages";
-    kedge_aws_answer answer = {0};
+    kedge_aws_response response = {0};
     kedge_bytes attributes;
     char text[24], more[128];
     int64_t count = -1;
     snprintf(more, sizeof more, ",\"AttributeNames\":[\"%s\"]", name);
     kedge_status status =
-        sqs_queues_run(queues, queues->name, "GetQueueAttributes", more, &answer, NULL);
+        sqs_queues_run(queues, queues->name, "GetQueueAttributes", more, &response, NULL);
     if (status == KEDGE_OK &&
-        kedge_json_member(kedge_buffer_bytes(&answer.body), "Attributes", &attributes) &&
+        kedge_json_member(kedge_buffer_bytes(&response.body), "Attributes", &attributes) &&
         kedge_json_member_chars(attributes, name, text, sizeof text))
         count = strtol(text, NULL, 10);
-    kedge_aws_answer_free(&answer);
+    kedge_aws_response_free(&response);
     return count;
 }
 

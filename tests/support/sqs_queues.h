@@ -25,7 +25,7 @@ void sqs_queues_end(sqs_queues *queues);
 /* One request that the port does not have, about the queue of this name; `more` is members of the
  * request, each with its comma before it. */
 kedge_status sqs_queues_run(sqs_queues *queues, const char *name, const char *operation,
-                            const char *more, kedge_aws_answer *answer, kedge_error *error);
+                            const char *more, kedge_aws_response *response, kedge_error *error);
 /* How many messages the queue has: those in flight, or those that are not; -1: it did not say. */
 int64_t sqs_queues_count(sqs_queues *queues, bool in_flight);
 /* Waits until none is in flight; false when some are after `deadline_ms`. */

@@ -2,6 +2,7 @@
  * used, because of its lineage or since a chunk is gone, is passed over for the next older one. */
 #include "backend/versioned/state/checkpoint.h"
 
+#include "backend/base/background.h"
 #include "backend/versioned/model/entry_codec.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/model/packed.h"
@@ -203,12 +204,16 @@ static kedge_status try_record(reading *work, const kedge_record *record,
     }
     kedge_status status = counts(work, record, collection->last, &fine, error);
     if (status != KEDGE_OK || !fine) return status;
-    status = read_root(work, record, *number, map, error);
+    kedge_error failure = {0};
+    status = read_root(work, record, *number, map, &failure);
     *found = status == KEDGE_OK;
     if (status == KEDGE_CORRUPT || status == KEDGE_LIMIT_EXCEEDED) {
         *damaged = true;
-        status = KEDGE_OK;
+        kedge_background_failed(work->backend, work->ref, KEDGE_BACKGROUND_CHECKPOINT_READS,
+                                &failure);
+        return KEDGE_OK;
     }
+    if (status != KEDGE_OK && error != NULL) *error = failure;
     return status;
 }
 

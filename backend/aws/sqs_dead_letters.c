@@ -14,7 +14,7 @@
 #define LOOK_MS 30000
 /* A queue may answer "none" too early to a receive that does not wait. */
 #define LOOK_WAIT_MS 1000
-/* A look ends behind so many bytes of answers. */
+/* A look ends behind so many bytes of responses. */
 #define LOOK_BYTES_MAX ((size_t)32 << 20)
 
 /* What one look took. Each round has at least one letter. */
@@ -38,7 +38,7 @@ static kedge_status take_round(const kedge_sqs *self, look *taken, kedge_error *
         return status;
     }
     taken->round_count++;
-    taken->bytes += round->call.answer.body.size;
+    taken->bytes += round->call.response.body.size;
     for (size_t i = 0; i < round->count; i++)
         taken->letters[taken->count++] = &round->messages[i];
     return KEDGE_OK;
@@ -152,7 +152,7 @@ static kedge_status send_again(const kedge_sqs *self, const char *id,
     char md5[KEDGE_MD5_HEX];
     if (strlen(id) >= sizeof name - sizeof REDRIVE_NAME + 1 ||
         !kedge_json_to_chars(letter->body_md5, md5, sizeof md5))
-        return kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error);
+        return kedge_sqs_response_invalid(&kedge_sqs_receive_message, error);
     memcpy(name + sizeof REDRIVE_NAME - 1, id, strlen(id) + 1);
     kedge_sqs_begin(&call, self->client, self->queue);
     kedge_sqs_message_write_again(&call, letter, name);
@@ -169,7 +169,7 @@ static kedge_status move_back(const kedge_sqs *self, const char *id,
     kedge_status status = send_again(self, id, letter, error);
     if (status != KEDGE_OK) return status;
     if (!kedge_json_to_chars(letter->handle, handle, sizeof handle))
-        return kedge_sqs_answer_invalid(&kedge_sqs_receive_message, error);
+        return kedge_sqs_response_invalid(&kedge_sqs_receive_message, error);
     status = kedge_sqs_delete(self, self->dead_letters, handle, &cause);
     if (status == KEDGE_OK) return KEDGE_OK;
     return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-redrive-unfinished",

@@ -1,5 +1,5 @@
-/* Units: reading messages and their claim checks, and merging them into one push. */
-#include "backend/queued/unit.h"
+/* Push batches: reading messages and their claim checks, and merging them into one push. */
+#include "backend/queued/push_batch.h"
 
 #include "backend/queued/queued_internal.h"
 #include "common/error.h"
@@ -33,7 +33,7 @@ static kedge_status unpack(const kedge_message *read, kedge_bytes compressed,
 }
 
 /* Reads the message that a claim check stands for. */
-static kedge_status redeem(kedge_queued *queued, kedge_unit_part *part, kedge_error *error)
+static kedge_status redeem(kedge_queued *queued, kedge_push_batch_part *part, kedge_error *error)
 {
     const kedge_blobs *blobs = &queued->options.blobs;
     uint8_t hash[KEDGE_SHA256_SIZE];
@@ -59,64 +59,64 @@ static kedge_status redeem(kedge_queued *queued, kedge_unit_part *part, kedge_er
                       "the claim check of a message is that of another project's");
 }
 
-static void free_part(kedge_queued *queued, kedge_unit_part *part)
+static void free_part(kedge_queued *queued, kedge_push_batch_part *part)
 {
     kedge_push_request_free(queued->allocator, &part->request);
     kedge_buffer_free(&part->claimed);
 }
 
-static bool has_room(const kedge_unit *unit, const kedge_unit_part *part)
+static bool has_room(const kedge_push_batch *batch, const kedge_push_batch_part *part)
 {
-    return unit->count == 0 ||
-           (unit->bytes + part->read.push.size <= KEDGE_LIMIT_PUSH_BYTES &&
-            unit->mutation_count + part->request.push.count <= KEDGE_LIMIT_PUSH_MUTATIONS);
+    return batch->count == 0 ||
+           (batch->bytes + part->read.push.size <= KEDGE_LIMIT_PUSH_BYTES &&
+            batch->mutation_count + part->request.push.count <= KEDGE_LIMIT_PUSH_MUTATIONS);
 }
 
-kedge_status kedge_unit_add(kedge_unit *unit, size_t index, const kedge_message *read,
-                            kedge_error *error)
+kedge_status kedge_push_batch_add(kedge_push_batch *batch, size_t index, const kedge_message *read,
+                                  kedge_error *error)
 {
-    kedge_unit_part *part = &unit->parts[unit->count];
-    *part = (kedge_unit_part){
-        .message = index, .read = *read, .claimed = kedge_buffer_make(unit->queued->allocator)};
+    kedge_push_batch_part *part = &batch->parts[batch->count];
+    *part = (kedge_push_batch_part){
+        .message = index, .read = *read, .claimed = kedge_buffer_make(batch->queued->allocator)};
     kedge_status status = KEDGE_OK;
-    if (read->claim[0] != '\0') status = redeem(unit->queued, part, error);
+    if (read->claim[0] != '\0') status = redeem(batch->queued, part, error);
     part->identity = (kedge_identity){
         .user = part->read.user, .role = part->read.role, .organization = part->read.organization};
     if (status == KEDGE_OK) {
-        status = kedge_push_body_read(unit->queued->allocator, part->read.push, &part->identity,
+        status = kedge_push_body_read(batch->queued->allocator, part->read.push, &part->identity,
                                       &part->request, error);
     }
-    if (status == KEDGE_OK && !has_room(unit, part)) {
-        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "unit-full", "the unit has no room");
+    if (status == KEDGE_OK && !has_room(batch, part)) {
+        status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "batch-full", "the batch has no room");
     }
     if (status != KEDGE_OK) {
-        free_part(unit->queued, part);
+        free_part(batch->queued, part);
         return status;
     }
-    unit->count++;
-    unit->bytes += part->read.push.size;
-    unit->mutation_count += part->request.push.count;
+    batch->count++;
+    batch->bytes += part->read.push.size;
+    batch->mutation_count += part->request.push.count;
     return KEDGE_OK;
 }
 
-void kedge_unit_clear(kedge_unit *unit)
+void kedge_push_batch_clear(kedge_push_batch *batch)
 {
-    for (size_t i = 0; i < unit->count; i++)
-        free_part(unit->queued, &unit->parts[i]);
-    unit->count = 0;
-    unit->bytes = 0;
-    unit->mutation_count = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        free_part(batch->queued, &batch->parts[i]);
+    batch->count = 0;
+    batch->bytes = 0;
+    batch->mutation_count = 0;
 }
 
 /* ---- deciding ---- */
 
 /* The mutations of all messages in their order, each with the sender of its message. */
-static void merge(const kedge_unit *unit, kedge_push_sender *senders,
+static void merge(const kedge_push_batch *batch, kedge_push_sender *senders,
                   kedge_push_mutation *mutations)
 {
     size_t next = 0;
-    for (size_t i = 0; i < unit->count; i++) {
-        const kedge_unit_part *part = &unit->parts[i];
+    for (size_t i = 0; i < batch->count; i++) {
+        const kedge_push_batch_part *part = &batch->parts[i];
         const kedge_push *push = &part->request.push;
         senders[i] = part->request.sender;
         if (push->count > 0)
@@ -136,36 +136,37 @@ static void count_dropped(kedge_queued *queued, const kedge_push_result *result)
 }
 
 /* A push with the origins of many clients is decided in several parts. */
-static kedge_status push_all(kedge_unit *unit, kedge_backend *backend, kedge_push *push,
+static kedge_status push_all(kedge_push_batch *batch, kedge_backend *backend, kedge_push *push,
                              kedge_error *error)
 {
-    kedge_project_ref ref = kedge_message_ref(&unit->parts[0].read);
+    kedge_project_ref ref = kedge_message_ref(&batch->parts[0].read);
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK && push->count > 0) {
         kedge_push_result result = {.version = 0};
         status = kedge_processor_push(backend, &ref, push, &result, error);
         if (status != KEDGE_OK) break;
-        count_dropped(unit->queued, &result);
+        count_dropped(batch->queued, &result);
         push->mutations += result.taken;
         push->count -= result.taken;
     }
     return status;
 }
 
-kedge_status kedge_unit_decide(kedge_unit *unit, kedge_backend *backend, kedge_error *error)
+kedge_status kedge_push_batch_decide(kedge_push_batch *batch, kedge_backend *backend,
+                                     kedge_error *error)
 {
-    if (unit->mutation_count == 0) return KEDGE_OK;
+    if (batch->mutation_count == 0) return KEDGE_OK;
     kedge_push_sender senders[KEDGE_QUEUE_RECEIVE_MAX];
-    const kedge_allocator *allocator = unit->queued->allocator;
+    const kedge_allocator *allocator = batch->queued->allocator;
     kedge_push_mutation *mutations =
-        kedge_allocate(allocator, unit->mutation_count * sizeof *mutations);
+        kedge_allocate(allocator, batch->mutation_count * sizeof *mutations);
     if (mutations == NULL) return kedge_fail_no_memory(error);
-    merge(unit, senders, mutations);
+    merge(batch, senders, mutations);
     kedge_push push = {.senders = senders,
-                       .sender_count = unit->count,
+                       .sender_count = batch->count,
                        .mutations = mutations,
-                       .count = unit->mutation_count};
-    kedge_status status = push_all(unit, backend, &push, error);
+                       .count = batch->mutation_count};
+    kedge_status status = push_all(batch, backend, &push, error);
     kedge_release(allocator, mutations);
     return status;
 }

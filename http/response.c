@@ -1,4 +1,4 @@
-/* Reading an answer: its headers, Retry-After (RFC 9110, 10.2.3), and what
+/* Reading a response: its headers, Retry-After (RFC 9110, 10.2.3), and what
  * libcurl's result means. */
 #include "http/call.h"
 
@@ -61,22 +61,22 @@ int64_t kedge_http_retry_after(kedge_bytes value, int64_t now_ms)
     return (seconds > RETRY_AFTER_MAX_S ? RETRY_AFTER_MAX_S : seconds) * 1000;
 }
 
-void kedge_http_call_answer(const kedge_http_call *call, kedge_http_answer *answer)
+void kedge_http_call_response(const kedge_http_call *call, kedge_http_response *response)
 {
     long status = 0;
     long sent_bytes = 0;
     kedge_bytes retry_after = {NULL, 0};
     const kedge_environment *environment = call->http->environment;
-    *answer = (kedge_http_answer){0};
+    *response = (kedge_http_response){0};
     curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent_bytes);
-    answer->status = (int)status;
-    answer->sent = sent_bytes > 0;
-    answer->headers = kedge_buffer_bytes(&call->answer_headers);
-    answer->body = kedge_buffer_bytes(&call->answer_body);
-    kedge_http_header_value(answer->headers, "Content-Type", &answer->content_type);
-    if (kedge_http_header_value(answer->headers, "Retry-After", &retry_after)) {
-        answer->retry_after_ms =
+    response->status = (int)status;
+    response->sent = sent_bytes > 0;
+    response->headers = kedge_buffer_bytes(&call->response_headers);
+    response->body = kedge_buffer_bytes(&call->response_body);
+    kedge_http_header_value(response->headers, "Content-Type", &response->content_type);
+    if (kedge_http_header_value(response->headers, "Retry-After", &retry_after)) {
+        response->retry_after_ms =
             kedge_http_retry_after(retry_after, environment->now_ms(environment->context));
     }
 }
@@ -100,43 +100,43 @@ static const meaning meanings[] = {
     {CURLE_SSL_CONNECT_ERROR, KEDGE_PROTOCOL, "tls-failed", "the TLS handshake failed"},
     {CURLE_SSL_CACERT_BADFILE, KEDGE_PROTOCOL, "tls-failed",
      "the trusted certificates could not be read"},
-    {CURLE_PARTIAL_FILE, KEDGE_NETWORK, "answer-truncated", "the answer ended before its length"},
+    {CURLE_PARTIAL_FILE, KEDGE_NETWORK, "answer-truncated", "the response ended before its length"},
     {CURLE_GOT_NOTHING, KEDGE_NETWORK, "answer-truncated",
-     "the server closed the connection without an answer"},
+     "the server closed the connection without a response"},
     {CURLE_RECV_ERROR, KEDGE_NETWORK, "connection-failed", "the connection broke"},
     {CURLE_SEND_ERROR, KEDGE_NETWORK, "connection-failed", "the connection broke"},
     {CURLE_ABORTED_BY_CALLBACK, KEDGE_NETWORK, "connection-failed",
-     "the connection was closed before an answer came"},
-    {CURLE_WEIRD_SERVER_REPLY, KEDGE_PROTOCOL, "answer-invalid", "the answer is no HTTP"},
-    {CURLE_UNSUPPORTED_PROTOCOL, KEDGE_PROTOCOL, "answer-invalid", "the answer is no HTTP"},
+     "the connection was closed before a response came"},
+    {CURLE_WEIRD_SERVER_REPLY, KEDGE_PROTOCOL, "answer-invalid", "the response is no HTTP"},
+    {CURLE_UNSUPPORTED_PROTOCOL, KEDGE_PROTOCOL, "answer-invalid", "the response is no HTTP"},
     {CURLE_BAD_CONTENT_ENCODING, KEDGE_PROTOCOL, "answer-invalid",
-     "the answer's compression is damaged"},
+     "the response's compression is damaged"},
     {CURLE_URL_MALFORMAT, KEDGE_INVALID_ARGUMENT, "url-invalid", "the URL is malformed"},
     {CURLE_OUT_OF_MEMORY, KEDGE_NO_MEMORY, "out-of-memory", "memory ran out"},
 };
 
 static const meaning other = {CURLE_OK, KEDGE_NETWORK, "connection-failed", "the request failed"};
 
-void kedge_http_classify(const kedge_http_call *call, CURLcode code, kedge_http_answer *answer)
+void kedge_http_classify(const kedge_http_call *call, CURLcode code, kedge_http_response *response)
 {
     const meaning *found = &other;
     /* libcurl takes the end of the connection for the end of the headers. */
     if (code == CURLE_OK && !call->headers_complete) code = CURLE_PARTIAL_FILE;
     if (code == CURLE_OK) return;
-    answer->status = 0;
+    response->status = 0;
     if (call->too_large) {
-        kedge_fail(&answer->error, KEDGE_LIMIT_EXCEEDED, "answer-too-large",
-                   "the answer is larger than the %zu bytes that were asked for",
-                   call->answer_bytes_max);
+        kedge_fail(&response->error, KEDGE_LIMIT_EXCEEDED, "answer-too-large",
+                   "the response is larger than the %zu bytes that were asked for",
+                   call->response_bytes_max);
         return;
     }
-    if (call->answer_body.no_memory || call->answer_headers.no_memory) {
-        kedge_fail_no_memory(&answer->error);
+    if (call->response_body.no_memory || call->response_headers.no_memory) {
+        kedge_fail_no_memory(&response->error);
         return;
     }
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if (meanings[i].result == code) found = &meanings[i];
     }
-    kedge_fail(&answer->error, found->status, found->code, "%s (%s)", found->message,
+    kedge_fail(&response->error, found->status, found->code, "%s (%s)", found->message,
                call->curl_error[0] == '\0' ? curl_easy_strerror(code) : call->curl_error);
 }

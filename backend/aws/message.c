@@ -15,8 +15,8 @@ const char *kedge_aws_service_name(kedge_aws_service service)
     return names[service];
 }
 
-static kedge_status explain_skew(const kedge_aws_client *client, const char *name,
-                                 kedge_error *error)
+static kedge_status message_of_skew(const kedge_aws_client *client, const char *name,
+                                    kedge_error *error)
 {
     int64_t skew_s = atomic_load(&client->skew_seen_ms) / 1000;
     return kedge_fail(
@@ -26,23 +26,23 @@ static kedge_status explain_skew(const kedge_aws_client *client, const char *nam
         name, llabs((long long)skew_s), skew_s > 0 ? "behind" : "ahead");
 }
 
-static kedge_status explain_unknown(const kedge_aws_request *request,
-                                    const kedge_aws_answer *answer, const kedge_aws_ending *ending,
-                                    kedge_error *error)
+static kedge_status message_of_unknown(const kedge_aws_request *request,
+                                       const kedge_aws_response *response,
+                                       const kedge_aws_ending *ending, kedge_error *error)
 {
-    if (answer->status == 0) {
+    if (response->status == 0) {
         return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
                           "%s may have taken effect or not: %s", request->action,
                           ending->last.message);
     }
     return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
                       "%s may have taken effect or not: the last of %u tries was answered %d %s",
-                      request->action, ending->tries, answer->status, answer->code);
+                      request->action, ending->tries, response->status, response->code);
 }
 
-static kedge_status explain_not_sent(const kedge_aws_client *client,
-                                     const kedge_aws_request *request,
-                                     const kedge_aws_ending *ending, kedge_error *error)
+static kedge_status message_of_not_sent(const kedge_aws_client *client,
+                                        const kedge_aws_request *request,
+                                        const kedge_aws_ending *ending, kedge_error *error)
 {
     const char *cause = ending->last.message;
     if (strcmp(ending->last.code, KEDGE_AWS_CONNECTIONS_TAKEN) == 0) {
@@ -55,9 +55,9 @@ static kedge_status explain_not_sent(const kedge_aws_client *client,
                       variables[request->service]);
 }
 
-static kedge_status explain(const kedge_aws_client *client, const kedge_aws_request *request,
-                            const kedge_aws_answer *answer, const kedge_aws_ending *ending,
-                            kedge_error *error)
+static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_request *request,
+                               const kedge_aws_response *response, const kedge_aws_ending *ending,
+                               kedge_error *error)
 {
     const char *name = names[request->service];
     const char *endpoint = client->endpoints[request->service];
@@ -66,58 +66,58 @@ static kedge_status explain(const kedge_aws_client *client, const kedge_aws_requ
         return KEDGE_OK;
     case KEDGE_AWS_ANSWERED:
         return kedge_fail(error, KEDGE_CONFLICT, "aws-refused", "%s was answered %d %s: %s",
-                          request->action, answer->status, answer->code, answer->message);
+                          request->action, response->status, response->code, response->message);
     case KEDGE_AWS_THROTTLED:
         return kedge_fail(error, KEDGE_BUSY, "aws-throttled",
                           "%s throttles %s (%s), also at the last of %u tries", name,
-                          request->action, answer->code, ending->tries);
+                          request->action, response->code, ending->tries);
     case KEDGE_AWS_NOT_SENT:
-        return explain_not_sent(client, request, ending, error);
+        return message_of_not_sent(client, request, ending, error);
     case KEDGE_AWS_UNKNOWN:
-        return explain_unknown(request, answer, ending, error);
+        return message_of_unknown(request, response, ending, error);
     case KEDGE_AWS_SKEWED:
-        return explain_skew(client, name, error);
+        return message_of_skew(client, name, error);
     case KEDGE_AWS_EXPIRED:
         return kedge_fail(error, KEDGE_UNAUTHORIZED, "aws-credentials-expired",
                           "%s says that the credentials have expired (%s); get new ones", name,
-                          answer->code);
+                          response->code);
     case KEDGE_AWS_REFUSED:
         return kedge_fail(
             error, KEDGE_UNAUTHORIZED, "aws-credentials-refused",
             "%s does not accept the credentials (%s: %.60s); check the access key and "
             "its secret in the environment or the profile",
-            name, answer->code, answer->message);
+            name, response->code, response->message);
     case KEDGE_AWS_FORBIDDEN:
         return kedge_fail(error, KEDGE_FORBIDDEN, "aws-permission-missing",
                           "the credentials may not do %s; allow it in their IAM policy (%s: %.90s)",
-                          request->action, answer->code, answer->message);
+                          request->action, response->code, response->message);
     case KEDGE_AWS_MISPLACED:
-        return kedge_fail(error, KEDGE_CONFLICT, "aws-region-wrong",
-                          "%s was sent to the region %s, but belongs to %s (%s)", request->action,
-                          client->region,
-                          answer->region[0] == '\0' ? "another one" : answer->region, answer->code);
+        return kedge_fail(
+            error, KEDGE_CONFLICT, "aws-region-wrong",
+            "%s was sent to the region %s, but belongs to %s (%s)", request->action, client->region,
+            response->region[0] == '\0' ? "another one" : response->region, response->code);
     case KEDGE_AWS_FOREIGN:
         return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
                           "what answered %d at %.80s is not %s; check %s and proxies",
-                          answer->status, endpoint, name, variables[request->service]);
+                          response->status, endpoint, name, variables[request->service]);
     case KEDGE_AWS_OUT_OF_BOUNDS:
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "answer-too-large",
-                          "the answer to %s has more than the %zu bytes that were asked for",
-                          request->action, request->answer_bytes_max);
+                          "the response to %s has more than the %zu bytes that were asked for",
+                          request->action, request->response_bytes_max);
     case KEDGE_AWS_NO_MEMORY:
         break;
     }
     return kedge_fail_no_memory(error);
 }
 
-/* A later try that was refused says nothing about an earlier one: only an answer to the request
+/* A later try that was refused says nothing about an earlier one: only a response to the request
  * itself does, which the caller reads together with `earlier_unknown`. */
-kedge_status kedge_aws_explain(const kedge_aws_client *client, const kedge_aws_request *request,
-                               const kedge_aws_answer *answer, const kedge_aws_ending *ending,
+kedge_status kedge_aws_message(const kedge_aws_client *client, const kedge_aws_request *request,
+                               const kedge_aws_response *response, const kedge_aws_ending *ending,
                                kedge_error *error)
 {
-    kedge_status status = explain(client, request, answer, ending, error);
-    if (!answer->earlier_unknown || ending->verdict == KEDGE_AWS_SUCCEEDED ||
+    kedge_status status = message_of(client, request, response, ending, error);
+    if (!response->earlier_unknown || ending->verdict == KEDGE_AWS_SUCCEEDED ||
         ending->verdict == KEDGE_AWS_ANSWERED) {
         return status;
     }

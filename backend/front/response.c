@@ -1,11 +1,13 @@
-/* See answer.h. */
-#include "backend/front/answer.h"
+/* See response.h. */
+#include "backend/front/response.h"
+
+#include "backend/ports/cost.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void kedge_answer_headers(const kedge_api_response *response, kedge_header_function add,
-                          void *context)
+void kedge_response_headers(const kedge_api_response *response, kedge_header_function add,
+                            void *context)
 {
     char number[16];
     if (response->content_type) add(context, "Content-Type", response->content_type);
@@ -21,8 +23,8 @@ void kedge_answer_headers(const kedge_api_response *response, kedge_header_funct
     add(context, "X-Content-Type-Options", "nosniff");
 }
 
-void kedge_answer_cors(const kedge_origins *origins, const char *origin, const char *method,
-                       kedge_header_function add, void *context)
+void kedge_response_cors(const kedge_origins *origins, const char *origin, const char *method,
+                         kedge_header_function add, void *context)
 {
     add(context, "Vary", "Origin, Accept-Encoding");
     if (!origin || !kedge_origins_allow(origins, origin)) return;
@@ -35,8 +37,8 @@ void kedge_answer_cors(const kedge_origins *origins, const char *origin, const c
     add(context, "Access-Control-Max-Age", "86400");
 }
 
-void kedge_answer_cost(const kedge_api_response *response, const kedge_allocator *allocator,
-                       kedge_header_function add, void *context)
+void kedge_response_cost(const kedge_api_response *response, const kedge_allocator *allocator,
+                         kedge_header_function add, void *context)
 {
     kedge_buffer text = kedge_buffer_make(allocator);
     kedge_json_writer writer = kedge_json_write(&text);
@@ -61,7 +63,7 @@ static void log_damage(kedge_log *log, const kedge_answered *answered)
     kedge_log_end(&line);
 }
 
-void kedge_answer_log(kedge_log *log, const kedge_answered *answered)
+void kedge_response_log(kedge_log *log, const kedge_answered *answered)
 {
     const kedge_api_response *response = answered->response;
     if (response->damaged_items > 0) log_damage(log, answered);

@@ -9,26 +9,26 @@
  * killed its consumer cannot be noted afterwards: it is marked in front of it, with the code
  * "consumer-ended" and in `ended` how many tries in a row were marked. The row goes when the
  * message is decided, or put back into the queue by hand. */
-#ifndef KEDGE_BACKEND_QUEUED_DEAD_H
-#define KEDGE_BACKEND_QUEUED_DEAD_H
+#ifndef KEDGE_BACKEND_QUEUED_DEAD_LETTERS_H
+#define KEDGE_BACKEND_QUEUED_DEAD_LETTERS_H
 
 #include "backend/queued/queued.h"
 #include "common/json.h"
 
-/* Notes the reason, and tells the option `failed`. `ended`: of kedge_dead_read_mark, for a message
- * that is left because of it; else 0, which takes the mark away. A note that cannot be put is not
- * missed: the message comes again. */
-void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
-                     const kedge_error *reason, uint32_t ended);
+/* Notes the reason, and tells the option `failed`. `ended`: of kedge_dead_letter_read_mark, for a
+ * message that is left because of it; else 0, which takes the mark away. A note that cannot be put
+ * is not missed: the message comes again. */
+void kedge_dead_letter_note(kedge_queued *queued, const kedge_queue_message *message,
+                            const kedge_error *reason, uint32_t ended);
 /* Notes that the message is about to be tried alone, the `ended` + 1st time in a row. KEDGE_OK, or
  * it must not be tried. */
-kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
-                             uint32_t ended, kedge_error *error);
+kedge_status kedge_dead_letter_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                    uint32_t ended, kedge_error *error);
 /* `*ended`: how many tries of the message in a row began, of which nobody has
  * told how they ended. */
-kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_message *message,
-                                  uint32_t *ended, kedge_error *error);
-void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message);
+kedge_status kedge_dead_letter_read_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                         uint32_t *ended, kedge_error *error);
+void kedge_dead_letter_forget(kedge_queued *queued, const kedge_queue_message *message);
 
 /* ---- for operators ---- */
 
@@ -39,10 +39,10 @@ kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_mes
 /* Tells `visit` the key of each blob that a dead letter of the project refers to: claim checks.
  * `*whole`: no other can be referred to. Nobody can tell without a queue (its `vtable` NULL), nor
  * when there are as many letters as a queue shows. */
-typedef kedge_status (*kedge_dead_visit)(void *context, kedge_bytes key, kedge_error *error);
-kedge_status kedge_dead_claims(const kedge_queue *queue, const kedge_project_ref *ref,
-                               kedge_dead_visit visit, void *context, bool *whole,
-                               kedge_error *error);
+typedef kedge_status (*kedge_dead_letter_visit)(void *context, kedge_bytes key, kedge_error *error);
+kedge_status kedge_dead_letter_claims(const kedge_queue *queue, const kedge_project_ref *ref,
+                                      kedge_dead_letter_visit visit, void *context, bool *whole,
+                                      kedge_error *error);
 /* Puts a dead letter back at the end of its group. */
 kedge_status kedge_dead_letter_redrive(kedge_queued *queued, const kedge_queue_message *message,
                                        kedge_error *error);

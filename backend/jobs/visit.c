@@ -1,5 +1,5 @@
-/* Walking over the records of a project, page by page. */
-#include "backend/jobs/walk.h"
+/* Visiting the records of a project, page by page. */
+#include "backend/jobs/visit.h"
 
 #include "backend/base/backend.h"
 
@@ -8,9 +8,9 @@
 
 #define RECORDS_PER_PAGE 1000
 
-kedge_status kedge_walk_records(kedge_backend *backend, const kedge_project_ref *ref,
-                                const char *prefix, kedge_walk_visit visit, void *context,
-                                kedge_error *error)
+kedge_status kedge_visit_records(kedge_backend *backend, const kedge_project_ref *ref,
+                                 const char *prefix, kedge_record_visit visit, void *context,
+                                 kedge_error *error)
 {
     const kedge_records *records = &backend->options.records;
     kedge_key partition = kedge_key_partition(ref);

@@ -1,5 +1,5 @@
 /* Why a message cannot be decided: notes, marks, and dead letters as operators see them. */
-#include "backend/queued/dead.h"
+#include "backend/queued/dead_letters.h"
 
 #include "backend/queued/message.h"
 #include "backend/queued/queued_internal.h"
@@ -10,14 +10,14 @@
 
 /* ---- the record ---- */
 
-typedef struct dead_row {
+typedef struct dead_letter_row {
     char partition[KEDGE_MESSAGE_NAME_SIZE + 16];
     char id[KEDGE_SHA256_HEX];
-} dead_row;
+} dead_letter_row;
 
-static dead_row row_of(const kedge_queue_message *message)
+static dead_letter_row row_of(const kedge_queue_message *message)
 {
-    dead_row row;
+    dead_letter_row row;
     kedge_message read = {.organization = ""};
     (void)kedge_message_read(message->body, &read, NULL);
     (void)snprintf(row.partition, sizeof row.partition, "DeadLetters#%s", read.organization);
@@ -25,7 +25,7 @@ static dead_row row_of(const kedge_queue_message *message)
     return row;
 }
 
-static kedge_record_key key_of(const dead_row *row)
+static kedge_record_key key_of(const dead_letter_row *row)
 {
     return (kedge_record_key){kedge_bytes_of(row->partition), kedge_bytes_of(row->id)};
 }
@@ -33,7 +33,7 @@ static kedge_record_key key_of(const dead_row *row)
 static kedge_status put(kedge_queued *queued, const kedge_queue_message *message, const char *code,
                         const char *detail, uint32_t ended, kedge_error *error)
 {
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     const kedge_environment *environment = queued->environment;
     int64_t now_ms = environment->now_ms(environment->context);
     kedge_attribute attributes[] = {
@@ -50,8 +50,8 @@ static kedge_status put(kedge_queued *queued, const kedge_queue_message *message
 
 /* ---- notes and marks ---- */
 
-void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
-                     const kedge_error *reason, uint32_t ended)
+void kedge_dead_letter_note(kedge_queued *queued, const kedge_queue_message *message,
+                            const kedge_error *reason, uint32_t ended)
 {
     kedge_error error = {0};
     if (put(queued, message, reason->code, reason->message, ended, &error) != KEDGE_OK)
@@ -69,17 +69,17 @@ void kedge_dead_note(kedge_queued *queued, const kedge_queue_message *message,
     queued->options.failed(queued->options.failed_context, &failure);
 }
 
-kedge_status kedge_dead_mark(kedge_queued *queued, const kedge_queue_message *message,
-                             uint32_t ended, kedge_error *error)
+kedge_status kedge_dead_letter_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                    uint32_t ended, kedge_error *error)
 {
     return put(queued, message, "consumer-ended",
                "a consumer ended while it tried this message alone", ended + 1, error);
 }
 
-kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_message *message,
-                                  uint32_t *ended, kedge_error *error)
+kedge_status kedge_dead_letter_read_mark(kedge_queued *queued, const kedge_queue_message *message,
+                                         uint32_t *ended, kedge_error *error)
 {
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     kedge_record_key key = key_of(&row);
     kedge_record_set set = {0};
     const kedge_records *records = &queued->options.records;
@@ -94,9 +94,9 @@ kedge_status kedge_dead_read_mark(kedge_queued *queued, const kedge_queue_messag
     return KEDGE_OK;
 }
 
-void kedge_dead_forget(kedge_queued *queued, const kedge_queue_message *message)
+void kedge_dead_letter_forget(kedge_queued *queued, const kedge_queue_message *message)
 {
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = key_of(&row)}};
     const kedge_records *records = &queued->options.records;
     kedge_error error = {0};
@@ -127,7 +127,7 @@ kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_mes
 {
     kedge_message read = {.organization = ""};
     kedge_record_set set = {0};
-    dead_row row = row_of(message);
+    dead_letter_row row = row_of(message);
     kedge_record_key key = key_of(&row);
     const kedge_records *records = &queued->options.records;
     (void)kedge_message_read(message->body, &read, NULL);
@@ -150,9 +150,9 @@ kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_mes
     return KEDGE_OK;
 }
 
-kedge_status kedge_dead_claims(const kedge_queue *queue, const kedge_project_ref *ref,
-                               kedge_dead_visit visit, void *context, bool *whole,
-                               kedge_error *error)
+kedge_status kedge_dead_letter_claims(const kedge_queue *queue, const kedge_project_ref *ref,
+                                      kedge_dead_letter_visit visit, void *context, bool *whole,
+                                      kedge_error *error)
 {
     kedge_queue_batch batch = {0};
     size_t of_project = 0;
@@ -183,6 +183,6 @@ kedge_status kedge_dead_letter_redrive(kedge_queued *queued, const kedge_queue_m
 {
     const kedge_queue *queue = &queued->options.queue;
     kedge_status status = queue->vtable->redrive(queue->self, message->receipt, error);
-    if (status == KEDGE_OK) kedge_dead_forget(queued, message);
+    if (status == KEDGE_OK) kedge_dead_letter_forget(queued, message);
     return status;
 }

@@ -1,4 +1,4 @@
-/* What an answer means for the request: whether it had an effect, and whether to try again.
+/* What a response means for the request: whether it had an effect, and whether to try again.
  *
  * Sources: the services' lists of errors (DynamoDB "Error handling", S3 "Error responses", SQS
  * "Common errors"). A code counts before its HTTP status. */
@@ -78,25 +78,25 @@ static const kedge_aws_meaning meanings[] = {
     {S3, "IllegalLocationConstraintException", KEDGE_AWS_MISPLACED},
 };
 
-static bool says(const kedge_aws_answer *answer, const char *words)
+static bool says(const kedge_aws_response *response, const char *words)
 {
-    return strcasestr(answer->message, words) != NULL;
+    return strcasestr(response->message, words) != NULL;
 }
 
 /* Codes that stand for several mistakes; the words tell them apart. */
 static kedge_aws_verdict refine(kedge_aws_verdict verdict, const char *region,
-                                const kedge_aws_answer *answer)
+                                const kedge_aws_response *response)
 {
     if (verdict != KEDGE_AWS_REFUSED) return verdict;
-    bool elsewhere = answer->region[0] != '\0' && strcmp(answer->region, region) != 0;
-    if (elsewhere || says(answer, "scoped to a valid region")) return KEDGE_AWS_MISPLACED;
-    if (says(answer, "Signature not yet current") || says(answer, "Signature expired")) {
+    bool elsewhere = response->region[0] != '\0' && strcmp(response->region, region) != 0;
+    if (elsewhere || says(response, "scoped to a valid region")) return KEDGE_AWS_MISPLACED;
+    if (says(response, "Signature not yet current") || says(response, "Signature expired")) {
         return KEDGE_AWS_SKEWED;
     }
     return verdict;
 }
 
-static kedge_aws_verdict judge_status(kedge_aws_service service, int status)
+static kedge_aws_verdict classify_status(kedge_aws_service service, int status)
 {
     if (status == 429) return KEDGE_AWS_THROTTLED;
     if (status >= 500 && status != 501) return KEDGE_AWS_UNKNOWN;
@@ -107,21 +107,21 @@ static kedge_aws_verdict judge_status(kedge_aws_service service, int status)
     return status >= 300 && status < 400 && status != 304 ? KEDGE_AWS_FOREIGN : KEDGE_AWS_ANSWERED;
 }
 
-static kedge_aws_verdict judge_error(kedge_aws_service service, const char *region,
-                                     const kedge_aws_answer *answer)
+static kedge_aws_verdict classify_error(kedge_aws_service service, const char *region,
+                                        const kedge_aws_response *response)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if ((meanings[i].services & (1u << service)) != 0 &&
-            strcmp(meanings[i].code, answer->code) == 0) {
-            return refine(meanings[i].verdict, region, answer);
+            strcmp(meanings[i].code, response->code) == 0) {
+            return refine(meanings[i].verdict, region, response);
         }
     }
     /* An error in the body of a 200. */
-    if (answer->status < 300) return KEDGE_AWS_UNKNOWN;
-    return judge_status(service, answer->status);
+    if (response->status < 300) return KEDGE_AWS_UNKNOWN;
+    return classify_status(service, response->status);
 }
 
-static kedge_aws_verdict judge_failure(const kedge_aws_reply *reply)
+static kedge_aws_verdict classify_failure(const kedge_aws_reply *reply)
 {
     if (reply->error.status == KEDGE_NO_MEMORY) {
         return reply->sent ? KEDGE_AWS_UNKNOWN : KEDGE_AWS_NO_MEMORY;
@@ -131,31 +131,32 @@ static kedge_aws_verdict judge_failure(const kedge_aws_reply *reply)
 }
 
 /* DynamoDB sends a checksum of the body's bytes. */
-static bool is_damaged(kedge_aws_service service, const kedge_aws_answer *answer)
+static bool is_damaged(kedge_aws_service service, const kedge_aws_response *response)
 {
     kedge_bytes header;
     uint32_t sent = 0;
-    if (service != KEDGE_AWS_DYNAMODB || !kedge_aws_answer_header(answer, "x-amz-crc32", &header) ||
-        header.size > 10) {
+    if (service != KEDGE_AWS_DYNAMODB ||
+        !kedge_aws_response_header(response, "x-amz-crc32", &header) || header.size > 10) {
         return false;
     }
     for (size_t i = 0; i < header.size; i++) {
         if (header.data[i] < '0' || header.data[i] > '9') return false;
         sent = sent * 10 + (uint32_t)(header.data[i] - '0');
     }
-    return sent != kedge_crc32(kedge_buffer_bytes(&answer->body));
+    return sent != kedge_crc32(kedge_buffer_bytes(&response->body));
 }
 
-kedge_aws_verdict kedge_aws_judge(const kedge_aws_client *client, const kedge_aws_request *request,
-                                  const kedge_aws_reply *reply, kedge_aws_answer *answer)
+kedge_aws_verdict kedge_aws_classify(const kedge_aws_client *client,
+                                     const kedge_aws_request *request, const kedge_aws_reply *reply,
+                                     kedge_aws_response *response)
 {
     const kedge_allocator *allocator = client->environment->allocator;
-    if (reply->status == 0) return judge_failure(reply);
-    if (is_damaged(request->service, answer)) return KEDGE_AWS_UNKNOWN;
-    if (!kedge_aws_answer_read(request->service, request->method, allocator, answer)) {
+    if (reply->status == 0) return classify_failure(reply);
+    if (is_damaged(request->service, response)) return KEDGE_AWS_UNKNOWN;
+    if (!kedge_aws_response_read(request->service, request->method, allocator, response)) {
         return KEDGE_AWS_FOREIGN;
     }
-    bool succeeded = answer->status >= 200 && answer->status < 300;
-    if (succeeded && answer->code[0] == '\0') return KEDGE_AWS_SUCCEEDED;
-    return judge_error(request->service, client->region, answer);
+    bool succeeded = response->status >= 200 && response->status < 300;
+    if (succeeded && response->code[0] == '\0') return KEDGE_AWS_SUCCEEDED;
+    return classify_error(request->service, client->region, response);
 }

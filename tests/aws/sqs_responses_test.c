@@ -53,7 +53,7 @@ static void test_a_send_is_tried_again_when_it_is_throttled(void **state)
     sqs_world_end(&world);
 }
 
-static void test_a_send_without_an_answer_is_sent_again_under_the_same_name(void **state)
+static void test_a_send_without_a_response_is_sent_again_under_the_same_name(void **state)
 {
     (void)state;
     sqs_world world;
@@ -79,17 +79,17 @@ static void test_a_send_that_nobody_answers_has_an_unknown_outcome(void **state)
     sqs_world_end(&world);
 }
 
-static void test_an_answer_that_is_not_sqss_tells_nothing_about_a_send(void **state)
+static void test_a_response_that_is_not_sqss_tells_nothing_about_a_send(void **state)
 {
     (void)state;
-    static const char *const answers[] = {
+    static const char *const responses[] = {
         "<html>Log in</html>", "[]", "{}", "{\"a\":", "{\"MD5OfMessageBody\":7}", "null", ""};
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+    for (size_t i = 0; i < sizeof responses / sizeof responses[0]; i++) {
         sqs_world world;
-        BEGIN_SQS(&world, OK(answers[i]));
+        BEGIN_SQS(&world, OK(responses[i]));
         kedge_status status = sqs_world_send(&world, "body");
         if (status != KEDGE_UNAVAILABLE && status != KEDGE_CORRUPT)
-            fail_msg("%s: %d", answers[i], status);
+            fail_msg("%s: %d", responses[i], status);
         sqs_world_end(&world);
     }
 }
@@ -127,7 +127,7 @@ static void test_refusals_of_a_send_keep_apart_what_the_caller_can_do(void **sta
     }
 }
 
-static void test_a_refusal_behind_a_try_without_an_answer_is_unknown(void **state)
+static void test_a_refusal_behind_a_try_without_a_response_is_unknown(void **state)
 {
     (void)state;
     static const char *const refusals[] = {
@@ -144,7 +144,7 @@ static void test_a_refusal_behind_a_try_without_an_answer_is_unknown(void **stat
     }
 }
 
-static void test_an_answer_that_is_too_large_tells_nothing_about_a_send(void **state)
+static void test_a_response_that_is_too_large_tells_nothing_about_a_send(void **state)
 {
     (void)state;
     static char large[65600];
@@ -203,10 +203,10 @@ static void test_a_receive_is_tried_again_as_the_same_attempt(void **state)
     sqs_world_end(&world);
 }
 
-static void test_answers_that_are_no_messages_give_no_batch(void **state)
+static void test_responses_that_are_no_messages_give_no_batch(void **state)
 {
     (void)state;
-    static const char *const answers[] = {
+    static const char *const responses[] = {
         "<html>",
         "{\"Messages\":",
         "{\"Messages\":[{}]}",
@@ -217,10 +217,10 @@ static void test_answers_that_are_no_messages_give_no_batch(void **state)
         "\"ApproximateReceiveCount\":\"1\"}}]}",
         "",
     };
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+    for (size_t i = 0; i < sizeof responses / sizeof responses[0]; i++) {
         sqs_world world;
         kedge_queue_batch batch = {0};
-        BEGIN_SQS(&world, OK(answers[i]));
+        BEGIN_SQS(&world, OK(responses[i]));
         assert_failed(&world, sqs_world_receive(&world, &batch), KEDGE_UNAVAILABLE,
                       "aws-answer-invalid");
         assert_null(batch.messages);
@@ -228,7 +228,7 @@ static void test_answers_that_are_no_messages_give_no_batch(void **state)
     }
 }
 
-static void test_more_messages_than_were_asked_for_are_no_answer(void **state)
+static void test_more_messages_than_were_asked_for_are_no_response(void **state)
 {
     (void)state;
     sqs_world world;
@@ -434,17 +434,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_send_is_tried_again_when_it_is_throttled),
-        cmocka_unit_test(test_a_send_without_an_answer_is_sent_again_under_the_same_name),
+        cmocka_unit_test(test_a_send_without_a_response_is_sent_again_under_the_same_name),
         cmocka_unit_test(test_a_send_that_nobody_answers_has_an_unknown_outcome),
-        cmocka_unit_test(test_an_answer_that_is_not_sqss_tells_nothing_about_a_send),
+        cmocka_unit_test(test_a_response_that_is_not_sqss_tells_nothing_about_a_send),
         cmocka_unit_test(test_a_body_that_arrived_as_another_is_told),
         cmocka_unit_test(test_refusals_of_a_send_keep_apart_what_the_caller_can_do),
-        cmocka_unit_test(test_a_refusal_behind_a_try_without_an_answer_is_unknown),
-        cmocka_unit_test(test_an_answer_that_is_too_large_tells_nothing_about_a_send),
+        cmocka_unit_test(test_a_refusal_behind_a_try_without_a_response_is_unknown),
+        cmocka_unit_test(test_a_response_that_is_too_large_tells_nothing_about_a_send),
         cmocka_unit_test(test_a_message_over_the_queues_own_limit_is_not_sent),
         cmocka_unit_test(test_a_receive_is_tried_again_as_the_same_attempt),
-        cmocka_unit_test(test_answers_that_are_no_messages_give_no_batch),
-        cmocka_unit_test(test_more_messages_than_were_asked_for_are_no_answer),
+        cmocka_unit_test(test_responses_that_are_no_messages_give_no_batch),
+        cmocka_unit_test(test_more_messages_than_were_asked_for_are_no_response),
         cmocka_unit_test(test_a_damaged_message_holds_back_its_group_and_no_other),
         cmocka_unit_test(test_a_whole_message_that_nobody_of_kedge_sent_holds_back_nobody),
         cmocka_unit_test(test_without_memory_a_message_is_not_taken_as_it_is),
