@@ -131,8 +131,7 @@ static bool has_entry(const sim_ledger *ledger, int64_t sequence)
  * edit of the outbox has. It may be the number of one that an older outbox does not know. */
 static bool is_moved_to(const view *of, const sim_entry *entry, const inbox_row *row)
 {
-    return entry->damaged_sequence != 0 && row->damaged &&
-           !has_entry(&of->client->ledger, row->sequence);
+    return entry->moved && row->damaged && !has_entry(&of->client->ledger, row->sequence);
 }
 
 static bool is_in_inbox(const view *of, sim_entry *entry)

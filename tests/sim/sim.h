@@ -156,7 +156,8 @@ typedef struct sim_entry {
     bool unproved;            /* nobody knows whether the tail of a repaired folder still has it */
     bool copied;              /* a copy of the folder has it too */
     bool damaged;             /* a value of its row was changed */
-    int64_t damaged_sequence; /* what its sequence was changed to; 0: it was not */
+    bool moved;               /* … its sequence */
+    int64_t damaged_sequence; /* what that was changed to, or what the inbox has it under since */
     uint8_t content[KEDGE_SHA256_SIZE];
     const sim_version *found;
 } sim_entry;
