@@ -24,7 +24,7 @@ static bool is_quiet(sim_world *world)
 }
 
 /* A wrong value is noticed when it is read, and no checker reads a client that lacks items. Then the
- * cache is set aside, and pulled anew: the SDK's worker wakes the driver for it. */
+ * cache is set aside, and pulled anew. */
 static bool finds_damage(sim_client *client)
 {
     kedge_buffer dump = kedge_buffer_make(&kedge_allocator_default);
@@ -32,7 +32,6 @@ static bool finds_damage(sim_client *client)
     bool found = store_dump(client->store, false, &dump, NULL) == KEDGE_CORRUPT;
     kedge_buffer_free(&dump);
     if (!found) return false;
-    kedge_driver_mutated(client->driver);
     sim_client_settle(client);
     return true;
 }
