@@ -98,6 +98,18 @@ kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error);
 /* ---- totals.c ---- */
 /* Before anything is healed: what the tables lack. */
 kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error);
+/* The ids of a client behind `from` up to `through` count as trimmed from now on. */
+typedef struct kedge_tail_mark {
+    const char *client;
+    int64_t from;
+    int64_t through;
+} kedge_tail_mark;
+
+/* `missing` rows of the tail are nowhere. Those that the mark does not count were of earlier
+ * clients, and nobody knows which: a damaged row without a sequence stands for each, which counts
+ * as unrecovered once a lineage is lost. */
+kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *mark,
+                                     int64_t missing, int64_t now_ms, kedge_error *error);
 /* Makes them anew from the tables. */
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error);
 

@@ -164,7 +164,7 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
     return status;
 }
 
-/* A damaged row of the tail was confirmed: should the backend be restored, it counts as trimmed. */
+/* A damaged row of the tail was confirmed: it counts as one that is missing. */
 static kedge_status save_tail(repair *all, kedge_error *error)
 {
     static const char sql[] = "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
@@ -183,45 +183,74 @@ static kedge_status save_tail(repair *all, kedge_error *error)
     return status;
 }
 
+/* How many rows the table had; -1: `totals` is damaged itself. */
+static int64_t read_total(repair *all, const char *sql)
+{
+    static const char damaged[] =
+        "SELECT count(*) FROM totals WHERE checksum IS NOT " KEDGE_TOTALS_CHECKSUM;
+    int64_t wrong = 0, rows = 0;
+    if (kedge_store_db_number(&all->old, damaged, &wrong, NULL) != KEDGE_OK || wrong > 0 ||
+        kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK)
+        return -1;
+    return rows;
+}
+
+/* Of the inbox `totals` knows how many there were; damaged ones that were found are among these. */
+static int64_t missing_rejections(repair *all, bool *known)
+{
+    static const char sql[] =
+        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'), -1)";
+    int64_t rows = read_total(all, sql);
+    *known = rows >= 0;
+    return rows > all->inbox_rows ? rows - all->inbox_rows : 0;
+}
+
+/* What is in the tail is known; of the rest up to the lowest pending id nobody has the text. */
+static kedge_status mark_old_client(repair *all, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'confirmed'), -1)";
+    bool known;
+    kedge_store_db *db = &all->made.store->outbox;
+    kedge_cache_meta nothing = {0};
+    kedge_tail_mark mark = {all->old_meta.client, all->old_meta.trimmed_through, 0};
+    int64_t lowest = 1;
+    int64_t absent = all->old_meta.pending_rows - all->pending_rows;
+    int64_t missing = read_total(all, sql) - all->report->confirmed;
+    if (all->meta_known &&
+        kedge_outbox_lowest(&all->old, &all->old_meta, &nothing, &lowest, NULL) == KEDGE_OK)
+        mark.through = lowest - 1;
+    /* The mark counts pending and rejected edits, too, whose rows are missing. */
+    if (missing > 0) missing += missing_rejections(all, &known) + (absent > 0 ? absent : 0);
+    kedge_status status = kedge_tail_note_missing(db, &mark, missing, all->made.now_ms, error);
+    if (status == KEDGE_OK)
+        status = kedge_trimmed_keep(db, all->old_meta.client, mark.through, error);
+    return status;
+}
+
 static kedge_status save_trimmed(repair *all, kedge_error *error)
 {
     static const char sql[] = "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS
                               ", checksum) VALUES(?1, ?2, kedge_checksum(4, ?1, ?2))";
-    int64_t key = 0, lowest = 0;
+    int64_t key = 0;
     sqlite3_stmt *row;
-    kedge_cache_meta nothing = {0};
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_trimmed, &key, &row) == KEDGE_OK)
         if (sqlite3_column_int(row, 3) == 1) status = copy_row(all, sql, row, error);
-    /* What is in the tail is known; of the rest up to the lowest pending id nobody has the text. */
-    if (status == KEDGE_OK && all->meta_known &&
-        kedge_outbox_lowest(&all->old, &all->old_meta, &nothing, &lowest, NULL) == KEDGE_OK)
-        status =
-            kedge_trimmed_keep(&all->made.store->outbox, all->old_meta.client, lowest - 1, error);
+    if (status == KEDGE_OK) status = mark_old_client(all, error);
     return status;
 }
 
 /* ---- the folders ---- */
 
-/* Of the inbox `totals` knows how many there were; damaged ones that were found are among these.
- * False: `totals` is damaged itself. */
-static bool count_missing_rejections(repair *all, int64_t *missing)
-{
-    static const char sql[] =
-        "SELECT CASE WHEN EXISTS(SELECT 1 FROM totals WHERE checksum IS NOT " KEDGE_TOTALS_CHECKSUM
-        ") THEN -1 ELSE coalesce((SELECT rows FROM totals WHERE name = 'rejected'), 0) END";
-    int64_t rows = 0;
-    if (kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK || rows < 0) return false;
-    if (rows > all->inbox_rows) *missing += rows - all->inbox_rows;
-    return true;
-}
-
 static void count_missing(repair *all)
 {
     int64_t missing = all->old_meta.pending_rows - all->pending_rows;
     if (missing < 0) missing = 0;
-    bool known = count_missing_rejections(all, &missing) && all->meta_known;
+    bool known;
+    missing += missing_rejections(all, &known);
+    known = known && all->meta_known;
     /* The cache was written behind edits that the outbox has lost. */
     int64_t behind = reflected(all) - all->old_meta.last_sequence;
     if (behind > 0) missing += behind;

@@ -18,16 +18,91 @@ static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
     return kedge_store_db_number(&heal->store->outbox, sql, &heal->meta.tail_bytes, error);
 }
 
+/* How many ids of the client that `mark` counts as trimmed stand in no table. */
+static kedge_status count_marked(kedge_store_db *db, const kedge_tail_mark *mark, int64_t *count,
+                                 kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM (SELECT id FROM confirmed WHERE client = ?1 AND id > ?2 AND id <= ?3"
+        " UNION SELECT id FROM rejected WHERE client = ?1 AND id > ?2 AND id <= ?3"
+        " UNION SELECT id FROM pending WHERE client = ?1 AND id > ?2 AND id <= ?3)";
+    sqlite3_stmt *find;
+    *count = 0;
+    if (mark->through <= mark->from) return KEDGE_OK;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, find, 1, mark->client);
+    kedge_store_bind_integer(db, find, 2, mark->from);
+    kedge_store_bind_integer(db, find, 3, mark->through);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    *count = mark->through - mark->from - sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    return KEDGE_OK;
+}
+
+/* Its checksum is a wrong one. */
+static kedge_status insert_unknown(kedge_store_db *db, int64_t now_ms, kedge_error *error)
+{
+    static const char sql[] =
+        "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS ", checksum) SELECT"
+        " " KEDGE_CONFIRMED_COLUMNS ", (" KEDGE_CONFIRMED_CHECKSUM " + 1) & 4294967295"
+        " FROM (SELECT NULL AS sequence, '' AS client, 0 AS id, NULL AS uid, NULL AS digest,"
+        " '' AS name, '' AS args, 0 AS timestamp, NULL AS origin_client, NULL AS origin_id,"
+        " ?1 AS confirmed_ms)";
+    sqlite3_stmt *insert;
+    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, insert, 1, now_ms);
+    return kedge_store_db_run(db, insert, error);
+}
+
+kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *mark,
+                                     int64_t missing, int64_t now_ms, kedge_error *error)
+{
+    int64_t marked = 0;
+    if (missing <= 0) return KEDGE_OK;
+    kedge_status status = count_marked(db, mark, &marked, error);
+    int64_t unknown = missing - marked;
+    if (unknown > KEDGE_LIMIT_CONFIRMED_TAIL) unknown = KEDGE_LIMIT_CONFIRMED_TAIL;
+    for (int64_t i = 0; i < unknown && status == KEDGE_OK; i++)
+        status = insert_unknown(db, now_ms, error);
+    return status;
+}
+
+/* Rows that a sound total counts and that are nowhere. */
+typedef struct gone {
+    int64_t rejected;
+    int64_t trimmed;
+    int64_t confirmed;
+    bool tail_wrong; /* other rows are there, if none are missing */
+} gone;
+
+static void note_missing(gone *missing, kedge_bytes table, int64_t rows)
+{
+    bool tail = kedge_bytes_equal_text(table, "confirmed");
+    missing->tail_wrong = missing->tail_wrong || tail;
+    if (rows <= 0) return;
+    if (tail)
+        missing->confirmed = rows;
+    else if (kedge_bytes_equal_text(table, "rejected"))
+        missing->rejected = rows;
+    else
+        missing->trimmed = rows;
+}
+
 /* Of the tail nothing is lost while the backend keeps what it has. Should it be restored, what is
- * missing counts as trimmed. */
-static void note_missing(kedge_outbox_healing *heal, kedge_bytes table, int64_t missing)
+ * missing of the living client counts as trimmed. */
+static kedge_status note_missing_confirmed(kedge_outbox_healing *heal, const gone *missing,
+                                           kedge_error *error)
 {
     kedge_outbox_meta *meta = &heal->meta;
-    if (!kedge_bytes_equal_text(table, "confirmed"))
-        meta->unrecovered += missing > 0 ? missing : 0;
-    else if (meta->trimmed_through < heal->decided_through)
+    kedge_tail_mark mark = {meta->client, meta->trimmed_through, heal->decided_through};
+    if (meta->trimmed_through < heal->decided_through)
         meta->trimmed_through = heal->decided_through;
-    heal->changed = true;
+    /* The mark counts rejected edits, too, that are missing. */
+    int64_t rows = missing->confirmed > 0 ? missing->confirmed + missing->rejected : 0;
+    return kedge_tail_note_missing(&heal->store->outbox, &mark, rows, heal->now_ms, error);
 }
 
 kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
@@ -40,16 +115,19 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
         " OR totals.checksum IS NOT kedge_checksum(6, totals.name, totals.rows, totals.sum)";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *walk;
+    gone missing = {0};
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
         heal->totals_wrong = true;
         /* A total that is damaged itself says nothing of its table. */
         if (sqlite3_column_int(walk, 2) == 1)
-            note_missing(heal, kedge_store_column(walk, 0), sqlite3_column_int64(walk, 1));
+            note_missing(&missing, kedge_store_column(walk, 0), sqlite3_column_int64(walk, 1));
     }
-    if (status == KEDGE_DONE) status = heal->totals_wrong ? measure_tail(heal, error) : KEDGE_OK;
-    return status;
+    if (status != KEDGE_DONE) return status;
+    heal->meta.unrecovered += missing.rejected + missing.trimmed;
+    status = missing.tail_wrong ? note_missing_confirmed(heal, &missing, error) : KEDGE_OK;
+    return status == KEDGE_OK && heal->totals_wrong ? measure_tail(heal, error) : status;
 }
 
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error)

@@ -131,8 +131,7 @@ static bool has_entry(const sim_ledger *ledger, int64_t sequence)
  * edit of the outbox has. It may be the number of one that an older outbox does not know. */
 static bool is_moved_to(const view *of, const sim_entry *entry, const inbox_row *row)
 {
-    return entry->damaged_sequence != 0 && row->damaged &&
-           !has_entry(&of->client->ledger, row->sequence);
+    return entry->moved && row->damaged && !has_entry(&of->client->ledger, row->sequence);
 }
 
 static bool is_in_inbox(const view *of, sim_entry *entry)
@@ -183,23 +182,30 @@ static bool is_covered(const view *of, sim_entry *entry)
 }
 
 /* One of the two files is older, and the cache is of another lineage than the tail: the next pull
- * is told that a lineage is lost, and calls the tail back. */
+ * is told that a lineage is lost, and calls back the tail and the rejections. */
+static bool is_of_other_lineage(const view *of)
+{
+    kedge_outbox_meta meta;
+    const sim_client *client = of->client;
+    if ((!client->damage.outbox_older && !client->damage.cache) ||
+        kedge_outbox_meta_read(&client->store->outbox, &meta, NULL) != KEDGE_OK)
+        return false;
+    const sim_version *settled =
+        sim_oracle_find(&client->world->oracle, meta.settled_lineage, meta.settled_version);
+    return settled != NULL && !sim_oracle_descends(of->at, settled);
+}
+
 static bool waits_in_tail(const view *of, const sim_entry *entry)
 {
     static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1";
-    kedge_outbox_meta meta;
     sqlite3_stmt *find;
-    kedge_store_db *outbox = &of->client->store->outbox;
-    if ((!of->client->damage.outbox_older && !of->client->damage.cache) ||
-        kedge_outbox_meta_read(outbox, &meta, NULL) != KEDGE_OK ||
-        sqlite3_prepare_v2(outbox->handle, sql, -1, &find, NULL) != SQLITE_OK)
+    sqlite3 *outbox = of->client->store->outbox.handle;
+    if (!is_of_other_lineage(of) || sqlite3_prepare_v2(outbox, sql, -1, &find, NULL) != SQLITE_OK)
         return false;
-    const sim_version *settled =
-        sim_oracle_find(&of->client->world->oracle, meta.settled_lineage, meta.settled_version);
     sqlite3_bind_blob(find, 1, entry->uid, SIM_UID_SIZE, SQLITE_STATIC);
     bool there = sqlite3_step(find) == SQLITE_ROW;
     sqlite3_finalize(find);
-    return there && settled != NULL && !sim_oracle_descends(of->at, settled);
+    return there;
 }
 
 static void check_i6_nothing_lost(const view *of)
@@ -240,9 +246,11 @@ static const sim_entry *entry_of(const view *of, const inbox_row *row)
     return NULL;
 }
 
-/* In a lineage that is lost a rejection of the next one may be shown: between two commits. */
+/* In a lineage that is lost a rejection of the next one may be shown: between two commits. And an
+ * older outbox shows those of the lineage that it knew, until the next pull says that it is lost. */
 static bool is_applied(const view *of, const sim_entry *entry)
 {
+    if (of->client->damage.outbox_older && is_of_other_lineage(of)) return false;
     if (!sim_oracle_descends(of->client->world->oracle.head, of->at)) return false;
     const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, NULL);
     return decided != NULL && !decided->rejected;

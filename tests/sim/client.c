@@ -106,6 +106,12 @@ static void at_phase(void *context, const char *phase)
     sim_disk_die(&client->disk);
 }
 
+/* By whatever reads it, a checker too: the SDK's worker wakes the driver then, which pulls. */
+static void cache_set_aside(void *context)
+{
+    ((sim_client *)context)->waking = true;
+}
+
 /* ---- life and death ---- */
 
 static void end_process(sim_client *client)
@@ -117,6 +123,7 @@ static void end_process(sim_client *client)
     client->stream = 0;
     client->stream_up = false;
     client->stopped = false;
+    client->waking = false;
     memset(client->open_requests, 0, sizeof client->open_requests);
     client->life++;
 }
@@ -165,6 +172,16 @@ static void leave_refused(sim_client *client)
     schedule_reopen(client, 2000);
 }
 
+static void schedule_waking(sim_client *client)
+{
+    sim_world *world = client->world;
+    client->waking = false;
+    sim_schedule(world, &(sim_event){.at_ms = world->now_ms,
+                                     .kind = SIM_EVENT_WAKE,
+                                     .client = client->index,
+                                     .life = client->life});
+}
+
 void sim_client_settle(sim_client *client)
 {
     if (client->disk.dead) {
@@ -174,7 +191,10 @@ void sim_client_settle(sim_client *client)
     collect_effects(client);
     if (client->store == NULL) return;
     check_client(client);
-    if (kedge_store_is_refused(client->store, NULL, NULL)) leave_refused(client);
+    if (kedge_store_is_refused(client->store, NULL, NULL))
+        leave_refused(client);
+    else if (client->waking)
+        schedule_waking(client);
 }
 
 void sim_client_close(sim_client *client)
@@ -202,7 +222,9 @@ static kedge_status open_store(sim_client *client, kedge_error *error)
                                    .registry = world->registry,
                                    .vfs = SIM_VFS_NAME,
                                    .phase = at_phase,
-                                   .phase_context = client};
+                                   .phase_context = client,
+                                   .set_aside = cache_set_aside,
+                                   .set_aside_context = client};
     return kedge_store_open(&options, &client->store, error);
 }
 
@@ -268,6 +290,14 @@ void sim_client_timer(sim_world *world, const sim_event *event)
         event->number != client->timer_number)
         return;
     kedge_driver_timer(client->driver);
+    sim_client_settle(client);
+}
+
+void sim_client_wake(sim_world *world, const sim_event *event)
+{
+    sim_client *client = &world->clients[event->client];
+    if (!sim_client_runs(client) || event->life != client->life) return;
+    kedge_driver_mutated(client->driver);
     sim_client_settle(client);
 }
 

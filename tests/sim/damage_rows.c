@@ -30,7 +30,8 @@ typedef struct target {
     size_t chosen;
     int64_t offset;
     sim_entry *entry; /* whose row it is; NULL: of no edit */
-    int64_t sequence; /* to which it was changed; 0: it was not */
+    bool moved;       /* its sequence was changed, to: */
+    int64_t sequence;
 } target;
 
 /* ---- a connection ---- */
@@ -198,7 +199,8 @@ static void bind_other(target *of, sqlite3_stmt *update, sqlite3_value *value, s
         uint64_t bits = sim_dice_chance(dice, 700) ? 4 : 62;
         number ^= INT64_C(1) << sim_dice_below(dice, bits);
         sqlite3_bind_int64(update, 1, number);
-        if (strcmp(at->name, "sequence") == 0) of->sequence = number;
+        of->moved = strcmp(at->name, "sequence") == 0;
+        if (of->moved) of->sequence = number;
     } else {
         bind_bytes(update, value, dice);
     }
@@ -249,6 +251,7 @@ static void note(target *of, bool outbox)
     if (outbox && strncmp(of->table, "meta", 4) == 0) client->damage.meta_flips++;
     if (of->entry == NULL) return;
     of->entry->damaged = true;
+    of->entry->moved = of->moved;
     of->entry->damaged_sequence = of->sequence;
 }
 

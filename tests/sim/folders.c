@@ -28,7 +28,7 @@ sim_entry *sim_ledger_add(sim_ledger *ledger)
 
 bool sim_entry_is(const sim_entry *entry, int64_t sequence)
 {
-    return entry->sequence == sequence || (entry->damaged && entry->damaged_sequence == sequence);
+    return entry->sequence == sequence || (entry->moved && entry->damaged_sequence == sequence);
 }
 
 void sim_client_back_up(sim_client *client)

@@ -127,6 +127,9 @@ static void dispatch(sim_world *world, const sim_event *event)
     case SIM_EVENT_TIMER:
         sim_client_timer(world, event);
         break;
+    case SIM_EVENT_WAKE:
+        sim_client_wake(world, event);
+        break;
     case SIM_EVENT_EDIT:
         sim_edit(world, event);
         break;

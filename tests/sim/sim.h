@@ -88,6 +88,7 @@ typedef struct sim_result {
 
 typedef enum sim_event_kind {
     SIM_EVENT_TIMER,    /* a client's */
+    SIM_EVENT_WAKE,     /* a client whose cache was set aside */
     SIM_EVENT_EDIT,     /* a client's app does something */
     SIM_EVENT_REOPEN,   /* a client that died */
     SIM_EVENT_REQUEST,  /* arrives at the server */
@@ -156,7 +157,8 @@ typedef struct sim_entry {
     bool unproved;            /* nobody knows whether the tail of a repaired folder still has it */
     bool copied;              /* a copy of the folder has it too */
     bool damaged;             /* a value of its row was changed */
-    int64_t damaged_sequence; /* what its sequence was changed to; 0: it was not */
+    bool moved;               /* … its sequence */
+    int64_t damaged_sequence; /* what that was changed to, or what the inbox has it under since */
     uint8_t content[KEDGE_SHA256_SIZE];
     const sim_version *found;
 } sim_entry;
@@ -196,6 +198,7 @@ typedef struct sim_client {
     kedge_driver *driver;
     bool reopening;
     uint64_t timer_number;
+    bool waking; /* its driver is to be woken */
     uint64_t request_order;
     uint64_t arrived_order;
     char *old_answer; /* to a pull, as it came once */
@@ -356,6 +359,7 @@ void sim_client_settle(sim_client *client);
 void sim_client_free(sim_client *client);
 void sim_client_reopen(sim_world *world, const sim_event *event);
 void sim_client_timer(sim_world *world, const sim_event *event);
+void sim_client_wake(sim_world *world, const sim_event *event);
 bool sim_client_runs(const sim_client *client);
 void sim_client_back_up(sim_client *client);
 bool sim_client_restore(sim_client *client);

@@ -152,6 +152,30 @@ static void test_rows_that_the_totals_miss_are_counted(void **state)
     assert_int_equal(outbox_applied(f, 1), 1);
 }
 
+static void test_rows_of_earlier_clients_that_the_tail_misses_are_counted(void **state)
+{
+    fixture *f = *state;
+    outbox_fill(f, false);
+    fixture_sync(f);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    for (int i = EDITS + 1; i <= EDITS + 3; i++)
+        outbox_make_edit(f, i);
+    fixture_sync(f);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM confirmed WHERE sequence IN (2, 3, 14)"), 3);
+    fixture_open(f);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 0); /* the backend has them */
+    fixture_reopen(f);
+    naive_server_restore(f->server, 0);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 3);
+    for (int i = 1; i <= EDITS + 3; i++)
+        if (i != 5) assert_int_equal(outbox_applied(f, i), i != 2 && i != 3 && i != 14);
+    fixture_reopen(f);
+    assert_int_equal(fixture_position(f).unrecovered, 3);
+}
+
 static void test_the_tail_is_measured_anew_when_rows_of_it_are_missing(void **state)
 {
     static const char difference[] = "SELECT (SELECT tail_bytes FROM meta) -"
@@ -265,6 +289,7 @@ int main(void)
         TEST(test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it),
         TEST(test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection),
         TEST(test_rows_that_the_totals_miss_are_counted),
+        TEST(test_rows_of_earlier_clients_that_the_tail_misses_are_counted),
         TEST(test_the_tail_is_measured_anew_when_rows_of_it_are_missing),
         TEST(test_an_answered_rejection_that_is_damaged_stays_answered),
         TEST(test_an_old_meta_says_nothing_of_edits_that_were_decided_since),

@@ -296,6 +296,33 @@ static void test_edits_whose_page_another_table_has_taken_count_as_missing(void 
     assert_int_equal(report.missing, 3);
 }
 
+/* Those of the client that was the living one are known by their ids. */
+static void test_confirmed_edits_that_are_missing_count_once_the_backend_is_restored(void **state)
+{
+    scene *s = *state;
+    kedge_repair_report report;
+    fixture *f = &s->f;
+    make_edits(f, 1, 5);
+    fixture_sync(f);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    make_edits(f, 6, 8);
+    fixture_sync(f);
+    make_edits(f, 9, 10);
+    fixture_close_flat(f);
+    wipe_page(f->path, root_of(f->path, "confirmed") + 1);
+    assert_int_equal(repair(s, &report), KEDGE_OK);
+    assert_int_equal(report.confirmed, 0);
+    assert_int_equal(report.pending, 2);
+    assert_int_equal(report.missing, 0);
+    snprintf(f->path, sizeof f->path, "%s", s->saved);
+    fixture_open(f);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 0); /* the backend has them */
+    naive_server_restore(f->server, 0);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 8);
+}
+
 static void test_the_wal_alone_is_saved(void **state)
 {
     scene *s = *state;
@@ -538,6 +565,7 @@ int main(void)
         TEST(test_a_header_that_the_tables_contradict_is_healed_or_refused),
         TEST(test_any_page_but_those_of_the_edits_can_be_lost),
         TEST(test_edits_whose_page_another_table_has_taken_count_as_missing),
+        TEST(test_confirmed_edits_that_are_missing_count_once_the_backend_is_restored),
         TEST(test_the_wal_alone_is_saved),
         TEST(test_where_nothing_proves_itself_nothing_is_made),
         TEST(test_a_newer_layout_and_another_application_are_still_refused),
