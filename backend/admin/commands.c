@@ -1,6 +1,7 @@
 /* Reading kedge-admin's command line. */
 #include "backend/admin/verbs.h"
 #include "common/error.h"
+#include "common/percent.h"
 
 #include <string.h>
 
@@ -294,16 +295,10 @@ kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
 
 /* ---- the request ---- */
 
+/* Not the '.' either: ".." would be no part of a path. */
 static void append_encoded(kedge_buffer *out, const char *text)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~";
-    for (; *text != '\0'; text++) {
-        if (strchr(plain, *text) != NULL) {
-            kedge_buffer_append_byte(out, *text);
-        } else {
-            kedge_buffer_append_format(out, "%%%02X", (unsigned)(unsigned char)*text);
-        }
-    }
+    kedge_percent_encode(kedge_bytes_of(text), "-_~", out);
 }
 
 static const char *value_of(const kedge_admin_line *line, char place)

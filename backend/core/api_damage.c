@@ -1,6 +1,7 @@
 /* Items whose bodies are lost: left out of an answer, and named in it. */
 #include "backend/core/api_internal.h"
 #include "common/error.h"
+#include "wire/key.h"
 
 kedge_api_damage kedge_api_damage_make(const kedge_allocator *allocator)
 {
@@ -42,7 +43,7 @@ void kedge_api_damage_item(kedge_api_damage *damage, kedge_bytes collection, ked
     damage->cause = *cause;
     if (damage->count++ >= KEDGE_API_DAMAGED_MAX) return;
     kedge_buffer_clear(&damage->key);
-    kedge_api_key_join(collection, id, &damage->key);
+    kedge_wire_key_join(collection, id, &damage->key);
     add_text(&damage->keys, kedge_buffer_bytes(&damage->key));
 }
 

@@ -11,6 +11,7 @@
 #include "backend/core/push_body.h"
 #include "backend/core/state.h"
 #include "common/json.h"
+#include "wire/address.h"
 
 #define KEDGE_API_BODY_BY_HASH_BYTES 65536   /* a native patch or page names larger ones by hash */
 #define KEDGE_API_INLINE_PULL_BYTES  262144  /* a first pull up to this needs no pages */
@@ -23,8 +24,7 @@
 #define KEDGE_API_LIST_MAX          100  /* versions or projects in one answer */
 #define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one answer */
 #define KEDGE_API_DAMAGED_MAX       100  /* lost items that an answer names, and that end a page */
-#define KEDGE_API_PATH_BYTES_MAX    4096
-#define KEDGE_API_ARGUMENTS_MAX     5 /* variable segments of a path */
+#define KEDGE_API_ARGUMENTS_MAX     5    /* variable segments of a path */
 
 /* One request on its way to its answer. `error` is scratch for whoever fails. */
 typedef struct kedge_api_call {
@@ -35,7 +35,7 @@ typedef struct kedge_api_call {
     kedge_project_ref ref;
     kedge_bytes argument[KEDGE_API_ARGUMENTS_MAX]; /* decoded and checked, without ref's */
     size_t argument_count;
-    char path_text[KEDGE_API_PATH_BYTES_MAX]; /* what they point into */
+    char path_text[KEDGE_WIRE_PATH_BYTES_MAX]; /* what they point into */
     size_t path_text_size;
     kedge_error error;
 } kedge_api_call;
@@ -67,8 +67,6 @@ bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t lea
                              int64_t *value);
 bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *text,
                           bool *present);
-/* "latest" or a number, from a path or a query; *number is 0 for latest. */
-bool kedge_api_version_number(kedge_bytes text, int64_t *number);
 
 /* ---- who may see what (api_access.c) ---- */
 
@@ -100,9 +98,6 @@ bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
 
 /* ---- the wire (api_wire.c) ---- */
-
-void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id);
-void kedge_api_key_join(kedge_bytes collection, kedge_bytes id, kedge_buffer *out);
 
 /* "name": "collection/id". `scratch` is emptied first. */
 void kedge_api_write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_bytes id,

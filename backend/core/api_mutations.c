@@ -94,7 +94,7 @@ void kedge_api_mutation(kedge_api_call *call)
     int64_t id = 0;
     const kedge_version *head;
     one_mutation one = {.call = call, .writer = kedge_json_write(&call->response->body)};
-    kedge_api_version_number(call->argument[1], &id);
+    kedge_wire_version_read(call->argument[1], &id);
     if (!kedge_api_open_head(call, &head)) return;
     kedge_status status = find_mutation(call, head, id, &one);
     kedge_version_release(head);

@@ -1,5 +1,6 @@
 /* GET snapshot: pages of one pinned version in key order. */
 #include "backend/core/api_internal.h"
+#include "wire/key.h"
 
 typedef struct page_request {
     int64_t version;
@@ -27,7 +28,7 @@ static kedge_api_walk start_walk(kedge_state *state, const page_request *request
     kedge_bytes collection;
     kedge_bytes id;
     if (!request->behind) return kedge_api_walk_from_start(state);
-    kedge_api_key_split(kedge_buffer_bytes(&request->after), &collection, &id);
+    kedge_wire_key_split(kedge_buffer_bytes(&request->after), &collection, &id);
     return kedge_api_walk_behind(state, collection, id);
 }
 

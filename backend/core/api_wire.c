@@ -1,65 +1,12 @@
-/* How the things of a project are written on the wire.
- *
- * A key is `collection/id`, split at its first slash; `project` is the project record; a key
- * without a valid collection in front of a slash is an id of the collection `_`, whole. An id of
- * `_` is written alone when it reads back as itself, and as `_/id` otherwise. */
+/* How the things of a project are written on the wire. */
 #include "backend/core/api_internal.h"
-#include "common/names.h"
-
-#include <string.h>
-
-#define PROJECT_KEY KEDGE_BYTES("project")
-#define UNNAMED     KEDGE_BYTES("_")
-
-/* ---- keys ---- */
-
-void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id)
-{
-    if (kedge_bytes_equal(key, PROJECT_KEY)) {
-        *collection = *id = (kedge_bytes){NULL, 0};
-        return;
-    }
-    const char *slash = key.size == 0 ? NULL : memchr(key.data, '/', key.size);
-    if (slash != NULL) {
-        kedge_bytes front = {key.data, (size_t)(slash - key.data)};
-        if (kedge_check_name("collection", front, NULL) == KEDGE_OK) {
-            *collection = front;
-            *id = (kedge_bytes){slash + 1, key.size - front.size - 1};
-            return;
-        }
-    }
-    *collection = UNNAMED;
-    *id = key;
-}
-
-/* The id alone, as a key, means this item of the collection `_`. */
-static bool stands_alone(kedge_bytes id)
-{
-    kedge_bytes collection;
-    kedge_bytes read;
-    if (id.size == 0) return false;
-    kedge_api_key_split(id, &collection, &read);
-    return kedge_bytes_equal(collection, UNNAMED) && read.size == id.size;
-}
-
-void kedge_api_key_join(kedge_bytes collection, kedge_bytes id, kedge_buffer *out)
-{
-    if (collection.size == 0) {
-        kedge_buffer_append_bytes(out, PROJECT_KEY);
-        return;
-    }
-    if (!kedge_bytes_equal(collection, UNNAMED) || !stands_alone(id)) {
-        kedge_buffer_append_bytes(out, collection);
-        kedge_buffer_append_byte(out, '/');
-    }
-    kedge_buffer_append_bytes(out, id);
-}
+#include "wire/key.h"
 
 void kedge_api_write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_bytes id,
                          kedge_buffer *scratch)
 {
     kedge_buffer_clear(scratch);
-    kedge_api_key_join(collection, id, scratch);
+    kedge_wire_key_join(collection, id, scratch);
     kedge_json_key(writer, "key");
     kedge_json_text(writer, kedge_buffer_bytes(scratch));
 }

@@ -134,9 +134,8 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail);
 
-/* Decodes %XX strictly into `out`; false on a malformed escape, NUL, or no UTF-8, which `error`
- * names. Each part of a path is decoded by itself (api_address.c). */
-bool kedge_api_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *error);
+/* Whether what stands at this path is answered without an identity. */
+bool kedge_api_is_for_everybody(kedge_bytes path);
 
 /* For the event stream: checks that the identity may read the project and tells its current
  * version. KEDGE_NOT_FOUND, KEDGE_FORBIDDEN, or a transient failure. */

@@ -128,8 +128,4 @@ void kedge_pull_answer_free(kedge_pull_answer *answer);
 void kedge_page_answer_free(kedge_page_answer *answer);
 void kedge_retire_answer_free(kedge_retire_answer *answer);
 
-/* Splits a wire key into collection and id by the rule of wire.md; and joins them. */
-void kedge_wire_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id);
-void kedge_wire_key_join(kedge_bytes collection, kedge_bytes id, kedge_buffer *out);
-
 #endif

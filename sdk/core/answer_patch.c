@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/names.h"
 #include "sdk/core/answer_read.h"
+#include "wire/key.h"
 
 #include <kedge/limits.h>
 #include <stdlib.h>

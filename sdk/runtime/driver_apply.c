@@ -1,6 +1,7 @@
 /* What the store does with the answers that are held. An answer that the store could not take for
  * want of disk or memory stays held, since the core will have it tried again. */
 #include "sdk/runtime/driver_internal.h"
+#include "wire/key.h"
 
 static kedge_applied applied_as(kedge_apply_result result)
 {

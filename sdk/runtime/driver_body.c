@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/gzip.h"
 #include "sdk/runtime/driver_internal.h"
+#include "wire/key.h"
 
 #define DIGITS_MAX 15
 

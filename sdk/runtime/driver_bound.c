@@ -6,6 +6,7 @@
  * the last item that was kept. */
 #include "sdk/core/answer_read.h"
 #include "sdk/runtime/driver_internal.h"
+#include "wire/key.h"
 
 static int64_t body_bytes(const kedge_patch_operation *operation)
 {

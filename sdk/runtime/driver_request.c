@@ -1,6 +1,7 @@
 /* Requests: what the core wants to be asked, as method, path and body. */
 #include "common/error.h"
 #include "common/json.h"
+#include "common/percent.h"
 #include "sdk/runtime/driver_internal.h"
 
 #include <inttypes.h>
@@ -19,21 +20,6 @@ typedef struct outgoing {
     size_t answer_bytes_max;
     bool nothing;
 } outgoing;
-
-static void append_percent_encoded(kedge_buffer *path, kedge_bytes bytes)
-{
-    for (size_t i = 0; i < bytes.size; i++) {
-        unsigned char byte = (unsigned char)bytes.data[i];
-        bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                     (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' ||
-                     byte == '~';
-        if (plain) {
-            kedge_buffer_append_byte(path, (char)byte);
-        } else {
-            kedge_buffer_append_format(path, "%%%02X", byte);
-        }
-    }
-}
 
 static kedge_status build_push(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
                                kedge_error *error)
@@ -76,7 +62,7 @@ static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error 
                                    position.staged_version);
         if (after.size > 0) {
             kedge_buffer_append_text(&out->path, "&after=");
-            append_percent_encoded(&out->path, kedge_buffer_bytes(&after));
+            kedge_percent_encode(kedge_buffer_bytes(&after), KEDGE_PERCENT_UNRESERVED, &out->path);
         }
         status = kedge_buffer_status(&after, error);
     }
@@ -113,7 +99,7 @@ static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error 
     kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
     out->answer_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
     kedge_buffer_append_text(&out->path, "collections/");
-    append_percent_encoded(&out->path, operation->collection);
+    kedge_percent_encode(operation->collection, KEDGE_PERCENT_UNRESERVED, &out->path);
     kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
     return kedge_driver_build_body_range(&driver->held, &out->range, error);
 }

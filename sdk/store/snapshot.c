@@ -3,6 +3,7 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
+#include "wire/key.h"
 #include <string.h>
 
 typedef struct stage {

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "tests/support/failing_allocator.h"
+#include "wire/key.h"
 
 #define LINEAGE "0123456789abcdef0123456789abcdef"
 #define DIGEST  "00112233445566778899aabbccddeeff"

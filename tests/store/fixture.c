@@ -4,6 +4,7 @@
 #include "tests/support/store_view.h"
 
 #include "common/json.h"
+#include "wire/key.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 
 #include "common/json.h"
 #include "sdk/core/answer.h"
+#include "wire/key.h"
 
 #include <kedge/limits.h>
 #include <stdio.h>
