@@ -12,6 +12,9 @@
 #include "backend/core/state.h"
 #include "common/json.h"
 #include "wire/address.h"
+#include "wire/outcomes.h"
+#include "wire/patch.h"
+#include "wire/request.h"
 
 #define KEDGE_API_BODY_BY_HASH_BYTES 65536   /* a native patch or page names larger ones by hash */
 #define KEDGE_API_INLINE_PULL_BYTES  262144  /* a first pull up to this needs no pages */
@@ -99,9 +102,6 @@ bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
 
 /* ---- the wire (api_wire.c) ---- */
 
-/* "name": "collection/id". `scratch` is emptied first. */
-void kedge_api_write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_bytes id,
-                         kedge_buffer *scratch);
 void kedge_api_write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
                          size_t size);
 /* "value": …, or "hash" and "size" when `by_hash` and the value is large. */
@@ -114,11 +114,11 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry);
 void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation);
 /* The members of a mutation, without the braces. */
 void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation);
-/* "outcomes":[…],"outcomes_next":… of a client at a version. */
-kedge_status kedge_api_write_outcomes(kedge_json_writer *writer, kedge_backend *backend,
-                                      const kedge_project_ref *ref, const kedge_version *at,
-                                      kedge_bytes client, int64_t from, int64_t to,
-                                      kedge_error *error);
+/* The outcomes of a client's mutations `from` to `to` at a version, as many as an answer may have;
+ * `outcomes` comes in made and empty. */
+kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *at,
+                                     kedge_bytes client, int64_t from, int64_t to,
+                                     kedge_wire_outcomes *outcomes);
 /* `null` for 0. */
 void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t next);
 
@@ -127,8 +127,8 @@ void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t n
 /* What an answer leaves out because the backend has lost it. */
 typedef struct kedge_api_damage {
     int64_t count;            /* of items, also of those that are not named */
-    kedge_buffer keys;        /* of the first ones, as JSON texts */
-    kedge_buffer collections; /* that cannot be read at all, as JSON texts */
+    kedge_buffer keys;        /* of the first ones: a JSON array without its end, or empty */
+    kedge_buffer collections; /* that cannot be read at all, likewise */
     kedge_buffer key;         /* scratch */
     kedge_error cause;        /* of the last one */
 } kedge_api_damage;
@@ -147,10 +147,10 @@ typedef struct kedge_api_damage_mark {
 } kedge_api_damage_mark;
 kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage);
 void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
-/* Tells the front end, for its log and metrics, and the client: "damaged": {…}, or nothing when
- * nothing is damaged. `writer` NULL: a client that does not know the member. */
-kedge_status kedge_api_damage_tell(kedge_api_call *call, const kedge_api_damage *damage,
-                                   kedge_json_writer *writer);
+/* Tells the front end, for its log and metrics; and `told`, for the client. At the end: nothing may
+ * be noted after it. */
+kedge_status kedge_api_damage_tell(kedge_api_call *call, kedge_api_damage *damage,
+                                   kedge_wire_damaged *told);
 
 /* ---- walking a state (api_walk.c) ---- */
 
@@ -174,6 +174,13 @@ kedge_status kedge_api_walk_next(kedge_api_walk *walk, kedge_bytes *collection, 
 
 /* ---- reading a request's body (api_body.c) ---- */
 
+static inline kedge_wire_request kedge_api_body(const kedge_api_call *call)
+{
+    return (kedge_wire_request){call->request->body, call->request->body_truncated};
+}
+/* What a reader of the wire made of the body, with call->error: refuses the call and answers false
+ * unless it is KEDGE_OK. */
+bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status);
 /* Checks the body as JSON of an object; refuses the call and answers false otherwise. */
 bool kedge_api_body_object(kedge_api_call *call, kedge_bytes *object);
 /* Members of a checked object. Each refuses the call with `body-invalid`, naming `path`, when the

@@ -1,15 +1,10 @@
 /* How the things of a project are written on the wire. */
 #include "backend/core/api_internal.h"
-#include "wire/key.h"
+#include "common/error.h"
+#include "wire/patch.h"
 
-void kedge_api_write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_bytes id,
-                         kedge_buffer *scratch)
-{
-    kedge_buffer_clear(scratch);
-    kedge_wire_key_join(collection, id, scratch);
-    kedge_json_key(writer, "key");
-    kedge_json_text(writer, kedge_buffer_bytes(scratch));
-}
+#include <stdio.h>
+#include <string.h>
 
 /* ---- values ---- */
 
@@ -37,18 +32,12 @@ kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state
                                    kedge_error *error)
 {
     if (by_hash && entry->size > KEDGE_API_BODY_BY_HASH_BYTES) {
-        kedge_api_write_hex(writer, "hash", entry->hash, sizeof entry->hash);
-        kedge_json_key(writer, "size");
-        kedge_json_integer(writer, entry->size);
+        kedge_wire_value_write_hash(writer, entry->hash, entry->size);
         return KEDGE_OK;
     }
-    kedge_json_key(writer, "value");
-    if (entry->body.data != NULL) {
-        kedge_json_raw(writer, entry->body);
-        return KEDGE_OK;
-    }
+    kedge_wire_value_write(writer, entry->body);
+    if (entry->body.data != NULL) return KEDGE_OK;
     /* Straight into the answer: nothing is copied twice. */
-    kedge_json_raw(writer, (kedge_bytes){NULL, 0});
     return kedge_state_body(state, collection, entry, writer->buffer, error);
 }
 
@@ -65,20 +54,22 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry)
 
 /* ---- mutations ---- */
 
+static kedge_wire_decision decision_of(const kedge_version_mutation *mutation)
+{
+    switch (mutation->verdict) {
+    case KEDGE_VERDICT_APPLIED:
+        return KEDGE_WIRE_APPLIED;
+    case KEDGE_VERDICT_REJECTED:
+        return KEDGE_WIRE_REJECTED;
+    default:
+        return kedge_mutation_has_reason(mutation) ? KEDGE_WIRE_DUPLICATE_REJECTED
+                                                   : KEDGE_WIRE_DUPLICATE;
+    }
+}
+
 void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation)
 {
-    static const char *const names[] = {
-        [KEDGE_VERDICT_APPLIED] = "applied",
-        [KEDGE_VERDICT_REJECTED] = "rejected",
-        [KEDGE_VERDICT_DUPLICATE] = "duplicate",
-    };
-    kedge_json_key(writer, "outcome");
-    kedge_json_chars(writer, names[mutation->verdict]);
-    if (!kedge_mutation_has_reason(mutation)) return;
-    kedge_json_key(writer, "code");
-    kedge_json_text(writer, mutation->code);
-    kedge_json_key(writer, "message");
-    kedge_json_text(writer, mutation->message);
+    kedge_wire_decision_write(writer, decision_of(mutation), mutation->code, mutation->message);
 }
 
 void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation)
@@ -112,37 +103,32 @@ void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mut
     kedge_api_write_verdict(writer, mutation);
 }
 
-static kedge_status write_outcome(void *context, int64_t version,
-                                  const kedge_version_mutation *mutation, kedge_error *error)
+/* ---- outcomes ---- */
+
+static kedge_status add_outcome(void *context, int64_t version,
+                                const kedge_version_mutation *mutation, kedge_error *error)
 {
-    kedge_json_writer *writer = context;
-    (void)error;
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "id");
-    kedge_json_integer(writer, mutation->id);
-    kedge_api_write_hex(writer, "digest", mutation->digest, sizeof mutation->digest);
-    kedge_json_key(writer, "version");
-    kedge_json_integer(writer, version);
-    kedge_api_write_verdict(writer, mutation);
-    kedge_json_end_object(writer);
-    return KEDGE_OK;
+    kedge_error reason = {.code = ""};
+    kedge_wire_outcome outcome = {
+        .id = mutation->id, .version = version, .decision = decision_of(mutation)};
+    memcpy(outcome.digest, mutation->digest, sizeof outcome.digest);
+    if (kedge_wire_is_rejection(outcome.decision)) {
+        char code[sizeof outcome.code];
+        snprintf(code, sizeof code, "%.*s", (int)mutation->code.size, mutation->code.data);
+        kedge_fail(&reason, KEDGE_REJECTED, code, "%.*s", (int)mutation->message.size,
+                   mutation->message.data);
+        memcpy(outcome.code, reason.code, sizeof outcome.code);
+        memcpy(outcome.message, reason.message, sizeof outcome.message);
+    }
+    return kedge_wire_outcomes_add(context, &outcome, error);
 }
 
-kedge_status kedge_api_write_outcomes(kedge_json_writer *writer, kedge_backend *backend,
-                                      const kedge_project_ref *ref, const kedge_version *at,
-                                      kedge_bytes client, int64_t from, int64_t to,
-                                      kedge_error *error)
+kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *at,
+                                     kedge_bytes client, int64_t from, int64_t to,
+                                     kedge_wire_outcomes *outcomes)
 {
-    int64_t next = 0;
-    kedge_status status = KEDGE_OK;
-    kedge_json_key(writer, "outcomes");
-    kedge_json_begin_array(writer);
-    if (from <= to) {
-        status = kedge_client_mutations(backend, ref, at, client, from, to,
-                                        KEDGE_LIMIT_OUTCOMES_PER_PULL, write_outcome, writer, &next,
-                                        error);
-    }
-    kedge_json_end_array(writer);
-    kedge_api_write_next(writer, "outcomes_next", next);
-    return status;
+    if (from > to) return KEDGE_OK;
+    return kedge_client_mutations(call->backend, &call->ref, at, client, from, to,
+                                  KEDGE_LIMIT_OUTCOMES_PER_PULL, add_outcome, outcomes,
+                                  &outcomes->next, &call->error);
 }

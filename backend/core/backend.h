@@ -12,6 +12,7 @@
 #include "backend/ports/records.h"
 #include "common/environment.h"
 #include "mutate/registry.h"
+#include "wire/body.h"
 
 typedef struct kedge_backend kedge_backend;
 
@@ -109,11 +110,11 @@ typedef struct kedge_api_request {
 
 typedef struct kedge_api_response {
     int status;
-    const char *content_type;     /* static storage */
-    const char *content_encoding; /* static storage, or NULL */
-    bool immutable;               /* may be cached for ever */
-    int32_t retry_after_s;        /* 0: none */
-    char content_range[64];       /* "" when none */
+    const char *content_type;                  /* static storage */
+    const char *content_encoding;              /* static storage, or NULL */
+    bool immutable;                            /* may be cached for ever */
+    int32_t retry_after_s;                     /* 0: none */
+    char content_range[KEDGE_WIRE_RANGE_SIZE]; /* "" when none */
     kedge_buffer body;
     /* Of a 500 or 503, or of items that were left out; for the log alone: it may name what nobody
      * else should see. */

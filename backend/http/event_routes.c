@@ -4,6 +4,7 @@
 #include "common/names.h"
 #include "common/percent.h"
 #include "wire/address.h"
+#include "wire/poke.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static void issue_ticket(event_call *call)
                         call->who.expires_ms, ticket);
     exchange->response.status = 200;
     exchange->response.content_type = "application/json";
-    kedge_buffer_append_format(&exchange->response.body, "{\"ticket\":\"%s\"}", ticket);
+    kedge_wire_ticket_write(ticket, &exchange->response.body);
 }
 
 /* ---- who asks ---- */

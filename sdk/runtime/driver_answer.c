@@ -89,8 +89,8 @@ static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_erro
     held->next_body = 0;
     kedge_status status = keep_body(&held->pull_body, body, error);
     if (status == KEDGE_OK) {
-        status = kedge_pull_answer_decode(driver->allocator, kedge_buffer_bytes(&held->pull_body),
-                                          &held->pull, error);
+        status = kedge_wire_pull_response_read(
+            driver->allocator, kedge_buffer_bytes(&held->pull_body), &held->pull, error);
     }
     if (status == KEDGE_OK) kedge_driver_bound_pull(&held->pull);
     held->damage = (kedge_driver_damage){.count = 0};
@@ -110,8 +110,8 @@ static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_erro
     held->next_body = 0;
     kedge_status status = keep_body(&held->page_body, body, error);
     if (status == KEDGE_OK) {
-        status = kedge_page_answer_decode(driver->allocator, kedge_buffer_bytes(&held->page_body),
-                                          &held->page, error);
+        status = kedge_wire_page_response_read(
+            driver->allocator, kedge_buffer_bytes(&held->page_body), &held->page, error);
     }
     if (status == KEDGE_OK) status = kedge_driver_bound_page(&held->page, error);
     held->damage = (kedge_driver_damage){.count = 0};
@@ -126,7 +126,8 @@ static kedge_status read_retire(kedge_driver *driver, kedge_bytes body, kedge_er
     kedge_driver_held *held = &driver->held;
     kedge_driver_held_free_retire(held);
     held->source = KEDGE_REQUEST_RETIRE;
-    kedge_status status = kedge_retire_answer_decode(driver->allocator, body, &held->retire, error);
+    kedge_status status =
+        kedge_wire_retire_response_read(driver->allocator, body, &held->retire, error);
     held->retire_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_retire(held);
     return status;
@@ -135,11 +136,11 @@ static kedge_status read_retire(kedge_driver *driver, kedge_bytes body, kedge_er
 /* An answer that brings nothing although more was promised would be asked for again and again. */
 static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_error *error)
 {
-    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(&driver->held);
     if (outcomes == NULL) return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "nothing is held");
     size_t count = outcomes->count;
     int64_t next = outcomes->next;
-    kedge_status status = kedge_outcomes_decode(body, outcomes, error);
+    kedge_status status = kedge_wire_outcomes_response_read(body, outcomes, error);
     if (status == KEDGE_OK && outcomes->count == count && outcomes->next != 0) {
         outcomes->next = next;
         status = kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
@@ -180,7 +181,7 @@ static bool tells_unsupported(kedge_bytes body)
 
 static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
 {
-    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(&driver->held);
     if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
     event->more_outcomes = outcomes != NULL && outcomes->next != 0;
     event->more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;

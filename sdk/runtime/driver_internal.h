@@ -22,13 +22,13 @@
 /* The decoded answers that wait for the store, with the bodies that they borrow from. */
 typedef struct kedge_driver_held {
     bool pull_there;
-    kedge_pull_answer pull;
+    kedge_wire_pull_response pull;
     kedge_buffer pull_body;
     bool page_there;
-    kedge_page_answer page;
+    kedge_wire_page_response page;
     kedge_buffer page_body;
     bool retire_there;
-    kedge_retire_answer retire;
+    kedge_wire_retire_response retire;
     kedge_request_kind source; /* which of the three came last */
     size_t next_body;          /* operation from which to look for a body to fetch */
     kedge_buffer parts;        /* what has come of the next body, from its first byte on */
@@ -48,7 +48,7 @@ typedef enum kedge_driver_upload_step {
 typedef struct kedge_driver_upload {
     kedge_driver_upload_step step;
     kedge_buffer packed; /* the push as gzip */
-    char sha256[KEDGE_SHA256_HEX];
+    uint8_t sha256[KEDGE_SHA256_SIZE];
     int64_t deadline_ms; /* of each request */
 } kedge_driver_upload;
 
@@ -115,11 +115,11 @@ kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_ans
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);
 
 /* driver_bound.c: a pull or page whose bodies are within the bound, be it by paging. */
-void kedge_driver_bound_pull(kedge_pull_answer *pull);
-kedge_status kedge_driver_bound_page(kedge_page_answer *page, kedge_error *error);
+void kedge_driver_bound_pull(kedge_wire_pull_response *pull);
+kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error *error);
 /* Outcomes of ids that this copy has not given out, and is not about to, are of no use: a list that
  * goes on there is complete, or a server could lengthen it for ever. */
-void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_outcome_list *outcomes);
+void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_wire_outcomes *outcomes);
 
 /* driver_apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
 void kedge_driver_apply(kedge_driver *driver, const kedge_core_action *action);
@@ -142,8 +142,8 @@ void kedge_driver_held_free_retire(kedge_driver_held *held);
 void kedge_driver_held_free(kedge_driver_held *held);
 void kedge_driver_held_free_parts(kedge_driver_held *held);
 /* The patch whose bodies are being fetched, and the next operation that lacks one. NULL: none. */
-kedge_patch *kedge_driver_held_patch(kedge_driver_held *held);
-kedge_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);
-kedge_outcome_list *kedge_driver_held_outcomes(kedge_driver_held *held);
+kedge_wire_patch *kedge_driver_held_patch(kedge_driver_held *held);
+kedge_wire_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);
+kedge_wire_outcomes *kedge_driver_held_outcomes(kedge_driver_held *held);
 
 #endif

@@ -1,10 +1,10 @@
 /* Requests: what the core wants to be asked, as method, path and body. */
 #include "common/error.h"
-#include "common/json.h"
 #include "common/percent.h"
 #include "sdk/runtime/driver_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* How much of an answer is taken in before it is refused. */
 #define SMALL_ANSWER_BYTES 4194304
@@ -58,12 +58,8 @@ static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error 
     if (status == KEDGE_OK) {
         out->answer_bytes_max = PAGE_ANSWER_BYTES;
         out->nothing = !kedge_store_staged_after(driver->store, &after);
-        kedge_buffer_append_format(&out->path, "snapshot?version=%" PRId64,
-                                   position.staged_version);
-        if (after.size > 0) {
-            kedge_buffer_append_text(&out->path, "&after=");
-            kedge_percent_encode(kedge_buffer_bytes(&after), KEDGE_PERCENT_UNRESERVED, &out->path);
-        }
+        kedge_wire_page_request_write(position.staged_version, kedge_buffer_bytes(&after),
+                                      &out->path);
         status = kedge_buffer_status(&after, error);
     }
     kedge_buffer_free(&after);
@@ -74,7 +70,7 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
 {
     kedge_store_position position;
     kedge_driver_held *held = &driver->held;
-    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(held);
+    kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(held);
     out->nothing = outcomes == NULL || outcomes->next == 0;
     if (out->nothing) return KEDGE_OK;
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
@@ -93,7 +89,7 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
 static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
     char hex[KEDGE_SHA256_HEX];
-    kedge_patch_operation *operation = kedge_driver_held_next_body(&driver->held);
+    kedge_wire_patch_operation *operation = kedge_driver_held_next_body(&driver->held);
     out->nothing = operation == NULL;
     if (out->nothing) return KEDGE_OK;
     kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
@@ -104,35 +100,20 @@ static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error 
     return kedge_driver_build_body_range(&driver->held, &out->range, error);
 }
 
-static void write_earlier(kedge_json_writer *writer, const kedge_client_marks *earlier)
-{
-    if (earlier->count == 0) return;
-    kedge_json_key(writer, "earlier");
-    kedge_json_begin_array(writer);
-    for (size_t i = 0; i < earlier->count; i++)
-        kedge_json_chars(writer, earlier->marks[i].client);
-    kedge_json_end_array(writer);
-}
-
 static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
     kedge_store_position position;
-    kedge_client_marks earlier;
+    kedge_wire_retire_request request = {.lowest_pending = 0};
     kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's answer */
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
-    if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &earlier, error);
+    if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &request.earlier, error);
     if (status != KEDGE_OK) return status;
     out->method = "POST";
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
     kedge_buffer_append_format(&out->path, "clients/%s/retire", position.client);
-    kedge_json_writer writer = kedge_json_write(&out->body);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "clientGroupID");
-    kedge_json_chars(&writer, position.client);
-    kedge_json_key(&writer, "lowest_pending");
-    kedge_json_integer(&writer, position.lowest_told);
-    write_earlier(&writer, &earlier);
-    kedge_json_end_object(&writer);
+    snprintf(request.group_id, sizeof request.group_id, "%s", position.client);
+    request.lowest_pending = position.lowest_told;
+    kedge_wire_retire_request_write(&request, &out->body);
     return KEDGE_OK;
 }
 

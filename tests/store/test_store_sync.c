@@ -437,7 +437,7 @@ static void test_pages_of_a_version_that_is_gone_are_dropped(void **state)
 static void test_a_page_of_another_version_is_stale(void **state)
 {
     fixture *f = *state;
-    kedge_page_answer page = {.version = 4, .last = true};
+    kedge_wire_page_response page = {.version = 4, .last = true};
     kedge_apply_result result;
     assert_int_equal(kedge_store_stage(f->store, &page, &result, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_STALE);

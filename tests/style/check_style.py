@@ -15,7 +15,7 @@ ARROWS = {
     "http": ["common"],
     "mutate": ["common"],
     "wire": ["common"],
-    "sdk/core": ["common", "wire"],
+    "sdk/core": ["common"],
     "sdk/store": ["common", "mutate", "sdk/core", "wire"],
     "sdk/net": ["common", "http", "sdk/core", "wire"],
     "sdk/runtime": ["common", "http", "mutate", "sdk/core", "sdk/store", "sdk/net", "wire"],
