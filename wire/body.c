@@ -2,6 +2,7 @@
 #include "wire/body.h"
 
 #include "common/assert.h"
+#include "common/percent.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,6 +28,16 @@ static bool take_number(kedge_bytes *rest, int64_t *number)
     *number = found;
     *rest = (kedge_bytes){rest->data + at, rest->size - at};
     return true;
+}
+
+void kedge_wire_body_request_write(kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE],
+                                   kedge_buffer *path)
+{
+    char hex[KEDGE_SHA256_HEX];
+    kedge_hex_encode(hash, KEDGE_SHA256_SIZE, hex);
+    kedge_buffer_append_text(path, "collections/");
+    kedge_percent_encode(collection, KEDGE_PERCENT_UNRESERVED, path);
+    kedge_buffer_append_format(path, "/bodies/%s", hex);
 }
 
 void kedge_wire_range_write(int64_t first, int64_t last, char out[KEDGE_WIRE_RANGE_SIZE])

@@ -1,9 +1,10 @@
-/* The headers of a body's parts: which one is asked for, and which one comes (RFC 9110, section
- * 14). */
+/* GET collections/{collection}/bodies/{hash}: the body of an item, in parts. Which part is asked
+ * for and which one comes stands in headers (RFC 9110, section 14). */
 #ifndef KEDGE_WIRE_BODY_H
 #define KEDGE_WIRE_BODY_H
 
 #include "common/bytes.h"
+#include "common/hash.h"
 
 #define KEDGE_WIRE_RANGE_SIZE 64 /* of both headers, with a NUL */
 
@@ -20,6 +21,10 @@ typedef struct kedge_wire_body_part {
     int64_t last;
     int64_t size_bytes;
 } kedge_wire_body_part;
+
+/* Appends the path of the request. */
+void kedge_wire_body_request_write(kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE],
+                                   kedge_buffer *path);
 
 /* "bytes=first-last". */
 void kedge_wire_range_write(int64_t first, int64_t last, char out[KEDGE_WIRE_RANGE_SIZE]);

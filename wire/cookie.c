@@ -9,13 +9,11 @@
 
 kedge_wire_cookie kedge_wire_cookie_of(int64_t version, const char *lineage)
 {
-    kedge_wire_cookie cookie = {.kind = KEDGE_WIRE_COOKIE_NULL};
+    kedge_wire_cookie cookie = {.order = version, .version = version};
     size_t size = strlen(lineage);
-    KEDGE_ASSERT(version >= 0 && size < sizeof cookie.lineage);
-    if (size == 0) return cookie;
-    cookie.kind = KEDGE_WIRE_COOKIE_OURS;
-    cookie.ordered = true;
-    cookie.order = cookie.version = version;
+    KEDGE_ASSERT(size < sizeof cookie.lineage);
+    cookie.kind = size == 0 ? KEDGE_WIRE_COOKIE_NULL : KEDGE_WIRE_COOKIE_OURS;
+    cookie.ordered = size > 0;
     memcpy(cookie.lineage, lineage, size + 1);
     return cookie;
 }

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "wire/response.h"
 
+#include <inttypes.h>
 #include <kedge/limits.h>
 #include <string.h>
 
@@ -91,6 +92,14 @@ void kedge_wire_outcomes_write(kedge_json_writer *writer, const kedge_wire_outco
     } else {
         kedge_json_integer(writer, outcomes->next);
     }
+}
+
+void kedge_wire_outcomes_request_write(const char *client_id, int64_t from, int64_t to,
+                                       int64_t version, kedge_buffer *path)
+{
+    kedge_buffer_append_format(
+        path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64, client_id,
+        from, to, version);
 }
 
 void kedge_wire_outcomes_response_write(const kedge_wire_outcomes *outcomes, kedge_buffer *out)

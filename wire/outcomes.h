@@ -47,7 +47,11 @@ void kedge_wire_decision_write(kedge_json_writer *writer, kedge_wire_decision de
 /* "outcomes":[…],"outcomes_next":…: members of the object that is being written. */
 void kedge_wire_outcomes_write(kedge_json_writer *writer, const kedge_wire_outcomes *outcomes);
 
-/* The response of GET clients/{client}/mutations. */
+/* Appends the path and query of GET clients/{client}/mutations, for the outcomes of the ids `from`
+ * to `to` at a version. */
+void kedge_wire_outcomes_request_write(const char *client_id, int64_t from, int64_t to,
+                                       int64_t version, kedge_buffer *path);
+/* The response to it. */
 void kedge_wire_outcomes_response_write(const kedge_wire_outcomes *outcomes, kedge_buffer *out);
 /* Appends to `outcomes`, and sets its `next`. KEDGE_PROTOCOL when the body is no such response;
  * then `outcomes` is as it was. */

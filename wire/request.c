@@ -5,12 +5,6 @@
 #include "common/hash.h"
 #include "common/names.h"
 
-kedge_status kedge_wire_request_too_large(kedge_error *error)
-{
-    return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "body-too-large",
-                      "the body has more than %d bytes", KEDGE_LIMIT_PUSH_BYTES);
-}
-
 /* What kedge_json_check said of a body, as an error of the request. */
 static kedge_status fail_check(kedge_status status, const kedge_error *why, kedge_error *error)
 {
@@ -34,7 +28,10 @@ kedge_status kedge_wire_request_object(const kedge_wire_request *request, kedge_
                                        kedge_error *error)
 {
     kedge_error why = {0};
-    if (request->truncated) return kedge_wire_request_too_large(error);
+    if (request->truncated) {
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "body-too-large",
+                          "the body has more than %d bytes", KEDGE_LIMIT_PUSH_BYTES);
+    }
     kedge_status status = kedge_json_check(request->body, KEDGE_LIMIT_JSON_DEPTH, &why);
     if (status != KEDGE_OK) return fail_check(status, &why, error);
     kedge_json_skip(request->body, object, NULL);

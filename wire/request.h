@@ -21,7 +21,6 @@ kedge_status kedge_wire_request_object(const kedge_wire_request *request, kedge_
                                        kedge_error *error);
 /* Why `text` is not the text of an object: always an error. */
 kedge_status kedge_wire_request_no_object(kedge_bytes text, kedge_error *error);
-kedge_status kedge_wire_request_too_large(kedge_error *error);
 
 /* Members that must be there; `path` names them in the error. `chars` holds
  * KEDGE_LIMIT_CLIENT_ID_BYTES + 1. */

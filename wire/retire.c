@@ -11,6 +11,11 @@
 
 /* ---- the request ---- */
 
+void kedge_wire_retire_path_write(const char *client_id, kedge_buffer *path)
+{
+    kedge_buffer_append_format(path, "clients/%s/retire", client_id);
+}
+
 void kedge_wire_retire_request_write(const kedge_wire_retire_request *request, kedge_buffer *out)
 {
     kedge_json_writer writer = kedge_json_write(out);

@@ -33,6 +33,8 @@ typedef struct kedge_wire_retire_response {
     kedge_wire_outcomes outcomes;
 } kedge_wire_retire_response;
 
+/* Appends the path of the request. */
+void kedge_wire_retire_path_write(const char *client_id, kedge_buffer *path);
 void kedge_wire_retire_request_write(const kedge_wire_retire_request *request, kedge_buffer *out);
 /* The errors are those of wire/request.h. */
 kedge_status kedge_wire_retire_request_read(const kedge_wire_request *request,

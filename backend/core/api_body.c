@@ -43,9 +43,3 @@ bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char
     return kedge_api_body_is_read(
         call, kedge_wire_request_integer(object, name, path, least, value, &call->error));
 }
-
-bool kedge_api_body_optional_text(kedge_api_call *call, kedge_bytes object, const char *name)
-{
-    return kedge_api_body_is_read(call,
-                                  kedge_wire_request_optional_text(object, name, &call->error));
-}

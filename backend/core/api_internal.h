@@ -8,7 +8,6 @@
 #include "backend/core/layout.h"
 #include "backend/core/processor.h"
 #include "backend/core/projects.h"
-#include "backend/core/push_body.h"
 #include "backend/core/state.h"
 #include "common/json.h"
 #include "wire/address.h"
@@ -102,8 +101,6 @@ bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
 
 /* ---- the wire (api_wire.c) ---- */
 
-void kedge_api_write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
-                         size_t size);
 /* "value": …, or "hash" and "size" when `by_hash` and the value is large. */
 kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state,
                                    kedge_bytes collection, const kedge_entry *entry, bool by_hash,
@@ -192,20 +189,6 @@ bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char
 /* `chars` holds KEDGE_LIMIT_NAME_BYTES + 1. */
 bool kedge_api_body_project(kedge_api_call *call, kedge_bytes object, const char *name,
                             char *chars);
-/* An optional member that must be text. */
-bool kedge_api_body_optional_text(kedge_api_call *call, kedge_bytes object, const char *name);
-
-/* ---- push (push_body.h, api_push_envelope.c, api_push_mutation.c) ---- */
-
-/* Refuses the call and answers false when the envelope cannot be read. Free in both cases. */
-bool kedge_push_request_decode(kedge_api_call *call, kedge_push_request *out);
-
-/* Decodes the element `index` of "mutations", whose text is `element`. A client or an id that
- * cannot be told refuses the call (false); anything else that is wrong makes the mutation an
- * invalid one. `scratch` is for its use. */
-bool kedge_push_mutation_decode(kedge_api_call *call, kedge_push_request *request, size_t index,
-                                kedge_bytes element, kedge_buffer *scratch,
-                                kedge_push_mutation *out);
 
 /* ---- uploaded pushes (api_upload.c) ---- */
 

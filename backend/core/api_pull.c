@@ -11,6 +11,7 @@
  * lost cookie. */
 #include "backend/core/api_internal.h"
 #include "wire/pull.h"
+#include "wire/replicache.h"
 
 #include <string.h>
 
@@ -38,8 +39,7 @@ static bool read_request(kedge_api_call *call, kedge_wire_pull_request *out)
     kedge_status status = kedge_wire_pull_request_read(&body, out, &call->error);
     if (!kedge_api_body_is_read(call, status)) return false;
     if (!out->supported) {
-        kedge_buffer_append_text(&call->response->body,
-                                 "{\"error\":\"VersionNotSupported\",\"versionType\":\"pull\"}");
+        kedge_wire_version_not_supported_write("pull", &call->response->body);
     }
     return out->supported;
 }
@@ -358,7 +358,7 @@ static void answer_pull(pull_answer *answer)
     answer->from = is_first(answer->request) || answer->lost ? 0 : answer->request->cookie.version;
     if (status == KEDGE_OK) status = check_anew(answer);
     if (status == KEDGE_OK && answer->anew) {
-        kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");
+        kedge_wire_client_state_not_found_write(&call->response->body);
         return;
     }
     if (status == KEDGE_OK) {

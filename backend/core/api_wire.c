@@ -8,8 +8,8 @@
 
 /* ---- values ---- */
 
-void kedge_api_write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
-                         size_t size)
+static void write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
+                      size_t size)
 {
     char hex[KEDGE_SHA256_HEX];
     kedge_hex_encode(bytes, size, hex);
@@ -45,7 +45,7 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry)
 {
     kedge_json_key(writer, "id");
     kedge_json_text(writer, entry->id);
-    kedge_api_write_hex(writer, "hash", entry->hash, sizeof entry->hash);
+    write_hex(writer, "hash", entry->hash, sizeof entry->hash);
     kedge_json_key(writer, "size");
     kedge_json_integer(writer, entry->size);
     kedge_json_key(writer, "meta");
@@ -90,7 +90,7 @@ void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mut
         kedge_json_key(writer, "uid");
         kedge_json_text(writer, mutation->uid);
     }
-    kedge_api_write_hex(writer, "digest", mutation->digest, sizeof mutation->digest);
+    write_hex(writer, "digest", mutation->digest, sizeof mutation->digest);
     if (mutation->origin_client.size > 0) {
         kedge_json_key(writer, "origin");
         kedge_json_begin_object(writer);

@@ -59,9 +59,9 @@ static kedge_status redeem(kedge_queued *queued, kedge_unit_part *part, kedge_er
                       "the claim check of a message is that of another project's");
 }
 
-static void free_part(kedge_queued *queued, kedge_unit_part *part)
+static void free_part(kedge_unit_part *part)
 {
-    kedge_push_request_free(queued->allocator, &part->request);
+    kedge_push_request_free(&part->request);
     kedge_buffer_free(&part->claimed);
 }
 
@@ -90,7 +90,7 @@ kedge_status kedge_unit_add(kedge_unit *unit, size_t index, const kedge_message 
         status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "unit-full", "the unit has no room");
     }
     if (status != KEDGE_OK) {
-        free_part(unit->queued, part);
+        free_part(part);
         return status;
     }
     unit->count++;
@@ -102,7 +102,7 @@ kedge_status kedge_unit_add(kedge_unit *unit, size_t index, const kedge_message 
 void kedge_unit_clear(kedge_unit *unit)
 {
     for (size_t i = 0; i < unit->count; i++)
-        free_part(unit->queued, &unit->parts[i]);
+        free_part(&unit->parts[i]);
     unit->count = 0;
     unit->bytes = 0;
     unit->mutation_count = 0;

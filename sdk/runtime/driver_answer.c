@@ -4,9 +4,10 @@
  * and is tried again. So is a refusal without a problem document. Only a refusal in Kedge's own
  * words stops a client. */
 #include "common/error.h"
-#include "common/json.h"
 #include "sdk/net/net.h"
 #include "sdk/runtime/driver_internal.h"
+#include "wire/push.h"
+#include "wire/replicache.h"
 
 #include <string.h>
 
@@ -55,30 +56,13 @@ static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error 
     return kedge_buffer_status(copy, error);
 }
 
-/* {}, {"kedge":{"version":V}} or {"kedge":{"queued":true}}. */
 static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
 {
-    kedge_bytes native;
-    kedge_bytes key;
-    kedge_json_iterator members = kedge_json_iterate(body);
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
-        bool empty = !kedge_json_next_member(&members, &key, &native) && !members.failed;
-        if (empty) return KEDGE_OK;
-        bool told = kedge_json_member(body, "kedge", &native);
-        if (told && kedge_json_member_integer(native, "version", &event->version) &&
-            event->version > 0) {
-            return KEDGE_OK;
-        }
-        if (told && kedge_json_member(native, "queued", &key) &&
-            kedge_json_to_boolean(key, &event->queued) && event->queued) {
-            event->version = 0;
-            return KEDGE_OK;
-        }
-    }
-    event->version = 0;
-    event->queued = false;
-    return kedge_fail(&event->error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the answer of a push is not Kedge's");
+    kedge_wire_push_response response;
+    kedge_status status = kedge_wire_push_response_read(body, &response, &event->error);
+    event->version = response.version;
+    event->queued = response.queued;
+    return status;
 }
 
 static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_error *error)
@@ -170,15 +154,6 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
     return KEDGE_INTERNAL;
 }
 
-/* 200 {"error":"VersionNotSupported",…}: a server to which this client is too old, or too new. */
-static bool tells_unsupported(kedge_bytes body)
-{
-    kedge_bytes code;
-    return kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-           kedge_json_member(body, "error", &code) &&
-           kedge_json_text_equals(code, "VersionNotSupported");
-}
-
 static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(&driver->held);
@@ -192,7 +167,8 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind,
 {
     event->answer = KEDGE_ANSWER_TRANSIENT;
     if (read_by_kind(driver, kind, answer, event) != KEDGE_OK) {
-        if (answer->status != 200 || !tells_unsupported(answer->body)) return;
+        /* A server to which this client is too old, or too new. */
+        if (answer->status != 200 || !kedge_wire_version_not_supported_read(answer->body)) return;
         event->answer = KEDGE_ANSWER_REFUSED;
         kedge_fail(&event->error, KEDGE_UNSUPPORTED, "version-not-supported",
                    "the server does not speak this version of the protocol");

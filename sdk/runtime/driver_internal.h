@@ -91,6 +91,13 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
 kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
                                     kedge_driver_request *request, kedge_error *error);
 
+/* driver_push.c: writes a push with the mutations from the lowest uncovered id above `after_id` on:
+ * at most `count_max` and about `bytes_max` (at least one). `*count` 0: nothing to push, and `out`
+ * is empty. */
+kedge_status kedge_driver_write_push(kedge_store *store, int64_t after_id, uint32_t count_max,
+                                     size_t bytes_max, kedge_buffer *out, uint32_t *count,
+                                     int64_t *last_id, kedge_error *error);
+
 /* driver_upload.c: makes of the push `body` the request that asks where to upload it. */
 kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path, kedge_buffer *body,
                                        kedge_error *error);

@@ -1,9 +1,8 @@
 /* Requests: what the core wants to be asked, as method, path and body. */
 #include "common/error.h"
-#include "common/percent.h"
 #include "sdk/runtime/driver_internal.h"
+#include "wire/body.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 /* How much of an answer is taken in before it is refused. */
@@ -29,9 +28,9 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     out->method = "POST";
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
     driver->push_last_id = 0;
-    kedge_status status =
-        kedge_store_push_body(driver->store, action->after_id, action->count_max, action->bytes_max,
-                              &out->body, &count, &driver->push_last_id, error);
+    kedge_status status = kedge_driver_write_push(driver->store, action->after_id,
+                                                  action->count_max, action->bytes_max, &out->body,
+                                                  &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
     driver->push_held = count;
     kedge_driver_upload_end(driver);
@@ -42,12 +41,15 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
 
 static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
+    kedge_wire_pull_request request;
     kedge_buffer_append_text(&out->path, "pull");
     out->method = "POST";
     out->answer_bytes_max = PULL_ANSWER_BYTES;
     kedge_driver_held_free_pull(&driver->held);
     kedge_driver_held_free_page(&driver->held);
-    return kedge_store_pull_body(driver->store, &out->body, error);
+    kedge_status status = kedge_store_pull_request(driver->store, &request, error);
+    if (status == KEDGE_OK) kedge_wire_pull_request_write(&request, &out->body);
+    return status;
 }
 
 static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error *error)
@@ -80,23 +82,19 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
     int64_t highest = position.highest_id > outcomes->next ? position.highest_id : outcomes->next;
     if (last > highest) last = highest;
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
-    kedge_buffer_append_format(
-        &out->path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64,
-        position.client, outcomes->next, last, retire ? held->retire.version : held->pull.version);
+    kedge_wire_outcomes_request_write(position.client, outcomes->next, last,
+                                      retire ? held->retire.version : held->pull.version,
+                                      &out->path);
     return KEDGE_OK;
 }
 
 static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
-    char hex[KEDGE_SHA256_HEX];
     kedge_wire_patch_operation *operation = kedge_driver_held_next_body(&driver->held);
     out->nothing = operation == NULL;
     if (out->nothing) return KEDGE_OK;
-    kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
     out->answer_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
-    kedge_buffer_append_text(&out->path, "collections/");
-    kedge_percent_encode(operation->collection, KEDGE_PERCENT_UNRESERVED, &out->path);
-    kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
+    kedge_wire_body_request_write(operation->collection, operation->hash, &out->path);
     return kedge_driver_build_body_range(&driver->held, &out->range, error);
 }
 
@@ -110,7 +108,7 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     if (status != KEDGE_OK) return status;
     out->method = "POST";
     out->answer_bytes_max = SMALL_ANSWER_BYTES;
-    kedge_buffer_append_format(&out->path, "clients/%s/retire", position.client);
+    kedge_wire_retire_path_write(position.client, &out->path);
     snprintf(request.group_id, sizeof request.group_id, "%s", position.client);
     request.lowest_pending = position.lowest_told;
     kedge_wire_retire_request_write(&request, &out->body);

@@ -151,7 +151,7 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
     if (answer->retired) return KEDGE_OK;
     asked->result = KEDGE_APPLY_STALE;
     if (is_stale(state, answer)) {
-        /* The answer to kedge_store_pull_body's question. */
+        /* The answer to kedge_store_pull_request's question. */
         if (state->cache.lineage[0] == '\0' && answer->from == state->outbox.settled_version)
             atomic_store(&store->lineage_known, true);
         return KEDGE_OK;

@@ -20,6 +20,7 @@
 #include "mutate/registry.h"
 #include "wire/page.h"
 #include "wire/pull.h"
+#include "wire/push.h"
 #include "wire/retire.h"
 #include <kedge/limits.h>
 #include <kedge/sync.h>
@@ -124,14 +125,24 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
 
 /* ---- sending (push.c) ---- */
 
-/* Writes a push body with the mutations from the lowest uncovered id above `after_id` on: at most
- * `count_max` and about `bytes_max` (at least one). Commits sent_through before it returns.
- * `*count` 0: nothing to push, and `body` is empty. */
-kedge_status kedge_store_push_body(kedge_store *store, int64_t after_id, uint32_t count_max,
-                                   size_t bytes_max, kedge_buffer *body, uint32_t *count,
-                                   int64_t *last_id, kedge_error *error);
-/* Writes a pull body from the position. */
-kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge_error *error);
+/* Who takes the mutations of a push. */
+typedef struct kedge_store_push_taker {
+    void *context;
+    /* must. The mutations come from the first one on, maybe for a second time. */
+    void (*begin)(void *context);
+    /* must. KEDGE_OK: the mutation, which is borrowed, was taken. KEDGE_DONE: it was not, and the
+     * push is full; not for the first one. Anything else ends the push with that failure. */
+    kedge_status (*take)(void *context, const kedge_wire_mutation *mutation, kedge_error *error);
+} kedge_store_push_taker;
+
+/* Gives the mutations from the lowest uncovered id above `after_id` on: at most `count_max` (at
+ * least one). Commits sent_through before it returns. `*count` 0: nothing to push. */
+kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max,
+                              const kedge_store_push_taker *taker, uint32_t *count,
+                              int64_t *last_id, kedge_error *error);
+/* What to ask a pull for: from the position. */
+kedge_status kedge_store_pull_request(kedge_store *store, kedge_wire_pull_request *out,
+                                      kedge_error *error);
 
 /* ---- pulling (pull.c, snapshot.c) ---- */
 

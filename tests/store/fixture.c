@@ -366,7 +366,7 @@ naive_answer fixture_push(fixture *f)
     int64_t last = 0;
     naive_answer answer = NAIVE_OK;
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    expect_ok(f, kedge_store_push_body(f->store, 0, 100, 100000, &body, &count, &last, &f->error));
+    expect_ok(f, fixture_push_body(f->store, 100, 100000, &body, &count, &last, &f->error));
     if (count > 0) answer = naive_server_push(f->server, kedge_buffer_bytes(&body));
     kedge_buffer_free(&body);
     return answer;
@@ -377,8 +377,10 @@ kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result)
     kedge_wire_pull_response answer = {0};
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
-    kedge_status status = kedge_store_pull_body(f->store, &body, &f->error);
+    kedge_wire_pull_request request;
+    kedge_status status = kedge_store_pull_request(f->store, &request, &f->error);
     if (status == KEDGE_OK) {
+        kedge_wire_pull_request_write(&request, &body);
         naive_server_pull(f->server, kedge_buffer_bytes(&body), &text);
         expect_ok(f, kedge_wire_pull_response_read(&kedge_allocator_default,
                                                    kedge_buffer_bytes(&text), &answer, &f->error));

@@ -76,7 +76,7 @@ static void push(script *s)
     int64_t last;
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     kedge_status status =
-        kedge_store_push_body(s->f.store, 0, 100, 100000, &body, &count, &last, &s->f.error);
+        fixture_push_body(s->f.store, 100, 100000, &body, &count, &last, &s->f.error);
     if (status == KEDGE_OK && count > 0)
         (void)naive_server_push(s->f.server, kedge_buffer_bytes(&body));
     kedge_buffer_free(&body);

@@ -205,7 +205,9 @@ static void test_a_rotation_keeps_what_the_server_decided_and_renumbers_the_rest
 static bool asks_for_seen(fixture *f, const char *order)
 {
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    assert_int_equal(kedge_store_pull_body(f->store, &body, &f->error), KEDGE_OK);
+    kedge_wire_pull_request request;
+    assert_int_equal(kedge_store_pull_request(f->store, &request, &f->error), KEDGE_OK);
+    kedge_wire_pull_request_write(&request, &body);
     kedge_buffer_append_byte(&body, '\0');
     bool asks = strstr(body.data, order) != NULL;
     kedge_buffer_free(&body);

@@ -205,7 +205,14 @@ static void test_the_headers_of_a_part_are_as_rfc_9110_has_them(void **state)
 {
     char header[KEDGE_WIRE_RANGE_SIZE];
     kedge_wire_body_part part = {10, 19, 100};
+    kedge_buffer path = kedge_buffer_make(&kedge_allocator_default);
     (void)state;
+    kedge_wire_body_request_write(KEDGE_BYTES("a b"), (const uint8_t[KEDGE_SHA256_SIZE]){0xAB},
+                                  &path);
+    assert_string_equal(path.data,
+                        "collections/a%20b/bodies/ab00000000000000000000000000000000000000"
+                        "000000000000000000000000");
+    kedge_buffer_free(&path);
     kedge_wire_range_write(10, 19, header);
     assert_string_equal(header, "bytes=10-19");
     kedge_wire_content_range_write(&part, header);
