@@ -26,6 +26,7 @@ static void test_a_path_matches_a_pattern_part_by_part(void **state)
     assert_false(matches(KEDGE_WIRE_PATH_EVENTS, "/v1/orgs/o/projects/p/events/"));
     assert_false(matches(KEDGE_WIRE_PATH_EVENTS, "/v1/orgs/o/x/projects/p/events"));
     assert_false(matches(KEDGE_WIRE_PATH_EVENTS, "v1/orgs/o/projects/p/events"));
+    assert_false(matches(KEDGE_WIRE_PATH_EVENTS, "/v1/orgs/o/project/p/events"));
     assert_false(matches(KEDGE_WIRE_PATH_EVENTS, ""));
     assert_false(matches(KEDGE_WIRE_PATH_EVENTS, "/1/2/3/4/5/6/7/8/9/10/11/12/13"));
 }
@@ -103,6 +104,29 @@ static void test_a_version_is_latest_or_a_number_from_1_on(void **state)
     assert_false(kedge_wire_version_read(KEDGE_BYTES("Latest"), &number));
 }
 
+static void test_a_parameter_that_is_given_twice_or_too_long_is_refused(void **state)
+{
+    char query[KEDGE_WIRE_PATH_BYTES_MAX + 8] = "t=";
+    bool present = true;
+    int64_t number;
+    kedge_error error = {0};
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    (void)state;
+    assert_int_equal(kedge_wire_query_integer(KEDGE_BYTES("t=1&t=2"), "t", 0, 9, &number, &error),
+                     KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_wire_query_text(KEDGE_BYTES("t=1&t=2"), "t", &text, &present, &error),
+                     KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_wire_query_text(KEDGE_BYTES("u=1"), "t", &text, &present, &error),
+                     KEDGE_OK);
+    assert_false(present);
+    memset(query + 2, 'x', KEDGE_WIRE_PATH_BYTES_MAX + 1);
+    assert_int_equal(kedge_wire_query_text(kedge_bytes_of(query), "t", &text, &present, &error),
+                     KEDGE_INVALID_ARGUMENT);
+    assert_string_equal(error.message,
+                        "the parameter \"t\" has 4097 bytes; at most 4096 are allowed");
+    kedge_buffer_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +135,7 @@ int main(void)
         cmocka_unit_test(test_a_whole_number_of_a_query_is_within_its_range_or_refused),
         cmocka_unit_test(test_a_text_of_a_query_is_decoded_or_refused),
         cmocka_unit_test(test_a_version_is_latest_or_a_number_from_1_on),
+        cmocka_unit_test(test_a_parameter_that_is_given_twice_or_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

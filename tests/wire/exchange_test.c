@@ -465,7 +465,9 @@ static kedge_wire_pull_response draw_pull(draw *from)
                                          .lost = draw_boolean(from),
                                          .snapshot = draw_boolean(from),
                                          .damaged = draw_damaged(from)};
-    response.version = draw_integer(from, response.from + 1, KEDGE_LIMIT_MUTATION_ID);
+    /* Only a lost cookie may be of a later version than the response. */
+    response.version = draw_integer(from, response.lost ? 1 : response.from + 1,
+                                    response.lost ? 900 : KEDGE_LIMIT_MUTATION_ID);
     response.lmid = response.known ? draw_integer(from, 0, KEDGE_LIMIT_MUTATION_ID) : 0;
     take_chars(response.lineage, sizeof response.lineage, draw_hex(from, 32));
     response.outcomes = draw_outcomes(from, response.lmid, response.version);

@@ -50,11 +50,21 @@ static void test_an_id_of_the_unnamed_collection_is_prefixed_only_where_it_must_
     }
 }
 
+static void test_an_empty_key_is_the_empty_id_of_the_unnamed_collection(void **state)
+{
+    kedge_bytes collection, id;
+    (void)state;
+    kedge_wire_key_split((kedge_bytes){NULL, 0}, &collection, &id);
+    assert_true(kedge_bytes_equal_text(collection, "_"));
+    assert_int_equal(id.size, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_key_that_was_joined_is_split_into_the_same_collection_and_id),
         cmocka_unit_test(test_an_id_of_the_unnamed_collection_is_prefixed_only_where_it_must_be),
+        cmocka_unit_test(test_an_empty_key_is_the_empty_id_of_the_unnamed_collection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -353,6 +353,7 @@ static void test_what_is_no_response_of_a_push_is_refused(void **state)
                                         "{\"kedge\":{}}",
                                         "{\"kedge\":{\"version\":0}}",
                                         "{\"kedge\":{\"queued\":false}}",
+                                        "{\"kedge\":{\"queued\":1}}",
                                         "{\"error\":\"ClientStateNotFound\"}"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -375,6 +376,8 @@ static void test_a_replicache_client_is_told_what_it_understands(void **state)
     kedge_wire_version_not_supported_write("push", &out);
     assert_string_equal(out.data, "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
     assert_true(kedge_wire_version_not_supported_read(kedge_buffer_bytes(&out)));
+    assert_false(kedge_wire_version_not_supported_read(KEDGE_BYTES("{")));
+    assert_false(kedge_wire_version_not_supported_read(KEDGE_BYTES("{}")));
     kedge_buffer_free(&out);
 }
 

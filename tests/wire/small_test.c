@@ -177,6 +177,7 @@ static void test_the_cookie_of_another_backend_is_told_apart_and_may_have_an_ord
         {"3.7", true, 3},
         {"-2", true, -2},
         {"1e300", false, 0},
+        {"-1e300", false, 0},
         {"\"abc\"", false, 0},
         {"{}", false, 0},
         {"{\"order\":5}", true, 5},
@@ -275,6 +276,26 @@ static void test_a_range_is_a_part_or_outside_or_ignored(void **state)
     }
 }
 
+static void test_a_content_range_that_names_no_part_is_refused(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "items 1-2/3",
+                                        "bytes x",
+                                        "bytes 1",
+                                        "bytes 1-",
+                                        "bytes 1-x",
+                                        "bytes 1-2",
+                                        "bytes 1-2/",
+                                        "bytes 1-2/*",
+                                        "bytes 1-2/3x",
+                                        "bytes 1-2/1234567890123456"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        kedge_wire_body_part part;
+        assert_false(kedge_wire_content_range_read(kedge_bytes_of(wrong[i]), &part));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_the_headers_of_a_part_are_as_rfc_9110_has_them),
         cmocka_unit_test(test_a_part_that_was_asked_for_and_named_is_read_as_the_same),
         cmocka_unit_test(test_a_range_is_a_part_or_outside_or_ignored),
+        cmocka_unit_test(test_a_content_range_that_names_no_part_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

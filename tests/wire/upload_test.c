@@ -150,6 +150,39 @@ static void test_a_push_with_mutations_names_no_upload(void **state)
     assert_string_equal(error.message, "upload must be 64 lower-case hexadecimal digits");
 }
 
+static void test_a_long_body_or_one_that_was_cut_off_names_no_upload(void **state)
+{
+    char body[2048];
+    bool named = true;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    (void)state;
+    snprintf(body, sizeof body, "{\"pushVersion\":1,\"upload\":\"" HASH "\"%1024s}", "");
+    kedge_wire_request request = {.body = kedge_bytes_of(body)};
+    assert_int_equal(kedge_wire_upload_reference_read(&request, &named, hash, NULL), KEDGE_OK);
+    assert_false(named);
+    request = (kedge_wire_request){
+        .body = KEDGE_BYTES("{\"pushVersion\":1,\"upload\":\"" HASH "\"}"), .truncated = true};
+    assert_int_equal(kedge_wire_upload_reference_read(&request, &named, hash, NULL), KEDGE_OK);
+    assert_false(named);
+}
+
+static void test_a_header_that_is_too_long_is_refused(void **state)
+{
+    char body[1024];
+    char name[600];
+    kedge_wire_upload_response read;
+    (void)state;
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    snprintf(body, sizeof body, "{\"url\":\"u\",\"headers\":{\"%s\":\"v\"}}", name);
+    assert_int_equal(kedge_wire_upload_response_read(&kedge_allocator_default, kedge_bytes_of(body),
+                                                     &read, NULL),
+                     KEDGE_PROTOCOL);
+    kedge_wire_upload_response_free(&read);
+    read = (kedge_wire_upload_response){.url = NULL};
+    kedge_wire_upload_response_free(&read);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +190,8 @@ int main(void)
         cmocka_unit_test(test_an_upload_that_was_written_is_read_as_the_same),
         cmocka_unit_test(test_a_grant_that_is_not_kedges_is_refused),
         cmocka_unit_test(test_a_push_with_mutations_names_no_upload),
+        cmocka_unit_test(test_a_long_body_or_one_that_was_cut_off_names_no_upload),
+        cmocka_unit_test(test_a_header_that_is_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
