@@ -138,10 +138,8 @@ kedge_status kedge_wire_upload_reference_read(const kedge_wire_request *request,
     int64_t version;
     kedge_bytes object;
     kedge_bytes value;
-    *named = !request->truncated && request->body.size <= REFERENCE_BYTES_MAX &&
-             kedge_json_check(request->body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-             kedge_json_skip(request->body, &object, NULL) &&
-             kedge_json_type_of(object) == KEDGE_JSON_OBJECT &&
+    *named = request->body.size <= REFERENCE_BYTES_MAX &&
+             kedge_wire_request_object(request, &object, NULL) == KEDGE_OK &&
              kedge_json_member(object, "upload", &value) &&
              !kedge_json_member(object, "mutations", &value) &&
              kedge_json_member_integer(object, "pushVersion", &version) && version == 1;

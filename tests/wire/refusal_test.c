@@ -290,6 +290,25 @@ static void test_of_a_push_that_was_cut_off_what_stands_in_front_counts(void **s
                                        "clientGroupID in front of \"mutations\"");
 }
 
+static void test_a_push_that_was_cut_off_in_a_strange_place_is_refused(void **state)
+{
+    static const char *const bodies[] = {"{\"a\":1",
+                                         "{\"a\":1,\"b\"",
+                                         "{\"a\":1 \"mutations\":[",
+                                         "{\"a\":1,\"mutations\" [",
+                                         "{\"a\":1,\"mutations\":{",
+                                         "{\"a\":1,\"mutations\":",
+                                         "{"};
+    (void)state;
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        kedge_error error = {0};
+        kedge_wire_request request = {.body = kedge_bytes_of(bodies[i]), .truncated = true};
+        assert_int_equal(read_push(&request, &error), KEDGE_LIMIT_EXCEEDED);
+        assert_string_equal(error.message, "the body has more than 16777216 bytes, and no "
+                                           "\"mutations\" among the first");
+    }
+}
+
 static void test_an_envelope_that_is_no_json_refuses_the_push(void **state)
 {
     static const char *const wrong[] = {PUSH ",\"a\":01,\"mutations\":[]}",
@@ -332,13 +351,20 @@ static bool read_pushed(const kedge_allocator *allocator, void *context)
 
 static void test_every_failed_allocation_is_told_as_that(void **state)
 {
-    char escaped[] =
-        PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"n\","
-             "\"timestamp\":1,\"uid\":\"\\u00300112233445566778899aabbccddeeff\","
-             "\"origin\":{\"client\":\"\\u0063\",\"id\":1},\"args\":[[1,{\"a\":1}]]}]}";
+    char uid[] = PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"n\","
+                      "\"timestamp\":1,\"uid\":\"\\u00300112233445566778899aabbccddeeff\","
+                      "\"args\":[[1,{\"a\":1}]]}]}";
+    char name[] = PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"\\u006e\","
+                       "\"timestamp\":1}]}";
+    char origin[] = PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"n\","
+                         "\"timestamp\":1,\"origin\":{\"client\":\"\\u0063\",\"id\":1}}]}";
+    kedge_wire_push_request none = {.supported = false};
     (void)state;
     assert_true(failing_allocator_try_every_call(read_grant, NULL, 1000) > 0);
-    assert_true(failing_allocator_try_every_call(read_pushed, escaped, 1000) > 0);
+    assert_true(failing_allocator_try_every_call(read_pushed, uid, 1000) > 0);
+    assert_true(failing_allocator_try_every_call(read_pushed, name, 1000) > 0);
+    assert_true(failing_allocator_try_every_call(read_pushed, origin, 1000) > 0);
+    kedge_wire_push_request_free(&none);
 }
 
 static void test_a_retirement_names_at_most_64_earlier_clients(void **state)
@@ -396,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_args_of_more_than_8_mib_are_too_large),
         cmocka_unit_test(test_more_than_10000_mutations_are_a_push_that_is_too_large),
         cmocka_unit_test(test_of_a_push_that_was_cut_off_what_stands_in_front_counts),
+        cmocka_unit_test(test_a_push_that_was_cut_off_in_a_strange_place_is_refused),
         cmocka_unit_test(test_an_envelope_that_is_no_json_refuses_the_push),
         cmocka_unit_test(test_every_failed_allocation_is_told_as_that),
         cmocka_unit_test(test_a_retirement_names_at_most_64_earlier_clients),
