@@ -1,6 +1,7 @@
 /* The table of kedge-admin's commands, and reading its command line. */
 #include "backend/admin/verbs.h"
 #include "common/error.h"
+#include "common/percent.h"
 
 #include <string.h>
 

@@ -106,7 +106,7 @@ bool kedge_api_query_version(kedge_api_call *call, int64_t *number)
     *number = 0;
     kedge_buffer text = kedge_buffer_make(call->allocator);
     bool read = kedge_api_query_text(call, "version", &text, &present);
-    if (read && present && !kedge_api_version_number(kedge_buffer_bytes(&text), number)) {
+    if (read && present && !kedge_wire_version_read(kedge_buffer_bytes(&text), number)) {
         kedge_api_refuse(call, 400, "query-invalid",
                          "the parameter \"version\" must be \"latest\" or a number from 1 on");
         read = false;

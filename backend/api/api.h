@@ -8,6 +8,7 @@
 #define KEDGE_BACKEND_API_API_H
 
 #include "backend/base/options.h"
+#include "wire/body.h"
 
 kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backend **backend,
                                kedge_error *error);
@@ -26,11 +27,11 @@ typedef struct kedge_api_request {
 
 typedef struct kedge_api_response {
     int status;
-    const char *content_type;     /* static storage */
-    const char *content_encoding; /* static storage, or NULL */
-    bool immutable;               /* may be cached for ever */
-    int32_t retry_after_s;        /* 0: none */
-    char content_range[64];       /* "" when none */
+    const char *content_type;                  /* static storage */
+    const char *content_encoding;              /* static storage, or NULL */
+    bool immutable;                            /* may be cached for ever */
+    int32_t retry_after_s;                     /* 0: none */
+    char content_range[KEDGE_WIRE_RANGE_SIZE]; /* "" when none */
     kedge_buffer body;
     /* Of a 500 or 503, or of items that were left out; for the log alone: it may name what nobody
      * else should see. */
@@ -51,9 +52,8 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail);
 
-/* Decodes %XX strictly into `out`; false on a malformed escape, NUL, or no UTF-8, which `error`
- * names. Each part of a path is decoded by itself (address.c). */
-bool kedge_api_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *error);
+/* Whether what stands at this path is answered without an identity. */
+bool kedge_api_is_for_everybody(kedge_bytes path);
 
 /* For the event stream: checks that the identity may read the project and tells its current
  * version. KEDGE_NOT_FOUND, KEDGE_FORBIDDEN, or a transient failure. */

@@ -2,82 +2,32 @@
 #include "backend/api/call.h"
 #include "backend/versioned/state/state_internal.h"
 #include "backend/versioned/versions/blob.h"
+#include "wire/body.h"
 
-#include <stdio.h>
 #include <string.h>
-
-typedef enum range_kind {
-    RANGE_NONE, /* absent, or of a kind that a server may ignore */
-    RANGE_PART,
-    RANGE_OUTSIDE
-} range_kind;
-
-/* ---- ranges (RFC 9110, section 14.2): one of bytes ---- */
-
-static bool read_offset(kedge_bytes *text, int64_t *offset)
-{
-    size_t at = 0;
-    int64_t number = 0;
-    while (at < text->size && at < 15 && text->data[at] >= '0' && text->data[at] <= '9') {
-        number = number * 10 + (text->data[at] - '0');
-        at++;
-    }
-    if (at == 0) return false;
-    *offset = number;
-    *text = (kedge_bytes){text->data + at, text->size - at};
-    return true;
-}
-
-static range_kind read_range(kedge_bytes text, int64_t size, int64_t *first, int64_t *last)
-{
-    kedge_bytes unit = KEDGE_BYTES("bytes=");
-    int64_t from = -1;
-    int64_t to = -1;
-    if (!kedge_bytes_start_with(text, unit)) return RANGE_NONE;
-    text = (kedge_bytes){text.data + unit.size, text.size - unit.size};
-    bool has_from = read_offset(&text, &from);
-    if (text.size == 0 || text.data[0] != '-') return RANGE_NONE;
-    text = (kedge_bytes){text.data + 1, text.size - 1};
-    bool has_to = read_offset(&text, &to);
-    if (text.size != 0 || (!has_from && !has_to)) return RANGE_NONE;
-    if (has_from && has_to && to < from) return RANGE_NONE;
-    if (!has_from) { /* the last `to` bytes */
-        if (to == 0) return RANGE_OUTSIDE;
-        *first = to > size ? 0 : size - to;
-        *last = size - 1;
-        return RANGE_PART;
-    }
-    if (from >= size) return RANGE_OUTSIDE;
-    *first = from;
-    *last = has_to && to < size ? to : size - 1;
-    return RANGE_PART;
-}
 
 /* ---- the answer ---- */
 
 static void answer_stored(kedge_api_call *call, kedge_bytes stored)
 {
-    int64_t first;
-    int64_t last;
+    kedge_wire_body_part part = {.size_bytes = (int64_t)stored.size};
     kedge_api_response *response = call->response;
-    int64_t size = (int64_t)stored.size;
     response->content_encoding = "gzip";
     response->immutable = true;
-    switch (read_range(call->request->range, size, &first, &last)) {
-    case RANGE_NONE:
+    switch (kedge_wire_range_read(call->request->range, &part)) {
+    case KEDGE_WIRE_RANGE_ALL:
         kedge_buffer_append_bytes(&response->body, stored);
         return;
-    case RANGE_PART:
+    case KEDGE_WIRE_RANGE_PART:
         response->status = 206;
-        snprintf(response->content_range, sizeof response->content_range, "bytes %lld-%lld/%lld",
-                 (long long)first, (long long)last, (long long)size);
-        kedge_buffer_append(&response->body, stored.data + first, (size_t)(last - first + 1));
+        kedge_wire_content_range_write(&part, response->content_range);
+        kedge_buffer_append(&response->body, stored.data + part.first,
+                            (size_t)(part.last - part.first + 1));
         return;
-    case RANGE_OUTSIDE:
+    case KEDGE_WIRE_RANGE_OUTSIDE:
         kedge_api_refuse(call, 416, "range-not-satisfiable",
-                         "the body has %lld bytes as it is stored", (long long)size);
-        snprintf(response->content_range, sizeof response->content_range, "bytes */%lld",
-                 (long long)size);
+                         "the body has %lld bytes as it is stored", (long long)part.size_bytes);
+        kedge_wire_content_range_write_outside(part.size_bytes, response->content_range);
         return;
     }
 }

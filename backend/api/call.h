@@ -4,7 +4,6 @@
 #define KEDGE_BACKEND_API_CALL_H
 
 #include "backend/api/api.h"
-#include "backend/api/push_body.h"
 #include "backend/base/backend.h"
 #include "backend/versioned/commit/processor.h"
 #include "backend/versioned/index/clients.h"
@@ -12,6 +11,10 @@
 #include "backend/versioned/projects/projects.h"
 #include "backend/versioned/state/state.h"
 #include "common/json.h"
+#include "wire/address.h"
+#include "wire/outcomes.h"
+#include "wire/patch.h"
+#include "wire/request.h"
 
 #define KEDGE_API_BODY_BY_HASH_BYTES 65536   /* a native patch or page names larger ones by hash */
 #define KEDGE_API_INLINE_PULL_BYTES  262144  /* a first pull up to this needs no pages */
@@ -24,8 +27,7 @@
 #define KEDGE_API_LIST_MAX          100  /* versions or projects in one answer */
 #define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one answer */
 #define KEDGE_API_DAMAGED_MAX       100  /* lost items that an answer names, and that end a page */
-#define KEDGE_API_PATH_BYTES_MAX    4096
-#define KEDGE_API_ARGUMENTS_MAX     5 /* variable segments of a path */
+#define KEDGE_API_ARGUMENTS_MAX     5    /* variable segments of a path */
 
 /* One request on its way to its answer. `error` is scratch for whoever fails. */
 typedef struct kedge_api_call {
@@ -36,7 +38,7 @@ typedef struct kedge_api_call {
     kedge_project_ref ref;
     kedge_bytes argument[KEDGE_API_ARGUMENTS_MAX]; /* decoded and checked, without ref's */
     size_t argument_count;
-    char path_text[KEDGE_API_PATH_BYTES_MAX]; /* what they point into */
+    char path_text[KEDGE_WIRE_PATH_BYTES_MAX]; /* what they point into */
     size_t path_text_size;
     kedge_error error;
 } kedge_api_call;
@@ -68,8 +70,6 @@ bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t lea
                              int64_t *value);
 bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *text,
                           bool *present);
-/* "latest" or a number, from a path or a query; *number is 0 for latest. */
-bool kedge_api_version_number(kedge_bytes text, int64_t *number);
 
 /* ---- who may see what (access.c) ---- */
 
@@ -102,14 +102,6 @@ bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
 
 /* ---- the wire (wire.c) ---- */
 
-void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id);
-void kedge_api_key_join(kedge_bytes collection, kedge_bytes id, kedge_buffer *out);
-
-/* "name": "collection/id". `scratch` is emptied first. */
-void kedge_api_write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_bytes id,
-                         kedge_buffer *scratch);
-void kedge_api_write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
-                         size_t size);
 /* "value": …, or "hash" and "size" when `by_hash` and the value is large. */
 kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state,
                                    kedge_bytes collection, const kedge_entry *entry, bool by_hash,
@@ -120,11 +112,11 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry);
 void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation);
 /* The members of a mutation, without the braces. */
 void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation);
-/* "outcomes":[…],"outcomes_next":… of a client at a version. */
-kedge_status kedge_api_write_outcomes(kedge_json_writer *writer, kedge_backend *backend,
-                                      const kedge_project_ref *ref, const kedge_version *at,
-                                      kedge_bytes client, int64_t from, int64_t to,
-                                      kedge_error *error);
+/* The outcomes of a client's mutations `from` to `to` at a version, as many as an answer may have;
+ * `outcomes` comes in made and empty. */
+kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *at,
+                                     kedge_bytes client, int64_t from, int64_t to,
+                                     kedge_wire_outcomes *outcomes);
 /* `null` for 0. */
 void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t next);
 
@@ -133,8 +125,8 @@ void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t n
 /* What an answer leaves out because the backend has lost it. */
 typedef struct kedge_api_damage {
     int64_t count;            /* of items, also of those that are not named */
-    kedge_buffer keys;        /* of the first ones, as JSON texts */
-    kedge_buffer collections; /* that cannot be read at all, as JSON texts */
+    kedge_buffer keys;        /* of the first ones: a JSON array without its end, or empty */
+    kedge_buffer collections; /* that cannot be read at all, likewise */
     kedge_buffer key;         /* scratch */
     kedge_error cause;        /* of the last one */
 } kedge_api_damage;
@@ -153,10 +145,10 @@ typedef struct kedge_api_damage_mark {
 } kedge_api_damage_mark;
 kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage);
 void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
-/* Tells the front end, for its log and metrics, and the client: "damaged": {…}, or nothing when
- * nothing is damaged. `writer` NULL: a client that does not know the member. */
-kedge_status kedge_api_damage_tell(kedge_api_call *call, const kedge_api_damage *damage,
-                                   kedge_json_writer *writer);
+/* Tells the front end, for its log and metrics; and `told`, for the client. At the end: nothing may
+ * be noted after it. */
+kedge_status kedge_api_damage_tell(kedge_api_call *call, kedge_api_damage *damage,
+                                   kedge_wire_damaged *told);
 
 /* ---- a cursor over a state (cursor.c) ---- */
 
@@ -181,6 +173,13 @@ kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collec
 
 /* ---- reading a request's body (body.c) ---- */
 
+static inline kedge_wire_request kedge_api_body(const kedge_api_call *call)
+{
+    return (kedge_wire_request){call->request->body, call->request->body_truncated};
+}
+/* What a reader of the wire made of the body, with call->error: refuses the call and answers false
+ * unless it is KEDGE_OK. */
+bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status);
 /* Checks the body as JSON of an object; refuses the call and answers false otherwise. */
 bool kedge_api_body_object(kedge_api_call *call, kedge_bytes *object);
 /* Members of a checked object. Each refuses the call with `body-invalid`, naming `path`, when the
@@ -192,20 +191,6 @@ bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char
 /* `chars` holds KEDGE_LIMIT_NAME_BYTES + 1. */
 bool kedge_api_body_project(kedge_api_call *call, kedge_bytes object, const char *name,
                             char *chars);
-/* An optional member that must be text. */
-bool kedge_api_body_optional_text(kedge_api_call *call, kedge_bytes object, const char *name);
-
-/* ---- push (push_body.h, push_envelope.c, push_mutation.c) ---- */
-
-/* Refuses the call and answers false when the envelope cannot be read. Free in both cases. */
-bool kedge_push_request_decode(kedge_api_call *call, kedge_push_request *out);
-
-/* Decodes the element `index` of "mutations", whose text is `element`. A client or an id that
- * cannot be told refuses the call (false); anything else that is wrong makes the mutation an
- * invalid one. `scratch` is for its use. */
-bool kedge_push_mutation_decode(kedge_api_call *call, kedge_push_request *request, size_t index,
-                                kedge_bytes element, kedge_buffer *scratch,
-                                kedge_push_mutation *out);
 
 /* ---- uploaded pushes (upload.c) ---- */
 

@@ -1,6 +1,7 @@
 /* Items whose bodies are lost: left out of an answer, and named in it. */
 #include "backend/api/call.h"
 #include "common/error.h"
+#include "wire/key.h"
 
 kedge_api_damage kedge_api_damage_make(const kedge_allocator *allocator)
 {
@@ -28,11 +29,11 @@ void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark)
     kedge_buffer_truncate(&damage->collections, mark.collections);
 }
 
-/* An element of a list without its brackets. */
 static void add_text(kedge_buffer *list, kedge_bytes text)
 {
     kedge_json_writer writer = kedge_json_write(list);
     writer.comma = list->size > 0;
+    if (list->size == 0) kedge_json_begin_array(&writer);
     kedge_json_text(&writer, text);
 }
 
@@ -42,7 +43,7 @@ void kedge_api_damage_item(kedge_api_damage *damage, kedge_bytes collection, ked
     damage->cause = *cause;
     if (damage->count++ >= KEDGE_API_DAMAGED_MAX) return;
     kedge_buffer_clear(&damage->key);
-    kedge_api_key_join(collection, id, &damage->key);
+    kedge_wire_key_join(collection, id, &damage->key);
     add_text(&damage->keys, kedge_buffer_bytes(&damage->key));
 }
 
@@ -54,30 +55,21 @@ void kedge_api_damage_collection(kedge_api_damage *damage, kedge_bytes collectio
     add_text(&damage->collections, collection);
 }
 
-static void write_list(kedge_json_writer *writer, const char *name, const kedge_buffer *list)
+static kedge_bytes end_list(kedge_buffer *list)
 {
-    kedge_json_key(writer, name);
-    kedge_json_begin_array(writer);
-    if (list->size > 0) kedge_json_raw(writer, kedge_buffer_bytes(list));
-    kedge_json_end_array(writer);
+    kedge_buffer_append_text(list, list->size == 0 ? "[]" : "]");
+    return kedge_buffer_bytes(list);
 }
 
-kedge_status kedge_api_damage_tell(kedge_api_call *call, const kedge_api_damage *damage,
-                                   kedge_json_writer *writer)
+kedge_status kedge_api_damage_tell(kedge_api_call *call, kedge_api_damage *damage,
+                                   kedge_wire_damaged *told)
 {
+    *told = (kedge_wire_damaged){.count = damage->count};
     if (damage->count == 0) return KEDGE_OK;
     call->response->damaged_items = damage->count;
     call->response->cause = damage->cause;
-    if (writer == NULL) return KEDGE_OK;
-    kedge_json_key(writer, "damaged");
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "code");
-    kedge_json_chars(writer, "items-damaged");
-    kedge_json_key(writer, "count");
-    kedge_json_integer(writer, damage->count);
-    write_list(writer, "keys", &damage->keys);
-    write_list(writer, "collections", &damage->collections);
-    kedge_json_end_object(writer);
+    told->keys = end_list(&damage->keys);
+    told->collections = end_list(&damage->collections);
     bool fine = !damage->keys.no_memory && !damage->collections.no_memory && !damage->key.no_memory;
     return fine ? KEDGE_OK : kedge_fail_no_memory(&call->error);
 }

@@ -16,16 +16,17 @@ void kedge_api_mutations(kedge_api_call *call)
         !kedge_api_open_version(call, number, 404, "version-not-found", &version)) {
         return;
     }
-    kedge_json_writer writer = kedge_json_write(&call->response->body);
-    kedge_json_begin_object(&writer);
+    kedge_wire_outcomes outcomes = kedge_wire_outcomes_make(call->allocator);
     kedge_status status = kedge_client_load(call->backend, &call->ref, version, call->argument[0],
                                             &client, &call->error);
     if (status == KEDGE_OK) {
-        status = kedge_api_write_outcomes(&writer, call->backend, &call->ref, version,
-                                          call->argument[0], from < 1 ? 1 : from,
-                                          to < client.lmid ? to : client.lmid, &call->error);
+        status = kedge_api_load_outcomes(call, version, call->argument[0], from < 1 ? 1 : from,
+                                         to < client.lmid ? to : client.lmid, &outcomes);
     }
-    kedge_json_end_object(&writer);
+    if (status == KEDGE_OK) {
+        kedge_wire_outcomes_response_write(&outcomes, &call->response->body);
+    }
+    kedge_wire_outcomes_free(&outcomes);
     kedge_version_release(version);
     if (status != KEDGE_OK) kedge_api_fail(call, status);
 }
@@ -94,7 +95,7 @@ void kedge_api_mutation(kedge_api_call *call)
     int64_t id = 0;
     const kedge_version *head;
     one_mutation one = {.call = call, .writer = kedge_json_write(&call->response->body)};
-    kedge_api_version_number(call->argument[1], &id);
+    kedge_wire_version_read(call->argument[1], &id);
     if (!kedge_api_open_head(call, &head)) return;
     kedge_status status = find_mutation(call, head, id, &one);
     kedge_version_release(head);

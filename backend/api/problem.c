@@ -1,4 +1,5 @@
 /* Problem documents (RFC 9457), and the ends of a call. */
+#include "wire/problem.h"
 #include "backend/api/call.h"
 
 #include <stdarg.h>
@@ -7,62 +8,16 @@
 #define RETRY_AFTER_S 1
 #define DETAIL_BYTES  512
 
-static const char *title_of(int status)
-{
-    switch (status) {
-    case 400:
-        return "Bad Request";
-    case 401:
-        return "Unauthorized";
-    case 403:
-        return "Forbidden";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 409:
-        return "Conflict";
-    case 410:
-        return "Gone";
-    case 413:
-        return "Content Too Large";
-    case 415:
-        return "Unsupported Media Type";
-    case 416:
-        return "Range Not Satisfiable";
-    case 429:
-        return "Too Many Requests";
-    case 501:
-        return "Not Implemented";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Internal Server Error";
-    }
-}
-
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail)
 {
     response->status = status;
-    response->content_type = "application/problem+json";
+    response->content_type = KEDGE_WIRE_PROBLEM_TYPE;
     response->content_encoding = NULL;
     response->immutable = false;
     response->retry_after_s = status == 503 ? RETRY_AFTER_S : 0;
     kedge_buffer_free(&response->body);
-    kedge_json_writer writer = kedge_json_write(&response->body);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "type");
-    kedge_json_chars(&writer, "about:blank");
-    kedge_json_key(&writer, "title");
-    kedge_json_chars(&writer, title_of(status));
-    kedge_json_key(&writer, "status");
-    kedge_json_integer(&writer, status);
-    kedge_json_key(&writer, "code");
-    kedge_json_chars(&writer, code);
-    kedge_json_key(&writer, "detail");
-    kedge_json_chars(&writer, detail);
-    kedge_json_end_object(&writer);
+    kedge_wire_problem_write(status, code, detail, &response->body);
     /* Without memory even for this, the status alone has to do. */
     if (response->body.no_memory) kedge_buffer_free(&response->body);
 }

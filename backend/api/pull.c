@@ -9,34 +9,16 @@
  * on runs ahead of `version` by a constant; and a group that has clients here, whose lmids may be
  * older than what it has seen, starts anew. The group that it then makes has none, but keeps the
  * lost cookie. */
+#include "wire/pull.h"
 #include "backend/api/call.h"
+#include "wire/replicache.h"
 
 #include <string.h>
-
-#define PULL_VERSION 1
-#define ORDER_MAX    4503599627370496 /* 2^52: half of what a number counts exactly */
-
-typedef struct pull_request {
-    char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
-    bool native;
-    char client[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
-    int64_t lowest_pending;
-    int64_t highest_id;
-    bool first;    /* the cookie is null */
-    bool readable; /* the cookie has the shape of ours */
-    bool ordered;  /* the cookie has an order that ours compares with */
-    int64_t order; /* without its fraction */
-    int64_t version;
-    char lineage[KEDGE_LINEAGE_HEX];
-    bool seen; /* a native client knows of this version, though its cookie may be older */
-    int64_t seen_version;
-    char seen_lineage[KEDGE_LINEAGE_HEX];
-} pull_request;
 
 /* What an answer is made from. */
 typedef struct pull_answer {
     kedge_api_call *call;
-    const pull_request *request;
+    const kedge_wire_pull_request *request;
     const kedge_version *head;
     kedge_state *state; /* of the head */
     int64_t from;       /* 0: from nothing */
@@ -50,111 +32,21 @@ typedef struct pull_answer {
 
 /* ---- the request ---- */
 
-static bool refuse_cookie(kedge_api_call *call)
-{
-    kedge_api_refuse(call, 400, "body-invalid",
-                     "cookie must be null or a cookie that a pull has answered");
-    return false;
-}
-
-static void read_order(kedge_bytes value, pull_request *out)
-{
-    double order;
-    if (!kedge_json_to_number(value, &order)) return;
-    out->ordered = order >= -(double)ORDER_MAX && order < (double)ORDER_MAX;
-    if (out->ordered) out->order = (int64_t)order;
-}
-
-/* Without `version` it is the order. */
-static void read_cookie_object(kedge_bytes cookie, pull_request *out)
-{
-    kedge_bytes value;
-    if (!kedge_json_member(cookie, "order", &value)) return;
-    read_order(value, out);
-    out->readable = out->ordered && kedge_json_to_integer(value, &out->version) &&
-                    kedge_json_member_chars(cookie, "lineage", out->lineage, sizeof out->lineage);
-    if (out->readable && kedge_json_member(cookie, "version", &value)) {
-        out->readable = kedge_json_to_integer(value, &out->version);
-    }
-    out->readable = out->readable && out->version >= 0 && out->version <= out->order;
-}
-
-/* A cookie of another backend may be a number, a string or any object. */
-static bool read_cookie(kedge_api_call *call, kedge_bytes object, pull_request *out)
-{
-    kedge_bytes cookie;
-    if (!kedge_json_member(object, "cookie", &cookie)) return refuse_cookie(call);
-    switch (kedge_json_type_of(cookie)) {
-    case KEDGE_JSON_NULL:
-        out->first = true;
-        return true;
-    case KEDGE_JSON_OBJECT:
-        read_cookie_object(cookie, out);
-        return true;
-    case KEDGE_JSON_NUMBER:
-        read_order(cookie, out);
-        return true;
-    case KEDGE_JSON_STRING:
-        return true;
-    default:
-        return refuse_cookie(call);
-    }
-}
-
-/* The optional member `seen`, of the shape of a cookie. */
-static bool read_seen(kedge_api_call *call, kedge_bytes kedge, pull_request *out)
-{
-    kedge_bytes seen;
-    if (!kedge_json_member(kedge, "seen", &seen)) return true;
-    out->seen =
-        kedge_json_member_integer(seen, "order", &out->seen_version) && out->seen_version >= 0 &&
-        kedge_json_member_chars(seen, "lineage", out->seen_lineage, sizeof out->seen_lineage);
-    if (!out->seen) {
-        kedge_api_refuse(call, 400, "body-invalid",
-                         "kedge.seen must be {\"order\":…,\"lineage\":…}");
-    }
-    return out->seen;
-}
-
-static bool read_native(kedge_api_call *call, kedge_bytes object, pull_request *out)
-{
-    kedge_bytes kedge;
-    out->native = kedge_json_member(object, "kedge", &kedge);
-    if (!out->native) return true;
-    if (kedge_json_type_of(kedge) != KEDGE_JSON_OBJECT) {
-        kedge_api_refuse(call, 400, "body-invalid", "kedge must be an object");
-        return false;
-    }
-    return kedge_api_body_client_id(call, kedge, "client", "kedge.client", out->client) &&
-           kedge_api_body_integer(call, kedge, "lowest_pending", "kedge.lowest_pending", 0,
-                                  &out->lowest_pending) &&
-           kedge_api_body_integer(call, kedge, "highest_id", "kedge.highest_id", 0,
-                                  &out->highest_id) &&
-           read_seen(call, kedge, out);
-}
-
 /* False: answered already. */
-static bool read_request(kedge_api_call *call, pull_request *out)
+static bool read_request(kedge_api_call *call, kedge_wire_pull_request *out)
 {
-    kedge_bytes object;
-    kedge_bytes value;
-    double version;
-    *out = (pull_request){.first = false};
-    if (!kedge_api_body_object(call, &object)) return false;
-    if (!kedge_json_member(object, "pullVersion", &value) ||
-        !kedge_json_to_number(value, &version)) {
-        kedge_api_refuse(call, 400, "body-invalid", "pullVersion must be the number 1");
-        return false;
+    kedge_wire_request body = kedge_api_body(call);
+    kedge_status status = kedge_wire_pull_request_read(&body, out, &call->error);
+    if (!kedge_api_body_is_read(call, status)) return false;
+    if (!out->supported) {
+        kedge_wire_version_not_supported_write("pull", &call->response->body);
     }
-    if (version != PULL_VERSION) {
-        kedge_buffer_append_text(&call->response->body,
-                                 "{\"error\":\"VersionNotSupported\",\"versionType\":\"pull\"}");
-        return false;
-    }
-    return kedge_api_body_client_id(call, object, "clientGroupID", "clientGroupID", out->group) &&
-           kedge_api_body_optional_text(call, object, "profileID") &&
-           kedge_api_body_optional_text(call, object, "schemaVersion") &&
-           read_cookie(call, object, out) && read_native(call, object, out);
+    return out->supported;
+}
+
+static bool is_first(const kedge_wire_pull_request *request)
+{
+    return request->cookie.kind == KEDGE_WIRE_COOKIE_NULL;
 }
 
 /* ---- the cookie ---- */
@@ -185,13 +77,13 @@ static kedge_status is_known(pull_answer *answer, int64_t number, const char *li
 /* Lost: the cookie, or a newer version that a native client knows of without having its state. */
 static kedge_status find_lost(pull_answer *answer)
 {
-    const pull_request *request = answer->request;
+    const kedge_wire_pull_request *request = answer->request;
     kedge_status status = KEDGE_OK;
     bool known = true;
-    if (!request->first) {
+    if (!is_first(request)) {
         known = false;
-        if (request->readable)
-            status = is_known(answer, request->version, request->lineage, &known);
+        if (request->cookie.kind == KEDGE_WIRE_COOKIE_OURS)
+            status = is_known(answer, request->cookie.version, request->cookie.lineage, &known);
     }
     if (status == KEDGE_OK && known && request->seen)
         status = is_known(answer, request->seen_version, request->seen_lineage, &known);
@@ -201,29 +93,22 @@ static kedge_status find_lost(pull_answer *answer)
 
 static int64_t order_of_answer(const pull_answer *answer)
 {
-    const pull_request *request = answer->request;
+    const kedge_wire_pull_request *request = answer->request;
     int64_t version = answer->head->number;
-    if (request->first || request->native) return version;
-    if (!answer->lost) return version + (request->order - request->version);
-    return request->order >= version ? request->order + 1 : version;
+    if (is_first(request) || request->native) return version;
+    if (!answer->lost) return version + (request->cookie.order - request->cookie.version);
+    return request->cookie.order >= version ? request->cookie.order + 1 : version;
 }
 
 /* ---- the patch ---- */
-
-static void begin_operation(pull_answer *answer, const char *operation)
-{
-    kedge_json_begin_object(&answer->writer);
-    kedge_json_key(&answer->writer, "op");
-    kedge_json_chars(&answer->writer, operation);
-}
 
 /* An item whose body is lost is left out: what the client has of it stays. */
 static kedge_status write_put(pull_answer *answer, kedge_bytes collection, const kedge_entry *entry)
 {
     size_t start = answer->writer.buffer->size;
     bool comma = answer->writer.comma;
-    begin_operation(answer, "put");
-    kedge_api_write_key(&answer->writer, collection, entry->id, &answer->scratch);
+    kedge_wire_operation_begin(&answer->writer, KEDGE_WIRE_PATCH_PUT, collection, entry->id,
+                               &answer->scratch);
     kedge_status status = kedge_api_write_value(&answer->writer, answer->state, collection, entry,
                                                 answer->request->native, &answer->call->error);
     kedge_json_end_object(&answer->writer);
@@ -242,7 +127,9 @@ static kedge_status write_everything(pull_answer *answer, size_t most)
     size_t start = answer->writer.buffer->size;
     kedge_api_cursor cursor = kedge_api_cursor_from_start(answer->state);
     cursor.damage = &answer->damage;
-    begin_operation(answer, "clear");
+    kedge_bytes none = {NULL, 0};
+    kedge_wire_operation_begin(&answer->writer, KEDGE_WIRE_PATCH_CLEAR, none, none,
+                               &answer->scratch);
     kedge_json_end_object(&answer->writer);
     for (;;) {
         kedge_status status =
@@ -266,9 +153,8 @@ static kedge_status write_changes(pull_answer *answer, const kedge_changes *chan
     for (size_t at = 0; status == KEDGE_OK && at < changes->count; at++) {
         const kedge_version_change *change = &changes->changes[at];
         if (change->deleted) {
-            begin_operation(answer, "del");
-            kedge_api_write_key(&answer->writer, change->collection, change->entry.id,
-                                &answer->scratch);
+            kedge_wire_operation_begin(&answer->writer, KEDGE_WIRE_PATCH_DELETE, change->collection,
+                                       change->entry.id, &answer->scratch);
             kedge_json_end_object(&answer->writer);
         } else {
             status = write_put(answer, change->collection, &change->entry);
@@ -311,11 +197,11 @@ static kedge_status fill_patch(pull_answer *answer)
     const kedge_backend_options *options = &answer->call->backend->options;
     bool native = answer->request->native;
     size_t start = answer->writer.buffer->size;
-    if (answer->from == answer->head->number && !answer->lost && !answer->request->first) {
+    if (answer->from == answer->head->number && !answer->lost && !is_first(answer->request)) {
         return KEDGE_OK;
     }
     kedge_status status = KEDGE_NOT_FOUND;
-    if (!answer->lost && !answer->request->first) {
+    if (!answer->lost && !is_first(answer->request)) {
         status = write_delta(answer,
                              native ? native_delta_bytes_max(options) : KEDGE_API_ANSWER_BYTES_MAX);
     }
@@ -331,15 +217,6 @@ static kedge_status fill_patch(pull_answer *answer)
         answer->snapshot = true;
         status = KEDGE_OK;
     }
-    return status;
-}
-
-static kedge_status write_patch(pull_answer *answer)
-{
-    kedge_json_key(&answer->writer, "patch");
-    kedge_json_begin_array(&answer->writer);
-    kedge_status status = fill_patch(answer);
-    kedge_json_end_array(&answer->writer);
     return status;
 }
 
@@ -365,8 +242,7 @@ static kedge_status write_client(void *context, kedge_bytes client, int64_t lmid
     bool own = false;
     kedge_status status = is_of_caller(answer, client, &own, error);
     if (status != KEDGE_OK || !own) return status;
-    kedge_json_key_bytes(&answer->writer, client);
-    kedge_json_integer(&answer->writer, lmid);
+    kedge_wire_pull_response_client(&answer->writer, client, lmid);
     return KEDGE_OK;
 }
 
@@ -383,55 +259,27 @@ static kedge_status see_client(void *context, kedge_bytes client, int64_t lmid, 
 /* Whether a Replicache client has to start anew. */
 static kedge_status check_anew(pull_answer *answer)
 {
-    const pull_request *request = answer->request;
+    const kedge_wire_pull_request *request = answer->request;
     kedge_api_call *call = answer->call;
     if (!answer->lost || request->native) return KEDGE_OK;
-    answer->anew = !request->ordered;
+    answer->anew = !request->cookie.ordered;
     return kedge_group_clients(call->backend, &call->ref, answer->head,
-                               kedge_bytes_of(request->group), 0, see_client, answer, &call->error);
+                               kedge_bytes_of(request->group_id), 0, see_client, answer,
+                               &call->error);
 }
 
 /* Of the version that the cookie names, whatever the patch starts from. */
 static kedge_status write_clients(pull_answer *answer)
 {
     kedge_api_call *call = answer->call;
-    kedge_json_key(&answer->writer, "lastMutationIDChanges");
-    kedge_json_begin_object(&answer->writer);
     kedge_status status = KEDGE_OK;
-    bool everything = answer->lost || answer->request->first;
+    bool everything = answer->lost || is_first(answer->request);
     if (everything || answer->from < answer->head->number) {
         status = kedge_group_clients(
-            call->backend, &call->ref, answer->head, kedge_bytes_of(answer->request->group),
+            call->backend, &call->ref, answer->head, kedge_bytes_of(answer->request->group_id),
             everything ? 0 : answer->from, write_client, answer, &call->error);
     }
-    kedge_json_end_object(&answer->writer);
     return status;
-}
-
-static void write_snapshot_pin(kedge_json_writer *writer, const kedge_version *version)
-{
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "version");
-    kedge_json_integer(writer, version->number);
-    kedge_json_key(writer, "lineage");
-    kedge_json_chars(writer, version->lineage);
-    kedge_json_end_object(writer);
-}
-
-static void write_cookie(pull_answer *answer)
-{
-    kedge_json_writer *writer = &answer->writer;
-    int64_t order = order_of_answer(answer);
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "order");
-    kedge_json_integer(writer, order);
-    kedge_json_key(writer, "lineage");
-    kedge_json_chars(writer, answer->head->lineage);
-    if (order != answer->head->number) {
-        kedge_json_key(writer, "version");
-        kedge_json_integer(writer, answer->head->number);
-    }
-    kedge_json_end_object(writer);
 }
 
 /* The native client's own state; one of another group or user is not known. */
@@ -440,70 +288,67 @@ static kedge_status load_own(pull_answer *answer, kedge_client_state *own)
     kedge_api_call *call = answer->call;
     kedge_status status =
         kedge_client_load(call->backend, &call->ref, answer->head,
-                          kedge_bytes_of(answer->request->client), own, &call->error);
+                          kedge_bytes_of(answer->request->client_id), own, &call->error);
     if (status != KEDGE_OK) return status;
     bool mine = own->known &&
-                kedge_bytes_equal_text(kedge_bytes_of(own->group), answer->request->group) &&
+                kedge_bytes_equal_text(kedge_bytes_of(own->group), answer->request->group_id) &&
                 kedge_bytes_equal_text(kedge_bytes_of(own->user), call->request->identity->user);
     if (!mine) *own = (kedge_client_state){.known = false};
     return KEDGE_OK;
 }
 
-static kedge_status write_native(pull_answer *answer)
+static kedge_status fill_native(pull_answer *answer, kedge_wire_pull_response *out)
 {
-    const pull_request *request = answer->request;
-    kedge_api_call *call = answer->call;
-    kedge_json_writer *writer = &answer->writer;
+    const kedge_wire_pull_request *request = answer->request;
     kedge_client_state own;
     kedge_status status = load_own(answer, &own);
     if (status != KEDGE_OK) return status;
-    kedge_json_key(writer, "kedge");
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "from");
-    kedge_json_integer(writer, answer->from);
-    kedge_json_key(writer, "version");
-    kedge_json_integer(writer, answer->head->number);
-    kedge_json_key(writer, "lineage");
-    kedge_json_chars(writer, answer->head->lineage);
-    kedge_json_key(writer, "lmid");
-    kedge_json_integer(writer, own.lmid);
-    kedge_json_key(writer, "retired");
-    kedge_json_boolean(writer, own.retired);
-    kedge_json_key(writer, "known");
-    kedge_json_boolean(writer, own.known);
+    out->from = answer->from;
+    out->version = answer->head->number;
+    memcpy(out->lineage, answer->head->lineage, sizeof out->lineage);
+    out->lmid = own.lmid;
+    out->retired = own.retired;
+    out->known = own.known;
+    out->lost = answer->lost;
+    out->snapshot = answer->snapshot;
     int64_t to = own.lmid < request->highest_id ? own.lmid : request->highest_id;
     int64_t from = request->lowest_pending < 1 ? 1 : request->lowest_pending;
-    status = kedge_api_write_outcomes(writer, call->backend, &call->ref, answer->head,
-                                      kedge_bytes_of(request->client), from, to, &call->error);
-    kedge_json_key(writer, "snapshot");
-    if (answer->snapshot) {
-        write_snapshot_pin(writer, answer->head);
-    } else {
-        kedge_json_null(writer);
-    }
-    kedge_json_key(writer, "lost");
-    kedge_json_boolean(writer, answer->lost);
-    if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &answer->damage, writer);
-    kedge_json_end_object(writer);
+    return kedge_api_load_outcomes(answer->call, answer->head, kedge_bytes_of(request->client_id),
+                                   from, to, &out->outcomes);
+}
+
+static kedge_status write_native(pull_answer *answer, const kedge_wire_damaged *damaged)
+{
+    kedge_wire_pull_response native = {
+        .outcomes = kedge_wire_outcomes_make(answer->call->allocator), .damaged = *damaged};
+    kedge_status status = fill_native(answer, &native);
+    if (status == KEDGE_OK) kedge_wire_pull_response_native(&answer->writer, &native);
+    kedge_wire_outcomes_free(&native.outcomes);
     return status;
 }
 
 /* ---- the answer ---- */
 
+static kedge_wire_cookie cookie_of(const pull_answer *answer)
+{
+    kedge_wire_cookie cookie = kedge_wire_cookie_of(answer->head->number, answer->head->lineage);
+    cookie.order = order_of_answer(answer);
+    return cookie;
+}
+
 static kedge_status write_answer(pull_answer *answer)
 {
     kedge_json_writer *writer = &answer->writer;
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "cookie");
-    write_cookie(answer);
+    kedge_wire_cookie cookie = cookie_of(answer);
+    kedge_wire_damaged damaged;
+    kedge_wire_pull_response_begin(writer, &cookie);
     kedge_status status = write_clients(answer);
-    if (status == KEDGE_OK) status = write_patch(answer);
-    if (status == KEDGE_OK && answer->request->native) {
-        status = write_native(answer);
-    } else if (status == KEDGE_OK) {
-        status = kedge_api_damage_tell(answer->call, &answer->damage, NULL);
-    }
-    kedge_json_end_object(writer);
+    kedge_wire_pull_response_patch_begin(writer);
+    if (status == KEDGE_OK) status = fill_patch(answer);
+    kedge_wire_pull_response_patch_end(writer);
+    if (status == KEDGE_OK) status = kedge_api_damage_tell(answer->call, &answer->damage, &damaged);
+    if (status == KEDGE_OK && answer->request->native) status = write_native(answer, &damaged);
+    kedge_wire_pull_response_end(writer);
     return status;
 }
 
@@ -511,10 +356,10 @@ static void answer_pull(pull_answer *answer)
 {
     kedge_api_call *call = answer->call;
     kedge_status status = find_lost(answer);
-    answer->from = answer->request->first || answer->lost ? 0 : answer->request->version;
+    answer->from = is_first(answer->request) || answer->lost ? 0 : answer->request->cookie.version;
     if (status == KEDGE_OK) status = check_anew(answer);
     if (status == KEDGE_OK && answer->anew) {
-        kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");
+        kedge_wire_client_state_not_found_write(&call->response->body);
         return;
     }
     if (status == KEDGE_OK) {
@@ -532,7 +377,7 @@ static void answer_pull(pull_answer *answer)
 
 void kedge_api_pull(kedge_api_call *call)
 {
-    pull_request request;
+    kedge_wire_pull_request request;
     if (!read_request(call, &request)) return;
     pull_answer answer = {.call = call,
                           .request = &request,

@@ -4,17 +4,8 @@
  * the answer says so; what can be told already, because no later version changes it, is told at
  * once. */
 #include "backend/api/call.h"
-
-static void answer_version_not_supported(kedge_api_call *call)
-{
-    kedge_buffer_append_text(&call->response->body,
-                             "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
-}
-
-static void answer_client_state_not_found(kedge_api_call *call)
-{
-    kedge_buffer_append_text(&call->response->body, "{\"error\":\"ClientStateNotFound\"}");
-}
+#include "backend/api/push_body.h"
+#include "wire/replicache.h"
 
 /* A Replicache client starts anew when its state is gone; a gap is an error that it repeats, by
  * when the missing mutation may have come. */
@@ -30,7 +21,7 @@ static void answer_problem(kedge_api_call *call, bool native, const kedge_push_r
         break;
     }
     if (!native) {
-        answer_client_state_not_found(call);
+        kedge_wire_client_state_not_found_write(&call->response->body);
         return;
     }
     switch (result->problem) {
@@ -52,16 +43,8 @@ static void answer_problem(kedge_api_call *call, bool native, const kedge_push_r
 
 static void answer_fine(kedge_api_call *call, bool native, int64_t version)
 {
-    kedge_json_writer writer = kedge_json_write(&call->response->body);
-    kedge_json_begin_object(&writer);
-    if (native) {
-        kedge_json_key(&writer, "kedge");
-        kedge_json_begin_object(&writer);
-        kedge_json_key(&writer, "version");
-        kedge_json_integer(&writer, version);
-        kedge_json_end_object(&writer);
-    }
-    kedge_json_end_object(&writer);
+    kedge_wire_push_response response = {.native = native, .version = version};
+    kedge_wire_push_response_write(&response, &call->response->body);
 }
 
 /* ---- queued mode ---- */
@@ -89,7 +72,7 @@ static kedge_status enqueue(kedge_api_call *call, const kedge_push_request *push
 {
     const kedge_backend_options *options = &call->backend->options;
     kedge_buffer body = kedge_buffer_make(call->allocator);
-    kedge_push_body_write(push, &body);
+    kedge_wire_push_request_copy(&push->wire, &body);
     kedge_status status = kedge_buffer_status(&body, &call->error);
     if (status == KEDGE_OK) {
         status =
@@ -112,13 +95,14 @@ static void answer_queued(kedge_api_call *call, const kedge_push_request *push)
         kedge_api_fail(call, status);
     } else if (is_final(result.problem)) {
         answer_problem(call, true, &result);
-    } else if (push->too_large) {
+    } else if (push->wire.too_large) {
         kedge_api_refuse(call, 503, "push-too-large",
                          "the first %zu mutations are queued; push the others without them "
                          "(at most %d bytes and %d mutations)",
                          push->push.count, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS);
     } else if (undecided > 0) {
-        kedge_buffer_append_text(&call->response->body, "{\"kedge\":{\"queued\":true}}");
+        kedge_wire_push_response response = {.native = true, .queued = true};
+        kedge_wire_push_response_write(&response, &call->response->body);
     } else {
         answer_fine(call, true, result.version);
     }
@@ -146,25 +130,29 @@ static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     } else if (result.problem != KEDGE_PUSH_FINE) {
-        answer_problem(call, push->native, &result);
-    } else if (push->too_large || result.taken < push->push.count) {
+        answer_problem(call, push->wire.native, &result);
+    } else if (push->wire.too_large || result.taken < push->push.count) {
         kedge_api_refuse(call, 503, "push-too-large",
                          "the first %zu mutations are decided; push the others without them "
                          "(at most %d bytes, %d mutations, and origins of %d clients at once)",
                          result.taken, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS,
                          KEDGE_PUSH_ORIGINS_MAX);
     } else {
-        answer_fine(call, push->native, result.version);
+        answer_fine(call, push->wire.native, result.version);
     }
 }
 
 static void answer_push(kedge_api_call *call)
 {
     kedge_push_request push;
-    if (kedge_push_request_decode(call, &push)) {
-        bool queued = call->backend->options.enqueue != NULL && push.native && push.push.count > 0;
-        if (!push.supported) {
-            answer_version_not_supported(call);
+    kedge_wire_request body = kedge_api_body(call);
+    kedge_status status = kedge_push_request_read(call->allocator, &body, call->request->identity,
+                                                  &push, &call->error);
+    if (kedge_api_body_is_read(call, status)) {
+        bool queued =
+            call->backend->options.enqueue != NULL && push.wire.native && push.push.count > 0;
+        if (!push.wire.supported) {
+            kedge_wire_version_not_supported_write("push", &call->response->body);
         } else if (!kedge_api_admit_clients(call, &push.push)) {
             /* refused */
         } else if (queued) {
@@ -173,7 +161,7 @@ static void answer_push(kedge_api_call *call)
             answer_direct(call, &push);
         }
     }
-    kedge_push_request_free(call->allocator, &push);
+    kedge_push_request_free(&push);
 }
 
 void kedge_api_push(kedge_api_call *call)

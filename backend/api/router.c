@@ -6,12 +6,12 @@
  * one, but for an item's id). */
 #include "backend/api/call.h"
 #include "backend/ports/meter.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
+#include "common/percent.h"
 
 #include <string.h>
-
-#define SEGMENTS_MAX 12
 
 typedef struct api_route {
     const char *method;
@@ -22,12 +22,12 @@ typedef struct api_route {
     bool everybody; /* needs no identity */
 } api_route;
 
-#define PROJECT "v1/orgs/{o}/projects/{p}"
+#define PROJECT KEDGE_WIRE_PATH_PROJECT
 
 static const api_route routes[] = {
-    {"GET", "v1/limits", kedge_api_limits, true},
-    {"GET", "v1/projects/{p}", kedge_api_project_organizations, false},
-    {"GET", "v1/orgs/{o}/projects", kedge_api_project_list, false},
+    {"GET", "/v1/limits", kedge_api_limits, true},
+    {"GET", "/v1/projects/{p}", kedge_api_project_organizations, false},
+    {"GET", "/v1/orgs/{o}/projects", kedge_api_project_list, false},
     {"PUT", PROJECT, kedge_api_project_create, false},
     {"GET", PROJECT, kedge_api_project, false},
     {"POST", PROJECT "/fork", kedge_api_fork, false},
@@ -48,45 +48,36 @@ static const api_route routes[] = {
 
 /* ---- matching ---- */
 
-typedef struct path_parts {
-    kedge_bytes part[SEGMENTS_MAX];
-    size_t count;
-} path_parts;
-
-/* Cuts at '/'. `text` comes without its first slash. */
-static bool cut(kedge_bytes text, path_parts *parts)
+static void cut_pattern(const api_route *route, kedge_wire_path *pattern)
 {
-    parts->count = 0;
-    for (;;) {
-        if (parts->count == SEGMENTS_MAX) return false;
-        const char *slash = text.size == 0 ? NULL : memchr(text.data, '/', text.size);
-        size_t size = slash == NULL ? text.size : (size_t)(slash - text.data);
-        parts->part[parts->count++] = (kedge_bytes){text.data, size};
-        if (slash == NULL) return true;
-        text = (kedge_bytes){slash + 1, text.size - size - 1};
-    }
+    bool cut = kedge_wire_path_cut(kedge_bytes_of(route->pattern), pattern);
+    KEDGE_ASSERT(cut);
+    (void)cut;
 }
 
-static bool matches(const path_parts *pattern, const path_parts *path)
+bool kedge_api_is_for_everybody(kedge_bytes path)
 {
-    if (pattern->count != path->count) return false;
-    for (size_t at = 0; at < path->count; at++) {
-        kedge_bytes wanted = pattern->part[at];
-        if (wanted.data[0] != '{' && !kedge_bytes_equal(wanted, path->part[at])) return false;
+    kedge_wire_path parts;
+    kedge_wire_path pattern;
+    if (!kedge_wire_path_cut(path, &parts)) return false;
+    for (size_t at = 0; at < sizeof routes / sizeof routes[0]; at++) {
+        if (!routes[at].everybody) continue;
+        cut_pattern(&routes[at], &pattern);
+        if (kedge_wire_path_matches(&pattern, &parts)) return true;
     }
-    return true;
+    return false;
 }
 
 /* The route of the path and the method; NULL after a refusal. */
-static const api_route *find_route(kedge_api_call *call, path_parts *pattern, path_parts *path)
+static const api_route *find_route(kedge_api_call *call, kedge_wire_path *pattern,
+                                   kedge_wire_path *path)
 {
     kedge_bytes text = call->request->path;
     bool known = false;
-    bool cut_up = text.size > 1 && text.size <= KEDGE_API_PATH_BYTES_MAX && text.data[0] == '/' &&
-                  cut((kedge_bytes){text.data + 1, text.size - 1}, path);
+    bool cut_up = text.size <= KEDGE_WIRE_PATH_BYTES_MAX && kedge_wire_path_cut(text, path);
     for (size_t at = 0; cut_up && at < sizeof routes / sizeof routes[0]; at++) {
-        cut(kedge_bytes_of(routes[at].pattern), pattern);
-        if (!matches(pattern, path)) continue;
+        cut_pattern(&routes[at], pattern);
+        if (!kedge_wire_path_matches(pattern, path)) continue;
         known = true;
         if (kedge_bytes_equal_text(call->request->method, routes[at].method)) return &routes[at];
     }
@@ -105,7 +96,7 @@ static const api_route *find_route(kedge_api_call *call, path_parts *pattern, pa
 static bool is_mutation_number(kedge_bytes text)
 {
     int64_t number;
-    return kedge_api_version_number(text, &number);
+    return kedge_wire_version_read(text, &number);
 }
 
 static kedge_status check_argument(char kind, kedge_bytes text, kedge_error *error)
@@ -140,7 +131,7 @@ static bool read_argument(kedge_api_call *call, char kind, kedge_bytes encoded,
                           kedge_buffer *scratch, kedge_bytes *text)
 {
     kedge_buffer_clear(scratch);
-    if (!kedge_api_percent_decode(encoded, scratch, &call->error)) return false;
+    if (!kedge_percent_decode(encoded, scratch, &call->error)) return false;
     if (scratch->no_memory) {
         kedge_fail_no_memory(&call->error);
         return false;
@@ -152,7 +143,8 @@ static bool read_argument(kedge_api_call *call, char kind, kedge_bytes encoded,
     return check_argument(kind, *text, &call->error) == KEDGE_OK;
 }
 
-static bool read_arguments(kedge_api_call *call, const path_parts *pattern, const path_parts *path)
+static bool read_arguments(kedge_api_call *call, const kedge_wire_path *pattern,
+                           const kedge_wire_path *path)
 {
     kedge_buffer scratch = kedge_buffer_make(call->allocator);
     bool fine = true;
@@ -204,8 +196,8 @@ static bool may_enter(kedge_api_call *call)
 
 static void answer(kedge_api_call *call)
 {
-    path_parts pattern;
-    path_parts path;
+    kedge_wire_path pattern;
+    kedge_wire_path path;
     const api_route *route = find_route(call, &pattern, &path);
     if (route == NULL) return;
     if (!route->everybody && call->request->identity == NULL) {

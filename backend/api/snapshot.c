@@ -1,5 +1,7 @@
 /* GET snapshot: pages of one pinned version in key order. */
 #include "backend/api/call.h"
+#include "wire/key.h"
+#include "wire/page.h"
 
 typedef struct page_request {
     int64_t version;
@@ -27,7 +29,7 @@ static kedge_api_cursor start_cursor(kedge_state *state, const page_request *req
     kedge_bytes collection;
     kedge_bytes id;
     if (!request->behind) return kedge_api_cursor_from_start(state);
-    kedge_api_key_split(kedge_buffer_bytes(&request->after), &collection, &id);
+    kedge_wire_key_split(kedge_buffer_bytes(&request->after), &collection, &id);
     return kedge_api_cursor_behind(state, collection, id);
 }
 
@@ -55,8 +57,7 @@ static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_erro
     kedge_api_damage_mark mark = kedge_api_damage_now(page->damage);
     kedge_status status = kedge_api_cursor_next(page->cursor, &collection, &entry, error);
     if (status != KEDGE_OK) return status;
-    kedge_json_begin_object(writer);
-    kedge_api_write_key(writer, collection, entry.id, key);
+    kedge_wire_item_begin(writer, collection, entry.id, key);
     status = kedge_api_write_value(writer, page->cursor->state, collection, &entry, true, error);
     kedge_json_end_object(writer);
     if (status != KEDGE_OK && status != KEDGE_CORRUPT) return status;
@@ -101,13 +102,7 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     kedge_api_damage damage = kedge_api_damage_make(call->allocator);
     cursor.damage = &damage;
     kedge_json_writer writer = kedge_json_write(&call->response->body);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "version");
-    kedge_json_integer(&writer, version->number);
-    kedge_json_key(&writer, "lineage");
-    kedge_json_chars(&writer, version->lineage);
-    kedge_json_key(&writer, "items");
-    kedge_json_begin_array(&writer);
+    kedge_wire_page_response_begin(&writer, version->number, version->lineage);
     page_writing page = {.writer = &writer,
                          .cursor = &cursor,
                          .damage = &damage,
@@ -115,15 +110,10 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
                          .limit = (size_t)request->limit_bytes,
                          .last = kedge_buffer_make(call->allocator)};
     kedge_status status = write_items(&page, &call->error);
-    kedge_json_end_array(&writer);
-    kedge_json_key(&writer, "next");
-    if (page.full) {
-        kedge_json_text(&writer, kedge_buffer_bytes(&page.last));
-    } else {
-        kedge_json_null(&writer);
-    }
-    if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &damage, &writer);
-    kedge_json_end_object(&writer);
+    kedge_wire_damaged damaged = {.count = 0};
+    kedge_bytes next = kedge_buffer_bytes(&page.last);
+    if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &damage, &damaged);
+    kedge_wire_page_response_end(&writer, page.full ? &next : NULL, &damaged);
     if (status == KEDGE_OK) status = kedge_buffer_status(&page.last, &call->error);
     kedge_buffer_free(&page.last);
     kedge_api_damage_free(&damage);

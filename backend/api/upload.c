@@ -4,6 +4,7 @@
  * then POST push names it, and goes on as with that body in hand. The object is nobody's
  * afterwards, and is removed; what is left of pushes that were given up, garbage collection removes
  * by its age. Who may push may name any upload of the project: it is pushed as his own. */
+#include "wire/upload.h"
 #include "backend/api/call.h"
 #include "backend/base/background.h"
 #include "backend/versioned/model/layout.h"
@@ -11,41 +12,19 @@
 
 #include <string.h>
 
-#define REFERENCE_BYTES_MAX 1024
-#define LIFETIME_MS         300000 /* of a grant */
+#define LIFETIME_MS 300000 /* of a grant */
 
 /* ---- the grant ---- */
 
-/* The member `name`, 64 hexadecimal digits; refuses the call otherwise. */
-static bool read_hash(kedge_api_call *call, kedge_bytes object, const char *name,
-                      uint8_t hash[KEDGE_SHA256_SIZE])
-{
-    char hex[KEDGE_SHA256_HEX];
-    if (kedge_json_member_chars(object, name, hex, sizeof hex) &&
-        kedge_hex_decode(kedge_bytes_of(hex), hash, KEDGE_SHA256_SIZE)) {
-        return true;
-    }
-    kedge_api_refuse(call, 400, "body-invalid", "%s must be 64 lower-case hexadecimal digits",
-                     name);
-    return false;
-}
-
 static void write_grant(kedge_api_call *call, const kedge_blob_grant *grant)
 {
-    kedge_json_writer writer = kedge_json_write(&call->response->body);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "url");
-    kedge_json_text(&writer, kedge_buffer_bytes(&grant->url));
-    kedge_json_key(&writer, "headers");
-    kedge_json_begin_object(&writer);
+    kedge_wire_upload_response response = {
+        .url = grant->url.data, .header_count = grant->header_count, .expires_in_ms = LIFETIME_MS};
     for (size_t i = 0; i < grant->header_count; i++) {
-        kedge_json_key(&writer, grant->headers[i].name);
-        kedge_json_chars(&writer, grant->headers[i].value);
+        response.headers[i] =
+            (kedge_wire_upload_header){grant->headers[i].name, grant->headers[i].value};
     }
-    kedge_json_end_object(&writer);
-    kedge_json_key(&writer, "expires_in_ms");
-    kedge_json_integer(&writer, LIFETIME_MS);
-    kedge_json_end_object(&writer);
+    kedge_wire_upload_response_write(&response, &call->response->body);
 }
 
 static void grant_upload(kedge_api_call *call, kedge_blob_upload *upload)
@@ -65,19 +44,19 @@ static void grant_upload(kedge_api_call *call, kedge_blob_upload *upload)
 
 void kedge_api_push_upload(kedge_api_call *call)
 {
-    kedge_bytes object;
     const kedge_version *head;
+    kedge_wire_upload_request request;
+    kedge_wire_request body = kedge_api_body(call);
     kedge_blob_upload upload = {.lifetime_ms = LIFETIME_MS};
     if (!kedge_api_uploads_are_served(call->backend)) {
         kedge_api_refuse(call, 501, "uploads-not-served",
                          "this server takes no uploads: a push comes in one request");
         return;
     }
-    if (!kedge_api_body_object(call, &object) ||
-        !read_hash(call, object, "sha256", upload.sha256) ||
-        !kedge_api_body_integer(call, object, "bytes", "bytes", 1, &upload.size_bytes)) {
-        return;
-    }
+    kedge_status status = kedge_wire_upload_request_read(&body, &request, &call->error);
+    if (!kedge_api_body_is_read(call, status)) return;
+    memcpy(upload.sha256, request.sha256, sizeof upload.sha256);
+    upload.size_bytes = request.size_bytes;
     if (upload.size_bytes > KEDGE_LIMIT_PUSH_BYTES) {
         kedge_api_refuse(call, 413, "push-too-large", "a push has at most %d bytes",
                          KEDGE_LIMIT_PUSH_BYTES);
@@ -90,20 +69,6 @@ void kedge_api_push_upload(kedge_api_call *call)
 }
 
 /* ---- the push that names it ---- */
-
-/* {"pushVersion":1,"upload":HEX}. Anything else is a push that comes with its mutations. */
-static bool is_reference(const kedge_api_request *request, kedge_bytes *object)
-{
-    int64_t version;
-    kedge_bytes value;
-    return !request->body_truncated && request->body.size <= REFERENCE_BYTES_MAX &&
-           kedge_json_check(request->body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-           kedge_json_skip(request->body, object, NULL) &&
-           kedge_json_type_of(*object) == KEDGE_JSON_OBJECT &&
-           kedge_json_member(*object, "upload", &value) &&
-           !kedge_json_member(*object, "mutations", &value) &&
-           kedge_json_member_integer(*object, "pushVersion", &version) && version == 1;
-}
 
 static kedge_status fetch(kedge_api_call *call, const kedge_api_upload *upload,
                           kedge_buffer *packed)
@@ -145,15 +110,17 @@ static bool refuse(kedge_api_call *call, kedge_status status)
 
 bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload)
 {
-    kedge_bytes object;
+    bool named;
     uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_wire_request body = kedge_api_body(call);
     upload->opened = false;
     upload->body = kedge_buffer_make(call->allocator);
-    if (!is_reference(call->request, &object)) return true;
-    if (!read_hash(call, object, "upload", hash)) return false;
+    kedge_status status = kedge_wire_upload_reference_read(&body, &named, hash, &call->error);
+    if (!kedge_api_body_is_read(call, status)) return false;
+    if (!named) return true;
     upload->key = kedge_key_upload(&call->ref, hash);
     kedge_buffer packed = kedge_buffer_make(call->allocator);
-    kedge_status status = fetch(call, upload, &packed);
+    status = fetch(call, upload, &packed);
     if (status == KEDGE_OK) {
         status = unpack(call, kedge_buffer_bytes(&packed), hash, &upload->body);
     }

@@ -138,7 +138,7 @@ static bool open_state(kedge_api_call *call, kedge_state **state)
 {
     int64_t number = 0;
     const kedge_version *version;
-    kedge_api_version_number(call->argument[0], &number);
+    kedge_wire_version_read(call->argument[0], &number);
     if (!kedge_api_open_version(call, number, 404, "version-not-found", &version)) return false;
     kedge_status status = kedge_state_open(call->backend, &call->ref, version, state, &call->error);
     kedge_version_release(version);

@@ -1,73 +1,15 @@
-/* How the things of a project are written on the wire.
- *
- * A key is `collection/id`, split at its first slash; `project` is the project record; a key
- * without a valid collection in front of a slash is an id of the collection `_`, whole. An id of
- * `_` is written alone when it reads back as itself, and as `_/id` otherwise. */
+/* How the things of a project are written on the wire. */
 #include "backend/api/call.h"
-#include "common/names.h"
+#include "common/error.h"
+#include "wire/patch.h"
 
+#include <stdio.h>
 #include <string.h>
-
-#define PROJECT_KEY KEDGE_BYTES("project")
-#define UNNAMED     KEDGE_BYTES("_")
-
-/* ---- keys ---- */
-
-void kedge_api_key_split(kedge_bytes key, kedge_bytes *collection, kedge_bytes *id)
-{
-    if (kedge_bytes_equal(key, PROJECT_KEY)) {
-        *collection = *id = (kedge_bytes){NULL, 0};
-        return;
-    }
-    const char *slash = key.size == 0 ? NULL : memchr(key.data, '/', key.size);
-    if (slash != NULL) {
-        kedge_bytes front = {key.data, (size_t)(slash - key.data)};
-        if (kedge_check_name("collection", front, NULL) == KEDGE_OK) {
-            *collection = front;
-            *id = (kedge_bytes){slash + 1, key.size - front.size - 1};
-            return;
-        }
-    }
-    *collection = UNNAMED;
-    *id = key;
-}
-
-/* The id alone, as a key, means this item of the collection `_`. */
-static bool stands_alone(kedge_bytes id)
-{
-    kedge_bytes collection;
-    kedge_bytes read;
-    if (id.size == 0) return false;
-    kedge_api_key_split(id, &collection, &read);
-    return kedge_bytes_equal(collection, UNNAMED) && read.size == id.size;
-}
-
-void kedge_api_key_join(kedge_bytes collection, kedge_bytes id, kedge_buffer *out)
-{
-    if (collection.size == 0) {
-        kedge_buffer_append_bytes(out, PROJECT_KEY);
-        return;
-    }
-    if (!kedge_bytes_equal(collection, UNNAMED) || !stands_alone(id)) {
-        kedge_buffer_append_bytes(out, collection);
-        kedge_buffer_append_byte(out, '/');
-    }
-    kedge_buffer_append_bytes(out, id);
-}
-
-void kedge_api_write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_bytes id,
-                         kedge_buffer *scratch)
-{
-    kedge_buffer_clear(scratch);
-    kedge_api_key_join(collection, id, scratch);
-    kedge_json_key(writer, "key");
-    kedge_json_text(writer, kedge_buffer_bytes(scratch));
-}
 
 /* ---- values ---- */
 
-void kedge_api_write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
-                         size_t size)
+static void write_hex(kedge_json_writer *writer, const char *name, const uint8_t *bytes,
+                      size_t size)
 {
     char hex[KEDGE_SHA256_HEX];
     kedge_hex_encode(bytes, size, hex);
@@ -90,18 +32,12 @@ kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state
                                    kedge_error *error)
 {
     if (by_hash && entry->size > KEDGE_API_BODY_BY_HASH_BYTES) {
-        kedge_api_write_hex(writer, "hash", entry->hash, sizeof entry->hash);
-        kedge_json_key(writer, "size");
-        kedge_json_integer(writer, entry->size);
+        kedge_wire_value_write_hash(writer, entry->hash, entry->size);
         return KEDGE_OK;
     }
-    kedge_json_key(writer, "value");
-    if (entry->body.data != NULL) {
-        kedge_json_raw(writer, entry->body);
-        return KEDGE_OK;
-    }
+    kedge_wire_value_write(writer, entry->body);
+    if (entry->body.data != NULL) return KEDGE_OK;
     /* Straight into the answer: nothing is copied twice. */
-    kedge_json_raw(writer, (kedge_bytes){NULL, 0});
     return kedge_state_body(state, collection, entry, writer->buffer, error);
 }
 
@@ -109,7 +45,7 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry)
 {
     kedge_json_key(writer, "id");
     kedge_json_text(writer, entry->id);
-    kedge_api_write_hex(writer, "hash", entry->hash, sizeof entry->hash);
+    write_hex(writer, "hash", entry->hash, sizeof entry->hash);
     kedge_json_key(writer, "size");
     kedge_json_integer(writer, entry->size);
     kedge_json_key(writer, "meta");
@@ -118,20 +54,22 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry)
 
 /* ---- mutations ---- */
 
+static kedge_wire_decision decision_of(const kedge_version_mutation *mutation)
+{
+    switch (mutation->verdict) {
+    case KEDGE_VERDICT_APPLIED:
+        return KEDGE_WIRE_APPLIED;
+    case KEDGE_VERDICT_REJECTED:
+        return KEDGE_WIRE_REJECTED;
+    default:
+        return kedge_mutation_has_reason(mutation) ? KEDGE_WIRE_DUPLICATE_REJECTED
+                                                   : KEDGE_WIRE_DUPLICATE;
+    }
+}
+
 void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation)
 {
-    static const char *const names[] = {
-        [KEDGE_VERDICT_APPLIED] = "applied",
-        [KEDGE_VERDICT_REJECTED] = "rejected",
-        [KEDGE_VERDICT_DUPLICATE] = "duplicate",
-    };
-    kedge_json_key(writer, "outcome");
-    kedge_json_chars(writer, names[mutation->verdict]);
-    if (!kedge_mutation_has_reason(mutation)) return;
-    kedge_json_key(writer, "code");
-    kedge_json_text(writer, mutation->code);
-    kedge_json_key(writer, "message");
-    kedge_json_text(writer, mutation->message);
+    kedge_wire_decision_write(writer, decision_of(mutation), mutation->code, mutation->message);
 }
 
 void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation)
@@ -152,7 +90,7 @@ void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mut
         kedge_json_key(writer, "uid");
         kedge_json_text(writer, mutation->uid);
     }
-    kedge_api_write_hex(writer, "digest", mutation->digest, sizeof mutation->digest);
+    write_hex(writer, "digest", mutation->digest, sizeof mutation->digest);
     if (mutation->origin_client.size > 0) {
         kedge_json_key(writer, "origin");
         kedge_json_begin_object(writer);
@@ -165,37 +103,32 @@ void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mut
     kedge_api_write_verdict(writer, mutation);
 }
 
-static kedge_status write_outcome(void *context, int64_t version,
-                                  const kedge_version_mutation *mutation, kedge_error *error)
+/* ---- outcomes ---- */
+
+static kedge_status add_outcome(void *context, int64_t version,
+                                const kedge_version_mutation *mutation, kedge_error *error)
 {
-    kedge_json_writer *writer = context;
-    (void)error;
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "id");
-    kedge_json_integer(writer, mutation->id);
-    kedge_api_write_hex(writer, "digest", mutation->digest, sizeof mutation->digest);
-    kedge_json_key(writer, "version");
-    kedge_json_integer(writer, version);
-    kedge_api_write_verdict(writer, mutation);
-    kedge_json_end_object(writer);
-    return KEDGE_OK;
+    kedge_error reason = {.code = ""};
+    kedge_wire_outcome outcome = {
+        .id = mutation->id, .version = version, .decision = decision_of(mutation)};
+    memcpy(outcome.digest, mutation->digest, sizeof outcome.digest);
+    if (kedge_wire_is_rejection(outcome.decision)) {
+        char code[sizeof outcome.code];
+        snprintf(code, sizeof code, "%.*s", (int)mutation->code.size, mutation->code.data);
+        kedge_fail(&reason, KEDGE_REJECTED, code, "%.*s", (int)mutation->message.size,
+                   mutation->message.data);
+        memcpy(outcome.code, reason.code, sizeof outcome.code);
+        memcpy(outcome.message, reason.message, sizeof outcome.message);
+    }
+    return kedge_wire_outcomes_add(context, &outcome, error);
 }
 
-kedge_status kedge_api_write_outcomes(kedge_json_writer *writer, kedge_backend *backend,
-                                      const kedge_project_ref *ref, const kedge_version *at,
-                                      kedge_bytes client, int64_t from, int64_t to,
-                                      kedge_error *error)
+kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *at,
+                                     kedge_bytes client, int64_t from, int64_t to,
+                                     kedge_wire_outcomes *outcomes)
 {
-    int64_t next = 0;
-    kedge_status status = KEDGE_OK;
-    kedge_json_key(writer, "outcomes");
-    kedge_json_begin_array(writer);
-    if (from <= to) {
-        status = kedge_client_mutations(backend, ref, at, client, from, to,
-                                        KEDGE_LIMIT_OUTCOMES_PER_PULL, write_outcome, writer, &next,
-                                        error);
-    }
-    kedge_json_end_array(writer);
-    kedge_api_write_next(writer, "outcomes_next", next);
-    return status;
+    if (from > to) return KEDGE_OK;
+    return kedge_client_mutations(call->backend, &call->ref, at, client, from, to,
+                                  KEDGE_LIMIT_OUTCOMES_PER_PULL, add_outcome, outcomes,
+                                  &outcomes->next, &call->error);
 }

@@ -1,31 +1,12 @@
 /* The canonical form of a request's path, query and headers. */
 #include "backend/aws/canonical.h"
 
+#include "common/percent.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-static bool unreserved(char byte)
-{
-    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' || byte == '~';
-}
-
-void kedge_aws_uri_encode(kedge_bytes text, bool keep_slash, kedge_buffer *out)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < text.size; i++) {
-        char byte = text.data[i];
-        if (unreserved(byte) || (keep_slash && byte == '/')) {
-            kedge_buffer_append_byte(out, byte);
-        } else {
-            kedge_buffer_append_byte(out, '%');
-            kedge_buffer_append_byte(out, digits[(unsigned char)byte >> 4]);
-            kedge_buffer_append_byte(out, digits[(unsigned char)byte & 15]);
-        }
-    }
-}
 
 /* ---- the path ---- */
 
@@ -69,9 +50,9 @@ void kedge_aws_canonical_path(const kedge_aws_signing *signing, kedge_bytes path
     } else {
         kedge_buffer_append_bytes(&normal, path);
     }
-    kedge_aws_uri_encode(kedge_buffer_bytes(&normal), true, &once);
+    kedge_percent_encode(kedge_buffer_bytes(&normal), KEDGE_PERCENT_UNRESERVED "/", &once);
     if (signing->encode_path_twice) {
-        kedge_aws_uri_encode(kedge_buffer_bytes(&once), true, out);
+        kedge_percent_encode(kedge_buffer_bytes(&once), KEDGE_PERCENT_UNRESERVED "/", out);
     } else {
         kedge_buffer_append_bytes(out, kedge_buffer_bytes(&once));
     }
@@ -104,9 +85,9 @@ void kedge_aws_canonical_query(const kedge_aws_parameter *parameters, size_t cou
     assert(count <= KEDGE_AWS_SIGNED_PARAMETERS_MAX);
     for (size_t i = 0; i < count; i++) {
         size_t start = text.size;
-        kedge_aws_uri_encode(parameters[i].name, false, &text);
+        kedge_percent_encode(parameters[i].name, KEDGE_PERCENT_UNRESERVED, &text);
         sizes[i][0] = text.size - start;
-        kedge_aws_uri_encode(parameters[i].value, false, &text);
+        kedge_percent_encode(parameters[i].value, KEDGE_PERCENT_UNRESERVED, &text);
         sizes[i][1] = text.size - start - sizes[i][0];
     }
     if (!text.no_memory) {

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/percent.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -239,7 +240,7 @@ static void append_query(const kedge_aws_signing *signing, const kedge_buffer *c
     kedge_buffer_append_bytes(query, kedge_buffer_bytes(canonical));
     if (token.size > 0 && signing->token_after_signature) {
         kedge_buffer_append_text(query, "&X-Amz-Security-Token=");
-        kedge_aws_uri_encode(token, false, query);
+        kedge_percent_encode(token, KEDGE_PERCENT_UNRESERVED, query);
     }
     kedge_buffer_append_format(query, "&X-Amz-Signature=%s", signature->signature);
 }
@@ -306,7 +307,7 @@ kedge_status kedge_aws_presign(const kedge_allocator *allocator, const kedge_aws
     own.unsigned_payload = true;
     kedge_aws_signature_make(allocator, &signature);
     kedge_buffer_append_text(url, scheme_host);
-    kedge_aws_uri_encode(request->path, true, url);
+    kedge_percent_encode(request->path, KEDGE_PERCENT_UNRESERVED "/", url);
     kedge_buffer_append_byte(url, '?');
     kedge_status status =
         kedge_aws_sign_query(allocator, &own, request, expires_s, &signature, url, error);

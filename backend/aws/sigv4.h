@@ -81,8 +81,4 @@ kedge_status kedge_aws_presign(const kedge_allocator *allocator, const kedge_aws
                                const kedge_aws_signed_request *request, const char *scheme_host,
                                uint32_t expires_s, kedge_buffer *url, kedge_error *error);
 
-/* Appends `text` percent-encoded as AWS wants it (RFC 3986's unreserved stay); with `keep_slash`
- * '/' stays as well. */
-void kedge_aws_uri_encode(kedge_bytes text, bool keep_slash, kedge_buffer *out);
-
 #endif

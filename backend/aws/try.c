@@ -3,6 +3,7 @@
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/percent.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,12 +50,12 @@ static void write_url(const kedge_aws_client *client, const kedge_aws_request *r
     const char *endpoint = client->endpoints[request->service];
     kedge_buffer_append(url, endpoint, scheme_size(endpoint));
     kedge_buffer_append_text(url, host);
-    kedge_aws_uri_encode(request->path, true, url);
+    kedge_percent_encode(request->path, KEDGE_PERCENT_UNRESERVED "/", url);
     for (size_t i = 0; i < request->query_count; i++) {
         kedge_buffer_append_byte(url, i == 0 ? '?' : '&');
-        kedge_aws_uri_encode(request->query[i].name, false, url);
+        kedge_percent_encode(request->query[i].name, KEDGE_PERCENT_UNRESERVED, url);
         kedge_buffer_append_byte(url, '=');
-        kedge_aws_uri_encode(request->query[i].value, false, url);
+        kedge_percent_encode(request->query[i].value, KEDGE_PERCENT_UNRESERVED, url);
     }
 }
 

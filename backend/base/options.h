@@ -7,6 +7,7 @@
 #include "backend/ports/records.h"
 #include "common/environment.h"
 #include "mutate/registry.h"
+#include "wire/body.h"
 
 typedef struct kedge_backend kedge_backend;
 

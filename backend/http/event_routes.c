@@ -2,6 +2,9 @@
 #include "backend/http/exchange.h"
 
 #include "common/names.h"
+#include "common/percent.h"
+#include "wire/address.h"
+#include "wire/poke.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +15,7 @@ typedef struct event_call {
     kedge_backend *backend;
     kedge_bytes encoded_organization;
     kedge_bytes encoded_project;
-    kedge_bytes rest; /* behind the project: "events" or "events/ticket" */
+    bool stream; /* asked for; otherwise a ticket */
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];
     char project[KEDGE_LIMIT_NAME_BYTES + 1];
     char scope[2 * KEDGE_LIMIT_NAME_BYTES + 2]; /* "organization/project": what a ticket is for */
@@ -21,36 +24,30 @@ typedef struct event_call {
 
 /* ---- the address ---- */
 
-/* The path's parts of /v1/orgs/{org}/projects/{project}/{rest}; false for any other path. */
+static bool matches(const kedge_wire_path *path, const char *pattern)
+{
+    kedge_wire_path wanted;
+    return kedge_wire_path_cut(kedge_bytes_of(pattern), &wanted) &&
+           kedge_wire_path_matches(&wanted, path);
+}
+
+/* False for any other path than those of event streams. */
 static bool split(kedge_bytes path, event_call *call)
 {
-    kedge_bytes parts[6] = {{NULL, 0}};
-    size_t count = 0;
-    const char *at = path.data;
-    const char *end = path.data + path.size;
-    while (at < end && *at == '/' && count < 6) {
-        const char *start = ++at;
-        while (at < end && (*at != '/' || count == 5))
-            at++;
-        parts[count++] = (kedge_bytes){start, (size_t)(at - start)};
-    }
-    if (count != 6 || !kedge_bytes_equal_text(parts[0], "v1") ||
-        !kedge_bytes_equal_text(parts[1], "orgs") ||
-        !kedge_bytes_equal_text(parts[3], "projects")) {
-        return false;
-    }
-    call->encoded_organization = parts[2];
-    call->encoded_project = parts[4];
-    call->rest = parts[5];
-    return kedge_bytes_equal_text(call->rest, "events") ||
-           kedge_bytes_equal_text(call->rest, "events/ticket");
+    kedge_wire_path parts;
+    if (!kedge_wire_path_cut(path, &parts)) return false;
+    call->stream = matches(&parts, KEDGE_WIRE_PATH_EVENTS);
+    if (!call->stream && !matches(&parts, KEDGE_WIRE_PATH_TICKET)) return false;
+    call->encoded_organization = parts.part[2];
+    call->encoded_project = parts.part[4];
+    return true;
 }
 
 static kedge_status decode_name(event_call *call, const char *what, kedge_bytes encoded,
                                 char name[KEDGE_LIMIT_NAME_BYTES + 1], kedge_error *error)
 {
     kedge_buffer text = kedge_buffer_make(call->exchange->context->environment->allocator);
-    bool decoded = kedge_api_percent_decode(encoded, &text, error);
+    bool decoded = kedge_percent_decode(encoded, &text, error);
     kedge_status status = decoded ? kedge_buffer_status(&text, error) : KEDGE_INVALID_ARGUMENT;
     if (status == KEDGE_OK) status = kedge_check_name(what, kedge_buffer_bytes(&text), error);
     if (status == KEDGE_OK) memcpy(name, text.data, text.size + 1);
@@ -81,22 +78,12 @@ static bool read_names(event_call *call)
 /* The value of the parameter `ticket`. False with a problem when it is given twice. */
 static bool find_ticket(event_call *call, kedge_bytes query, kedge_bytes *ticket)
 {
+    bool present;
+    kedge_error error = {0};
     *ticket = (kedge_bytes){NULL, 0};
-    while (query.size) {
-        const char *mark = memchr(query.data, '&', query.size);
-        kedge_bytes part = {query.data, mark ? (size_t)(mark - query.data) : query.size};
-        size_t taken = part.size + (mark != NULL);
-        query = (kedge_bytes){query.data + taken, query.size - taken};
-        kedge_bytes name = KEDGE_BYTES("ticket=");
-        if (!kedge_bytes_start_with(part, name)) continue;
-        if (ticket->data) {
-            kedge_exchange_problem(call->exchange, 400, "query-invalid",
-                                   "the parameter \"ticket\" is given twice");
-            return false;
-        }
-        *ticket = (kedge_bytes){part.data + name.size, part.size - name.size};
-    }
-    return true;
+    if (kedge_wire_query_find(query, "ticket", ticket, &present, &error) == KEDGE_OK) return true;
+    kedge_exchange_problem(call->exchange, 400, error.code, error.message);
+    return false;
 }
 
 /* ---- the responses ---- */
@@ -157,7 +144,7 @@ static void issue_ticket(event_call *call)
                         call->who.expires_ms, ticket);
     exchange->response.status = 200;
     exchange->response.content_type = "application/json";
-    kedge_buffer_append_format(&exchange->response.body, "{\"ticket\":\"%s\"}", ticket);
+    kedge_wire_ticket_write(ticket, &exchange->response.body);
 }
 
 /* ---- who asks ---- */
@@ -184,17 +171,16 @@ bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend,
     event_call call = {.exchange = exchange, .backend = backend};
     kedge_bytes ticket = {NULL, 0};
     if (!split(path, &call)) return false;
-    bool stream = kedge_bytes_equal_text(call.rest, "events");
-    if (strcmp(exchange->method, stream ? "GET" : "POST") != 0) {
+    if (strcmp(exchange->method, call.stream ? "GET" : "POST") != 0) {
         kedge_exchange_problem(exchange, 405, "method-not-allowed",
-                               stream ? "events answer to GET" : "tickets answer to POST");
+                               call.stream ? "events answer to GET" : "tickets answer to POST");
         return true;
     }
-    if (!read_names(&call) || (stream && !find_ticket(&call, query, &ticket))) return true;
+    if (!read_names(&call) || (call.stream && !find_ticket(&call, query, &ticket))) return true;
     if (ticket.data ? !redeem(&call, ticket) : !kedge_exchange_authenticate(exchange, &call.who)) {
         return true;
     }
-    if (stream) {
+    if (call.stream) {
         open_stream(&call);
     } else {
         issue_ticket(&call);

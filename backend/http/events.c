@@ -2,12 +2,13 @@
  * only while it is known to be suspended, since only then it cannot go away. */
 #include "backend/http/events.h"
 
+#include "wire/poke.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#define EVENT_BYTES_MAX 128
-#define BLOCK_BYTES     1024
+#define BLOCK_BYTES 1024
 
 struct kedge_event_stream {
     kedge_events *events;
@@ -171,19 +172,18 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t o
 {
     (void)position;
     kedge_event_stream *stream = context;
-    if (out_size < EVENT_BYTES_MAX) return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (out_size < KEDGE_WIRE_EVENT_BYTES_MAX) return MHD_CONTENT_READER_END_WITH_ERROR;
     pthread_mutex_lock(&stream->events->mutex);
     ssize_t size = 0;
     if (stream->events->closed || stream->expired) {
         size = MHD_CONTENT_READER_END_OF_STREAM;
     } else if (stream->version > stream->told) {
         stream->told = stream->version;
-        size = snprintf(out, EVENT_BYTES_MAX, "event: poke\ndata: {\"version\":%lld}\n\n",
-                        (long long)stream->version);
+        size = (ssize_t)kedge_wire_poke_write(&(kedge_wire_poke){stream->version}, out);
         atomic_fetch_add(&stream->events->metrics->pokes, 1);
     } else if (stream->ping) {
         stream->ping = false;
-        size = snprintf(out, EVENT_BYTES_MAX, "event: ping\ndata: {}\n\n");
+        size = (ssize_t)kedge_wire_ping_write(out);
     } else {
         stream->suspended = true;
         MHD_suspend_connection(stream->connection);

@@ -101,7 +101,7 @@ void kedge_exchange_run(kedge_exchange *exchange)
     if (!check_open_mode(exchange) || run_own(exchange, method, path)) return;
     if (!backend) {
         kedge_exchange_problem(exchange, 503, "unavailable", "the server is starting");
-    } else if (kedge_bytes_equal_text(path, "/v1/limits")) {
+    } else if (kedge_api_is_for_everybody(path)) {
         run_api(exchange, backend, method, &nobody, path, query);
     } else if (!kedge_exchange_run_events(exchange, backend, path, query) &&
                kedge_exchange_authenticate(exchange, &who)) {

@@ -7,6 +7,8 @@
 #include "common/base64.h"
 #include "common/error.h"
 #include "common/utf8.h"
+#include "wire/address.h"
+
 #include <kedge/limits.h>
 
 #include <string.h>
@@ -138,20 +140,13 @@ static const char *or_null(const char *header)
     return header[0] == '\0' ? NULL : header;
 }
 
-static bool ends_with(kedge_bytes path, const char *end)
+static bool is_at(kedge_bytes path, const char *pattern)
 {
-    size_t size = strlen(end);
-    return path.size > size && memcmp(path.data + path.size - size, end, size) == 0;
-}
-
-/* /v1/orgs/{org}/projects/{project}/events, and …/ticket behind it. */
-static bool is_event_stream(kedge_bytes path)
-{
-    size_t slashes = 0;
-    for (size_t i = 0; i < path.size; i++)
-        slashes += path.data[i] == '/';
-    return (slashes == 6 && ends_with(path, "/events")) ||
-           (slashes == 7 && ends_with(path, "/events/ticket"));
+    kedge_wire_path parts;
+    kedge_wire_path wanted;
+    return kedge_wire_path_cut(path, &parts) &&
+           kedge_wire_path_cut(kedge_bytes_of(pattern), &wanted) &&
+           kedge_wire_path_matches(&wanted, &parts);
 }
 
 /* What needs neither backend nor token. */
@@ -167,7 +162,7 @@ static bool respond_own(http_call *call, kedge_bytes path)
     } else if (kedge_bytes_equal_text(path, "/v1/metrics")) {
         kedge_api_problem(response, 501, "metrics-not-served",
                           "Lambda has no metrics of its own here; they are in CloudWatch");
-    } else if (is_event_stream(path)) {
+    } else if (is_at(path, KEDGE_WIRE_PATH_EVENTS) || is_at(path, KEDGE_WIRE_PATH_TICKET)) {
         kedge_api_problem(response, 501, "events-not-served",
                           "Lambda serves no event streams; pull from time to time instead");
     } else {
@@ -201,7 +196,7 @@ static void respond(http_call *call)
     kedge_bytes path = kedge_buffer_bytes(&call->path);
     kedge_auth_result who = {.expires_ms = 0};
     bool packed = kedge_body_accepts_gzip(or_null(call->accept_encoding));
-    bool everybody = kedge_bytes_equal_text(path, "/v1/limits");
+    bool everybody = kedge_api_is_for_everybody(path);
     if (respond_own(call, path) || (!everybody && !authenticate(call, &who)) ||
         !kedge_body_decode(or_null(call->content_encoding), false, &call->body, &call->response)) {
         return;

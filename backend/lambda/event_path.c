@@ -1,6 +1,8 @@
 /* See event_path.h. */
 #include "backend/lambda/event_path.h"
 
+#include "common/percent.h"
+
 #include <string.h>
 
 #define STAGE_SIZE  130 /* a slash, and 128 characters */
@@ -26,21 +28,6 @@ static size_t stage_size(kedge_bytes context, kedge_bytes path)
     return leads ? size : 0;
 }
 
-/* Keeps slashes and RFC 3986's unreserved characters. */
-static void encode(kedge_bytes text, kedge_buffer *path)
-{
-    static const char kept[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-    for (size_t i = 0; i < text.size; i++) {
-        char byte = text.data[i];
-        if (byte != '\0' && strchr(kept, byte) != NULL) {
-            kedge_buffer_append_byte(path, byte);
-        } else {
-            kedge_buffer_append_format(path, "%%%02X", (unsigned)(unsigned char)byte);
-        }
-    }
-}
-
 bool kedge_event_path(kedge_bytes event, kedge_bytes context, kedge_buffer *path)
 {
     kedge_bytes value;
@@ -53,7 +40,7 @@ bool kedge_event_path(kedge_bytes event, kedge_bytes context, kedge_buffer *path
         if (is_function_url(context)) {
             kedge_buffer_append_bytes(path, text);
         } else {
-            encode(text, path);
+            kedge_percent_encode(text, KEDGE_PERCENT_UNRESERVED "/", path);
         }
     }
     kedge_buffer_free(&raw);

@@ -59,9 +59,9 @@ static kedge_status redeem(kedge_queued *queued, kedge_push_batch_part *part, ke
                       "the claim check of a message is that of another project's");
 }
 
-static void free_part(kedge_queued *queued, kedge_push_batch_part *part)
+static void free_part(kedge_push_batch_part *part)
 {
-    kedge_push_request_free(queued->allocator, &part->request);
+    kedge_push_request_free(&part->request);
     kedge_buffer_free(&part->claimed);
 }
 
@@ -90,7 +90,7 @@ kedge_status kedge_push_batch_add(kedge_push_batch *batch, size_t index, const k
         status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "batch-full", "the batch has no room");
     }
     if (status != KEDGE_OK) {
-        free_part(batch->queued, part);
+        free_part(part);
         return status;
     }
     batch->count++;
@@ -102,7 +102,7 @@ kedge_status kedge_push_batch_add(kedge_push_batch *batch, size_t index, const k
 void kedge_push_batch_clear(kedge_push_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        free_part(batch->queued, &batch->parts[i]);
+        free_part(&batch->parts[i]);
     batch->count = 0;
     batch->bytes = 0;
     batch->mutation_count = 0;

@@ -1,8 +1,8 @@
-/* What the store does with the responses that are held. A response that the store could not take
- * for want of disk or memory stays held, since the core will have it tried again. */
-#include "sdk/driver/driver_internal.h"
-
+/* What the store does with the answers that are held. An answer that the store could not take for
+ * want of disk or memory stays held, since the core will have it tried again. */
 #include "common/assert.h"
+#include "sdk/driver/driver_internal.h"
+#include "wire/key.h"
 
 static kedge_applied applied_as(kedge_apply_result result)
 {
@@ -57,11 +57,11 @@ static void take_damage(kedge_driver *driver, kedge_core_event *event)
 
 /* What the pull brings is whole, and what it clears is nobody's affair any more. Without memory for
  * a key it stays noted. */
-static void heal_damage(kedge_driver *driver, const kedge_pull_answer *pull)
+static void heal_damage(kedge_driver *driver, const kedge_wire_pull_response *pull)
 {
-    const kedge_patch *patch = &pull->patch;
+    const kedge_wire_patch *patch = &pull->patch;
     bool anew =
-        pull->snapshot || (patch->count > 0 && patch->operations[0].kind == KEDGE_PATCH_CLEAR);
+        pull->snapshot || (patch->count > 0 && patch->operations[0].kind == KEDGE_WIRE_PATCH_CLEAR);
     kedge_buffer key = kedge_buffer_make(driver->allocator);
     if (anew) driver->damage = (kedge_driver_damage){.count = 0};
     for (size_t i = 0; i < patch->count && kedge_driver_damage_any(&driver->damage); i++) {

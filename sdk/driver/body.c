@@ -4,78 +4,48 @@
  * asks for a few MiB of the body's gzip, as it is stored, and the parts are joined. A part that was
  * lost is asked for again by itself. One that does not fit the others, or is not as long as was
  * asked for, spoils them all: the next request begins at the first byte. */
+#include "wire/body.h"
 #include "common/error.h"
 #include "common/gzip.h"
 #include "sdk/driver/driver_internal.h"
-
-#define DIGITS_MAX 15
+#include "wire/key.h"
 
 kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_buffer *range,
                                            kedge_error *error)
 {
-    size_t first = held->parts.size;
-    kedge_buffer_append_format(range, "bytes=%zu-%zu", first, first + KEDGE_DRIVER_PART_BYTES - 1);
+    char header[KEDGE_WIRE_RANGE_SIZE];
+    int64_t first = (int64_t)held->parts.size;
+    kedge_wire_range_write(first, first + KEDGE_DRIVER_PART_BYTES - 1, header);
+    kedge_buffer_append_text(range, header);
     return kedge_buffer_status(range, error);
-}
-
-/* ---- Content-Range (RFC 9110, section 14.4): "bytes first-last/size" ---- */
-
-typedef struct content_range {
-    int64_t first;
-    int64_t last;
-    int64_t size;
-} content_range;
-
-static bool read_text(kedge_bytes *rest, kedge_bytes text)
-{
-    if (!kedge_bytes_start_with(*rest, text)) return false;
-    *rest = (kedge_bytes){rest->data + text.size, rest->size - text.size};
-    return true;
-}
-
-static bool read_number(kedge_bytes *rest, int64_t *number)
-{
-    size_t at = 0;
-    *number = 0;
-    while (at < rest->size && at < DIGITS_MAX && rest->data[at] >= '0' && rest->data[at] <= '9') {
-        *number = *number * 10 + (rest->data[at++] - '0');
-    }
-    *rest = (kedge_bytes){rest->data + at, rest->size - at};
-    return at > 0;
-}
-
-static bool read_content_range(kedge_bytes rest, content_range *range)
-{
-    return read_text(&rest, KEDGE_BYTES("bytes ")) && read_number(&rest, &range->first) &&
-           read_text(&rest, KEDGE_BYTES("-")) && read_number(&rest, &range->last) &&
-           read_text(&rest, KEDGE_BYTES("/")) && read_number(&rest, &range->size) && rest.size == 0;
 }
 
 /* ---- parts ---- */
 
 static bool is_the_part_asked_for(const kedge_driver_held *held,
-                                  const kedge_driver_response *response, const content_range *range)
+                                  const kedge_driver_response *response,
+                                  const kedge_wire_body_part *part)
 {
     int64_t have = (int64_t)held->parts.size;
-    int64_t left = range->size - have;
+    int64_t left = part->size_bytes - have;
     int64_t expected = left < KEDGE_DRIVER_PART_BYTES ? left : KEDGE_DRIVER_PART_BYTES;
-    bool of_the_others = have == 0 || range->size == held->parts_size;
-    return of_the_others && left > 0 && range->size <= KEDGE_DRIVER_STORED_BYTES_MAX &&
-           range->first == have && range->last == have + expected - 1 &&
+    bool of_the_others = have == 0 || part->size_bytes == held->parts_size;
+    return of_the_others && left > 0 && part->size_bytes <= KEDGE_DRIVER_STORED_BYTES_MAX &&
+           part->first == have && part->last == have + expected - 1 &&
            (int64_t)response->body.size == expected;
 }
 
 static kedge_status keep_part(kedge_driver_held *held, const kedge_driver_response *response,
                               kedge_error *error)
 {
-    content_range range;
-    if (!read_content_range(response->content_range, &range) ||
-        !is_the_part_asked_for(held, response, &range)) {
+    kedge_wire_body_part part;
+    if (!kedge_wire_content_range_read(response->content_range, &part) ||
+        !is_the_part_asked_for(held, response, &part)) {
         return kedge_fail(error, KEDGE_PROTOCOL, "body-part",
                           "a part of a body is not the one that was asked for, from byte %zu on",
                           held->parts.size);
     }
-    held->parts_size = range.size;
+    held->parts_size = part.size_bytes;
     held->parts_gzip = response->gzip;
     kedge_buffer_append_bytes(&held->parts, response->body);
     return kedge_buffer_status(&held->parts, error);
@@ -85,7 +55,7 @@ static kedge_status keep_part(kedge_driver_held *held, const kedge_driver_respon
 
 static kedge_status set_body(kedge_driver_held *held, kedge_bytes body, kedge_error *error)
 {
-    return kedge_patch_set_body(kedge_driver_held_patch(held), held->next_body, body, error);
+    return kedge_wire_patch_set_body(kedge_driver_held_patch(held), held->next_body, body, error);
 }
 
 static kedge_status join_parts(kedge_driver *driver, kedge_error *error)
@@ -133,7 +103,7 @@ kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_res
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error)
 {
     kedge_driver_held *held = &driver->held;
-    const kedge_patch_operation *operation = kedge_driver_held_next_body(held);
+    const kedge_wire_patch_operation *operation = kedge_driver_held_next_body(held);
     if (operation == NULL) {
         return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "no body is missing");
     }
@@ -142,7 +112,7 @@ kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *erro
     kedge_status status = kedge_buffer_status(&key, error);
     if (status == KEDGE_OK) {
         kedge_driver_damage_add(&held->damage, kedge_buffer_bytes(&key));
-        kedge_patch_leave_out(kedge_driver_held_patch(held), held->next_body);
+        kedge_wire_patch_leave_out(kedge_driver_held_patch(held), held->next_body);
         kedge_driver_held_free_parts(held);
     }
     kedge_buffer_free(&key);

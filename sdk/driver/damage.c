@@ -66,7 +66,7 @@ void kedge_driver_damage_add(kedge_driver_damage *damage, kedge_bytes key)
     if (find(damage, checksum) < damage->count) add_name(damage, key);
 }
 
-void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_damaged_items *told)
+void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_wire_damaged *told)
 {
     char key[KEDGE_DRIVER_KEY_SIZE];
     kedge_bytes text;

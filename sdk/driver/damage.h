@@ -2,7 +2,9 @@
 #ifndef KEDGE_SDK_DRIVER_DAMAGE_H
 #define KEDGE_SDK_DRIVER_DAMAGE_H
 
-#include "sdk/core/answer.h"
+#include "wire/patch.h"
+
+#include <kedge/limits.h>
 
 /* So many are known by a checksum of their wire keys, and so many of these by their names; of the
  * others only the number is, as of those that the server does not name. */
@@ -21,8 +23,8 @@ typedef struct kedge_driver_damage {
 
 /* One item, by its wire key. A key that is known already counts once. */
 void kedge_driver_damage_add(kedge_driver_damage *damage, kedge_bytes key);
-/* What a response says, or another damage. */
-void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_damaged_items *told);
+/* What an answer says, or another damage. */
+void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_wire_damaged *told);
 void kedge_driver_damage_add_all(kedge_driver_damage *damage, const kedge_driver_damage *more);
 /* An item was written anew, or deleted: it is whole. Nobody can tell which of the others it may be:
  * they count as whole once as many items were written. */

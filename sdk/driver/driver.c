@@ -2,6 +2,7 @@
  * they bring about becomes the next event, until none waits. */
 #include "common/error.h"
 #include "sdk/driver/driver_internal.h"
+#include "wire/poke.h"
 
 #include <string.h>
 
@@ -225,12 +226,10 @@ void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error)
 /* Whatever else the stream says, it lives. */
 void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data)
 {
+    kedge_wire_poke poke;
     kedge_core_event told = {.kind = KEDGE_EVENT_PING};
-    int64_t version;
-    if (kedge_bytes_equal_text(event, "poke") &&
-        kedge_json_check(data, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-        kedge_json_member_integer(data, "version", &version) && version >= 0) {
-        told = (kedge_core_event){.kind = KEDGE_EVENT_POKE, .poke = {.version = version}};
+    if (kedge_wire_poke_read(event, data, &poke)) {
+        told = (kedge_core_event){.kind = KEDGE_EVENT_POKE, .poke = {.version = poke.version}};
     }
     run(driver, &told);
 }

@@ -22,13 +22,13 @@
 /* The decoded responses that wait for the store, with the bodies that they borrow from. */
 typedef struct kedge_driver_held {
     bool pull_there;
-    kedge_pull_answer pull;
+    kedge_wire_pull_response pull;
     kedge_buffer pull_body;
     bool page_there;
-    kedge_page_answer page;
+    kedge_wire_page_response page;
     kedge_buffer page_body;
     bool retire_there;
-    kedge_retire_answer retire;
+    kedge_wire_retire_response retire;
     kedge_request_kind source; /* which of the three came last */
     size_t next_body;          /* operation from which to look for a body to fetch */
     kedge_buffer parts;        /* what has come of the next body, from its first byte on */
@@ -48,7 +48,7 @@ typedef enum kedge_driver_upload_step {
 typedef struct kedge_driver_upload {
     kedge_driver_upload_step step;
     kedge_buffer packed; /* the push as gzip */
-    char sha256[KEDGE_SHA256_HEX];
+    uint8_t sha256[KEDGE_SHA256_SIZE];
     int64_t deadline_ms; /* of each request */
 } kedge_driver_upload;
 
@@ -91,6 +91,13 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
 kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
                                     kedge_driver_request *request, kedge_error *error);
 
+/* push.c: writes a push with the mutations from the lowest uncovered id above `after_id` on:
+ * at most `count_max` and about `bytes_max` (at least one). `*count` 0: nothing to push, and `out`
+ * is empty. */
+kedge_status kedge_driver_write_push(kedge_store *store, int64_t after_id, uint32_t count_max,
+                                     size_t bytes_max, kedge_buffer *out, uint32_t *count,
+                                     int64_t *last_id, kedge_error *error);
+
 /* upload.c: makes of the push `body` the request that asks where to upload it. */
 kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path, kedge_buffer *body,
                                        kedge_error *error);
@@ -119,11 +126,11 @@ kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_res
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);
 
 /* bound.c: a pull or page whose bodies are within the bound, be it by paging. */
-void kedge_driver_bound_pull(kedge_pull_answer *pull);
-kedge_status kedge_driver_bound_page(kedge_page_answer *page, kedge_error *error);
+void kedge_driver_bound_pull(kedge_wire_pull_response *pull);
+kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error *error);
 /* Outcomes of ids that this copy has not given out, and is not about to, are of no use: a list that
  * goes on there is complete, or a server could lengthen it for ever. */
-void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_outcome_list *outcomes);
+void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_wire_outcomes *outcomes);
 
 /* apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
 void kedge_driver_apply(kedge_driver *driver, kedge_request_kind request);
@@ -146,8 +153,8 @@ void kedge_driver_held_free_retire(kedge_driver_held *held);
 void kedge_driver_held_free(kedge_driver_held *held);
 void kedge_driver_held_free_parts(kedge_driver_held *held);
 /* The patch whose bodies are being fetched, and the next operation that lacks one. NULL: none. */
-kedge_patch *kedge_driver_held_patch(kedge_driver_held *held);
-kedge_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);
-kedge_outcome_list *kedge_driver_held_outcomes(kedge_driver_held *held);
+kedge_wire_patch *kedge_driver_held_patch(kedge_driver_held *held);
+kedge_wire_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);
+kedge_wire_outcomes *kedge_driver_held_outcomes(kedge_driver_held *held);
 
 #endif

@@ -17,8 +17,8 @@ void kedge_driver_held_free_parts(kedge_driver_held *held)
 
 void kedge_driver_held_free_pull(kedge_driver_held *held)
 {
-    kedge_pull_answer_free(&held->pull);
-    held->pull = (kedge_pull_answer){0};
+    kedge_wire_pull_response_free(&held->pull);
+    held->pull = (kedge_wire_pull_response){0};
     kedge_buffer_free(&held->pull_body);
     kedge_driver_held_free_parts(held);
     held->pull_there = false;
@@ -26,8 +26,8 @@ void kedge_driver_held_free_pull(kedge_driver_held *held)
 
 void kedge_driver_held_free_page(kedge_driver_held *held)
 {
-    kedge_page_answer_free(&held->page);
-    held->page = (kedge_page_answer){0};
+    kedge_wire_page_response_free(&held->page);
+    held->page = (kedge_wire_page_response){0};
     kedge_buffer_free(&held->page_body);
     kedge_driver_held_free_parts(held);
     held->page_there = false;
@@ -35,8 +35,8 @@ void kedge_driver_held_free_page(kedge_driver_held *held)
 
 void kedge_driver_held_free_retire(kedge_driver_held *held)
 {
-    kedge_retire_answer_free(&held->retire);
-    held->retire = (kedge_retire_answer){0};
+    kedge_wire_retire_response_free(&held->retire);
+    held->retire = (kedge_wire_retire_response){0};
     held->retire_there = false;
 }
 
@@ -47,26 +47,26 @@ void kedge_driver_held_free(kedge_driver_held *held)
     kedge_driver_held_free_retire(held);
 }
 
-kedge_patch *kedge_driver_held_patch(kedge_driver_held *held)
+kedge_wire_patch *kedge_driver_held_patch(kedge_driver_held *held)
 {
     if (held->source == KEDGE_REQUEST_PULL && held->pull_there) return &held->pull.patch;
     if (held->source == KEDGE_REQUEST_PAGE && held->page_there) return &held->page.items;
     return NULL;
 }
 
-kedge_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held)
+kedge_wire_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held)
 {
-    kedge_patch *patch = kedge_driver_held_patch(held);
+    kedge_wire_patch *patch = kedge_driver_held_patch(held);
     if (patch == NULL) return NULL;
     while (held->next_body < patch->count) {
-        kedge_patch_operation *operation = &patch->operations[held->next_body];
-        if (operation->kind == KEDGE_PATCH_PUT_HASH) return operation;
+        kedge_wire_patch_operation *operation = &patch->operations[held->next_body];
+        if (operation->kind == KEDGE_WIRE_PATCH_PUT_HASH) return operation;
         held->next_body++;
     }
     return NULL;
 }
 
-kedge_outcome_list *kedge_driver_held_outcomes(kedge_driver_held *held)
+kedge_wire_outcomes *kedge_driver_held_outcomes(kedge_driver_held *held)
 {
     if (held->source == KEDGE_REQUEST_PULL && held->pull_there) return &held->pull.outcomes;
     if (held->source == KEDGE_REQUEST_RETIRE && held->retire_there) return &held->retire.outcomes;

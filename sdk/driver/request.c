@@ -1,10 +1,10 @@
 /* Requests: what the core wants to be asked, as method, path and body. */
 #include "common/assert.h"
 #include "common/error.h"
-#include "common/json.h"
 #include "sdk/driver/driver_internal.h"
+#include "wire/body.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 
 /* How much of a response is taken in before it is refused. */
 #define SMALL_RESPONSE_BYTES 4194304
@@ -27,21 +27,6 @@ static kedge_request_kind request_of(const kedge_core_action *action)
     return action->kind == KEDGE_ACTION_PUSH ? KEDGE_REQUEST_PUSH : action->pull_step.request;
 }
 
-static void append_percent_encoded(kedge_buffer *path, kedge_bytes bytes)
-{
-    for (size_t i = 0; i < bytes.size; i++) {
-        unsigned char byte = (unsigned char)bytes.data[i];
-        bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                     (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' ||
-                     byte == '~';
-        if (plain) {
-            kedge_buffer_append_byte(path, (char)byte);
-        } else {
-            kedge_buffer_append_format(path, "%%%02X", byte);
-        }
-    }
-}
-
 static kedge_status build_push(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
                                kedge_error *error)
 {
@@ -50,9 +35,9 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     out->method = "POST";
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
     driver->push_last_id = 0;
-    kedge_status status = kedge_store_push_body(driver->store, action->push.after_id,
-                                                action->push.count_max, action->push.size_max_bytes,
-                                                &out->body, &count, &driver->push_last_id, error);
+    kedge_status status = kedge_driver_write_push(
+        driver->store, action->push.after_id, action->push.count_max, action->push.size_max_bytes,
+        &out->body, &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
     driver->push_held = count;
     kedge_driver_upload_end(driver);
@@ -63,12 +48,15 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
 
 static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
+    kedge_wire_pull_request request;
     kedge_buffer_append_text(&out->path, "pull");
     out->method = "POST";
     out->response_bytes_max = PULL_RESPONSE_BYTES;
     kedge_driver_held_free_pull(&driver->held);
     kedge_driver_held_free_page(&driver->held);
-    return kedge_store_pull_body(driver->store, &out->body, error);
+    kedge_status status = kedge_store_pull_request(driver->store, &request, error);
+    if (status == KEDGE_OK) kedge_wire_pull_request_write(&request, &out->body);
+    return status;
 }
 
 static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error *error)
@@ -79,12 +67,8 @@ static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error 
     if (status == KEDGE_OK) {
         out->response_bytes_max = PAGE_RESPONSE_BYTES;
         out->nothing = !kedge_store_staged_after(driver->store, &after);
-        kedge_buffer_append_format(&out->path, "snapshot?version=%" PRId64,
-                                   position.staged_version);
-        if (after.size > 0) {
-            kedge_buffer_append_text(&out->path, "&after=");
-            append_percent_encoded(&out->path, kedge_buffer_bytes(&after));
-        }
+        kedge_wire_page_request_write(position.staged_version, kedge_buffer_bytes(&after),
+                                      &out->path);
         status = kedge_buffer_status(&after, error);
     }
     kedge_buffer_free(&after);
@@ -95,7 +79,7 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
 {
     kedge_store_position position;
     kedge_driver_held *held = &driver->held;
-    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(held);
+    kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(held);
     out->nothing = outcomes == NULL || outcomes->next == 0;
     if (out->nothing) return KEDGE_OK;
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
@@ -105,55 +89,36 @@ static kedge_status build_outcomes(kedge_driver *driver, outgoing *out, kedge_er
     int64_t highest = position.highest_id > outcomes->next ? position.highest_id : outcomes->next;
     if (last > highest) last = highest;
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
-    kedge_buffer_append_format(
-        &out->path, "clients/%s/mutations?from=%" PRId64 "&to=%" PRId64 "&version=%" PRId64,
-        position.client, outcomes->next, last, retire ? held->retire.version : held->pull.version);
+    kedge_wire_outcomes_request_write(position.client, outcomes->next, last,
+                                      retire ? held->retire.version : held->pull.version,
+                                      &out->path);
     return KEDGE_OK;
 }
 
 static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
-    char hex[KEDGE_SHA256_HEX];
-    kedge_patch_operation *operation = kedge_driver_held_next_body(&driver->held);
+    kedge_wire_patch_operation *operation = kedge_driver_held_next_body(&driver->held);
     out->nothing = operation == NULL;
     if (out->nothing) return KEDGE_OK;
-    kedge_hex_encode(operation->hash, sizeof operation->hash, hex);
     out->response_bytes_max = KEDGE_DRIVER_STORED_BYTES_MAX; /* a server may send all of it */
-    kedge_buffer_append_text(&out->path, "collections/");
-    append_percent_encoded(&out->path, operation->collection);
-    kedge_buffer_append_format(&out->path, "/bodies/%s", hex);
+    kedge_wire_body_request_write(operation->collection, operation->hash, &out->path);
     return kedge_driver_build_body_range(&driver->held, &out->range, error);
-}
-
-static void write_earlier(kedge_json_writer *writer, const kedge_client_marks *earlier)
-{
-    if (earlier->count == 0) return;
-    kedge_json_key(writer, "earlier");
-    kedge_json_begin_array(writer);
-    for (size_t i = 0; i < earlier->count; i++)
-        kedge_json_chars(writer, earlier->marks[i].client);
-    kedge_json_end_array(writer);
 }
 
 static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
     kedge_store_position position;
-    kedge_client_marks earlier;
+    kedge_wire_retire_request request = {.lowest_pending = 0};
     kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's response */
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
-    if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &earlier, error);
+    if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &request.earlier, error);
     if (status != KEDGE_OK) return status;
     out->method = "POST";
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
-    kedge_buffer_append_format(&out->path, "clients/%s/retire", position.client);
-    kedge_json_writer writer = kedge_json_write(&out->body);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "clientGroupID");
-    kedge_json_chars(&writer, position.client);
-    kedge_json_key(&writer, "lowest_pending");
-    kedge_json_integer(&writer, position.lowest_told);
-    write_earlier(&writer, &earlier);
-    kedge_json_end_object(&writer);
+    kedge_wire_retire_path_write(position.client, &out->path);
+    snprintf(request.group_id, sizeof request.group_id, "%s", position.client);
+    request.lowest_pending = position.lowest_told;
+    kedge_wire_retire_request_write(&request, &out->body);
     return KEDGE_OK;
 }
 

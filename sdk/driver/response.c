@@ -5,9 +5,10 @@
  * words stops a client. */
 #include "common/assert.h"
 #include "common/error.h"
-#include "common/json.h"
 #include "sdk/driver/driver_internal.h"
 #include "sdk/net/net.h"
+#include "wire/push.h"
+#include "wire/replicache.h"
 
 #include <string.h>
 
@@ -73,30 +74,14 @@ static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error 
     return kedge_buffer_status(copy, error);
 }
 
-/* {}, {"kedge":{"version":V}} or {"kedge":{"queued":true}}. */
 static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
 {
-    kedge_bytes native;
-    kedge_bytes key;
-    kedge_json_iterator members = kedge_json_iterate(body);
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
-        bool empty = !kedge_json_next_member(&members, &key, &native) && !members.failed;
-        if (empty) return KEDGE_OK;
-        bool told = kedge_json_member(body, "kedge", &native);
-        if (told && kedge_json_member_integer(native, "version", &event->push_ended.version) &&
-            event->push_ended.version > 0) {
-            return KEDGE_OK;
-        }
-        if (told && kedge_json_member(native, "queued", &key) &&
-            kedge_json_to_boolean(key, &event->push_ended.queued) && event->push_ended.queued) {
-            event->push_ended.version = 0;
-            return KEDGE_OK;
-        }
-    }
-    event->push_ended.version = 0;
-    event->push_ended.queued = false;
-    return kedge_fail(&event->push_ended.result.error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the response of a push is not Kedge's");
+    kedge_wire_push_response response;
+    kedge_status status =
+        kedge_wire_push_response_read(body, &response, &event->push_ended.result.error);
+    event->push_ended.version = response.version;
+    event->push_ended.queued = response.queued;
+    return status;
 }
 
 static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_error *error)
@@ -107,8 +92,8 @@ static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_erro
     held->next_body = 0;
     kedge_status status = keep_body(&held->pull_body, body, error);
     if (status == KEDGE_OK) {
-        status = kedge_pull_answer_decode(driver->allocator, kedge_buffer_bytes(&held->pull_body),
-                                          &held->pull, error);
+        status = kedge_wire_pull_response_read(
+            driver->allocator, kedge_buffer_bytes(&held->pull_body), &held->pull, error);
     }
     if (status == KEDGE_OK) kedge_driver_bound_pull(&held->pull);
     held->damage = (kedge_driver_damage){.count = 0};
@@ -128,8 +113,8 @@ static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_erro
     held->next_body = 0;
     kedge_status status = keep_body(&held->page_body, body, error);
     if (status == KEDGE_OK) {
-        status = kedge_page_answer_decode(driver->allocator, kedge_buffer_bytes(&held->page_body),
-                                          &held->page, error);
+        status = kedge_wire_page_response_read(
+            driver->allocator, kedge_buffer_bytes(&held->page_body), &held->page, error);
     }
     if (status == KEDGE_OK) status = kedge_driver_bound_page(&held->page, error);
     held->damage = (kedge_driver_damage){.count = 0};
@@ -144,7 +129,8 @@ static kedge_status read_retire(kedge_driver *driver, kedge_bytes body, kedge_er
     kedge_driver_held *held = &driver->held;
     kedge_driver_held_free_retire(held);
     held->source = KEDGE_REQUEST_RETIRE;
-    kedge_status status = kedge_retire_answer_decode(driver->allocator, body, &held->retire, error);
+    kedge_status status =
+        kedge_wire_retire_response_read(driver->allocator, body, &held->retire, error);
     held->retire_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_retire(held);
     return status;
@@ -153,11 +139,11 @@ static kedge_status read_retire(kedge_driver *driver, kedge_bytes body, kedge_er
 /* A response that brings nothing although more was promised would be asked for again and again. */
 static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_error *error)
 {
-    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(&driver->held);
     if (outcomes == NULL) return kedge_fail(error, KEDGE_INTERNAL, "not-asked", "nothing is held");
     size_t count = outcomes->count;
     int64_t next = outcomes->next;
-    kedge_status status = kedge_outcomes_decode(body, outcomes, error);
+    kedge_status status = kedge_wire_outcomes_response_read(body, outcomes, error);
     if (status == KEDGE_OK && outcomes->count == count && outcomes->next != 0) {
         outcomes->next = next;
         status = kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
@@ -188,18 +174,9 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
     return KEDGE_INTERNAL;
 }
 
-/* 200 {"error":"VersionNotSupported",…}: a server to which this client is too old, or too new. */
-static bool tells_unsupported(kedge_bytes body)
-{
-    kedge_bytes code;
-    return kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-           kedge_json_member(body, "error", &code) &&
-           kedge_json_text_equals(code, "VersionNotSupported");
-}
-
 static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
 {
-    kedge_outcome_list *outcomes = kedge_driver_held_outcomes(&driver->held);
+    kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(&driver->held);
     if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
     event->pull_step_ended.more_outcomes = outcomes != NULL && outcomes->next != 0;
     event->pull_step_ended.more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
@@ -211,7 +188,10 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind,
     kedge_request_result *result = kedge_driver_result(event);
     result->response = KEDGE_RESPONSE_TRANSIENT;
     if (read_by_kind(driver, kind, response, event) != KEDGE_OK) {
-        if (response->status != 200 || !tells_unsupported(response->body)) return;
+        /* A server to which this client is too old, or too new. */
+        if (response->status != 200 || !kedge_wire_version_not_supported_read(response->body)) {
+            return;
+        }
         result->response = KEDGE_RESPONSE_REFUSED;
         kedge_fail(&result->error, KEDGE_UNSUPPORTED, "version-not-supported",
                    "the server does not speak this version of the protocol");

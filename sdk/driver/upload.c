@@ -6,29 +6,17 @@
  *   POST push         the SHA-256; the response is that of a push
  *
  * To the core it is one push. Whatever fails, it begins again with the first of them. */
+#include "wire/upload.h"
 #include "common/assert.h"
 #include "common/error.h"
-#include "common/json.h"
 #include "sdk/driver/driver_internal.h"
 #include "sdk/net/coding.h"
 #include "sdk/net/net.h"
 
 #include <string.h>
 
-#define HEADERS_MAX           8
-#define HEADER_BYTES_MAX      512
-#define URL_BYTES_MAX         16384
 #define RESPONSE_BYTES_MAX    65536 /* of the first request, and of the store of the blobs */
 #define PUSHED_RESPONSE_BYTES 4194304
-
-/* Where the body goes, as the server says. */
-typedef struct grant {
-    char url[URL_BYTES_MAX];
-    char names[HEADERS_MAX][HEADER_BYTES_MAX];
-    char values[HEADERS_MAX][HEADER_BYTES_MAX];
-    kedge_http_header headers[HEADERS_MAX];
-    size_t header_count;
-} grant;
 
 void kedge_driver_upload_end(kedge_driver *driver)
 {
@@ -44,72 +32,38 @@ kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path,
     kedge_driver_upload *upload = &driver->upload;
     kedge_status status = kedge_coding_pack(kedge_buffer_bytes(body), &upload->packed, error);
     if (status != KEDGE_OK) return status;
-    kedge_sha256_hex(kedge_buffer_bytes(&upload->packed), upload->sha256);
+    kedge_sha256(kedge_buffer_bytes(&upload->packed), upload->sha256);
     upload->step = KEDGE_UPLOAD_ASKED;
     kedge_buffer_append_text(path, "/upload");
     kedge_buffer_clear(body);
-    kedge_json_writer writer = kedge_json_write(body);
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "sha256");
-    kedge_json_chars(&writer, upload->sha256);
-    kedge_json_key(&writer, "bytes");
-    kedge_json_integer(&writer, (int64_t)upload->packed.size);
-    kedge_json_end_object(&writer);
+    kedge_wire_upload_request request = {.size_bytes = (int64_t)upload->packed.size};
+    memcpy(request.sha256, upload->sha256, sizeof request.sha256);
+    kedge_wire_upload_request_write(&request, body);
     return KEDGE_OK;
 }
 
 /* ---- the second ---- */
 
-static bool read_headers(kedge_bytes object, grant *out)
-{
-    kedge_bytes name;
-    kedge_bytes value;
-    kedge_json_iterator members = kedge_json_iterate(object);
-    while (kedge_json_next_member(&members, &name, &value)) {
-        size_t at = out->header_count;
-        if (at == HEADERS_MAX || !kedge_json_to_chars(name, out->names[at], HEADER_BYTES_MAX) ||
-            !kedge_json_to_chars(value, out->values[at], HEADER_BYTES_MAX)) {
-            return false;
-        }
-        out->headers[at] = (kedge_http_header){out->names[at], out->values[at]};
-        out->header_count++;
-    }
-    return !members.failed;
-}
-
-static kedge_status read_grant(kedge_bytes body, grant *out, kedge_error *error)
-{
-    kedge_bytes headers;
-    out->header_count = 0;
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-        kedge_json_member_chars(body, "url", out->url, sizeof out->url) &&
-        kedge_json_member(body, "headers", &headers) &&
-        kedge_json_type_of(headers) == KEDGE_JSON_OBJECT && read_headers(headers, out)) {
-        return KEDGE_OK;
-    }
-    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the response that should tell where to upload a push is not Kedge's");
-}
-
 static kedge_status put(kedge_driver *driver, kedge_bytes told, kedge_error *error)
 {
-    grant *to = kedge_allocate(driver->allocator, sizeof *to);
-    if (to == NULL) return kedge_fail_no_memory(error);
-    kedge_status status = read_grant(told, to, error);
+    kedge_wire_upload_response to;
+    kedge_http_header headers[KEDGE_WIRE_UPLOAD_HEADERS_MAX];
+    kedge_status status = kedge_wire_upload_response_read(driver->allocator, told, &to, error);
     if (status == KEDGE_OK) {
+        for (size_t i = 0; i < to.header_count; i++)
+            headers[i] = (kedge_http_header){to.headers[i].name, to.headers[i].value};
         kedge_driver_request request = {.method = "PUT",
                                         .path = "push/upload",
-                                        .url = to->url,
-                                        .headers = to->headers,
-                                        .header_count = to->header_count,
+                                        .url = to.url,
+                                        .headers = headers,
+                                        .header_count = to.header_count,
                                         .body = kedge_buffer_bytes(&driver->upload.packed),
                                         .deadline_ms = driver->upload.deadline_ms,
                                         .response_bytes_max = RESPONSE_BYTES_MAX};
         driver->upload.step = KEDGE_UPLOAD_PUT;
         status = kedge_driver_hand_over(driver, KEDGE_REQUEST_PUSH, &request, error);
     }
-    explicit_bzero(to, sizeof *to); /* whoever has the URL may upload */
-    kedge_release(driver->allocator, to);
+    kedge_wire_upload_response_free(&to);
     return status;
 }
 
@@ -134,8 +88,7 @@ static void read_no_grant(kedge_driver *driver, const kedge_driver_response *res
 static kedge_status push(kedge_driver *driver, kedge_error *error)
 {
     kedge_buffer body = kedge_buffer_make(driver->allocator);
-    kedge_buffer_append_format(&body, "{\"pushVersion\":1,\"upload\":\"%s\"}",
-                               driver->upload.sha256);
+    kedge_wire_upload_reference_write(driver->upload.sha256, &body);
     kedge_status status = kedge_buffer_status(&body, error);
     if (status == KEDGE_OK) {
         kedge_driver_request request = {.method = "POST",

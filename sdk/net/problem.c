@@ -2,12 +2,7 @@
 #include "sdk/net/net.h"
 
 #include "common/error.h"
-#include "common/json.h"
-
-#include <kedge/limits.h>
-
-/* What a problem document may explain; a longer one is shown by its code. */
-#define DETAIL_BYTES_MAX 4096
+#include "wire/problem.h"
 
 static kedge_status status_meaning(int status)
 {
@@ -31,17 +26,13 @@ static kedge_status status_meaning(int status)
 
 void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, kedge_error *error)
 {
-    char code[sizeof error->code];
-    char detail[DETAIL_BYTES_MAX]; /* kedge_fail cuts it */
+    kedge_wire_problem problem;
     kedge_status meaning = status_meaning(status);
-    bool problem = kedge_bytes_start_with(content_type, KEDGE_BYTES("application/problem+json")) &&
-                   kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
-                   kedge_json_member_chars(body, "code", code, sizeof code);
-    if (!problem) {
+    if (!kedge_wire_problem_read(content_type, body, &problem)) {
         kedge_fail(error, meaning, "unexpected-status",
                    "the server answered with status %d, which is not a response of Kedge", status);
         return;
     }
-    if (!kedge_json_member_chars(body, "detail", detail, sizeof detail)) detail[0] = '\0';
-    kedge_fail(error, meaning, code, "%s", detail[0] == '\0' ? code : detail);
+    kedge_fail(error, meaning, problem.code, "%s",
+               problem.detail[0] == '\0' ? problem.code : problem.detail);
 }

@@ -23,7 +23,7 @@ static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge
 }
 
 kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
-                                 const kedge_outcome_row *outcome, int64_t now_ms,
+                                 const kedge_wire_outcome *outcome, int64_t now_ms,
                                  kedge_error *error)
 {
     static const char sql[] =

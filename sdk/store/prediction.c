@@ -107,15 +107,15 @@ static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, k
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-static kedge_status delta_make(kedge_store *store, const kedge_patch *patch,
+static kedge_status delta_make(kedge_store *store, const kedge_wire_patch *patch,
                                const kedge_overlay *base, kedge_overlay *delta, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; patch && i < patch->count && status == KEDGE_OK; i++) {
-        const kedge_patch_operation *operation = &patch->operations[i];
-        if (operation->kind == KEDGE_PATCH_CLEAR)
+        const kedge_wire_patch_operation *operation = &patch->operations[i];
+        if (operation->kind == KEDGE_WIRE_PATCH_CLEAR)
             status = delta_clear(store, base, delta, error);
-        else if (operation->kind == KEDGE_PATCH_DELETE)
+        else if (operation->kind == KEDGE_WIRE_PATCH_DELETE)
             status = kedge_overlay_delete(delta, operation->collection, operation->id, error);
         else
             status = kedge_overlay_put(delta, operation->collection, operation->id,
@@ -124,7 +124,7 @@ static kedge_status delta_make(kedge_store *store, const kedge_patch *patch,
     return status;
 }
 
-static kedge_status rebase_in_memory(kedge_store *store, const kedge_patch *patch,
+static kedge_status rebase_in_memory(kedge_store *store, const kedge_wire_patch *patch,
                                      const kedge_overlay *base, kedge_cache_meta *next,
                                      kedge_change_set *changes, kedge_error *error)
 {
@@ -149,7 +149,7 @@ out:
 }
 
 /* With nothing pending before or after, the patch goes straight into `item`. */
-static kedge_status stream_patch(kedge_store *store, const kedge_patch *patch,
+static kedge_status stream_patch(kedge_store *store, const kedge_wire_patch *patch,
                                  kedge_row_total *items, kedge_change_set *changes,
                                  kedge_error *error)
 {
@@ -157,13 +157,13 @@ static kedge_status stream_patch(kedge_store *store, const kedge_patch *patch,
     kedge_status status = KEDGE_OK;
     bool changed;
     for (size_t i = 0; patch && i < patch->count && status == KEDGE_OK; i++) {
-        const kedge_patch_operation *operation = &patch->operations[i];
-        if (operation->kind == KEDGE_PATCH_CLEAR) {
+        const kedge_wire_patch_operation *operation = &patch->operations[i];
+        if (operation->kind == KEDGE_WIRE_PATCH_CLEAR) {
             kedge_changes_all(changes);
             status = kedge_cache_clear(db, items, error);
             continue;
         }
-        if (operation->kind == KEDGE_PATCH_DELETE)
+        if (operation->kind == KEDGE_WIRE_PATCH_DELETE)
             status = kedge_cache_delete(db, items, operation->collection, operation->id, &changed,
                                         error);
         else
@@ -188,7 +188,7 @@ static kedge_status nothing_pending(kedge_store *store, const kedge_cache_meta *
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patch,
+kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
                                      const kedge_outbox_meta *outbox, kedge_cache_meta *next,
                                      kedge_change_set *changes, kedge_error *error)
 {

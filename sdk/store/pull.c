@@ -19,7 +19,7 @@
 #include <string.h>
 
 typedef struct apply {
-    const kedge_pull_answer *answer;
+    const kedge_wire_pull_response *answer;
     kedge_change_set *changes;
     kedge_apply_result result;
 } apply;
@@ -32,17 +32,17 @@ kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, 
     return status;
 }
 
-static bool is_whole(const kedge_pull_answer *answer)
+static bool is_whole(const kedge_wire_pull_response *answer)
 {
     return answer->snapshot ||
-           (answer->patch.count > 0 && answer->patch.operations[0].kind == KEDGE_PATCH_CLEAR);
+           (answer->patch.count > 0 && answer->patch.operations[0].kind == KEDGE_WIRE_PATCH_CLEAR);
 }
 
 /* Every id below the lowest row of `pending` was covered once. A server that has decided fewer is
  * not the one that it was, whether it knows our lineage or, the cache having been lost, was not
  * asked. */
 static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
-                            const kedge_pull_answer *answer, bool *lost, kedge_error *error)
+                            const kedge_wire_pull_response *answer, bool *lost, kedge_error *error)
 {
     int64_t lowest;
     kedge_cache_meta unknown = state->cache;
@@ -61,7 +61,7 @@ static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
 
 /* The pages of the version that is staged already stay. */
 static kedge_status stage_answer(kedge_store *store, const kedge_pull_state *state,
-                                 const kedge_pull_answer *answer, bool lost,
+                                 const kedge_wire_pull_response *answer, bool lost,
                                  kedge_apply_result *result, kedge_error *error)
 {
     kedge_staging staging = {.version = answer->version, .lmid = answer->lmid, .lost = lost};
@@ -88,7 +88,7 @@ static kedge_status stage_answer(kedge_store *store, const kedge_pull_state *sta
 }
 
 static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
-                                const kedge_pull_answer *answer, kedge_change_set *changes,
+                                const kedge_wire_pull_response *answer, kedge_change_set *changes,
                                 kedge_error *error)
 {
     kedge_cache_meta next = state->cache;
@@ -125,7 +125,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
     return KEDGE_OK;
 }
 
-static bool is_news(const kedge_pull_state *state, const kedge_pull_answer *answer)
+static bool is_news(const kedge_pull_state *state, const kedge_wire_pull_response *answer)
 {
     const kedge_cache_meta *cache = &state->cache;
     return answer->version != cache->version || answer->lmid != cache->lmid ||
@@ -133,7 +133,7 @@ static bool is_news(const kedge_pull_state *state, const kedge_pull_answer *answ
            cache->resyncing;
 }
 
-static bool is_stale(const kedge_pull_state *state, const kedge_pull_answer *answer)
+static bool is_stale(const kedge_pull_state *state, const kedge_wire_pull_response *answer)
 {
     return answer->version < state->cache.version ||
            (!is_whole(answer) && answer->from != state->cache.version);
@@ -142,7 +142,7 @@ static bool is_stale(const kedge_pull_state *state, const kedge_pull_answer *ans
 static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *asked,
                            kedge_error *error)
 {
-    const kedge_pull_answer *answer = asked->answer;
+    const kedge_wire_pull_response *answer = asked->answer;
     bool lost = false, rotate = false;
     kedge_status status = is_lost(store, state, answer, &lost, error);
     if (status != KEDGE_OK) return status;
@@ -151,7 +151,7 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
     if (answer->retired) return KEDGE_OK;
     asked->result = KEDGE_APPLY_STALE;
     if (is_stale(state, answer)) {
-        /* The answer to kedge_store_pull_body's question. */
+        /* The answer to kedge_store_pull_request's question. */
         if (state->cache.lineage[0] == '\0' && answer->from == state->outbox.settled_version)
             atomic_store(&store->lineage_known, true);
         return KEDGE_OK;
@@ -181,7 +181,7 @@ static kedge_status apply_work(kedge_store *store, void *context, kedge_error *e
     return status;
 }
 
-kedge_status kedge_store_apply(kedge_store *store, const kedge_pull_answer *answer,
+kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *answer,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error)
 {

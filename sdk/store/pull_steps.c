@@ -5,18 +5,18 @@
 #include "common/error.h"
 #include <string.h>
 
-kedge_status kedge_store_check_patch(const kedge_patch *patch, kedge_error *error)
+kedge_status kedge_store_check_patch(const kedge_wire_patch *patch, kedge_error *error)
 {
     for (size_t i = 0; i < patch->count; i++) {
-        const kedge_patch_operation *operation = &patch->operations[i];
-        if (operation->kind == KEDGE_PATCH_PUT_HASH && operation->value.size == 0)
+        const kedge_wire_patch_operation *operation = &patch->operations[i];
+        if (operation->kind == KEDGE_WIRE_PATCH_PUT_HASH && operation->value.size == 0)
             return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-missing",
                               "operation %zu of the patch lacks its body", i);
     }
     return KEDGE_OK;
 }
 
-static const kedge_outcome_row *find_outcome(const kedge_outcome_list *outcomes, int64_t id)
+static const kedge_wire_outcome *find_outcome(const kedge_wire_outcomes *outcomes, int64_t id)
 {
     size_t low = 0, high = outcomes->count;
     while (low < high) {
@@ -29,22 +29,22 @@ static const kedge_outcome_row *find_outcome(const kedge_outcome_list *outcomes,
     return low < outcomes->count && outcomes->rows[low].id == id ? &outcomes->rows[low] : NULL;
 }
 
-static bool same_digest(const kedge_outcome_row *outcome, const kedge_pending *row)
+static bool same_digest(const kedge_wire_outcome *outcome, const kedge_pending *row)
 {
     return memcmp(outcome->digest, row->digest.data, KEDGE_DIGEST_SIZE) == 0;
 }
 
-const kedge_outcome_row *kedge_pull_outcome_of(const kedge_outcome_list *outcomes,
-                                               const kedge_pending *row)
+const kedge_wire_outcome *kedge_pull_outcome_of(const kedge_wire_outcomes *outcomes,
+                                                const kedge_pending *row)
 {
-    const kedge_outcome_row *outcome = find_outcome(outcomes, row->id);
+    const kedge_wire_outcome *outcome = find_outcome(outcomes, row->id);
     return outcome && same_digest(outcome, row) ? outcome : NULL;
 }
 
-static kedge_status check_row(const kedge_outcome_list *outcomes, int64_t lmid,
+static kedge_status check_row(const kedge_wire_outcomes *outcomes, int64_t lmid,
                               const kedge_pending *row, bool *rotate, kedge_error *error)
 {
-    const kedge_outcome_row *outcome = find_outcome(outcomes, row->id);
+    const kedge_wire_outcome *outcome = find_outcome(outcomes, row->id);
     if (outcome && !same_digest(outcome, row)) {
         *rotate = true;
         return KEDGE_OK;
@@ -56,7 +56,7 @@ static kedge_status check_row(const kedge_outcome_list *outcomes, int64_t lmid,
 }
 
 kedge_status kedge_pull_check_outcomes(kedge_store *store, const kedge_pull_state *state,
-                                       int64_t lmid, const kedge_outcome_list *outcomes,
+                                       int64_t lmid, const kedge_wire_outcomes *outcomes,
                                        bool *rotate, kedge_error *error)
 {
     kedge_pending row;
@@ -77,15 +77,15 @@ kedge_status kedge_pull_check_outcomes(kedge_store *store, const kedge_pull_stat
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-static bool any_rejected(const kedge_outcome_list *outcomes)
+static bool any_rejected(const kedge_wire_outcomes *outcomes)
 {
     for (size_t i = 0; i < outcomes->count; i++)
-        if (outcomes->rows[i].decision == KEDGE_DECISION_REJECTED) return true;
+        if (kedge_wire_is_rejection(outcomes->rows[i].decision)) return true;
     return false;
 }
 
 static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state *state,
-                                      const kedge_outcome_list *outcomes, kedge_error *error)
+                                      const kedge_wire_outcomes *outcomes, kedge_error *error)
 {
     kedge_pending row;
     sqlite3_stmt *walk;
@@ -94,8 +94,8 @@ static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state
     if (status != KEDGE_OK) return status;
     while ((status = kedge_outbox_walk_next(&store->outbox, walk, &row, error)) == KEDGE_OK) {
         if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
-        const kedge_outcome_row *outcome = kedge_pull_outcome_of(outcomes, &row);
-        if (!outcome || outcome->decision != KEDGE_DECISION_REJECTED) continue;
+        const kedge_wire_outcome *outcome = kedge_pull_outcome_of(outcomes, &row);
+        if (!outcome || !kedge_wire_is_rejection(outcome->decision)) continue;
         status = kedge_outbox_reject(&store->outbox, row.sequence, outcome, now_ms, error);
         if (status != KEDGE_OK) break;
     }
@@ -104,7 +104,7 @@ static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state
 }
 
 kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
-                                        const kedge_outcome_list *outcomes, kedge_error *error)
+                                        const kedge_wire_outcomes *outcomes, kedge_error *error)
 {
     kedge_outbox_meta next = state->outbox;
     if (!any_rejected(outcomes)) return KEDGE_OK;

@@ -1,64 +1,35 @@
-/* The bodies of requests: a push of the lowest uncovered mutations, a pull from the position. */
+/* What requests say: a push the lowest uncovered mutations, a pull the position. */
 #include "sdk/store/store_internal.h"
 
-#include "common/json.h"
-#include <stdio.h>
+#include "common/assert.h"
+
 #include <string.h>
 
 typedef struct push {
     int64_t after_id;
     uint32_t count_max;
-    size_t bytes_max;
-    kedge_buffer *body;
+    const kedge_store_push_taker *taker;
     uint32_t count;
     int64_t last_id;
 } push;
 
-static void write_start(kedge_json_writer *writer, const char *kind, const char *client)
-{
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, kind);
-    kedge_json_integer(writer, 1);
-    kedge_json_key(writer, "clientGroupID");
-    kedge_json_chars(writer, client);
-    kedge_json_key(writer, "profileID");
-    kedge_json_chars(writer, "kedge");
-    kedge_json_key(writer, "schemaVersion");
-    kedge_json_chars(writer, "");
-}
-
-static void write_mutation(kedge_json_writer *writer, const kedge_pending *row)
+static kedge_status give_row(const push *asked, const kedge_pending *row, kedge_error *error)
 {
     char uid[2 * KEDGE_STORE_UID_SIZE + 1];
+    kedge_wire_mutation mutation = {.client_id = row->client,
+                                    .id = row->id,
+                                    .name = row->name,
+                                    .args = row->args,
+                                    .timestamp_ms = row->timestamp_ms,
+                                    .origin_client_id = row->origin_client,
+                                    .origin_id = row->origin_id};
     kedge_hex_encode((const uint8_t *)row->uid.data, row->uid.size, uid);
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "clientID");
-    kedge_json_text(writer, row->client);
-    kedge_json_key(writer, "id");
-    kedge_json_integer(writer, row->id);
-    kedge_json_key(writer, "name");
-    kedge_json_text(writer, row->name);
-    kedge_json_key(writer, "args");
-    kedge_json_raw(writer, row->args);
-    kedge_json_key(writer, "timestamp");
-    kedge_json_integer(writer, row->timestamp_ms);
-    kedge_json_key(writer, "uid");
-    kedge_json_chars(writer, uid);
-    if (row->origin_client.size > 0) {
-        kedge_json_key(writer, "origin");
-        kedge_json_begin_object(writer);
-        kedge_json_key(writer, "client");
-        kedge_json_text(writer, row->origin_client);
-        kedge_json_key(writer, "id");
-        kedge_json_integer(writer, row->origin_id);
-        kedge_json_end_object(writer);
-    }
-    kedge_json_end_object(writer);
+    mutation.uid = kedge_bytes_of(uid);
+    return asked->taker->take(asked->taker->context, &mutation, error);
 }
 
-static kedge_status write_mutations(kedge_store *store, push *asked, kedge_json_writer *writer,
-                                    const char *client, const kedge_cache_meta *cache,
-                                    kedge_error *error)
+static kedge_status give_rows(kedge_store *store, push *asked, const char *client,
+                              const kedge_cache_meta *cache, kedge_error *error)
 {
     kedge_pending row;
     sqlite3_stmt *walk;
@@ -69,8 +40,8 @@ static kedge_status write_mutations(kedge_store *store, push *asked, kedge_json_
         if (status != KEDGE_OK) break;
         /* What an earlier client pushed waits for its version only. */
         if (!kedge_bytes_equal_text(row.client, client) || row.id <= asked->after_id) continue;
-        if (asked->count > 0 && asked->body->size + row.args.size > asked->bytes_max) break;
-        write_mutation(writer, &row);
+        status = give_row(asked, &row, error);
+        if (status != KEDGE_OK) break;
         asked->count++;
         asked->last_id = row.id;
     }
@@ -97,35 +68,22 @@ static kedge_status push_work(kedge_store *store, void *context, kedge_error *er
     kedge_cache_meta cache;
     asked->count = 0;
     asked->last_id = 0;
-    kedge_buffer_clear(asked->body);
+    asked->taker->begin(asked->taker->context);
     kedge_status status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
-    if (status != KEDGE_OK) return status;
-    kedge_json_writer writer = kedge_json_write(asked->body);
-    write_start(&writer, "pushVersion", outbox.client);
-    kedge_json_key(&writer, "mutations");
-    kedge_json_begin_array(&writer);
-    status = write_mutations(store, asked, &writer, outbox.client, &cache, error);
-    kedge_json_end_array(&writer);
-    kedge_json_key(&writer, "kedge");
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "client");
-    kedge_json_chars(&writer, outbox.client);
-    kedge_json_end_object(&writer);
-    kedge_json_end_object(&writer);
-    if (status == KEDGE_OK) status = kedge_buffer_status(asked->body, error);
+    if (status == KEDGE_OK) status = give_rows(store, asked, outbox.client, &cache, error);
     if (status == KEDGE_OK && asked->count > 0)
         status = commit_sent(store, &outbox, asked->last_id, error);
-    if (status != KEDGE_OK || asked->count == 0) kedge_buffer_clear(asked->body);
     if (status == KEDGE_OK && asked->count > 0) kedge_store_phase(store, "push-sent");
     return status;
 }
 
-kedge_status kedge_store_push_body(kedge_store *store, int64_t after_id, uint32_t count_max,
-                                   size_t bytes_max, kedge_buffer *body, uint32_t *count,
-                                   int64_t *last_id, kedge_error *error)
+kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max,
+                              const kedge_store_push_taker *taker, uint32_t *count,
+                              int64_t *last_id, kedge_error *error)
 {
-    push asked = {after_id, count_max > 0 ? count_max : 1, bytes_max, body, 0, 0};
+    push asked = {after_id, count_max > 0 ? count_max : 1, taker, 0, 0};
+    KEDGE_ASSERT(after_id >= 0);
     kedge_status status = kedge_store_take_turn(store, push_work, &asked, error);
     if (status != KEDGE_OK) return status;
     *count = asked.count;
@@ -135,12 +93,9 @@ kedge_status kedge_store_push_body(kedge_store *store, int64_t after_id, uint32_
 
 /* ---- pulling ---- */
 
-typedef struct cookie {
-    int64_t version;
-    char lineage[33]; /* "": null */
-} cookie;
-
-static kedge_status read_settled(kedge_store *store, cookie *settled, bool *ask, kedge_error *error)
+/* Where the outbox was last confirmed. `ask` may be NULL. */
+static kedge_status read_settled(kedge_store *store, kedge_wire_cookie *settled, bool *ask,
+                                 kedge_error *error)
 {
     kedge_store_reader *reader;
     kedge_outbox_meta outbox;
@@ -151,65 +106,40 @@ static kedge_status read_settled(kedge_store *store, cookie *settled, bool *ask,
     kedge_reader_give(store, reader);
     if (status != KEDGE_OK) return status;
     if (ask) *ask = outbox.ask_settled != 0;
-    settled->version = outbox.settled_version;
-    memcpy(settled->lineage, outbox.settled_lineage, sizeof settled->lineage);
+    *settled = kedge_wire_cookie_of(outbox.settled_version, outbox.settled_lineage);
     return KEDGE_OK;
 }
 
 /* Without a cache a pull starts from nothing, and a restored backend would look like any other. So
  * the first pull then asks from where the outbox was last confirmed: the answer cannot be applied,
  * but it tells whether that lineage is lost. */
-static kedge_status choose_cookie(kedge_store *store, const kedge_store_position *at, cookie *out,
-                                  kedge_error *error)
+static kedge_status choose_cookie(kedge_store *store, const kedge_store_position *at,
+                                  kedge_wire_cookie *out, kedge_error *error)
 {
-    out->version = at->version;
-    memcpy(out->lineage, at->lineage, sizeof out->lineage);
+    *out = kedge_wire_cookie_of(at->version, at->lineage);
     if (at->lineage[0] != '\0' || atomic_load(&store->lineage_known)) return KEDGE_OK;
     return read_settled(store, out, NULL, error);
 }
 
-static void write_cookie(kedge_json_writer *writer, const char *name, const cookie *from)
-{
-    kedge_json_key(writer, name);
-    if (from->lineage[0] == '\0') {
-        kedge_json_null(writer);
-        return;
-    }
-    kedge_json_begin_object(writer);
-    kedge_json_key(writer, "order");
-    kedge_json_integer(writer, from->version);
-    kedge_json_key(writer, "lineage");
-    kedge_json_chars(writer, from->lineage);
-    kedge_json_end_object(writer);
-}
-
-kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge_error *error)
+kedge_status kedge_store_pull_request(kedge_store *store, kedge_wire_pull_request *out,
+                                      kedge_error *error)
 {
     kedge_store_position at;
-    cookie from;
-    cookie seen = {0};
+    kedge_wire_cookie seen;
     bool ask = false;
+    *out = (kedge_wire_pull_request){.supported = true, .native = true};
     kedge_status status = kedge_store_position_get(store, &at, error);
-    if (status == KEDGE_OK) status = choose_cookie(store, &at, &from, error);
+    if (status == KEDGE_OK) status = choose_cookie(store, &at, &out->cookie, error);
     if (status == KEDGE_OK) status = read_settled(store, &seen, &ask, error);
     if (status != KEDGE_OK) return status;
-    kedge_buffer_clear(body);
-    kedge_json_writer writer = kedge_json_write(body);
-    write_start(&writer, "pullVersion", at.client);
-    write_cookie(&writer, "cookie", &from);
-    kedge_json_key(&writer, "kedge");
-    kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "client");
-    kedge_json_chars(&writer, at.client);
-    kedge_json_key(&writer, "lowest_pending");
-    kedge_json_integer(&writer, at.lowest_pending);
-    kedge_json_key(&writer, "highest_id");
-    kedge_json_integer(&writer, at.highest_id + KEDGE_STORE_IDS_AHEAD);
+    memcpy(out->group_id, at.client, sizeof out->group_id);
+    memcpy(out->client_id, at.client, sizeof out->client_id);
+    out->lowest_pending = at.lowest_pending;
+    out->highest_id = at.highest_id + KEDGE_STORE_IDS_AHEAD;
     /* Outcomes of a version that was not pulled yet, or an outbox of another past than the cache:
      * is it still the server's? */
-    if (seen.version > from.version || (ask && seen.version > 0))
-        write_cookie(&writer, "seen", &seen);
-    kedge_json_end_object(&writer);
-    kedge_json_end_object(&writer);
-    return kedge_buffer_status(body, error);
+    out->seen = seen.version > out->cookie.version || (ask && seen.version > 0);
+    out->seen_version = seen.version;
+    memcpy(out->seen_lineage, seen.lineage, sizeof out->seen_lineage);
+    return KEDGE_OK;
 }

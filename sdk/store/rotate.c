@@ -12,8 +12,8 @@
 #include <string.h>
 
 typedef struct rotation {
-    bool lost;                         /* the lineage */
-    const kedge_retire_answer *answer; /* of the old client; NULL: none, of a lost lineage */
+    bool lost;                                /* the lineage */
+    const kedge_wire_retire_response *answer; /* of the old client; NULL: none, of a lost lineage */
     kedge_change_set *changes;
     /* While it runs. */
     int64_t restored_lmid; /* what the backend has decided of the old client */
@@ -85,12 +85,12 @@ static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t vers
     return status;
 }
 
-static kedge_status keep_outcome(kedge_store *store, const kedge_outcome_row *outcome,
+static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *outcome,
                                  int64_t sequence, kedge_error *error)
 {
     static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
     int64_t now_ms = store->environment->now_ms(store->environment->context);
-    if (outcome->decision != KEDGE_DECISION_REJECTED)
+    if (!kedge_wire_is_rejection(outcome->decision))
         return cover_row(store, sequence, outcome->version, error);
     kedge_status status = kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, "", error);
@@ -100,12 +100,12 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_outcome_row *ou
 static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_pending *row,
                                kedge_error *error)
 {
-    const kedge_outcome_row *outcome = NULL;
+    const kedge_wire_outcome *outcome = NULL;
     bool own = kedge_bytes_equal_text(row->client, work->old_client);
     if (own && work->answer) outcome = kedge_pull_outcome_of(&work->answer->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
-    bool kept = outcome && (!work->lost || outcome->decision == KEDGE_DECISION_REJECTED);
+    bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision));
     if (kept) return keep_outcome(store, outcome, row->sequence, error);
     return renumber(store, work, row->sequence, error);
 }
@@ -217,10 +217,10 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
     kedge_pending row = {0};
     kedge_status status;
     while ((status = next_confirmed(store, work, sequence, &sequence, &row, error)) == KEDGE_OK) {
-        const kedge_outcome_row *outcome = NULL;
+        const kedge_wire_outcome *outcome = NULL;
         if (row.digest.size == KEDGE_DIGEST_SIZE)
             outcome = kedge_pull_outcome_of(&work->answer->outcomes, &row);
-        if (outcome && outcome->decision != KEDGE_DECISION_REJECTED) continue;
+        if (outcome && !kedge_wire_is_rejection(outcome->decision)) continue;
         status = run_for(&store->outbox, recall, sequence, 0, "", error);
         if (status == KEDGE_OK)
             status = run_for(&store->outbox, delete_recalled, sequence, 0, "", error);
@@ -256,7 +256,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
 {
     static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
-    const kedge_client_marks *decided = work->answer ? &work->answer->earlier : NULL;
+    const kedge_wire_client_marks *decided = work->answer ? &work->answer->earlier : NULL;
     KEDGE_ASSERT(work->lost && work->staging.complete);
     kedge_status status = set_tail_aside(store, &work->outbox, error);
     if (status == KEDGE_OK)
@@ -382,7 +382,7 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
     return status;
 }
 
-kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *answer,
+kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *answer,
                                 kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.answer = answer, .changes = changes};
@@ -392,7 +392,7 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
 /* The lmid of the staged state is never more than what the backend had decided when it retired the
  * client: sending something again as an origin is safe, and what is counted as lost is rather too
  * much, should it have come out of the queue in between, than too little. */
-kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_retire_answer *answer,
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *answer,
                                      kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.lost = true, .answer = answer, .changes = changes};
@@ -404,7 +404,8 @@ static kedge_status earlier_work(kedge_store *store, void *context, kedge_error 
     return kedge_trimmed_read(&store->outbox, context, error);
 }
 
-kedge_status kedge_store_earlier(kedge_store *store, kedge_client_marks *marks, kedge_error *error)
+kedge_status kedge_store_earlier(kedge_store *store, kedge_wire_client_marks *marks,
+                                 kedge_error *error)
 {
     return kedge_store_take_turn(store, earlier_work, marks, error);
 }

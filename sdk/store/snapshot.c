@@ -3,10 +3,11 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
+#include "wire/key.h"
 #include <string.h>
 
 typedef struct stage {
-    const kedge_page_answer *page;
+    const kedge_wire_page_response *page;
     kedge_change_set *changes;
     kedge_apply_result result;
 } stage;
@@ -68,7 +69,7 @@ static int compare_keys(kedge_bytes a, kedge_bytes b)
 }
 
 /* A page that leads nowhere would be asked for again and again. */
-static kedge_status check_progress(kedge_store *store, const kedge_page_answer *page,
+static kedge_status check_progress(kedge_store *store, const kedge_wire_page_response *page,
                                    kedge_error *error)
 {
     bool complete;
@@ -86,7 +87,7 @@ static kedge_status check_progress(kedge_store *store, const kedge_page_answer *
 static kedge_status keep_page(kedge_store *store, stage *asked, const kedge_staging *staging,
                               kedge_error *error)
 {
-    const kedge_page_answer *page = asked->page;
+    const kedge_wire_page_response *page = asked->page;
     bool complete = page->last && staging->lost;
     kedge_staging next = *staging;
     kedge_status status = kedge_store_db_begin(&store->cache, error);
@@ -120,7 +121,7 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
 }
 
 static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *state,
-                           const kedge_outcome_list *outcomes, kedge_error *error)
+                           const kedge_wire_outcomes *outcomes, kedge_error *error)
 {
     bool rotate = false;
     kedge_status status =
@@ -142,7 +143,7 @@ static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *s
     return KEDGE_OK;
 }
 
-static bool belongs(const kedge_pull_state *state, const kedge_page_answer *page)
+static bool belongs(const kedge_pull_state *state, const kedge_wire_page_response *page)
 {
     return state->staging.version == page->version &&
            strcmp(state->staging.lineage, page->lineage) == 0 &&
@@ -153,7 +154,7 @@ static kedge_status stage_work(kedge_store *store, void *context, kedge_error *e
 {
     stage *asked = context;
     kedge_pull_state state;
-    kedge_outcome_list outcomes = {.allocator = store->allocator};
+    kedge_wire_outcomes outcomes = {.allocator = store->allocator};
     kedge_changes_clear(asked->changes);
     kedge_status status = kedge_prediction_repair(store, false, NULL, error);
     if (status == KEDGE_OK) status = kedge_pull_state_read(store, &state, error);
@@ -172,7 +173,7 @@ static kedge_status stage_work(kedge_store *store, void *context, kedge_error *e
     return status;
 }
 
-kedge_status kedge_store_stage(kedge_store *store, const kedge_page_answer *page,
+kedge_status kedge_store_stage(kedge_store *store, const kedge_wire_page_response *page,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error)
 {

@@ -34,7 +34,7 @@ kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedg
     return KEDGE_OK;
 }
 
-static int64_t outcome_checksum(const kedge_outcome_row *outcome)
+static int64_t outcome_checksum(const kedge_wire_outcome *outcome)
 {
     kedge_checksum checksum = kedge_checksum_begin(KEDGE_ROW_STAGED_OUTCOME);
     kedge_checksum_integer(&checksum, outcome->id);
@@ -47,7 +47,7 @@ static int64_t outcome_checksum(const kedge_outcome_row *outcome)
     return kedge_checksum_end(&checksum);
 }
 
-static kedge_status insert_outcome(kedge_store_db *db, const kedge_outcome_row *outcome,
+static kedge_status insert_outcome(kedge_store_db *db, const kedge_wire_outcome *outcome,
                                    kedge_row_total *total, kedge_error *error)
 {
     static const char sql[] = "INSERT INTO staged_outcome VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -88,7 +88,7 @@ static kedge_status insert_staging(kedge_store_db *db, const kedge_staging *stag
 }
 
 kedge_status kedge_staging_begin(kedge_store *store, kedge_staging *staging,
-                                 const kedge_outcome_list *outcomes, kedge_error *error)
+                                 const kedge_wire_outcomes *outcomes, kedge_error *error)
 {
     kedge_status status = kedge_staging_drop(store, error);
     staging->items = staging->outcomes = (kedge_row_total){0};
@@ -98,13 +98,14 @@ kedge_status kedge_staging_begin(kedge_store *store, kedge_staging *staging,
     return status;
 }
 
-kedge_status kedge_staging_put(kedge_store *store, kedge_staging *staging, const kedge_patch *patch,
-                               kedge_error *error)
+kedge_status kedge_staging_put(kedge_store *store, kedge_staging *staging,
+                               const kedge_wire_patch *patch, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < patch->count && status == KEDGE_OK; i++) {
-        const kedge_patch_operation *operation = &patch->operations[i];
-        if (operation->kind == KEDGE_PATCH_CLEAR || operation->kind == KEDGE_PATCH_DELETE) continue;
+        const kedge_wire_patch_operation *operation = &patch->operations[i];
+        if (operation->kind == KEDGE_WIRE_PATCH_CLEAR || operation->kind == KEDGE_WIRE_PATCH_DELETE)
+            continue;
         status = kedge_cache_put_staged(&store->cache, &staging->items, operation->collection,
                                         operation->id, operation->value, error);
     }
@@ -130,14 +131,14 @@ kedge_status kedge_staging_after(kedge_store *store, const kedge_staging *stagin
     return kedge_store_db_run(db, update, error);
 }
 
-static kedge_status read_outcome(kedge_store_db *db, sqlite3_stmt *walk, kedge_outcome_row *row,
+static kedge_status read_outcome(kedge_store_db *db, sqlite3_stmt *walk, kedge_wire_outcome *row,
                                  kedge_row_total *seen, kedge_error *error)
 {
     int64_t checksum = sqlite3_column_int64(walk, 6);
     kedge_bytes digest = kedge_store_column(walk, 2);
-    *row = (kedge_outcome_row){.id = sqlite3_column_int64(walk, 0),
-                               .version = sqlite3_column_int64(walk, 1),
-                               .decision = (kedge_decision)sqlite3_column_int(walk, 3)};
+    *row = (kedge_wire_outcome){.id = sqlite3_column_int64(walk, 0),
+                                .version = sqlite3_column_int64(walk, 1),
+                                .decision = (kedge_wire_decision)sqlite3_column_int(walk, 3)};
     if (digest.size != sizeof row->digest ||
         !kedge_store_column_chars(walk, 4, row->code, sizeof row->code) ||
         !kedge_store_column_chars(walk, 5, row->message, sizeof row->message))
@@ -149,7 +150,7 @@ static kedge_status read_outcome(kedge_store_db *db, sqlite3_stmt *walk, kedge_o
 }
 
 kedge_status kedge_staging_outcomes(kedge_store *store, const kedge_staging *staging,
-                                    kedge_outcome_list *outcomes, kedge_error *error)
+                                    kedge_wire_outcomes *outcomes, kedge_error *error)
 {
     static const char sql[] = "SELECT id, version, digest, decision, code, message, checksum,"
                               " (SELECT count(*) FROM staged_outcome) FROM staged_outcome"
@@ -158,7 +159,7 @@ kedge_status kedge_staging_outcomes(kedge_store *store, const kedge_staging *sta
     sqlite3_stmt *walk;
     kedge_row_total seen = {0};
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
-    *outcomes = (kedge_outcome_list){.allocator = store->allocator};
+    *outcomes = (kedge_wire_outcomes){.allocator = store->allocator};
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
         if (!outcomes->rows) {

@@ -18,7 +18,10 @@
 #include "common/environment.h"
 #include "common/hash.h"
 #include "mutate/registry.h"
-#include "sdk/core/answer.h"
+#include "wire/page.h"
+#include "wire/pull.h"
+#include "wire/push.h"
+#include "wire/retire.h"
 #include <kedge/limits.h>
 #include <kedge/sync.h>
 
@@ -122,14 +125,24 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
 
 /* ---- sending (push.c) ---- */
 
-/* Writes a push body with the mutations from the lowest uncovered id above `after_id` on: at most
- * `count_max` and about `bytes_max` (at least one). Commits sent_through before it returns.
- * `*count` 0: nothing to push, and `body` is empty. */
-kedge_status kedge_store_push_body(kedge_store *store, int64_t after_id, uint32_t count_max,
-                                   size_t bytes_max, kedge_buffer *body, uint32_t *count,
-                                   int64_t *last_id, kedge_error *error);
-/* Writes a pull body from the position. */
-kedge_status kedge_store_pull_body(kedge_store *store, kedge_buffer *body, kedge_error *error);
+/* Who takes the mutations of a push. */
+typedef struct kedge_store_push_taker {
+    void *context;
+    /* must. The mutations come from the first one on, maybe for a second time. */
+    void (*begin)(void *context);
+    /* must. KEDGE_OK: the mutation, which is borrowed, was taken. KEDGE_DONE: it was not, and the
+     * push is full; not for the first one. Anything else ends the push with that failure. */
+    kedge_status (*take)(void *context, const kedge_wire_mutation *mutation, kedge_error *error);
+} kedge_store_push_taker;
+
+/* Gives the mutations from the lowest uncovered id above `after_id` on: at most `count_max` (at
+ * least one). Commits sent_through before it returns. `*count` 0: nothing to push. */
+kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max,
+                              const kedge_store_push_taker *taker, uint32_t *count,
+                              int64_t *last_id, kedge_error *error);
+/* What to ask a pull for: from the position. */
+kedge_status kedge_store_pull_request(kedge_store *store, kedge_wire_pull_request *out,
+                                      kedge_error *error);
 
 /* ---- pulling (pull.c, snapshot.c) ---- */
 
@@ -145,14 +158,14 @@ typedef enum kedge_apply_result {
  * rejections; (2) cache, one BEGIN IMMEDIATE, commit FULL; (3) outbox: covered pending deleted, the
  * tail extended. Each step may be repeated after a crash. A mutation is dropped only when the
  * outcome carries its digest. */
-kedge_status kedge_store_apply(kedge_store *store, const kedge_pull_answer *answer,
+kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *answer,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);
 
 /* Keeps one page of a snapshot in staging tables of the cache, with the key to go on behind. Pages
  * survive a restart. With the last page the staged version replaces the canonical state in one
  * transaction, and pending is replayed on it. `answer` is the pull answer that started it. */
-kedge_status kedge_store_stage(kedge_store *store, const kedge_page_answer *page,
+kedge_status kedge_store_stage(kedge_store *store, const kedge_wire_page_response *page,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);
 /* The key to ask the next page behind; false when nothing is being staged. */
@@ -166,7 +179,7 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
  * their digest in `answer` get its version as covered_version (a rejected one goes to the inbox);
  * the others are renumbered 1, 2, 3… in order of sequence, with their origin. Then the prediction
  * is rebuilt. */
-kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *answer,
+kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *answer,
                                 kedge_change_set *changes, kedge_error *error);
 /* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
  * that the restored backend may lack: of this client above the lmid that came with the staged
@@ -176,11 +189,12 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_retire_answer *a
  * With `answer` (NULL: the backend does not know this client) those of the tail at or below that
  * lmid come too that have no outcome with their digest: a twin may have taken their ids on the
  * restored backend. */
-kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_retire_answer *answer,
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *answer,
                                      kedge_change_set *changes, kedge_error *error);
 /* Earlier clients of this folder of which mutations have left the tail, and up to which id: what a
  * retire is to ask the lmids of. */
-kedge_status kedge_store_earlier(kedge_store *store, kedge_client_marks *marks, kedge_error *error);
+kedge_status kedge_store_earlier(kedge_store *store, kedge_wire_client_marks *marks,
+                                 kedge_error *error);
 
 /* ---- reading (read.c, scan.c, query.c, list.c) ---- */
 

@@ -313,7 +313,7 @@ kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *m
                                         kedge_error *error);
 /* Copies the row into the inbox; does nothing when it is there already, in whatever state. */
 kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
-                                 const kedge_outcome_row *outcome, int64_t now_ms,
+                                 const kedge_wire_outcome *outcome, int64_t now_ms,
                                  kedge_error *error);
 void kedge_outbox_digest(kedge_bytes name, kedge_bytes args, kedge_bytes uid,
                          uint8_t digest[KEDGE_DIGEST_SIZE]);
@@ -331,14 +331,15 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
 
 /* ---- trimmed.c, inside the caller's transaction ---- */
 /* Earlier clients of which mutations have left the tail, and up to which id. */
-kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_client_marks *marks, kedge_error *error);
+kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *marks,
+                                kedge_error *error);
 /* Adds to `*unrecovered` how many mutations of a client with lmid < id <= through are known neither
  * to the backend, which has decided `lmid`, nor to this outbox. */
 kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t lmid,
                                  int64_t through, int64_t *unrecovered, kedge_error *error);
 /* The same for the earlier clients that `decided` names, by their lmids at the backend (NULL: it
  * knows none of them); what is counted once is not counted again. */
-kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_marks *decided,
+kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_client_marks *decided,
                                          int64_t *unrecovered, kedge_error *error);
 /* The tail of an earlier client was trimmed up to this id. */
 kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t through,
@@ -407,7 +408,7 @@ void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_me
 /* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
  * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
  * outbox's revision. `outbox` is what the outbox's open transaction, if any, is about to commit. */
-kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_patch *patch,
+kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
                                      const kedge_outbox_meta *outbox, kedge_cache_meta *next,
                                      kedge_change_set *changes, kedge_error *error);
 /* Runs one call on the visible state and keeps its changes in `overlay`. */
@@ -447,17 +448,17 @@ typedef struct kedge_pull_state {
 kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, kedge_error *error);
 /* Do the outcomes fit our rows? `*rotate` when they are about somebody else's mutations. */
 kedge_status kedge_pull_check_outcomes(kedge_store *store, const kedge_pull_state *state,
-                                       int64_t lmid, const kedge_outcome_list *outcomes,
+                                       int64_t lmid, const kedge_wire_outcomes *outcomes,
                                        bool *rotate, kedge_error *error);
 /* Is every body there? */
-kedge_status kedge_store_check_patch(const kedge_patch *patch, kedge_error *error);
+kedge_status kedge_store_check_patch(const kedge_wire_patch *patch, kedge_error *error);
 /* The outcome with the row's id and digest; NULL: none. */
-const kedge_outcome_row *kedge_pull_outcome_of(const kedge_outcome_list *outcomes,
-                                               const kedge_pending *row);
+const kedge_wire_outcome *kedge_pull_outcome_of(const kedge_wire_outcomes *outcomes,
+                                                const kedge_pending *row);
 /* Raises the revision in `state`, so that a cache that is written behind it tells of an outbox that
  * has lost the rejections since. */
 kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
-                                        const kedge_outcome_list *outcomes, kedge_error *error);
+                                        const kedge_wire_outcomes *outcomes, kedge_error *error);
 /* The backend was asked for the outbox's lineage, and knows it. A failure asks once more. */
 void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox);
 /* Step 3. A failure is no failure of the pull: what is covered counts as covered. */
@@ -469,14 +470,14 @@ void kedge_pull_end_durable(kedge_store *store);
 kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error);
 /* Sets the totals of `staging`. */
 kedge_status kedge_staging_begin(kedge_store *store, kedge_staging *staging,
-                                 const kedge_outcome_list *outcomes, kedge_error *error);
+                                 const kedge_wire_outcomes *outcomes, kedge_error *error);
 /* Raises the total of `staging`, which kedge_staging_after or kedge_staging_swap keeps. */
-kedge_status kedge_staging_put(kedge_store *store, kedge_staging *staging, const kedge_patch *patch,
-                               kedge_error *error);
+kedge_status kedge_staging_put(kedge_store *store, kedge_staging *staging,
+                               const kedge_wire_patch *patch, kedge_error *error);
 kedge_status kedge_staging_after(kedge_store *store, const kedge_staging *staging,
                                  kedge_bytes after, bool complete, kedge_error *error);
 kedge_status kedge_staging_outcomes(kedge_store *store, const kedge_staging *staging,
-                                    kedge_outcome_list *outcomes, kedge_error *error);
+                                    kedge_wire_outcomes *outcomes, kedge_error *error);
 /* The staged items become the canonical state: `item`, with an empty `base`, as `next` says. */
 kedge_status kedge_staging_swap(kedge_store *store, const kedge_staging *staging,
                                 kedge_cache_meta *next, kedge_error *error);

@@ -38,7 +38,8 @@ kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t
     return status;
 }
 
-kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_client_marks *marks, kedge_error *error)
+kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *marks,
+                                kedge_error *error)
 {
     static const char sql[] = "SELECT client, through, checksum = " KEDGE_TRIMMED_CHECKSUM
                               ", ordinal FROM trimmed ORDER BY ordinal";
@@ -46,14 +47,14 @@ kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_client_marks *marks, k
     marks->count = 0;
     kedge_status status = kedge_store_db_take(db, sql, &walk, error);
     while (status == KEDGE_OK && (status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
-        kedge_client_mark *mark = &marks->marks[marks->count];
+        kedge_wire_client_mark *mark = &marks->marks[marks->count];
         if (sqlite3_column_int(walk, 2) != 1) {
             int64_t ordinal = sqlite3_column_int64(walk, 3);
             sqlite3_reset(walk);
             return kedge_outbox_fail_row(db, "trimmed", ordinal, error);
         }
         bool fits = marks->count < KEDGE_LIMIT_EARLIER_CLIENTS &&
-                    kedge_store_column_chars(walk, 0, mark->client, sizeof mark->client);
+                    kedge_store_column_chars(walk, 0, mark->client_id, sizeof mark->client_id);
         if (!fits) {
             sqlite3_reset(walk);
             return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading the trimmed clients", error);
@@ -94,7 +95,7 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
     static const char bound[] = "DELETE FROM trimmed WHERE ordinal NOT IN"
                                 " (SELECT ordinal FROM trimmed ORDER BY ordinal DESC LIMIT ?1)";
     sqlite3_stmt *statement;
-    kedge_client_marks marks;
+    kedge_wire_client_marks marks;
     if (through <= 0) return KEDGE_OK;
     kedge_status status = kedge_trimmed_read(db, &marks, error); /* damage is not to be sealed */
     if (status == KEDGE_OK) status = run_mark(db, raise, client, through, error);
@@ -107,11 +108,11 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
 }
 
 /* Of a client that was not asked for, or not told of, the next loss will tell. */
-static bool is_decided(const kedge_client_marks *decided, const char *client, int64_t *lmid)
+static bool is_decided(const kedge_wire_client_marks *decided, const char *client, int64_t *lmid)
 {
     *lmid = 0;
     for (size_t i = 0; decided != NULL && i < decided->count; i++) {
-        if (strcmp(decided->marks[i].client, client) != 0) continue;
+        if (strcmp(decided->marks[i].client_id, client) != 0) continue;
         *lmid = decided->marks[i].id;
         return true;
     }
@@ -128,17 +129,17 @@ static kedge_status lower(kedge_store_db *db, const char *client, int64_t throug
     return status;
 }
 
-kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_client_marks *decided,
+kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_client_marks *decided,
                                          int64_t *unrecovered, kedge_error *error)
 {
-    kedge_client_marks marks;
+    kedge_wire_client_marks marks;
     kedge_status status = kedge_trimmed_read(db, &marks, error);
     for (size_t i = 0; status == KEDGE_OK && i < marks.count; i++) {
-        const kedge_client_mark *mark = &marks.marks[i];
+        const kedge_wire_client_mark *mark = &marks.marks[i];
         int64_t lmid;
-        if (!is_decided(decided, mark->client, &lmid) || lmid >= mark->id) continue;
-        status = kedge_trimmed_count(db, mark->client, lmid, mark->id, unrecovered, error);
-        if (status == KEDGE_OK) status = lower(db, mark->client, lmid, error);
+        if (!is_decided(decided, mark->client_id, &lmid) || lmid >= mark->id) continue;
+        status = kedge_trimmed_count(db, mark->client_id, lmid, mark->id, unrecovered, error);
+        if (status == KEDGE_OK) status = lower(db, mark->client_id, lmid, error);
     }
     return status;
 }

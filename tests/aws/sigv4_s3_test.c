@@ -1,6 +1,7 @@
 /* Signatures as a real S3 server verifies them: in headers and in URLs, with the keys that break
  * careless encoders, and with what it must refuse. The bucket is addressed by path. */
 #include "backend/aws/sigv4.h"
+#include "common/percent.h"
 #include "tests/support/engines.h"
 
 #include <setjmp.h>
@@ -92,12 +93,12 @@ static void send_with_body(const kedge_aws_signing *with, const kedge_aws_signed
     assert_int_equal(kedge_aws_sign(&kedge_allocator_default, with, request, &signature, NULL),
                      KEDGE_OK);
     kedge_buffer_append_text(&url, endpoint);
-    kedge_aws_uri_encode(request->path, true, &url);
+    kedge_percent_encode(request->path, KEDGE_PERCENT_UNRESERVED "/", &url);
     for (size_t i = 0; i < request->query_count; i++) {
         kedge_buffer_append_byte(&url, i == 0 ? '?' : '&');
-        kedge_aws_uri_encode(request->query[i].name, false, &url);
+        kedge_percent_encode(request->query[i].name, KEDGE_PERCENT_UNRESERVED, &url);
         kedge_buffer_append_byte(&url, '=');
-        kedge_aws_uri_encode(request->query[i].value, false, &url);
+        kedge_percent_encode(request->query[i].value, KEDGE_PERCENT_UNRESERVED, &url);
     }
     kedge_http_header headers[4] = {
         {"Authorization", signature.authorization.data},

@@ -326,25 +326,6 @@ static void test_odd_paths_are_encoded_twice_or_taken_as_they_are(void **state)
                      "8b68deec10fc3783b97dce3225fccc70c22e493c81e3fcc5456950ed570ed23d");
 }
 
-static void test_every_byte_but_the_unreserved_is_encoded(void **state)
-{
-    char all[256];
-    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
-    (void)state;
-    for (int i = 0; i < 256; i++) {
-        all[i] = (char)i;
-    }
-    kedge_aws_uri_encode((kedge_bytes){all, 256}, false, &out);
-    assert_int_equal(out.size, 66 + 3 * (256 - 66));
-    assert_non_null(strstr(out.data, "%2A%2B%2C-.%2F0123456789%3A"));
-    assert_non_null(strstr(out.data, "%5E_%60abc"));
-    assert_non_null(strstr(out.data, "%7D~%7F%80"));
-    kedge_buffer_clear(&out);
-    kedge_aws_uri_encode(KEDGE_BYTES("/a/b c/"), true, &out);
-    assert_string_equal(out.data, "/a/b%20c/");
-    kedge_buffer_free(&out);
-}
-
 static void test_too_many_headers_or_parameters_are_refused(void **state)
 {
     kedge_http_header headers[KEDGE_HTTP_HEADERS_MAX + 1];
@@ -449,7 +430,6 @@ int main(int count, char **arguments)
         cmocka_unit_test(test_the_documented_url_is_presigned),
         cmocka_unit_test(test_a_presigned_url_is_good_for_a_second_to_seven_days),
         cmocka_unit_test(test_odd_paths_are_encoded_twice_or_taken_as_they_are),
-        cmocka_unit_test(test_every_byte_but_the_unreserved_is_encoded),
         cmocka_unit_test(test_too_many_headers_or_parameters_are_refused),
         cmocka_unit_test(test_every_failed_allocation_is_survived),
     };

@@ -40,7 +40,7 @@ static void decide(api_world *world, const kedge_identity *who)
                      KEDGE_OK);
     assert_int_equal(kedge_processor_push(world->backend, &ref, &push.push, &result, &error),
                      KEDGE_OK);
-    kedge_push_request_free(allocator, &push);
+    kedge_push_request_free(&push);
 }
 
 static void test_a_native_push_is_queued_as_it_came(void **state)

@@ -298,13 +298,13 @@ static void test_a_delta_with_too_many_large_bodies_is_read_in_pages(void **stat
 static void test_a_page_with_too_many_large_bodies_is_cut(void **state)
 {
     (void)state;
-    kedge_page_answer page = {0};
+    kedge_wire_page_response page = {0};
     char *items = name_large_items("", 9);
     char *body = test_malloc(4096);
     snprintf(body, 4096, "{\"version\":4,\"lineage\":\"" LINEAGE "\",\"items\":[%s],\"next\":null}",
              items);
     assert_int_equal(
-        kedge_page_answer_decode(&kedge_allocator_default, kedge_bytes_of(body), &page, NULL),
+        kedge_wire_page_response_read(&kedge_allocator_default, kedge_bytes_of(body), &page, NULL),
         KEDGE_OK);
     assert_int_equal(kedge_driver_bound_page(&page, NULL), KEDGE_OK);
     assert_int_equal(page.items.count, 8);
@@ -312,7 +312,7 @@ static void test_a_page_with_too_many_large_bodies_is_cut(void **state)
     assert_true(kedge_bytes_equal_text(page.next, "notes/7"));
     assert_int_equal(kedge_driver_bound_page(&page, NULL), KEDGE_OK);
     assert_int_equal(page.items.count, 8);
-    kedge_page_answer_free(&page);
+    kedge_wire_page_response_free(&page);
     test_free(body);
     test_free(items);
 }

@@ -1,14 +1,16 @@
 /* Fuzz target: what the client reads of the server's answers: pulls, pages, retirements, outcomes,
  * by the first byte of the input. Each value of a patch that was read is I-JSON. */
-#include "sdk/core/answer.h"
 #include "tests/fuzz/fuzz.h"
+#include "wire/page.h"
+#include "wire/pull.h"
+#include "wire/retire.h"
 
 #include <stdlib.h>
 
-static void check_patch(const kedge_patch *patch)
+static void check_patch(const kedge_wire_patch *patch)
 {
     for (size_t i = 0; i < patch->count; i++) {
-        if (patch->operations[i].kind == KEDGE_PATCH_PUT)
+        if (patch->operations[i].kind == KEDGE_WIRE_PATCH_PUT)
             FUZZ_CHECK(kedge_json_check(patch->operations[i].value, KEDGE_LIMIT_JSON_DEPTH, NULL) ==
                        KEDGE_OK);
     }
@@ -16,31 +18,31 @@ static void check_patch(const kedge_patch *patch)
 
 static void read_pull(kedge_bytes body)
 {
-    kedge_pull_answer answer = {0};
-    if (kedge_pull_answer_decode(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
+    kedge_wire_pull_response answer = {0};
+    if (kedge_wire_pull_response_read(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
         check_patch(&answer.patch);
-    kedge_pull_answer_free(&answer);
+    kedge_wire_pull_response_free(&answer);
 }
 
 static void read_page(kedge_bytes body)
 {
-    kedge_page_answer answer = {0};
-    if (kedge_page_answer_decode(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
+    kedge_wire_page_response answer = {0};
+    if (kedge_wire_page_response_read(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
         check_patch(&answer.items);
-    kedge_page_answer_free(&answer);
+    kedge_wire_page_response_free(&answer);
 }
 
 static void read_retire(kedge_bytes body)
 {
-    kedge_retire_answer answer = {0};
-    (void)kedge_retire_answer_decode(&kedge_allocator_default, body, &answer, NULL);
-    kedge_retire_answer_free(&answer);
+    kedge_wire_retire_response answer = {0};
+    (void)kedge_wire_retire_response_read(&kedge_allocator_default, body, &answer, NULL);
+    kedge_wire_retire_response_free(&answer);
 }
 
 static void read_outcomes(kedge_bytes body)
 {
-    kedge_outcome_list outcomes = {.allocator = &kedge_allocator_default};
-    if (kedge_outcomes_decode(body, &outcomes, NULL) == KEDGE_OK) {
+    kedge_wire_outcomes outcomes = {.allocator = &kedge_allocator_default};
+    if (kedge_wire_outcomes_response_read(body, &outcomes, NULL) == KEDGE_OK) {
         for (size_t i = 1; i < outcomes.count; i++)
             FUZZ_CHECK(outcomes.rows[i - 1].id < outcomes.rows[i].id);
     }

@@ -17,13 +17,13 @@ static void check_copy(const kedge_push_request *read, const kedge_identity *ide
 {
     kedge_push_request again = {0};
     kedge_buffer copy = kedge_buffer_make(&kedge_allocator_default);
-    kedge_push_body_write(read, &copy);
+    kedge_wire_push_request_copy(&read->wire, &copy);
     FUZZ_CHECK(kedge_push_body_read(&kedge_allocator_default, kedge_buffer_bytes(&copy), identity,
                                     &again, NULL) == KEDGE_OK);
     FUZZ_CHECK(read->push.count == again.push.count);
     for (size_t i = 0; i < again.push.count; i++)
         check_same(&read->push.mutations[i], &again.push.mutations[i]);
-    kedge_push_request_free(&kedge_allocator_default, &again);
+    kedge_push_request_free(&again);
     kedge_buffer_free(&copy);
 }
 
@@ -34,6 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     kedge_push_request request = {0};
     if (kedge_push_body_read(&kedge_allocator_default, body, &ann, &request, NULL) == KEDGE_OK)
         check_copy(&request, &ann);
-    kedge_push_request_free(&kedge_allocator_default, &request);
+    kedge_push_request_free(&request);
     return 0;
 }

@@ -3,7 +3,9 @@
 #include "tests/sim/sim.h"
 
 #include "common/json.h"
-#include "sdk/core/answer_read.h"
+#include "wire/page.h"
+#include "wire/pull.h"
+#include "wire/retire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,21 +31,20 @@ static void count(sim_world *world, sim_check check)
 
 /* ---- outcomes, of pulls, retires and lists ---- */
 
-static bool outcome_fits(const kedge_outcome_row *row, const sim_decided *decided,
+static bool outcome_fits(const kedge_wire_outcome *row, const sim_decided *decided,
                          const sim_version *where)
 {
     if (memcmp(row->digest, decided->digest, sizeof row->digest) != 0) return false;
-    kedge_decision decision = decided->rejected    ? KEDGE_DECISION_REJECTED
-                              : decided->duplicate ? KEDGE_DECISION_DUPLICATE
-                                                   : KEDGE_DECISION_APPLIED;
-    return row->decision == decision && row->version == where->number;
+    if (row->version != where->number) return false;
+    if (decided->rejected) return kedge_wire_is_rejection(row->decision);
+    return row->decision == (decided->duplicate ? KEDGE_WIRE_DUPLICATE : KEDGE_WIRE_APPLIED);
 }
 
 static void check_outcomes(const answered *of, const sim_version *at, const char *client,
-                           const kedge_outcome_list *outcomes)
+                           const kedge_wire_outcomes *outcomes)
 {
     for (size_t i = 0; i < outcomes->count; i++) {
-        const kedge_outcome_row *row = &outcomes->rows[i];
+        const kedge_wire_outcome *row = &outcomes->rows[i];
         const sim_version *where = NULL;
         const sim_decided *decided = sim_oracle_decided(at, client, row->id, &where);
         count(of->world, SIM_I13);
@@ -135,7 +136,7 @@ static void check_push(const answered *of)
 
 /* ---- pull ---- */
 
-static void put_by_hash(const kedge_patch_operation *operation, const kedge_overlay *there,
+static void put_by_hash(const kedge_wire_patch_operation *operation, const kedge_overlay *there,
                         kedge_overlay *state)
 {
     kedge_overlay_entry entry;
@@ -146,22 +147,22 @@ static void put_by_hash(const kedge_patch_operation *operation, const kedge_over
         (void)kedge_overlay_put(state, operation->collection, operation->id, entry.value, NULL);
 }
 
-static void apply(const kedge_patch *patch, const kedge_overlay *there, kedge_overlay *state)
+static void apply(const kedge_wire_patch *patch, const kedge_overlay *there, kedge_overlay *state)
 {
     for (size_t i = 0; i < patch->count; i++) {
-        const kedge_patch_operation *operation = &patch->operations[i];
+        const kedge_wire_patch_operation *operation = &patch->operations[i];
         switch (operation->kind) {
-        case KEDGE_PATCH_CLEAR:
+        case KEDGE_WIRE_PATCH_CLEAR:
             kedge_overlay_clear(state);
             break;
-        case KEDGE_PATCH_PUT:
+        case KEDGE_WIRE_PATCH_PUT:
             (void)kedge_overlay_put(state, operation->collection, operation->id, operation->value,
                                     NULL);
             break;
-        case KEDGE_PATCH_PUT_HASH:
+        case KEDGE_WIRE_PATCH_PUT_HASH:
             put_by_hash(operation, there, state);
             break;
-        case KEDGE_PATCH_DELETE:
+        case KEDGE_WIRE_PATCH_DELETE:
             kedge_overlay_forget(state, operation->collection, operation->id);
             break;
         }
@@ -189,11 +190,12 @@ static bool is_state(const kedge_overlay *state, const sim_version *at)
     return same;
 }
 
-static void check_delta(const answered *of, const kedge_pull_answer *pull, const sim_version *at)
+static void check_delta(const answered *of, const kedge_wire_pull_response *pull,
+                        const sim_version *at)
 {
     sim_oracle *oracle = &of->world->oracle;
     const sim_version *from = sim_oracle_ancestor(at, pull->from);
-    bool whole = pull->patch.count > 0 && pull->patch.operations[0].kind == KEDGE_PATCH_CLEAR;
+    bool whole = pull->patch.count > 0 && pull->patch.operations[0].kind == KEDGE_WIRE_PATCH_CLEAR;
     kedge_overlay *state = copy_of(sim_oracle_state(oracle, whole ? NULL : from));
     apply(&pull->patch, sim_oracle_state(oracle, at), state);
     count(of->world, SIM_I5);
@@ -234,11 +236,12 @@ static void note_left_out(const answered *of)
 
 static void check_pull(const answered *of)
 {
-    kedge_pull_answer pull = {0};
+    kedge_wire_pull_response pull = {0};
     kedge_bytes native;
     char client[130] = "";
     const sim_version *at;
-    if (kedge_pull_answer_decode(&kedge_allocator_default, of->body, &pull, NULL) != KEDGE_OK) {
+    if (kedge_wire_pull_response_read(&kedge_allocator_default, of->body, &pull, NULL) !=
+        KEDGE_OK) {
         sim_violate(of->world, SIM_I13, "the answer to a pull is not what the wire says");
     } else if (kedge_json_member(of->request, "kedge", &native) &&
                kedge_json_member_chars(native, "client", client, sizeof client) &&
@@ -252,44 +255,46 @@ static void check_pull(const answered *of)
                         pull.version, client);
         if (!pull.snapshot && !leaves_out(of)) check_delta(of, &pull, at);
     }
-    kedge_pull_answer_free(&pull);
+    kedge_wire_pull_response_free(&pull);
 }
 
 /* ---- the rest ---- */
 
 static void check_retire(const answered *of)
 {
-    kedge_retire_answer retire = {0};
+    kedge_wire_retire_response retire = {0};
     char client[130] = "";
     const sim_version *at;
     (void)sscanf(of->message->path, "clients/%128[A-Za-z0-9_-]/", client);
-    if (kedge_retire_answer_decode(&kedge_allocator_default, of->body, &retire, NULL) == KEDGE_OK &&
+    if (kedge_wire_retire_response_read(&kedge_allocator_default, of->body, &retire, NULL) ==
+            KEDGE_OK &&
         find_version(of, retire.version, retire.lineage, &at)) {
         check_lmid(of, at, client, retire.lmid);
         check_outcomes(of, at, client, &retire.outcomes);
     }
-    kedge_retire_answer_free(&retire);
+    kedge_wire_retire_response_free(&retire);
 }
 
 static void check_outcome_list(const answered *of)
 {
     char client[130] = "";
-    kedge_outcome_list outcomes = {.allocator = &kedge_allocator_default};
+    kedge_wire_outcomes outcomes = {.allocator = &kedge_allocator_default};
     if (sscanf(of->message->path, "clients/%128[A-Za-z0-9_-]/mutations?", client) == 1 &&
-        kedge_outcomes_decode(of->body, &outcomes, NULL) == KEDGE_OK)
+        kedge_wire_outcomes_response_read(of->body, &outcomes, NULL) == KEDGE_OK)
         check_outcomes(of, of->world->oracle.head, client, &outcomes);
-    kedge_outcome_list_free(&outcomes);
+    kedge_wire_outcomes_free(&outcomes);
 }
 
 static void check_value(const answered *of, const kedge_overlay *state, int64_t version,
-                        const kedge_patch_operation *item)
+                        const kedge_wire_patch_operation *item)
 {
     kedge_overlay_entry entry;
     uint8_t hash[KEDGE_SHA256_SIZE];
     count(of->world, SIM_I5);
     bool same = kedge_overlay_get(state, item->collection, item->id, &entry);
-    if (same && item->kind == KEDGE_PATCH_PUT) same = kedge_bytes_equal(entry.value, item->value);
-    if (same && item->kind == KEDGE_PATCH_PUT_HASH) {
+    if (same && item->kind == KEDGE_WIRE_PATCH_PUT)
+        same = kedge_bytes_equal(entry.value, item->value);
+    if (same && item->kind == KEDGE_WIRE_PATCH_PUT_HASH) {
         kedge_sha256(entry.value, hash);
         same = memcmp(hash, item->hash, sizeof hash) == 0;
     }
@@ -301,15 +306,16 @@ static void check_value(const answered *of, const kedge_overlay *state, int64_t 
 
 static void check_page(const answered *of)
 {
-    kedge_page_answer page = {0};
+    kedge_wire_page_response page = {0};
     const sim_version *at;
-    if (kedge_page_answer_decode(&kedge_allocator_default, of->body, &page, NULL) == KEDGE_OK &&
+    if (kedge_wire_page_response_read(&kedge_allocator_default, of->body, &page, NULL) ==
+            KEDGE_OK &&
         find_version(of, page.version, page.lineage, &at)) {
         const kedge_overlay *state = sim_oracle_state(&of->world->oracle, at);
         for (size_t i = 0; i < page.items.count; i++)
             check_value(of, state, page.version, &page.items.operations[i]);
     }
-    kedge_page_answer_free(&page);
+    kedge_wire_page_response_free(&page);
 }
 
 /* GET versions/{v}?items=1: all of a version at once, from checkpoints and the deltas behind. */

@@ -23,7 +23,8 @@ static bool is_quiet(sim_world *world)
     return true;
 }
 
-/* A wrong value is noticed when it is read, and no checker reads a client that lacks items. Then the
+/* A wrong value is noticed when it is read, and no checker reads a client that lacks items. Then
+ * the
  * cache is set aside, and pulled anew. */
 static bool finds_damage(sim_client *client)
 {

@@ -76,7 +76,7 @@ static void check_push(sim_instance *instance, kedge_bytes push)
         for (size_t i = 0; i < request.push.count; i++)
             check_mutation(instance, &request.push.mutations[i], &all);
     }
-    kedge_push_request_free(&kedge_allocator_default, &request);
+    kedge_push_request_free(&request);
 }
 
 void check_message_is_done(sim_instance *instance, kedge_bytes body)

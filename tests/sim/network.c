@@ -249,23 +249,23 @@ static void keep_answer(sim_client *client, const sim_message *message)
 }
 
 /* A difference only: it must not be applied on any version but its own. */
-static bool is_difference(const kedge_pull_answer *pull)
+static bool is_difference(const kedge_wire_pull_response *pull)
 {
     if (pull->lost || pull->snapshot || pull->from == 0 || pull->outcomes.next != 0) return false;
     for (size_t i = 0; i < pull->patch.count; i++)
-        if (pull->patch.operations[i].kind == KEDGE_PATCH_PUT_HASH) return false;
-    return pull->patch.count == 0 || pull->patch.operations[0].kind != KEDGE_PATCH_CLEAR;
+        if (pull->patch.operations[i].kind == KEDGE_WIRE_PATCH_PUT_HASH) return false;
+    return pull->patch.count == 0 || pull->patch.operations[0].kind != KEDGE_WIRE_PATCH_CLEAR;
 }
 
 static void apply_old_answer(sim_client *client)
 {
-    kedge_pull_answer pull = {0};
+    kedge_wire_pull_response pull = {0};
     kedge_apply_result result = KEDGE_APPLY_DONE;
     kedge_bytes text = {client->old_answer, client->old_answer_size};
     if (text.size == 0 || client->world->restored || !sim_client_runs(client) ||
         !sim_strikes(client->world, &client->dice, SIM_OLD_ANSWER))
         return;
-    if (kedge_pull_answer_decode(&kedge_allocator_default, text, &pull, NULL) == KEDGE_OK &&
+    if (kedge_wire_pull_response_read(&kedge_allocator_default, text, &pull, NULL) == KEDGE_OK &&
         is_difference(&pull)) {
         kedge_status status = kedge_store_apply(client->store, &pull, &result, NULL, NULL);
         sim_trace(client->world, "client %u applies an old answer: %s, %d", client->index,
@@ -273,7 +273,7 @@ static void apply_old_answer(sim_client *client)
         if (status == KEDGE_OK && result == KEDGE_APPLY_STALE)
             sim_took_effect(client->world, SIM_OLD_ANSWER);
     }
-    kedge_pull_answer_free(&pull);
+    kedge_wire_pull_response_free(&pull);
     sim_client_settle(client);
 }
 

@@ -7,6 +7,7 @@
 #include "common/gzip.h"
 #include "tests/sim/files.h"
 #include "tests/sim/sim.h"
+#include "wire/key.h"
 
 #include <stdlib.h>
 #include <string.h>

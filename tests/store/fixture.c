@@ -4,6 +4,7 @@
 #include "tests/support/store_view.h"
 
 #include "common/json.h"
+#include "wire/key.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -365,7 +366,7 @@ naive_answer fixture_push(fixture *f)
     int64_t last = 0;
     naive_answer answer = NAIVE_OK;
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    expect_ok(f, kedge_store_push_body(f->store, 0, 100, 100000, &body, &count, &last, &f->error));
+    expect_ok(f, fixture_push_body(f->store, 100, 100000, &body, &count, &last, &f->error));
     if (count > 0) answer = naive_server_push(f->server, kedge_buffer_bytes(&body));
     kedge_buffer_free(&body);
     return answer;
@@ -373,16 +374,18 @@ naive_answer fixture_push(fixture *f)
 
 kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result)
 {
-    kedge_pull_answer answer = {0};
+    kedge_wire_pull_response answer = {0};
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
-    kedge_status status = kedge_store_pull_body(f->store, &body, &f->error);
+    kedge_wire_pull_request request;
+    kedge_status status = kedge_store_pull_request(f->store, &request, &f->error);
     if (status == KEDGE_OK) {
+        kedge_wire_pull_request_write(&request, &body);
         naive_server_pull(f->server, kedge_buffer_bytes(&body), &text);
-        expect_ok(f, kedge_pull_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
-                                              &answer, &f->error));
+        expect_ok(f, kedge_wire_pull_response_read(&kedge_allocator_default,
+                                                   kedge_buffer_bytes(&text), &answer, &f->error));
         status = kedge_store_apply(f->store, &answer, result, &f->changes, &f->error);
-        kedge_pull_answer_free(&answer);
+        kedge_wire_pull_response_free(&answer);
     }
     kedge_buffer_free(&body);
     kedge_buffer_free(&text);
@@ -391,55 +394,55 @@ kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result)
 
 kedge_status fixture_try_page(fixture *f, kedge_apply_result *result)
 {
-    kedge_page_answer page = {0};
+    kedge_wire_page_response page = {0};
     kedge_buffer after = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
     kedge_store_position position = fixture_position(f);
     assert_true(kedge_store_staged_after(f->store, &after));
     naive_server_page(f->server, position.staged_version, kedge_buffer_bytes(&after), &text);
-    expect_ok(f, kedge_page_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
-                                          &page, &f->error));
+    expect_ok(f, kedge_wire_page_response_read(&kedge_allocator_default, kedge_buffer_bytes(&text),
+                                               &page, &f->error));
     kedge_status status = kedge_store_stage(f->store, &page, result, &f->changes, &f->error);
-    kedge_page_answer_free(&page);
+    kedge_wire_page_response_free(&page);
     kedge_buffer_free(&after);
     kedge_buffer_free(&text);
     return status;
 }
 
 /* The lmids at the server of what a retire would ask them of. */
-static void ask_earlier(fixture *f, kedge_client_marks *earlier)
+static void ask_earlier(fixture *f, kedge_wire_client_marks *earlier)
 {
     expect_ok(f, kedge_store_earlier(f->store, earlier, &f->error));
     for (size_t i = 0; i < earlier->count; i++)
         earlier->marks[i].id =
-            naive_server_lmid(f->server, earlier->marks[i].client, f->server->version);
+            naive_server_lmid(f->server, earlier->marks[i].client_id, f->server->version);
 }
 
 kedge_status fixture_try_rotate(fixture *f)
 {
-    kedge_retire_answer answer = {0};
+    kedge_wire_retire_response answer = {0};
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
     kedge_store_position position = fixture_position(f);
     naive_server_retire(f->server, position.client, position.lowest_pending, &text);
-    expect_ok(f, kedge_retire_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
-                                            &answer, &f->error));
+    expect_ok(f, kedge_wire_retire_response_read(&kedge_allocator_default,
+                                                 kedge_buffer_bytes(&text), &answer, &f->error));
     kedge_status status = kedge_store_rotate(f->store, &answer, &f->changes, &f->error);
-    kedge_retire_answer_free(&answer);
+    kedge_wire_retire_response_free(&answer);
     kedge_buffer_free(&text);
     return status;
 }
 
 kedge_status fixture_try_rotate_lost(fixture *f)
 {
-    kedge_retire_answer answer = {0};
+    kedge_wire_retire_response answer = {0};
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
     kedge_store_position position = fixture_position(f);
     naive_server_retire(f->server, position.client, position.lowest_told, &text);
-    expect_ok(f, kedge_retire_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text),
-                                            &answer, &f->error));
+    expect_ok(f, kedge_wire_retire_response_read(&kedge_allocator_default,
+                                                 kedge_buffer_bytes(&text), &answer, &f->error));
     ask_earlier(f, &answer.earlier);
     kedge_status status = kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error);
-    kedge_retire_answer_free(&answer);
+    kedge_wire_retire_response_free(&answer);
     kedge_buffer_free(&text);
     return status;
 }

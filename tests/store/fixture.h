@@ -48,6 +48,11 @@ kedge_outcome fixture_outcome(fixture *f, int64_t sequence);
 char *fixture_dump(kedge_store *store, bool canonical); /* for free() */
 
 /* One request each; `fixture_pull` follows pages and rotations to their end. */
+/* The body of a push, of at most `count_max` mutations and about `bytes_max`. `*count` 0: there is
+ * nothing to push. */
+kedge_status fixture_push_body(kedge_store *store, uint32_t count_max, size_t bytes_max,
+                               kedge_buffer *body, uint32_t *count, int64_t *last_id,
+                               kedge_error *error);
 naive_answer fixture_push(fixture *f);
 kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result);
 kedge_status fixture_try_page(fixture *f, kedge_apply_result *result);

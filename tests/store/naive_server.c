@@ -2,7 +2,10 @@
 #include "tests/store/naive_server.h"
 
 #include "common/json.h"
-#include "sdk/core/answer.h"
+#include "wire/key.h"
+#include "wire/page.h"
+#include "wire/pull.h"
+#include "wire/retire.h"
 
 #include <kedge/limits.h>
 #include <stdio.h>

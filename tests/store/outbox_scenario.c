@@ -39,7 +39,7 @@ void outbox_fill(fixture *f, bool arrived)
         outbox_make_edit(f, i);
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     uint32_t count;
-    assert_int_equal(kedge_store_push_body(f->store, 0, 100, 1 << 20, &body, &count, NULL, NULL),
+    assert_int_equal(fixture_push_body(f->store, 100, 1 << 20, &body, &count, NULL, NULL),
                      KEDGE_OK);
     assert_int_equal(count, 3);
     if (arrived)

@@ -386,7 +386,7 @@ static const char AS_LAYOUT_1[] =
 static void test_an_older_layout_is_brought_up_to_date(void **state)
 {
     fixture *f = *state;
-    kedge_client_marks earlier;
+    kedge_wire_client_marks earlier;
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_close(f);
     run_sql(f, "outbox.db", AS_LAYOUT_1);

@@ -76,7 +76,7 @@ static void push(script *s)
     int64_t last;
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     kedge_status status =
-        kedge_store_push_body(s->f.store, 0, 100, 100000, &body, &count, &last, &s->f.error);
+        fixture_push_body(s->f.store, 100, 100000, &body, &count, &last, &s->f.error);
     if (status == KEDGE_OK && count > 0)
         (void)naive_server_push(s->f.server, kedge_buffer_bytes(&body));
     kedge_buffer_free(&body);
@@ -91,13 +91,13 @@ static void pull(script *s)
     if (kedge_store_position_get(s->f.store, &position, NULL) != KEDGE_OK) return;
     kedge_buffer after = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
-    kedge_page_answer page = {0};
+    kedge_wire_page_response page = {0};
     if (kedge_store_staged_after(s->f.store, &after)) {
         naive_server_page(s->f.server, position.staged_version, kedge_buffer_bytes(&after), &text);
-        if (kedge_page_answer_decode(&kedge_allocator_default, kedge_buffer_bytes(&text), &page,
-                                     NULL) == KEDGE_OK)
+        if (kedge_wire_page_response_read(&kedge_allocator_default, kedge_buffer_bytes(&text),
+                                          &page, NULL) == KEDGE_OK)
             (void)kedge_store_stage(s->f.store, &page, &result, &s->f.changes, NULL);
-        kedge_page_answer_free(&page);
+        kedge_wire_page_response_free(&page);
     }
     kedge_buffer_free(&after);
     kedge_buffer_free(&text);

@@ -205,7 +205,9 @@ static void test_a_rotation_keeps_what_the_server_decided_and_renumbers_the_rest
 static bool asks_for_seen(fixture *f, const char *order)
 {
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    assert_int_equal(kedge_store_pull_body(f->store, &body, &f->error), KEDGE_OK);
+    kedge_wire_pull_request request;
+    assert_int_equal(kedge_store_pull_request(f->store, &request, &f->error), KEDGE_OK);
+    kedge_wire_pull_request_write(&request, &body);
     kedge_buffer_append_byte(&body, '\0');
     bool asks = strstr(body.data, order) != NULL;
     kedge_buffer_free(&body);
@@ -303,7 +305,7 @@ static void test_a_restored_backend_is_paged_in_before_the_rotation(void **state
 static void test_what_a_twin_displaced_on_the_restored_backend_comes_back_too(void **state)
 {
     fixture *f = *state;
-    kedge_outcome_row decided[3] = {{.id = 1, .version = 1}, {.id = 2}, {.id = 3}};
+    kedge_wire_outcome decided[3] = {{.id = 1, .version = 1}, {.id = 2}, {.id = 3}};
     for (int i = 0; i < 3; i++) {
         fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
         fixture_sync(f);
@@ -324,7 +326,7 @@ static void test_what_a_twin_displaced_on_the_restored_backend_comes_back_too(vo
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_retire_answer answer = {.lmid = 3, .outcomes = {.rows = decided, .count = 3}};
+    kedge_wire_retire_response answer = {.lmid = 3, .outcomes = {.rows = decided, .count = 3}};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).pending, 2);
     fixture_sync(f);
@@ -336,9 +338,9 @@ static void test_what_a_twin_displaced_on_the_restored_backend_comes_back_too(vo
 static void test_what_a_restored_backend_rejects_this_time_is_in_the_inbox(void **state)
 {
     fixture *f = *state;
-    kedge_outcome_row decided[2] = {
+    kedge_wire_outcome decided[2] = {
         {.id = 1, .version = 1},
-        {.id = 2, .version = 2, .decision = KEDGE_DECISION_REJECTED, .code = "not-now"}};
+        {.id = 2, .version = 2, .decision = KEDGE_WIRE_REJECTED, .code = "not-now"}};
     int64_t sequences[3];
     for (int i = 0; i < 3; i++) {
         sequences[i] = fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
@@ -352,7 +354,7 @@ static void test_what_a_restored_backend_rejects_this_time_is_in_the_inbox(void 
     naive_server_edit(f->server, "set", "{\"id\":\"other\",\"value\":1}");
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_retire_answer answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
+    kedge_wire_retire_response answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).pending, 1);
     assert_int_equal(fixture_position(f).rejected, 1);
@@ -367,9 +369,9 @@ static void test_what_a_restored_backend_rejects_this_time_is_in_the_inbox(void 
 static void test_rejections_of_a_lost_lineage_are_void(void **state)
 {
     fixture *f = *state;
-    kedge_outcome_row decided[2] = {
-        {.id = 1, .version = 1, .decision = KEDGE_DECISION_REJECTED, .code = "still"},
-        {.id = 2, .version = 1, .decision = KEDGE_DECISION_APPLIED}};
+    kedge_wire_outcome decided[2] = {
+        {.id = 1, .version = 1, .decision = KEDGE_WIRE_REJECTED, .code = "still"},
+        {.id = 2, .version = 1, .decision = KEDGE_WIRE_APPLIED}};
     int64_t sequences[4];
     for (int i = 0; i < 4; i++)
         sequences[i] = fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
@@ -385,7 +387,7 @@ static void test_rejections_of_a_lost_lineage_are_void(void **state)
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_retire_answer answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
+    kedge_wire_retire_response answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).rejected, 1);
     assert_int_equal(fixture_position(f).pending, 2);
@@ -431,7 +433,7 @@ static void test_what_is_older_than_the_tail_is_counted(void **state)
 static void test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too(void **state)
 {
     fixture *f = *state;
-    kedge_client_marks earlier;
+    kedge_wire_client_marks earlier;
     for (int i = 0; i < 3; i++) {
         fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
         fixture_sync(f);
@@ -448,7 +450,7 @@ static void test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too(v
     fixture_sync(f);
     assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
     assert_int_equal(earlier.count, 1);
-    assert_string_equal(earlier.marks[0].client, first);
+    assert_string_equal(earlier.marks[0].client_id, first);
     assert_int_equal(earlier.marks[0].id, 3);
     naive_server_restore(f->server, 1);
     fixture_sync(f);
@@ -468,7 +470,7 @@ static void test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too(v
 static void test_an_earlier_client_that_nobody_names_is_not_counted_yet(void **state)
 {
     fixture *f = *state;
-    kedge_client_marks earlier;
+    kedge_wire_client_marks earlier;
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_sync(f);
     assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
@@ -481,7 +483,7 @@ static void test_an_earlier_client_that_nobody_names_is_not_counted_yet(void **s
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_retire_answer answer = {.lmid = 1};
+    kedge_wire_retire_response answer = {.lmid = 1};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).unrecovered, 0);
     assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
@@ -520,7 +522,7 @@ static void test_what_is_older_than_the_tail_is_counted_by_whichever_rotation(vo
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_sync(f);
     naive_server_restore(f->server, 1);
-    kedge_retire_answer answer = {.version = 1, .lmid = 1};
+    kedge_wire_retire_response answer = {.version = 1, .lmid = 1};
     assert_int_equal(kedge_store_rotate(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).unrecovered, 2);
     fixture_sync(f);
@@ -533,7 +535,7 @@ static void test_a_server_that_hides_an_outcome_changes_nothing(void **state)
 {
     fixture *f = *state;
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
-    kedge_pull_answer answer = {.version = 1, .lmid = 1, .known = true};
+    kedge_wire_pull_response answer = {.version = 1, .lmid = 1, .known = true};
     kedge_apply_result result;
     memset(answer.lineage, 'a', 32);
     assert_int_equal(kedge_store_apply(f->store, &answer, &result, &f->changes, &f->error),
@@ -548,7 +550,7 @@ static void test_a_delta_from_another_version_is_stale(void **state)
     fixture *f = *state;
     naive_server_edit(f->server, "set", "{\"id\":\"n\",\"value\":1}");
     fixture_pull(f);
-    kedge_pull_answer answer = {.from = 3, .version = 4};
+    kedge_wire_pull_response answer = {.from = 3, .version = 4};
     kedge_apply_result result;
     memset(answer.lineage, 'a', 32);
     assert_int_equal(kedge_store_apply(f->store, &answer, &result, &f->changes, &f->error),

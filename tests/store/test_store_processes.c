@@ -58,7 +58,7 @@ static void child_push(fixture *f)
     uint32_t count;
     int64_t last;
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    (void)kedge_store_push_body(f->store, 0, 10, 1000, &body, &count, &last, &f->error);
+    (void)fixture_push_body(f->store, 10, 1000, &body, &count, &last, &f->error);
     kedge_buffer_free(&body);
 }
 

@@ -217,7 +217,7 @@ static void test_an_edit_that_was_sent_is_not_taken_back(void **state)
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     uint32_t count;
     int64_t last;
-    assert_int_equal(kedge_store_push_body(f->store, 0, 10, 1000, &body, &count, &last, &f->error),
+    assert_int_equal(fixture_push_body(f->store, 10, 1000, &body, &count, &last, &f->error),
                      KEDGE_OK);
     assert_int_equal(count, 1);
     kedge_buffer_free(&body);
@@ -236,7 +236,7 @@ static void test_a_push_is_bounded_in_count_and_bytes_and_starts_from_the_lowest
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     uint32_t count = 9;
     int64_t last = 0;
-    assert_int_equal(kedge_store_push_body(f->store, 0, 10, 1000, &body, &count, &last, &f->error),
+    assert_int_equal(fixture_push_body(f->store, 10, 1000, &body, &count, &last, &f->error),
                      KEDGE_OK);
     assert_int_equal(count, 0);
     assert_int_equal(body.size, 0);
@@ -244,16 +244,16 @@ static void test_a_push_is_bounded_in_count_and_bytes_and_starts_from_the_lowest
         fixture_mutate(f, "set",
                        "{\"id\":\"a\",\"value\":\"0123456789012345678901234567890123456789"
                        "0123456789012345678901234567890123456789\"}");
-    assert_int_equal(kedge_store_push_body(f->store, 0, 2, 100000, &body, &count, &last, &f->error),
+    assert_int_equal(fixture_push_body(f->store, 2, 100000, &body, &count, &last, &f->error),
                      KEDGE_OK);
     assert_int_equal(count, 2);
     assert_int_equal(last, 2);
     assert_int_equal(fixture_position(f).sent_through, 2);
-    assert_int_equal(kedge_store_push_body(f->store, 0, 100, 1, &body, &count, &last, &f->error),
+    assert_int_equal(fixture_push_body(f->store, 100, 1, &body, &count, &last, &f->error),
                      KEDGE_OK);
     assert_int_equal(count, 1);
     assert_int_equal(last, 1);
-    assert_int_equal(kedge_store_push_body(f->store, 0, 100, 800, &body, &count, &last, &f->error),
+    assert_int_equal(fixture_push_body(f->store, 100, 800, &body, &count, &last, &f->error),
                      KEDGE_OK);
     assert_in_range(count, 2, 4);
     assert_in_range(body.size, 1, 1100);
@@ -437,7 +437,7 @@ static void test_pages_of_a_version_that_is_gone_are_dropped(void **state)
 static void test_a_page_of_another_version_is_stale(void **state)
 {
     fixture *f = *state;
-    kedge_page_answer page = {.version = 4, .last = true};
+    kedge_wire_page_response page = {.version = 4, .last = true};
     kedge_apply_result result;
     assert_int_equal(kedge_store_stage(f->store, &page, &result, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_STALE);

@@ -4,6 +4,7 @@
 #include "sdk/store/store_internal.h"
 
 #include "common/json.h"
+#include "wire/key.h"
 
 #define ITEM_COLUMNS "collection, id, value, checksum = " KEDGE_ITEM_CHECKSUM
 #define BASE_COLUMNS "collection, id, value, checksum = " KEDGE_BASE_CHECKSUM

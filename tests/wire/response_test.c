@@ -1,5 +1,7 @@
 /* The decoders: what the wire says is read exactly, everything else is refused by name. */
-#include "sdk/core/answer.h"
+#include "wire/page.h"
+#include "wire/pull.h"
+#include "wire/retire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 
 #include "common/error.h"
 #include "tests/support/failing_allocator.h"
+#include "wire/key.h"
 
 #define LINEAGE "0123456789abcdef0123456789abcdef"
 #define DIGEST  "00112233445566778899aabbccddeeff"
@@ -43,10 +46,10 @@ static const char good_retire[] =
 
 static kedge_status decode_pull(const char *text, size_t size, kedge_error *error)
 {
-    kedge_pull_answer answer = {0};
-    kedge_status status = kedge_pull_answer_decode(&kedge_allocator_default,
-                                                   (kedge_bytes){text, size}, &answer, error);
-    kedge_pull_answer_free(&answer);
+    kedge_wire_pull_response answer = {0};
+    kedge_status status = kedge_wire_pull_response_read(&kedge_allocator_default,
+                                                        (kedge_bytes){text, size}, &answer, error);
+    kedge_wire_pull_response_free(&answer);
     return status;
 }
 
@@ -72,9 +75,9 @@ static void assert_bytes(kedge_bytes bytes, const char *expected)
 static void test_a_pull_is_read_member_by_member(void **state)
 {
     (void)state;
-    kedge_pull_answer answer = {0};
+    kedge_wire_pull_response answer = {0};
     kedge_bytes body = KEDGE_BYTES(good_pull);
-    assert_int_equal(kedge_pull_answer_decode(&kedge_allocator_default, body, &answer, NULL),
+    assert_int_equal(kedge_wire_pull_response_read(&kedge_allocator_default, body, &answer, NULL),
                      KEDGE_OK);
     assert_int_equal(answer.from, 3);
     assert_int_equal(answer.version, 7);
@@ -82,39 +85,40 @@ static void test_a_pull_is_read_member_by_member(void **state)
     assert_int_equal(answer.lmid, 4);
     assert_true(answer.known && !answer.retired && !answer.lost && !answer.snapshot);
     assert_int_equal(answer.outcomes.count, 2);
-    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_DECISION_REJECTED);
+    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_WIRE_REJECTED);
     assert_string_equal(answer.outcomes.rows[0].code, "no-way");
     assert_int_equal(answer.outcomes.rows[0].digest[15], 0xff);
     assert_int_equal(answer.outcomes.rows[1].id, 4);
     assert_int_equal(answer.outcomes.next, 0);
-    kedge_pull_answer_free(&answer);
+    kedge_wire_pull_response_free(&answer);
 }
 
-static kedge_status decode_retire(const char *text, kedge_retire_answer *answer, kedge_error *error)
+static kedge_status decode_retire(const char *text, kedge_wire_retire_response *answer,
+                                  kedge_error *error)
 {
-    *answer = (kedge_retire_answer){0};
-    return kedge_retire_answer_decode(&kedge_allocator_default, kedge_bytes_of(text), answer,
-                                      error);
+    *answer = (kedge_wire_retire_response){0};
+    return kedge_wire_retire_response_read(&kedge_allocator_default, kedge_bytes_of(text), answer,
+                                           error);
 }
 
 static void test_a_retire_tells_the_lmids_of_earlier_clients(void **state)
 {
     (void)state;
-    kedge_retire_answer answer;
+    kedge_wire_retire_response answer;
     kedge_error error;
     assert_int_equal(decode_retire(good_retire, &answer, &error), KEDGE_OK);
     assert_int_equal(answer.earlier.count, 2);
-    assert_string_equal(answer.earlier.marks[0].client, "c1");
+    assert_string_equal(answer.earlier.marks[0].client_id, "c1");
     assert_int_equal(answer.earlier.marks[0].id, 7);
     assert_int_equal(answer.earlier.marks[1].id, 0);
-    kedge_retire_answer_free(&answer);
+    kedge_wire_retire_response_free(&answer);
     static const char *const wrong[] = {"[]", "7", "{\"c1\":-1}", "{\"c1\":\"7\"}",
                                         "{\"0123456789abcdef0123456789abcdef0\":1}"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char *text = replaced(good_retire, "{\"c1\":7,\"c2\":0}", wrong[i]);
         assert_int_equal(decode_retire(text, &answer, &error), KEDGE_PROTOCOL);
         assert_non_null(strstr(error.message, "'earlier'"));
-        kedge_retire_answer_free(&answer);
+        kedge_wire_retire_response_free(&answer);
         test_free(text);
     }
 }
@@ -122,75 +126,75 @@ static void test_a_retire_tells_the_lmids_of_earlier_clients(void **state)
 static void test_a_duplicate_with_a_reason_is_a_rejection(void **state)
 {
     (void)state;
-    kedge_retire_answer answer;
+    kedge_wire_retire_response answer;
     char *text = replaced(good_retire, "\"duplicate\"",
                           "\"duplicate\",\"code\":\"no-way\",\"message\":\"no\"");
     assert_int_equal(decode_retire(good_retire, &answer, NULL), KEDGE_OK);
-    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_DECISION_DUPLICATE);
-    kedge_retire_answer_free(&answer);
+    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_WIRE_DUPLICATE);
+    kedge_wire_retire_response_free(&answer);
     assert_int_equal(decode_retire(text, &answer, NULL), KEDGE_OK);
-    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_DECISION_REJECTED);
+    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_WIRE_DUPLICATE_REJECTED);
     assert_string_equal(answer.outcomes.rows[0].code, "no-way");
-    kedge_retire_answer_free(&answer);
+    kedge_wire_retire_response_free(&answer);
     test_free(text);
 }
 
 static void test_keys_are_split_and_values_are_canonical(void **state)
 {
     (void)state;
-    kedge_pull_answer answer = {0};
+    kedge_wire_pull_response answer = {0};
     kedge_bytes body = KEDGE_BYTES(good_pull);
-    assert_int_equal(kedge_pull_answer_decode(&kedge_allocator_default, body, &answer, NULL),
+    assert_int_equal(kedge_wire_pull_response_read(&kedge_allocator_default, body, &answer, NULL),
                      KEDGE_OK);
-    const kedge_patch_operation *operations = answer.patch.operations;
+    const kedge_wire_patch_operation *operations = answer.patch.operations;
     assert_int_equal(answer.patch.count, 5);
     assert_bytes(operations[0].collection, "notes");
     assert_bytes(operations[0].id, "a");
     assert_bytes(operations[0].value, "{\"a\":1,\"b\":2}");
-    assert_int_equal(operations[1].kind, KEDGE_PATCH_DELETE);
+    assert_int_equal(operations[1].kind, KEDGE_WIRE_PATCH_DELETE);
     assert_bytes(operations[1].id, "b/c");
     assert_bytes(operations[2].collection, "");
     assert_bytes(operations[3].collection, "_");
     assert_bytes(operations[3].id, "z\xc3\xa9");
-    assert_int_equal(operations[4].kind, KEDGE_PATCH_PUT_HASH);
-    assert_int_equal(operations[4].size, 70000);
+    assert_int_equal(operations[4].kind, KEDGE_WIRE_PATCH_PUT_HASH);
+    assert_int_equal(operations[4].size_bytes, 70000);
     /* What is canonical already is not copied. */
     assert_true(operations[2].value.data > body.data &&
                 operations[2].value.data < body.data + body.size);
-    kedge_pull_answer_free(&answer);
+    kedge_wire_pull_response_free(&answer);
 }
 
 static void test_a_page_and_a_retirement_are_read(void **state)
 {
     (void)state;
-    kedge_page_answer page = {0};
-    kedge_retire_answer retire = {0};
-    assert_int_equal(
-        kedge_page_answer_decode(&kedge_allocator_default, KEDGE_BYTES(good_page), &page, NULL),
-        KEDGE_OK);
+    kedge_wire_page_response page = {0};
+    kedge_wire_retire_response retire = {0};
+    assert_int_equal(kedge_wire_page_response_read(&kedge_allocator_default, KEDGE_BYTES(good_page),
+                                                   &page, NULL),
+                     KEDGE_OK);
     assert_int_equal(page.items.count, 2);
     assert_bytes(page.items.operations[0].value, "null");
     assert_false(page.last);
     assert_bytes(page.next, "a/2\n");
-    kedge_page_answer_free(&page);
-    assert_int_equal(kedge_retire_answer_decode(&kedge_allocator_default, KEDGE_BYTES(good_retire),
-                                                &retire, NULL),
+    kedge_wire_page_response_free(&page);
+    assert_int_equal(kedge_wire_retire_response_read(&kedge_allocator_default,
+                                                     KEDGE_BYTES(good_retire), &retire, NULL),
                      KEDGE_OK);
-    assert_int_equal(retire.outcomes.rows[0].decision, KEDGE_DECISION_DUPLICATE);
-    kedge_retire_answer_free(&retire);
+    assert_int_equal(retire.outcomes.rows[0].decision, KEDGE_WIRE_DUPLICATE);
+    kedge_wire_retire_response_free(&retire);
 }
 
 static void test_further_outcomes_are_appended_in_order(void **state)
 {
     (void)state;
-    kedge_outcome_list list = {.allocator = &kedge_allocator_default};
+    kedge_wire_outcomes list = {.allocator = &kedge_allocator_default};
     kedge_bytes more = KEDGE_BYTES("{\"outcomes\":[{\"id\":5,\"digest\":\"" DIGEST
                                    "\",\"version\":8,\"outcome\":\"applied\"}],"
                                    "\"outcomes_next\":6}");
-    assert_int_equal(kedge_outcomes_decode(more, &list, NULL), KEDGE_OK);
+    assert_int_equal(kedge_wire_outcomes_response_read(more, &list, NULL), KEDGE_OK);
     assert_int_equal(list.next, 6);
     /* The same again goes backwards, and leaves what was there. */
-    assert_int_equal(kedge_outcomes_decode(more, &list, NULL), KEDGE_PROTOCOL);
+    assert_int_equal(kedge_wire_outcomes_response_read(more, &list, NULL), KEDGE_PROTOCOL);
     assert_int_equal(list.count, 1);
     kedge_release(&kedge_allocator_default, list.rows);
 }
@@ -198,7 +202,7 @@ static void test_further_outcomes_are_appended_in_order(void **state)
 static void test_a_fetched_body_must_have_its_hash(void **state)
 {
     (void)state;
-    kedge_page_answer page = {0};
+    kedge_wire_page_response page = {0};
     char text[512];
     char hash[KEDGE_SHA256_HEX];
     kedge_bytes body = KEDGE_BYTES("{\"a\":[1,2]}");
@@ -209,14 +213,14 @@ static void test_a_fetched_body_must_have_its_hash(void **state)
              "\"size\":%zu}],\"next\":null}",
              hash, body.size);
     assert_int_equal(
-        kedge_page_answer_decode(&kedge_allocator_default, kedge_bytes_of(text), &page, NULL),
+        kedge_wire_page_response_read(&kedge_allocator_default, kedge_bytes_of(text), &page, NULL),
         KEDGE_OK);
-    assert_int_equal(kedge_patch_set_body(&page.items, 0, KEDGE_BYTES("{\"a\":[1,3]}"), NULL),
+    assert_int_equal(kedge_wire_patch_set_body(&page.items, 0, KEDGE_BYTES("{\"a\":[1,3]}"), NULL),
                      KEDGE_PROTOCOL);
-    assert_int_equal(page.items.operations[0].kind, KEDGE_PATCH_PUT_HASH);
-    assert_int_equal(kedge_patch_set_body(&page.items, 0, body, NULL), KEDGE_OK);
+    assert_int_equal(page.items.operations[0].kind, KEDGE_WIRE_PATCH_PUT_HASH);
+    assert_int_equal(kedge_wire_patch_set_body(&page.items, 0, body, NULL), KEDGE_OK);
     assert_bytes(page.items.operations[0].value, "{\"a\":[1,2]}");
-    kedge_page_answer_free(&page);
+    kedge_wire_page_response_free(&page);
 }
 
 static void test_a_value_may_be_nested_as_deep_as_the_limit(void **state)
@@ -325,15 +329,15 @@ static void test_a_body_that_is_no_json_is_refused(void **state)
 static void test_a_page_that_leads_nowhere_is_refused(void **state)
 {
     (void)state;
-    kedge_page_answer page = {0};
+    kedge_wire_page_response page = {0};
     kedge_error error = {0};
     char *text = replaced("{\"version\":9,\"lineage\":\"" LINEAGE "\",\"items\":[],\"next\":\"a\"}",
                           "9", "9");
-    assert_int_equal(
-        kedge_page_answer_decode(&kedge_allocator_default, kedge_bytes_of(text), &page, &error),
-        KEDGE_PROTOCOL);
+    assert_int_equal(kedge_wire_page_response_read(&kedge_allocator_default, kedge_bytes_of(text),
+                                                   &page, &error),
+                     KEDGE_PROTOCOL);
     assert_non_null(strstr(error.message, "items"));
-    kedge_page_answer_free(&page);
+    kedge_wire_page_response_free(&page);
     test_free(text);
 }
 
@@ -359,18 +363,18 @@ static void decode_damaged(kedge_bytes good, uint64_t *seed)
         text[next_random(seed) % size] = pieces[next_random(seed) % (sizeof pieces - 1)];
     char *exact = realloc(text, size == 0 ? 1 : size);
     kedge_bytes body = {exact, size};
-    kedge_pull_answer pull = {0};
-    kedge_page_answer page = {0};
-    kedge_retire_answer retire = {0};
+    kedge_wire_pull_response pull = {0};
+    kedge_wire_page_response page = {0};
+    kedge_wire_retire_response retire = {0};
     kedge_status status[3];
-    status[0] = kedge_pull_answer_decode(&kedge_allocator_default, body, &pull, NULL);
-    status[1] = kedge_page_answer_decode(&kedge_allocator_default, body, &page, NULL);
-    status[2] = kedge_retire_answer_decode(&kedge_allocator_default, body, &retire, NULL);
+    status[0] = kedge_wire_pull_response_read(&kedge_allocator_default, body, &pull, NULL);
+    status[1] = kedge_wire_page_response_read(&kedge_allocator_default, body, &page, NULL);
+    status[2] = kedge_wire_retire_response_read(&kedge_allocator_default, body, &retire, NULL);
     for (int i = 0; i < 3; i++)
         assert_true(status[i] == KEDGE_OK || status[i] == KEDGE_PROTOCOL);
-    kedge_pull_answer_free(&pull);
-    kedge_page_answer_free(&page);
-    kedge_retire_answer_free(&retire);
+    kedge_wire_pull_response_free(&pull);
+    kedge_wire_page_response_free(&page);
+    kedge_wire_retire_response_free(&retire);
     free(exact);
 }
 
@@ -387,16 +391,16 @@ static void test_damaged_answers_are_refused_or_read_and_nothing_else(void **sta
 static bool decode_all(const kedge_allocator *allocator, void *context)
 {
     (void)context;
-    kedge_pull_answer pull = {0};
-    kedge_page_answer page = {0};
-    kedge_retire_answer retire = {0};
+    kedge_wire_pull_response pull = {0};
+    kedge_wire_page_response page = {0};
+    kedge_wire_retire_response retire = {0};
     kedge_status status[3];
-    status[0] = kedge_pull_answer_decode(allocator, KEDGE_BYTES(good_pull), &pull, NULL);
-    status[1] = kedge_page_answer_decode(allocator, KEDGE_BYTES(good_page), &page, NULL);
-    status[2] = kedge_retire_answer_decode(allocator, KEDGE_BYTES(good_retire), &retire, NULL);
-    kedge_pull_answer_free(&pull);
-    kedge_page_answer_free(&page);
-    kedge_retire_answer_free(&retire);
+    status[0] = kedge_wire_pull_response_read(allocator, KEDGE_BYTES(good_pull), &pull, NULL);
+    status[1] = kedge_wire_page_response_read(allocator, KEDGE_BYTES(good_page), &page, NULL);
+    status[2] = kedge_wire_retire_response_read(allocator, KEDGE_BYTES(good_retire), &retire, NULL);
+    kedge_wire_pull_response_free(&pull);
+    kedge_wire_page_response_free(&page);
+    kedge_wire_retire_response_free(&retire);
     bool well = true;
     for (int i = 0; i < 3; i++) {
         assert_true(status[i] == KEDGE_OK || status[i] == KEDGE_NO_MEMORY);

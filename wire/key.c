@@ -1,7 +1,7 @@
-/* Wire keys: `collection/id`, split at the first slash; `project` for the project record; anything
- * else whole in the collection `_`. */
+/* See key.h. */
+#include "wire/key.h"
+
 #include "common/names.h"
-#include "sdk/core/answer.h"
 
 #include <string.h>
 

@@ -1,12 +1,10 @@
-/* Reading one pushed mutation.
- *
- * Two things must be clear: whose mutation it is, and which (clientID, id). Without them nothing
- * can be decided, and the push is refused. Whatever else is wrong makes the mutation an invalid
- * one, which the processor decides as rejected.
+/* Reading one pushed mutation; see push_read.h.
  *
  * The mutation is checked in two parts, so that args may use the whole depth allowed: the mutation
  * with null in the place of its args, and the args by themselves. */
-#include "backend/api/call.h"
+#include "wire/push_read.h"
+
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
 
@@ -56,35 +54,39 @@ static void find_members(kedge_bytes element, mutation_members *members)
 
 /* ---- strings ---- */
 
-/* Copies a decoded string that the body holds only with escapes. */
-static bool keep_text(kedge_api_call *call, kedge_push_request *request, const char *chars,
-                      kedge_bytes *text)
+/* Where the strings of a push go that the body holds only with escapes. */
+typedef struct push_text {
+    kedge_wire_push_request *request;
+    size_t bytes_max;
+} push_text;
+
+static kedge_status keep_text(push_text *into, const char *chars, kedge_bytes *text,
+                              kedge_error *error)
 {
+    kedge_wire_push_request *request = into->request;
     if (request->text == NULL) {
         /* No escape makes a string longer: the body's size is enough for all of them. */
-        request->text = kedge_allocate(call->allocator, call->request->body.size);
-        if (request->text == NULL) {
-            kedge_api_fail(call, KEDGE_NO_MEMORY);
-            return false;
-        }
+        request->text = kedge_allocate(request->allocator, into->bytes_max);
+        if (request->text == NULL) return kedge_fail_no_memory(error);
     }
+    KEDGE_ASSERT(request->text_size + text->size <= into->bytes_max);
     char *place = request->text + request->text_size;
     memcpy(place, chars, text->size);
     text->data = place;
     request->text_size += text->size;
-    return true;
+    return KEDGE_OK;
 }
 
-/* The decoded text of a string of at most `most` bytes; empty when it is no such string. False only
- * after a refusal. */
-static bool read_text(kedge_api_call *call, kedge_push_request *request, kedge_bytes value,
-                      size_t most, kedge_bytes *text)
+/* The decoded text of a string of at most `most` bytes; empty when it is no such string. */
+static kedge_status read_text(push_text *into, kedge_bytes value, size_t most, kedge_bytes *text,
+                              kedge_error *error)
 {
     char chars[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    KEDGE_ASSERT(most < sizeof chars);
     *text = (kedge_bytes){NULL, 0};
-    if (!kedge_json_to_chars(value, chars, most + 1)) return true;
+    if (!kedge_json_to_chars(value, chars, most + 1)) return KEDGE_OK;
     *text = (kedge_bytes){value.data + 1, strlen(chars)};
-    return text->size == value.size - 2 || keep_text(call, request, chars, text);
+    return text->size == value.size - 2 ? KEDGE_OK : keep_text(into, chars, text, error);
 }
 
 static bool is_client_id(kedge_bytes text)
@@ -102,33 +104,34 @@ static bool is_mutation_id(kedge_bytes value, int64_t *id)
 
 /* ---- the envelope ---- */
 
-static bool refuse_element(kedge_api_call *call, size_t index, const char *member, const char *what)
+static kedge_status fail_element(size_t index, const char *member, const char *what,
+                                 kedge_error *error)
 {
-    kedge_api_refuse(call, 400, "body-invalid", "mutations[%zu]%s must be %s", index, member, what);
-    return false;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-invalid", "mutations[%zu]%s must be %s",
+                      index, member, what);
 }
 
-static bool read_envelope(kedge_api_call *call, kedge_push_request *request, size_t index,
-                          const mutation_members *members, kedge_push_mutation *out)
+static kedge_status read_envelope(push_text *into, size_t index, const mutation_members *members,
+                                  kedge_wire_mutation *out, kedge_error *error)
 {
-    if (!read_text(call, request, members->client, KEDGE_LIMIT_CLIENT_ID_BYTES, &out->client)) {
-        return false;
-    }
-    if (!is_client_id(out->client)) {
-        return refuse_element(call, index, ".clientID", "a string of 1 to 128 of A-Z a-z 0-9 _ -");
+    kedge_status status =
+        read_text(into, members->client, KEDGE_LIMIT_CLIENT_ID_BYTES, &out->client_id, error);
+    if (status != KEDGE_OK) return status;
+    if (!is_client_id(out->client_id)) {
+        return fail_element(index, ".clientID", "a string of 1 to 128 of A-Z a-z 0-9 _ -", error);
     }
     if (!is_mutation_id(members->id, &out->id)) {
-        return refuse_element(call, index, ".id", "a whole number from 1 to 2^53 - 1");
+        return fail_element(index, ".id", "a whole number from 1 to 2^53 - 1", error);
     }
     if (members->ambiguous) {
-        return refuse_element(call, index, "", "an object with one clientID and one id");
+        return fail_element(index, "", "an object with one clientID and one id", error);
     }
-    return true;
+    return KEDGE_OK;
 }
 
 /* ---- the rest ---- */
 
-static void set_invalid(kedge_push_mutation *out, const char *code, const char *message)
+static void set_invalid(kedge_wire_mutation *out, const char *code, const char *message)
 {
     if (out->invalid_code != NULL) return;
     out->invalid_code = code;
@@ -149,7 +152,7 @@ static kedge_status check_frame(kedge_bytes element, kedge_bytes args, kedge_buf
     return kedge_json_check(kedge_buffer_bytes(scratch), KEDGE_LIMIT_JSON_DEPTH, error);
 }
 
-static void read_timestamp(const mutation_members *members, kedge_push_mutation *out)
+static void read_timestamp(const mutation_members *members, kedge_wire_mutation *out)
 {
     double number;
     if (!kedge_json_to_number(members->timestamp, &number)) {
@@ -166,55 +169,57 @@ static void read_timestamp(const mutation_members *members, kedge_push_mutation 
     }
 }
 
-static bool read_uid(kedge_api_call *call, kedge_push_request *request,
-                     const mutation_members *members, kedge_push_mutation *out)
+static kedge_status read_uid(push_text *into, const mutation_members *members,
+                             kedge_wire_mutation *out, kedge_error *error)
 {
     uint8_t bytes[UID_BYTES];
-    if (members->uid.data == NULL) return true;
-    if (!read_text(call, request, members->uid, 2 * UID_BYTES, &out->uid)) return false;
-    if (!kedge_hex_decode(out->uid, bytes, sizeof bytes)) {
+    if (members->uid.data == NULL) return KEDGE_OK;
+    kedge_status status = read_text(into, members->uid, 2 * UID_BYTES, &out->uid, error);
+    if (status == KEDGE_OK && !kedge_hex_decode(out->uid, bytes, sizeof bytes)) {
         out->uid = (kedge_bytes){NULL, 0};
         set_invalid(out, "mutation-invalid", "uid must be 32 lower-case hexadecimal digits");
     }
-    return true;
+    return status;
 }
 
-static bool read_origin(kedge_api_call *call, kedge_push_request *request,
-                        const mutation_members *members, kedge_push_mutation *out)
+static kedge_status read_origin(push_text *into, const mutation_members *members,
+                                kedge_wire_mutation *out, kedge_error *error)
 {
     kedge_bytes client;
     kedge_bytes id;
     kedge_bytes text = {NULL, 0};
-    if (members->origin.data == NULL) return true;
-    if (kedge_json_member(members->origin, "client", &client) &&
-        !read_text(call, request, client, KEDGE_LIMIT_CLIENT_ID_BYTES, &text)) {
-        return false;
+    kedge_status status = KEDGE_OK;
+    if (members->origin.data == NULL) return KEDGE_OK;
+    if (kedge_json_member(members->origin, "client", &client)) {
+        status = read_text(into, client, KEDGE_LIMIT_CLIENT_ID_BYTES, &text, error);
     }
+    if (status != KEDGE_OK) return status;
     if (is_client_id(text) && kedge_json_member(members->origin, "id", &id) &&
         is_mutation_id(id, &out->origin_id)) {
-        out->origin_client = text;
+        out->origin_client_id = text;
     } else {
         set_invalid(out, "mutation-invalid", "origin must be an object with a client and an id");
     }
-    return true;
+    return KEDGE_OK;
 }
 
-/* False only after a refusal. */
-static bool read_members(kedge_api_call *call, kedge_push_request *request,
-                         const mutation_members *members, kedge_push_mutation *out)
+static kedge_status read_members(push_text *into, const mutation_members *members,
+                                 kedge_wire_mutation *out, kedge_error *error)
 {
-    if (!read_text(call, request, members->name, KEDGE_LIMIT_NAME_BYTES, &out->name)) return false;
+    kedge_status status = read_text(into, members->name, KEDGE_LIMIT_NAME_BYTES, &out->name, error);
+    if (status != KEDGE_OK) return status;
     if (out->name.size == 0) {
         set_invalid(out, "mutation-invalid", "name must be a string of 1 to 64 bytes");
     }
     read_timestamp(members, out);
-    return read_uid(call, request, members, out) && read_origin(call, request, members, out);
+    status = read_uid(into, members, out, error);
+    return status == KEDGE_OK ? read_origin(into, members, out, error) : status;
 }
 
 /* ---- the digest ---- */
 
 static kedge_status digest_canonical(kedge_bytes args, const mutation_members *members,
-                                     kedge_push_mutation *out, kedge_buffer *scratch,
+                                     kedge_wire_mutation *out, kedge_buffer *scratch,
                                      kedge_error *error)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];
@@ -244,7 +249,7 @@ static kedge_status digest_canonical(kedge_bytes args, const mutation_members *m
     return KEDGE_OK;
 }
 
-static void digest_raw(kedge_bytes element, kedge_push_mutation *out)
+static void digest_raw(kedge_bytes element, kedge_wire_mutation *out)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_sha256(element, hash);
@@ -252,59 +257,58 @@ static void digest_raw(kedge_bytes element, kedge_push_mutation *out)
 }
 
 /* Makes of a mutation that cannot be taken as what it says one that is rejected. */
-static void make_invalid(kedge_bytes element, kedge_push_mutation *out)
+static void make_invalid(kedge_bytes element, kedge_wire_mutation *out)
 {
     digest_raw(element, out);
     out->args = KEDGE_BYTES("null");
-    out->origin_client = (kedge_bytes){NULL, 0};
+    out->origin_client_id = (kedge_bytes){NULL, 0};
     out->origin_id = 0;
 }
 
-static bool decode_checked(kedge_api_call *call, kedge_push_request *request, kedge_bytes element,
-                           const mutation_members *members, kedge_buffer *scratch,
-                           kedge_push_mutation *out)
+static kedge_status read_checked(push_text *into, kedge_bytes element,
+                                 const mutation_members *members, kedge_buffer *scratch,
+                                 kedge_wire_mutation *out, kedge_error *error)
 {
-    if (!read_members(call, request, members, out)) return false;
+    kedge_error why = {0};
+    kedge_status status = read_members(into, members, out, error);
+    if (status != KEDGE_OK) return status;
     out->args = members->args.data == NULL ? KEDGE_BYTES("null") : members->args;
     if (out->invalid_code != NULL) {
         make_invalid(element, out);
-        return true;
+        return KEDGE_OK;
     }
-    kedge_status status = digest_canonical(out->args, members, out, scratch, &call->error);
-    if (status == KEDGE_NO_MEMORY) {
-        kedge_api_fail(call, status);
-        return false;
-    }
+    status = digest_canonical(out->args, members, out, scratch, &why);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     if (status != KEDGE_OK) {
         bool deep = status == KEDGE_LIMIT_EXCEEDED;
-        set_invalid(out, deep ? "args-invalid" : "mutation-invalid", call->error.message);
+        set_invalid(out, deep ? "args-invalid" : "mutation-invalid", why.message);
         make_invalid(element, out);
     } else if (out->invalid_code != NULL) {
         out->args = KEDGE_BYTES("null");
     }
-    return true;
+    return KEDGE_OK;
 }
 
-bool kedge_push_mutation_decode(kedge_api_call *call, kedge_push_request *request, size_t index,
-                                kedge_bytes element, kedge_buffer *scratch,
-                                kedge_push_mutation *out)
+kedge_status kedge_wire_push_mutation_read(kedge_wire_push_request *request, size_t text_bytes_max,
+                                           size_t index, kedge_bytes element, kedge_buffer *scratch,
+                                           kedge_wire_mutation *out, kedge_error *error)
 {
     mutation_members members;
-    *out = (kedge_push_mutation){.id = 0};
+    kedge_error why = {0};
+    push_text into = {request, text_bytes_max};
+    *out = (kedge_wire_mutation){.id = 0};
     if (kedge_json_type_of(element) != KEDGE_JSON_OBJECT) {
-        return refuse_element(call, index, "", "an object");
+        return fail_element(index, "", "an object", error);
     }
     find_members(element, &members);
-    if (!read_envelope(call, request, index, &members, out)) return false;
-    kedge_status status = check_frame(element, members.args, scratch, &call->error);
-    if (status == KEDGE_NO_MEMORY) {
-        kedge_api_fail(call, status);
-        return false;
-    }
+    kedge_status status = read_envelope(&into, index, &members, out, error);
+    if (status != KEDGE_OK) return status;
+    status = check_frame(element, members.args, scratch, &why);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     if (status != KEDGE_OK) {
-        set_invalid(out, "mutation-invalid", call->error.message);
+        set_invalid(out, "mutation-invalid", why.message);
         make_invalid(element, out);
-        return true;
+        return KEDGE_OK;
     }
-    return decode_checked(call, request, element, &members, scratch, out);
+    return read_checked(&into, element, &members, scratch, out, error);
 }

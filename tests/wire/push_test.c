@@ -1,0 +1,400 @@
+/* Pushes: their bytes, what is read of them, and what a malformed mutation does to its push. */
+#include "wire/push.h"
+
+#include "tests/support/failing_allocator.h"
+#include "tests/wire/draw.h"
+#include "wire/replicache.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define UID   "00112233445566778899aabbccddeeff"
+#define COUNT 12
+/* From here on a double has no room for the half that rounding adds. */
+#define TIMESTAMP_MAX (INT64_C(1) << 51)
+
+/* ---- bytes ---- */
+
+static void test_a_push_has_these_bytes(void **state)
+{
+    kedge_wire_mutation mutation = {.client_id = KEDGE_BYTES("c1"),
+                                    .id = 7,
+                                    .name = KEDGE_BYTES("kedge.put"),
+                                    .args = KEDGE_BYTES("{\"a\":1}"),
+                                    .timestamp_ms = -5,
+                                    .uid = KEDGE_BYTES(UID)};
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_json_writer writer = kedge_json_write(&out);
+    (void)state;
+    kedge_wire_push_request_begin(&writer, "c1");
+    kedge_wire_push_request_mutation(&writer, &mutation);
+    mutation.id = 8;
+    mutation.origin_client_id = KEDGE_BYTES("c0");
+    mutation.origin_id = 3;
+    kedge_wire_push_request_mutation(&writer, &mutation);
+    kedge_wire_push_request_end(&writer, "c1");
+    assert_string_equal(
+        out.data,
+        "{\"pushVersion\":1,\"clientGroupID\":\"c1\",\"profileID\":\"kedge\",\"schemaVersion\":"
+        "\"\","
+        "\"mutations\":[{\"clientID\":\"c1\",\"id\":7,\"name\":\"kedge.put\",\"args\":{\"a\":1},"
+        "\"timestamp\":-5,\"uid\":\"" UID "\"},"
+        "{\"clientID\":\"c1\",\"id\":8,\"name\":\"kedge.put\",\"args\":{\"a\":1},"
+        "\"timestamp\":-5,\"uid\":\"" UID "\",\"origin\":{\"client\":\"c0\",\"id\":3}}],"
+        "\"kedge\":{\"client\":\"c1\"}}");
+    kedge_buffer_free(&out);
+}
+
+static void test_the_digest_is_that_of_the_canonical_mutation(void **state)
+{
+    static const char body[] =
+        "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":["
+        "{\"clientID\":\"c\",\"id\":1,\"name\":\"n\",\"args\":{ \"b\":1e0, \"a\":\"\\u0041\"},"
+        "\"timestamp\":1,\"uid\":\"" UID "\"},"
+        "{\"clientID\":\"c\",\"id\":2,\"name\":\"n\",\"timestamp\":1},"
+        "{\"clientID\":\"c\",\"id\":3,\"name\":7}]}";
+    static const char *const digested[] = {
+        "{\"args\":{\"a\":\"A\",\"b\":1},\"name\":\"n\",\"uid\":\"" UID "\"}",
+        "{\"args\":null,\"name\":\"n\"}", "{\"clientID\":\"c\",\"id\":3,\"name\":7}"};
+    kedge_wire_push_request read;
+    kedge_wire_request request = {.body = KEDGE_BYTES(body)};
+    (void)state;
+    assert_int_equal(kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, NULL),
+                     KEDGE_OK);
+    assert_int_equal(read.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t hash[KEDGE_SHA256_SIZE];
+        kedge_sha256(kedge_bytes_of(digested[i]), hash);
+        assert_memory_equal(read.mutations[i].digest, hash, KEDGE_DIGEST_SIZE);
+    }
+    kedge_wire_push_request_free(&read);
+}
+
+/* ---- written and read again ---- */
+
+static kedge_wire_mutation draw_mutation(draw *from)
+{
+    kedge_wire_mutation mutation = {.client_id = draw_client_id(from),
+                                    .id = draw_integer(from, 1, KEDGE_LIMIT_MUTATION_ID),
+                                    .args = draw_value(from),
+                                    .timestamp_ms =
+                                        draw_integer(from, -TIMESTAMP_MAX, TIMESTAMP_MAX),
+                                    .uid = draw_hex(from, 32)};
+    do {
+        mutation.name = draw_text(from, KEDGE_LIMIT_NAME_BYTES);
+    } while (mutation.name.size == 0);
+    if (draw_boolean(from)) {
+        mutation.origin_client_id = draw_client_id(from);
+        mutation.origin_id = draw_integer(from, 1, KEDGE_LIMIT_MUTATION_ID);
+    }
+    return mutation;
+}
+
+static void assert_bytes(kedge_bytes found, kedge_bytes expected)
+{
+    assert_true(kedge_bytes_equal(found, expected));
+}
+
+static void assert_mutation(const kedge_wire_mutation *found, const kedge_wire_mutation *expected)
+{
+    assert_null(found->invalid_code);
+    assert_bytes(found->client_id, expected->client_id);
+    assert_int_equal(found->id, expected->id);
+    assert_bytes(found->name, expected->name);
+    assert_bytes(found->args, expected->args);
+    assert_int_equal(found->timestamp_ms, expected->timestamp_ms);
+    assert_bytes(found->uid, expected->uid);
+    assert_bytes(found->origin_client_id, expected->origin_client_id);
+    assert_int_equal(found->origin_id, expected->origin_id);
+}
+
+static void check_copy(const kedge_wire_push_request *read)
+{
+    kedge_wire_push_request again;
+    kedge_buffer copy = kedge_buffer_make(&kedge_allocator_default);
+    kedge_wire_push_request_copy(read, &copy);
+    kedge_wire_request body = {.body = kedge_buffer_bytes(&copy)};
+    assert_int_equal(kedge_wire_push_request_read(&kedge_allocator_default, &body, &again, NULL),
+                     KEDGE_OK);
+    assert_false(again.native);
+    assert_string_equal(again.group_id, read->group_id);
+    assert_int_equal(again.count, read->count);
+    for (size_t i = 0; i < read->count; i++) {
+        assert_mutation(&again.mutations[i], &read->mutations[i]);
+        assert_memory_equal(again.mutations[i].digest, read->mutations[i].digest,
+                            KEDGE_DIGEST_SIZE);
+    }
+    kedge_wire_push_request_free(&again);
+    kedge_buffer_free(&copy);
+}
+
+static void test_a_push_that_was_written_is_read_as_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < DRAW_MESSAGES; seed++) {
+        draw from = draw_begin(seed);
+        char client[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+        kedge_wire_mutation mutations[COUNT];
+        kedge_wire_push_request read;
+        kedge_error error = {0};
+        size_t count = draw_count(&from, COUNT);
+        kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+        kedge_json_writer writer = kedge_json_write(&out);
+        kedge_bytes id = draw_client_id(&from);
+        snprintf(client, sizeof client, "%.*s", (int)id.size, id.data);
+        kedge_wire_push_request_begin(&writer, client);
+        for (size_t i = 0; i < count; i++) {
+            mutations[i] = draw_mutation(&from);
+            kedge_wire_push_request_mutation(&writer, &mutations[i]);
+        }
+        kedge_wire_push_request_end(&writer, client);
+        kedge_wire_request body = {.body = kedge_buffer_bytes(&out)};
+        if (kedge_wire_push_request_read(&kedge_allocator_default, &body, &read, &error) !=
+            KEDGE_OK) {
+            fail_msg("%s: %s", error.message, out.data);
+        }
+        assert_true(read.supported && read.native && !read.too_large);
+        assert_string_equal(read.group_id, client);
+        assert_int_equal(read.count, count);
+        for (size_t i = 0; i < count; i++)
+            assert_mutation(&read.mutations[i], &mutations[i]);
+        check_copy(&read);
+        kedge_wire_push_request_free(&read);
+        kedge_buffer_free(&out);
+        draw_end(&from);
+    }
+}
+
+/* ---- hostile bodies ---- */
+
+#define AROUND(mutations)                                                                          \
+    "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[" mutations "]}"
+#define GOOD(id) "{\"clientID\":\"c\",\"id\":" id ",\"name\":\"n\",\"timestamp\":1}"
+
+static void test_a_malformed_mutation_harms_only_itself(void **state)
+{
+    static const struct {
+        const char *mutation;
+        const char *message; /* how it begins */
+    } malformed[] = {
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"\xff\",\"timestamp\":1}", ""},
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"n\",\"timestamp\":1,\"x\":01}", ""},
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"n\",\"name\":\"n\",\"timestamp\":1}", ""},
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"\",\"timestamp\":1}", "name must be"},
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"n\"}", "timestamp must be"},
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"n\",\"timestamp\":1,\"uid\":\"A\"}",
+         "uid must be"},
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"n\",\"timestamp\":1,\"origin\":{}}",
+         "origin must be"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
+        char body[512];
+        kedge_wire_push_request read;
+        snprintf(body, sizeof body, AROUND(GOOD("1") ",%s," GOOD("3")), malformed[i].mutation);
+        kedge_wire_request request = {.body = kedge_bytes_of(body)};
+        assert_int_equal(
+            kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, NULL),
+            KEDGE_OK);
+        assert_int_equal(read.count, 3);
+        assert_null(read.mutations[0].invalid_code);
+        assert_null(read.mutations[2].invalid_code);
+        assert_string_equal(read.mutations[1].invalid_code, "mutation-invalid");
+        assert_int_equal(strncmp(read.mutations[1].invalid_message, malformed[i].message,
+                                 strlen(malformed[i].message)),
+                         0);
+        assert_int_equal(read.mutations[1].id, 2);
+        assert_bytes(read.mutations[1].args, KEDGE_BYTES("null"));
+        kedge_wire_push_request_free(&read);
+    }
+}
+
+static void test_what_cannot_be_told_refuses_the_push_and_names_the_place(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *code;
+        const char *message;
+    } wrong[] = {
+        {"[]", "body-invalid", "the body must be an object"},
+        {"{\"clientGroupID\":\"g\",\"mutations\":[]}", "body-invalid",
+         "pushVersion is missing; it must be 1"},
+        {"{\"pushVersion\":1,\"mutations\":[]}", "body-invalid",
+         "clientGroupID is missing; it must be a string of 1 to 128 of A-Z a-z 0-9 _ -"},
+        {"{\"pushVersion\":1,\"clientGroupID\":\"g\"}", "body-invalid",
+         "mutations is missing; it must be an array"},
+        {"{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[],\"kedge\":{}}",
+         "body-invalid",
+         "kedge.client is missing; it must be a string of 1 to 128 of A-Z a-z 0-9 _ -"},
+        {AROUND("7"), "body-invalid", "mutations[0] must be an object"},
+        {AROUND(GOOD("1") "," GOOD("0")), "body-invalid",
+         "mutations[1].id must be a whole number from 1 to 2^53 - 1"},
+        {AROUND("{\"clientID\":\"a b\",\"id\":1}"), "body-invalid",
+         "mutations[0].clientID must be a string of 1 to 128 of A-Z a-z 0-9 _ -"},
+        {AROUND("{\"clientID\":\"c\",\"id\":1,\"id\":2}"), "body-invalid",
+         "mutations[0] must be an object with one clientID and one id"},
+        {AROUND(GOOD("1") " " GOOD("2")), "body-not-json",
+         "mutations is no array of values behind element 1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        kedge_wire_push_request read;
+        kedge_error error = {0};
+        kedge_wire_request request = {.body = kedge_bytes_of(wrong[i].body)};
+        assert_int_equal(
+            kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, &error),
+            KEDGE_INVALID_ARGUMENT);
+        assert_string_equal(error.code, wrong[i].code);
+        assert_string_equal(error.message, wrong[i].message);
+        kedge_wire_push_request_free(&read);
+    }
+}
+
+static void test_of_a_push_that_was_cut_off_the_whole_mutations_count(void **state)
+{
+    static const char body[] = AROUND(GOOD("1") "," GOOD("2") "," GOOD("3"));
+    size_t all = sizeof body - 1;
+    (void)state;
+    for (size_t size = 1; size <= all; size++) {
+        kedge_wire_push_request read;
+        kedge_error error = {0};
+        kedge_wire_request request = {.body = {body, size}, .truncated = true};
+        kedge_status status =
+            kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, &error);
+        if (status == KEDGE_OK) {
+            assert_true(read.too_large);
+            assert_int_equal(read.count,
+                             size < strlen(AROUND("")) - 2 + strlen(GOOD("1"))              ? 0
+                             : size < strlen(AROUND(GOOD("1") ",")) - 2 + strlen(GOOD("2")) ? 1
+                             : size < all - 2                                               ? 2
+                                                                                            : 3);
+        } else {
+            assert_int_equal(status, KEDGE_LIMIT_EXCEEDED);
+            assert_string_equal(error.code, "body-too-large");
+        }
+        kedge_wire_push_request_free(&read);
+    }
+}
+
+static void test_another_version_of_push_is_read_no_further(void **state)
+{
+    kedge_wire_push_request read;
+    kedge_wire_request request = {.body = KEDGE_BYTES("{\"pushVersion\":0,\"mutations\":7}")};
+    (void)state;
+    assert_int_equal(kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, NULL),
+                     KEDGE_OK);
+    assert_false(read.supported);
+    kedge_wire_push_request_free(&read);
+}
+
+static bool read_all(const kedge_allocator *allocator, void *context)
+{
+    static const char body[] =
+        AROUND("{\"clientID\":\"\\u0063\",\"id\":1,\"name\":\"\\u0063\",\"timestamp\":1,"
+               "\"args\":{\"b\":[1.0],\"a\":2}}");
+    kedge_wire_push_request read;
+    kedge_wire_request request = {.body = KEDGE_BYTES(body)};
+    kedge_error error = {0};
+    (void)context;
+    kedge_status status = kedge_wire_push_request_read(allocator, &request, &read, &error);
+    if (status != KEDGE_OK) assert_int_equal(error.status, KEDGE_NO_MEMORY);
+    kedge_wire_push_request_free(&read);
+    return status == KEDGE_OK;
+}
+
+static void test_every_failed_allocation_is_survived(void **state)
+{
+    (void)state;
+    assert_true(failing_allocator_try_every_call(read_all, NULL, 1000) > 0);
+}
+
+/* ---- the response ---- */
+
+static void check_response(const kedge_wire_push_response *response, const char *text)
+{
+    kedge_wire_push_response read;
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_wire_push_response_write(response, &out);
+    if (text != NULL) assert_string_equal(out.data, text);
+    assert_int_equal(kedge_wire_push_response_read(kedge_buffer_bytes(&out), &read, NULL),
+                     KEDGE_OK);
+    assert_int_equal(read.native, response->native);
+    assert_int_equal(read.queued, response->queued);
+    assert_int_equal(read.version, response->version);
+    kedge_buffer_free(&out);
+}
+
+static void test_the_response_of_a_push_is_read_as_it_was_written(void **state)
+{
+    (void)state;
+    check_response(&(kedge_wire_push_response){.native = false}, "{}");
+    check_response(&(kedge_wire_push_response){.native = true, .queued = true},
+                   "{\"kedge\":{\"queued\":true}}");
+    check_response(&(kedge_wire_push_response){.native = true, .version = 7},
+                   "{\"kedge\":{\"version\":7}}");
+    for (uint64_t seed = 0; seed < DRAW_MESSAGES; seed++) {
+        draw from = draw_begin(seed);
+        kedge_wire_push_response response = {
+            .native = true, .version = draw_integer(&from, 1, KEDGE_LIMIT_MUTATION_ID)};
+        check_response(&response, NULL);
+        draw_end(&from);
+    }
+}
+
+static void test_what_is_no_response_of_a_push_is_refused(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "[1]",
+                                        "{\"a\":1}",
+                                        "{\"kedge\":{}}",
+                                        "{\"kedge\":{\"version\":0}}",
+                                        "{\"kedge\":{\"queued\":false}}",
+                                        "{\"kedge\":{\"queued\":1}}",
+                                        "{\"error\":\"ClientStateNotFound\"}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        kedge_wire_push_response read;
+        kedge_error error = {0};
+        assert_int_equal(kedge_wire_push_response_read(kedge_bytes_of(wrong[i]), &read, &error),
+                         KEDGE_PROTOCOL);
+        assert_string_equal(error.code, "answer-invalid");
+    }
+}
+
+static void test_a_replicache_client_is_told_what_it_understands(void **state)
+{
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    (void)state;
+    kedge_wire_client_state_not_found_write(&out);
+    assert_string_equal(out.data, "{\"error\":\"ClientStateNotFound\"}");
+    assert_false(kedge_wire_version_not_supported_read(kedge_buffer_bytes(&out)));
+    kedge_buffer_clear(&out);
+    kedge_wire_version_not_supported_write("push", &out);
+    assert_string_equal(out.data, "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
+    assert_true(kedge_wire_version_not_supported_read(kedge_buffer_bytes(&out)));
+    assert_false(kedge_wire_version_not_supported_read(KEDGE_BYTES("{")));
+    assert_false(kedge_wire_version_not_supported_read(KEDGE_BYTES("{}")));
+    kedge_buffer_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_push_has_these_bytes),
+        cmocka_unit_test(test_the_digest_is_that_of_the_canonical_mutation),
+        cmocka_unit_test(test_a_push_that_was_written_is_read_as_the_same),
+        cmocka_unit_test(test_a_malformed_mutation_harms_only_itself),
+        cmocka_unit_test(test_what_cannot_be_told_refuses_the_push_and_names_the_place),
+        cmocka_unit_test(test_of_a_push_that_was_cut_off_the_whole_mutations_count),
+        cmocka_unit_test(test_another_version_of_push_is_read_no_further),
+        cmocka_unit_test(test_every_failed_allocation_is_survived),
+        cmocka_unit_test(test_the_response_of_a_push_is_read_as_it_was_written),
+        cmocka_unit_test(test_what_is_no_response_of_a_push_is_refused),
+        cmocka_unit_test(test_a_replicache_client_is_told_what_it_understands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* The cookie of a pull: which version a client has. */
+#ifndef KEDGE_WIRE_COOKIE_H
+#define KEDGE_WIRE_COOKIE_H
+
+#include "common/json.h"
+
+#define KEDGE_WIRE_LINEAGE_SIZE 33 /* 32 hexadecimal digits and a NUL */
+
+typedef enum kedge_wire_cookie_kind {
+    KEDGE_WIRE_COOKIE_NULL, /* of a client that has nothing yet */
+    KEDGE_WIRE_COOKIE_OURS, /* names a version by its number and lineage */
+    KEDGE_WIRE_COOKIE_OTHER /* of another backend: any number, string or object */
+} kedge_wire_cookie_kind;
+
+typedef struct kedge_wire_cookie {
+    kedge_wire_cookie_kind kind;
+    /* Of one that is OURS, and of one from elsewhere that is `ordered`. A Replicache client takes
+     * no cookie whose order is not above its own, so it may run ahead of the version. */
+    int64_t order; /* without its fraction */
+    bool ordered;  /* the order is a number that ours compare with */
+    /* Of one that is OURS. */
+    int64_t version;
+    char lineage[KEDGE_WIRE_LINEAGE_SIZE];
+} kedge_wire_cookie;
+
+/* Of a version that the order is the number of. An empty lineage: null. */
+kedge_wire_cookie kedge_wire_cookie_of(int64_t version, const char *lineage);
+/* null or one that is OURS. */
+void kedge_wire_cookie_write(kedge_json_writer *writer, const kedge_wire_cookie *cookie);
+/* Reads a value out of a checked text. False when it can be nobody's cookie: an array or a boolean.
+ */
+bool kedge_wire_cookie_read(kedge_bytes value, kedge_wire_cookie *out);
+
+#endif

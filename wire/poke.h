@@ -1,0 +1,23 @@
+/* What an event stream tells: pokes, each with a version to pull; and the ticket that opens one. */
+#ifndef KEDGE_WIRE_POKE_H
+#define KEDGE_WIRE_POKE_H
+
+#include "common/json.h"
+
+#define KEDGE_WIRE_EVENT_BYTES_MAX 128
+
+typedef struct kedge_wire_poke {
+    int64_t version; /* what is committed at least */
+} kedge_wire_poke;
+
+/* Writes the event and returns its size, without a NUL. */
+size_t kedge_wire_poke_write(const kedge_wire_poke *poke, char out[KEDGE_WIRE_EVENT_BYTES_MAX]);
+/* The event that only says that the stream lives. */
+size_t kedge_wire_ping_write(char out[KEDGE_WIRE_EVENT_BYTES_MAX]);
+/* Reads an event off a stream. False when it is no poke. */
+bool kedge_wire_poke_read(kedge_bytes event, kedge_bytes data, kedge_wire_poke *out);
+
+/* The response of POST events/ticket: hexadecimal digits. */
+void kedge_wire_ticket_write(const char *ticket, kedge_buffer *out);
+
+#endif

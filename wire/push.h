@@ -1,0 +1,68 @@
+/* POST push: mutations to be decided.
+ *
+ * A malformed mutation harms only itself. What must be clear of each is whose it is and which, by
+ * its client id and its id; without them nothing can be decided, and the push is refused. Whatever
+ * else is wrong makes the mutation an invalid one, which is decided as rejected. */
+#ifndef KEDGE_WIRE_PUSH_H
+#define KEDGE_WIRE_PUSH_H
+
+#include "common/hash.h"
+#include "wire/request.h"
+
+typedef struct kedge_wire_mutation {
+    kedge_bytes client_id;
+    int64_t id;
+    kedge_bytes name;
+    kedge_bytes args; /* a JSON value as it was sent */
+    int64_t timestamp_ms;
+    kedge_bytes uid;              /* hexadecimal digits, or empty */
+    kedge_bytes origin_client_id; /* empty: there is no origin */
+    int64_t origin_id;
+    /* Set by the reader. */
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    const char *invalid_code; /* static storage; NULL: the mutation is valid */
+    char invalid_message[256];
+} kedge_wire_mutation;
+
+/* A push that was read. Borrows from the body. */
+typedef struct kedge_wire_push_request {
+    bool supported; /* its pushVersion is ours; otherwise nothing else is read */
+    bool native;    /* of libkedge */
+    bool too_large; /* the mutations are a prefix of what was sent */
+    char group_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    kedge_wire_mutation *mutations;
+    size_t count;
+    kedge_bytes list; /* the elements of "mutations" as they were sent, without the brackets */
+    char *text;       /* decoded strings that the mutations point into */
+    size_t text_size;
+    const kedge_allocator *allocator;
+} kedge_wire_push_request;
+
+/* The request of a native client: begin; its mutations; end. */
+void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client_id);
+void kedge_wire_push_request_mutation(kedge_json_writer *writer,
+                                      const kedge_wire_mutation *mutation);
+void kedge_wire_push_request_end(kedge_json_writer *writer, const char *client_id);
+
+/* A body that was cut off at the cap is the prefix of a push: its whole mutations count. The errors
+ * are those of wire/request.h, and name the place: "mutations[3].id". Free `out` in every case. */
+kedge_status kedge_wire_push_request_read(const kedge_allocator *allocator,
+                                          const kedge_wire_request *request,
+                                          kedge_wire_push_request *out, kedge_error *error);
+void kedge_wire_push_request_free(kedge_wire_push_request *request);
+/* Writes what was read as a body of its own, its mutations byte for byte. */
+void kedge_wire_push_request_copy(const kedge_wire_push_request *request, kedge_buffer *out);
+
+/* The response when there is nothing to complain of. */
+typedef struct kedge_wire_push_response {
+    bool native;     /* tells the following */
+    bool queued;     /* it will be decided */
+    int64_t version; /* that covers all of the push, unless it is queued */
+} kedge_wire_push_response;
+
+void kedge_wire_push_response_write(const kedge_wire_push_response *response, kedge_buffer *out);
+/* KEDGE_PROTOCOL when the body is no such response. */
+kedge_status kedge_wire_push_response_read(kedge_bytes body, kedge_wire_push_response *out,
+                                           kedge_error *error);
+
+#endif
