@@ -7,6 +7,7 @@
 #include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
+#include "wire/digest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -222,30 +223,22 @@ static kedge_status digest_canonical(kedge_bytes args, const mutation_members *m
                                      kedge_wire_mutation *out, kedge_buffer *scratch,
                                      kedge_error *error)
 {
-    uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_buffer_clear(scratch);
-    kedge_buffer_append_text(scratch, "{\"args\":");
-    size_t start = scratch->size;
     kedge_status status = kedge_json_normalize(args, KEDGE_LIMIT_JSON_DEPTH, scratch, error);
     if (status != KEDGE_OK) return status;
-    if (scratch->size - start > KEDGE_LIMIT_ARGS_BYTES) {
+    size_t args_size = scratch->size;
+    if (args_size > KEDGE_LIMIT_ARGS_BYTES) {
         char message[128];
-        snprintf(message, sizeof message, "args has %zu bytes; at most %d are allowed",
-                 scratch->size - start, KEDGE_LIMIT_ARGS_BYTES);
+        snprintf(message, sizeof message, "args has %zu bytes; at most %d are allowed", args_size,
+                 KEDGE_LIMIT_ARGS_BYTES);
         set_invalid(out, "args-too-large", message);
     }
-    kedge_buffer_append_text(scratch, ",\"name\":");
     status = kedge_json_canonical(members->name, scratch, error);
     if (status != KEDGE_OK) return status;
-    if (out->uid.size > 0) {
-        kedge_buffer_append_text(scratch, ",\"uid\":\"");
-        kedge_buffer_append_bytes(scratch, out->uid);
-        kedge_buffer_append_byte(scratch, '"');
-    }
-    kedge_buffer_append_byte(scratch, '}');
     if (scratch->no_memory) return kedge_fail_no_memory(error);
-    kedge_sha256(kedge_buffer_bytes(scratch), hash);
-    memcpy(out->digest, hash, sizeof out->digest);
+    KEDGE_ASSERT(scratch->size >= args_size + 2);
+    kedge_bytes name = {scratch->data + args_size + 1, scratch->size - args_size - 2};
+    kedge_wire_digest((kedge_bytes){scratch->data, args_size}, name, out->uid, out->digest);
     return KEDGE_OK;
 }
 

@@ -5,6 +5,8 @@
 
 #include "common/checksum.h"
 #include "common/error.h"
+#include "wire/digest.h"
+
 #include <string.h>
 
 #define ROW KEDGE_PENDING_COLUMNS ", checksum, checksum = " KEDGE_PENDING_CHECKSUM
@@ -254,21 +256,11 @@ kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta
     return KEDGE_OK;
 }
 
-/* SHA-256 of the canonical text {"args":…,"name":…,"uid":…}: the members are in order, the args
- * canonical, and name and uid need no escapes. */
+/* The args of a row are canonical, and the name of a mutator needs no escapes. */
 void kedge_outbox_digest(kedge_bytes name, kedge_bytes args, kedge_bytes uid,
                          uint8_t digest[KEDGE_DIGEST_SIZE])
 {
     char hex[2 * KEDGE_STORE_UID_SIZE + 1];
-    uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_hex_encode((const uint8_t *)uid.data, uid.size, hex);
-    const kedge_bytes pieces[] = {KEDGE_BYTES("{\"args\":"),
-                                  args,
-                                  KEDGE_BYTES(",\"name\":\""),
-                                  name,
-                                  KEDGE_BYTES("\",\"uid\":\""),
-                                  kedge_bytes_of(hex),
-                                  KEDGE_BYTES("\"}")};
-    kedge_sha256_of(pieces, sizeof pieces / sizeof pieces[0], hash);
-    memcpy(digest, hash, KEDGE_DIGEST_SIZE);
+    kedge_wire_digest(args, name, kedge_bytes_of(hex), digest);
 }
