@@ -24,8 +24,7 @@ static bool is_quiet(sim_world *world)
 }
 
 /* A wrong value is noticed when it is read, and no checker reads a client that lacks items. Then
- * the
- * cache is set aside, and pulled anew. */
+ * the cache is set aside, and pulled anew. */
 static bool finds_damage(sim_client *client)
 {
     kedge_buffer dump = kedge_buffer_make(&kedge_allocator_default);
