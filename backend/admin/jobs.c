@@ -13,9 +13,9 @@ int kedge_admin_index(const kedge_admin *admin)
 {
     kedge_error error = {0};
     const kedge_version *head = NULL;
-    kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status = kedge_version_load(admin->backend, &ref, 0, &head, &error);
-    if (status == KEDGE_OK) status = kedge_processor_index(admin->backend, &ref, &error);
+    kedge_project project = kedge_admin_project(admin);
+    kedge_status status = kedge_version_load(&project, 0, &head, &error);
+    if (status == KEDGE_OK) status = kedge_processor_index(&project, &error);
     if (status != KEDGE_OK) {
         kedge_version_release(head);
         return kedge_admin_complain(&error);
@@ -63,18 +63,19 @@ static int post(const kedge_admin *admin, const char *pattern, kedge_bytes body,
 /* ---- fork ---- */
 
 /* A version of a project of the line's organization, by its text; NULL: the newest. */
-static kedge_status find_version(const kedge_admin *admin, const char *project, const char *option,
+static kedge_status find_version(const kedge_admin *admin, const char *name, const char *option,
                                  const char *text, int64_t *number, kedge_error *error)
 {
     const kedge_version *head = NULL;
-    kedge_project_ref ref = {kedge_bytes_of(admin->line->organization), kedge_bytes_of(project)};
+    kedge_project_ref ref = {kedge_bytes_of(admin->line->organization), kedge_bytes_of(name)};
+    kedge_project project = kedge_project_of(admin->backend, &ref);
     if (text != NULL) {
         bool read = kedge_json_to_integer(kedge_bytes_of(text), number);
         if (read && *number > 0) return KEDGE_OK;
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "query-invalid",
                           "%s must be a number from 1 on", option);
     }
-    kedge_status status = kedge_version_load(admin->backend, &ref, 0, &head, error);
+    kedge_status status = kedge_version_load(&project, 0, &head, error);
     if (status != KEDGE_OK) return status;
     *number = head->number;
     kedge_version_release(head);

@@ -34,10 +34,11 @@ int kedge_admin_print(const kedge_buffer *buffer)
     return KEDGE_ADMIN_NO_RESPONSE;
 }
 
-kedge_project_ref kedge_admin_project(const kedge_admin *admin)
+kedge_project kedge_admin_project(const kedge_admin *admin)
 {
-    return (kedge_project_ref){kedge_bytes_of(admin->line->organization),
-                               kedge_bytes_of(admin->line->project)};
+    kedge_project_ref ref = {kedge_bytes_of(admin->line->organization),
+                             kedge_bytes_of(admin->line->project)};
+    return kedge_project_of(admin->backend, &ref);
 }
 
 /* A client is told that the backend failed; an operator, what of it. */

@@ -55,8 +55,8 @@ static kedge_status export_to(const kedge_admin *admin, FILE *file, kedge_export
                               kedge_error *error)
 {
     kedge_lines lines = {write_line, file};
-    kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status = kedge_export_project(admin->backend, &ref, &lines, result, error);
+    kedge_project project = kedge_admin_project(admin);
+    kedge_status status = kedge_export_project(&project, &lines, result, error);
     if (status == KEDGE_OK && fflush(file) != 0) {
         status = kedge_fail(error, KEDGE_IO, "output-failed", "the export could not be written: %s",
                             strerror(errno));
@@ -140,13 +140,13 @@ int kedge_admin_import(const kedge_admin *admin)
     bool standard = is_standard(path);
     line_file lines = {.file = standard ? stdin : fopen(path, "rb")};
     kedge_line_source source = {next_line, &lines};
-    kedge_project_ref ref = kedge_admin_project(admin);
+    kedge_project project = kedge_admin_project(admin);
     if (lines.file == NULL) {
         kedge_fail(&error, KEDGE_IO, "input-failed", "%s cannot be read: %s", path,
                    strerror(errno));
         return kedge_admin_complain(&error);
     }
-    kedge_status status = kedge_import_project(admin->backend, &ref, &source, &result, &error);
+    kedge_status status = kedge_import_project(&project, &source, &result, &error);
     if (!standard) fclose(lines.file);
     if (status != KEDGE_OK) return kedge_admin_complain(&error);
     return tell(admin, "imported", result.oldest, result.newest, result.bodies);
@@ -155,7 +155,7 @@ int kedge_admin_import(const kedge_admin *admin)
 int kedge_admin_discard_import(const kedge_admin *admin)
 {
     kedge_error error = {0};
-    kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status = kedge_import_discard(admin->backend, &ref, &error);
+    kedge_project project = kedge_admin_project(admin);
+    kedge_status status = kedge_import_discard(&project, &error);
     return status == KEDGE_OK ? 0 : kedge_admin_complain(&error);
 }

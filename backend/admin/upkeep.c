@@ -36,8 +36,8 @@ static int end(kedge_status status, const kedge_error *error)
 int kedge_admin_checkpoint(const kedge_admin *admin)
 {
     kedge_error error = {0};
-    kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status = kedge_checkpoint_project(admin->backend, &ref, &printed, &error);
+    kedge_project project = kedge_admin_project(admin);
+    kedge_status status = kedge_checkpoint_project(&project, &printed, &error);
     return end(status, &error);
 }
 
@@ -45,11 +45,10 @@ int kedge_admin_verify(const kedge_admin *admin)
 {
     kedge_error error = {0};
     kedge_verify_summary summary;
-    kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status =
-        admin->line->repair
-            ? kedge_repair_project(admin->backend, &ref, &printed, &summary, &error)
-            : kedge_verify_project(admin->backend, &ref, &printed, &summary, &error);
+    kedge_project project = kedge_admin_project(admin);
+    kedge_status status = admin->line->repair
+                              ? kedge_repair_project(&project, &printed, &summary, &error)
+                              : kedge_verify_project(&project, &printed, &summary, &error);
     int code = end(status, &error);
     return code == 0 && summary.findings > summary.repaired ? KEDGE_ADMIN_FINDINGS : code;
 }
@@ -74,7 +73,7 @@ int kedge_admin_retention(const kedge_admin *admin)
     kedge_retention_result result;
     kedge_retention_rule rule;
     int64_t days = 0;
-    kedge_project_ref ref = kedge_admin_project(admin);
+    kedge_project project = kedge_admin_project(admin);
     kedge_status status = read_number("--keep-versions", line->keep_versions,
                                       KEDGE_LIMIT_MUTATION_ID, &rule.versions, &error);
     if (status == KEDGE_OK) {
@@ -87,8 +86,7 @@ int kedge_admin_retention(const kedge_admin *admin)
     }
     rule.age_ms = days * DAY_MS;
     if (status == KEDGE_OK) {
-        status = kedge_retention_run(admin->backend, &ref, &rule, line->remove, &printed, &result,
-                                     &error);
+        status = kedge_retention_run(&project, &rule, line->remove, &printed, &result, &error);
     }
     return end(status, &error);
 }
@@ -107,8 +105,8 @@ static kedge_status keep_dead_letters(const kedge_admin *admin, kedge_key_set *k
 {
     bool whole = false;
     kedge_queue queue = kedge_stores_queue(admin->stores);
-    kedge_project_ref ref = kedge_admin_project(admin);
-    kedge_status status = kedge_dead_letter_claims(&queue, &ref, keep, kept, &whole, error);
+    kedge_project project = kedge_admin_project(admin);
+    kedge_status status = kedge_dead_letter_claims(&queue, &project.ref, keep, kept, &whole, error);
     if (!whole) options->pushes_ms = INT64_MAX;
     return status;
 }
@@ -120,13 +118,13 @@ int kedge_admin_gc(const kedge_admin *admin)
     kedge_key_set kept = {.allocator = admin->allocator};
     kedge_gc_options options = {.remove = admin->line->remove, .kept = &kept};
     int64_t hours = 0;
-    kedge_project_ref ref = kedge_admin_project(admin);
+    kedge_project project = kedge_admin_project(admin);
     kedge_status status =
         read_number("--grace-hours", admin->line->grace_hours, 24 * DAYS_MAX, &hours, &error);
     options.grace_ms = hours * HOUR_MS;
     if (status == KEDGE_OK) status = keep_dead_letters(admin, &kept, &options, &error);
     if (status == KEDGE_OK) {
-        status = kedge_gc_run(admin->backend, &ref, &options, &printed, &result, &error);
+        status = kedge_gc_run(&project, &options, &printed, &result, &error);
     }
     kedge_key_set_free(&kept);
     return end(status, &error);

@@ -5,6 +5,7 @@
 
 #include "backend/admin/commands.h"
 #include "backend/api/api.h"
+#include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
 #define KEDGE_ADMIN_NO_RESPONSE 1
@@ -27,7 +28,7 @@ void kedge_admin_warn(void *context, const kedge_background_failure *failure);
 int kedge_admin_print(const kedge_buffer *buffer);
 
 /* The project of --org and --project. */
-kedge_project_ref kedge_admin_project(const kedge_admin *admin);
+kedge_project kedge_admin_project(const kedge_admin *admin);
 
 /* One request as an administrator. `response->body` comes in made and empty. True: it was answered;
  * otherwise the problem has been printed. */

@@ -28,34 +28,33 @@ bool kedge_api_is_admin(kedge_api_call *call)
 void kedge_api_refuse_project(kedge_api_call *call)
 {
     kedge_api_refuse(call, 404, "project-not-found", "there is no project %.*s/%.*s",
-                     (int)call->ref.organization.size, call->ref.organization.data,
-                     (int)call->ref.project.size, call->ref.project.data);
+                     (int)call->project.ref.organization.size, call->project.ref.organization.data,
+                     (int)call->project.ref.project.size, call->project.ref.project.data);
 }
 
-kedge_status kedge_api_create_on_use(kedge_backend *backend, const kedge_project_ref *ref,
-                                     kedge_error *error)
+kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error)
 {
     bool created;
     int64_t created_ms;
-    if (!backend->options.create_projects) {
+    if (!project->backend->options.create_projects) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
     }
-    return kedge_project_create(backend, ref, &created, &created_ms, error);
+    return kedge_project_create(project, &created, &created_ms, error);
 }
 
-kedge_status kedge_api_head(kedge_backend *backend, const kedge_project_ref *ref,
-                            const kedge_version **head, kedge_error *error)
+kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
+                            kedge_error *error)
 {
-    kedge_status status = kedge_version_load(backend, ref, 0, head, error);
+    kedge_status status = kedge_version_load(project, 0, head, error);
     if (status != KEDGE_NOT_FOUND) return status;
-    status = kedge_api_create_on_use(backend, ref, error);
+    status = kedge_api_create_on_use(project, error);
     if (status != KEDGE_OK) return status;
-    return kedge_version_load(backend, ref, 0, head, error);
+    return kedge_version_load(project, 0, head, error);
 }
 
 bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head)
 {
-    kedge_status status = kedge_api_head(call->backend, &call->ref, head, &call->error);
+    kedge_status status = kedge_api_head(&call->project, head, &call->error);
     if (status == KEDGE_OK) return true;
     if (status == KEDGE_NOT_FOUND) {
         kedge_api_refuse_project(call);
@@ -79,7 +78,7 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
     kedge_version_release(head);
     kedge_status loaded = KEDGE_NOT_FOUND;
     if (number < newest) {
-        loaded = kedge_retained_oldest(call->backend, &call->ref, &oldest, &call->error);
+        loaded = kedge_retained_oldest(&call->project, &oldest, &call->error);
         if (loaded == KEDGE_OK && number < oldest) {
             kedge_api_refuse(call, status, status == 404 ? "version-not-retained" : code,
                              "version %lld is no longer kept; the oldest is %lld",
@@ -88,7 +87,7 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
         }
     }
     if (loaded == KEDGE_OK) {
-        loaded = kedge_version_load(call->backend, &call->ref, number, version, &call->error);
+        loaded = kedge_version_load(&call->project, number, version, &call->error);
     }
     if (loaded == KEDGE_OK) return true;
     if (loaded == KEDGE_NOT_FOUND) {
@@ -120,12 +119,13 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
                                            int64_t *version, kedge_error *error)
 {
     kedge_project_ref ref = {organization, project};
+    kedge_project opened = kedge_project_of(backend, &ref);
     const kedge_version *head;
     if (kedge_project_ref_check(&ref, NULL) != KEDGE_OK ||
         !kedge_api_may_see(identity, organization, project)) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
     }
-    kedge_status status = kedge_api_head(backend, &ref, &head, error);
+    kedge_status status = kedge_api_head(&opened, &head, error);
     if (status != KEDGE_OK) return status;
     *version = head->number;
     kedge_version_release(head);

@@ -23,8 +23,8 @@ static kedge_status count_new(kedge_api_call *call, const kedge_push *push,
         kedge_client_state state = {.known = false};
         if (!begins_client(push, i)) continue;
         if (head != NULL) {
-            status = kedge_client_load(call->backend, &call->ref, head, push->mutations[i].client,
-                                       &state, &call->error);
+            status = kedge_client_load(&call->project, head, push->mutations[i].client, &state,
+                                       &call->error);
         }
         if (status == KEDGE_OK && !state.known) ++*count;
     }
@@ -41,12 +41,12 @@ static bool any_begins(const kedge_push *push)
 
 bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push)
 {
-    kedge_new_clients *limit = &call->backend->new_clients;
+    kedge_new_clients *limit = &call->project.backend->new_clients;
     const kedge_version *head = NULL;
     size_t count = 0;
     int64_t wait_ms = 0;
     if (limit->per_minute == 0 || !any_begins(push)) return true;
-    kedge_status status = kedge_version_load(call->backend, &call->ref, 0, &head, &call->error);
+    kedge_status status = kedge_version_load(&call->project, 0, &head, &call->error);
     if (status == KEDGE_NOT_FOUND) status = KEDGE_OK;
     if (status == KEDGE_OK) status = count_new(call, push, head, &count);
     kedge_version_release(head);
@@ -54,8 +54,8 @@ bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push)
         kedge_api_fail(call, status);
         return false;
     }
-    if (kedge_new_clients_take(limit, call->ref.organization, call->request->identity->user, count,
-                               &wait_ms)) {
+    if (kedge_new_clients_take(limit, call->project.ref.organization, call->request->identity->user,
+                               count, &wait_ms)) {
         return true;
     }
     kedge_api_refuse(call, 429, "too-many-clients",

@@ -54,7 +54,7 @@ static kedge_status is_referred_to(kedge_api_call *call, const kedge_version *he
     kedge_state *state;
     const kedge_map *map = NULL;
     body_search search = {.hash = hash};
-    kedge_status status = kedge_state_open(call->backend, &call->ref, head, &state, &call->error);
+    kedge_status status = kedge_state_open(&call->project, head, &state, &call->error);
     if (status != KEDGE_OK) return status;
     status = kedge_state_collection(state, call->argument[0], &map, &call->error);
     if (status == KEDGE_OK && map != NULL) kedge_map_walk(map, has_hash, &search);
@@ -95,8 +95,8 @@ static kedge_status answer_body(kedge_api_call *call, const kedge_version *head)
     kedge_hex_decode(call->argument[1], hash, sizeof hash);
     kedge_buffer stored = kedge_buffer_make(call->allocator);
     kedge_buffer plain = kedge_buffer_make(call->allocator);
-    kedge_status status = kedge_blob_body(call->backend, &call->ref, call->argument[0], hash,
-                                          &stored, &plain, &damage);
+    kedge_status status =
+        kedge_blob_body(&call->project, call->argument[0], hash, &stored, &plain, &damage);
     if (status == KEDGE_OK && call->request->accepts_gzip) {
         answer_stored(call, kedge_buffer_bytes(&stored));
     } else if (status == KEDGE_OK) {

@@ -5,6 +5,7 @@
 
 #include "backend/api/api.h"
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/commit/processor.h"
 #include "backend/versioned/index/clients.h"
 #include "backend/versioned/model/layout.h"
@@ -31,11 +32,10 @@
 
 /* One request on its way to its answer. `error` is scratch for whoever fails. */
 typedef struct kedge_api_call {
-    kedge_backend *backend;
+    kedge_project project;
     const kedge_api_request *request;
     kedge_api_response *response;
     const kedge_allocator *allocator;
-    kedge_project_ref ref;
     kedge_bytes argument[KEDGE_API_ARGUMENTS_MAX]; /* decoded and checked, without ref's */
     size_t argument_count;
     char path_text[KEDGE_WIRE_PATH_BYTES_MAX]; /* what they point into */
@@ -80,11 +80,10 @@ bool kedge_api_is_admin(kedge_api_call *call);
 /* The answer for what does not exist and for what this identity may not see: the same. */
 void kedge_api_refuse_project(kedge_api_call *call);
 /* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
-kedge_status kedge_api_create_on_use(kedge_backend *backend, const kedge_project_ref *ref,
-                                     kedge_error *error);
+kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error);
 /* The newest version, by a consistent read; creates the project where that is allowed. */
-kedge_status kedge_api_head(kedge_backend *backend, const kedge_project_ref *ref,
-                            const kedge_version **head, kedge_error *error);
+kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
+                            kedge_error *error);
 /* The same; refuses the call when it fails, and answers false. */
 bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head);
 /* Version `number` (0: the newest) of a project that exists; refuses with `status` and `code` when

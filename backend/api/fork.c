@@ -8,7 +8,7 @@
 typedef struct fork_request {
     int64_t version;
     char to[KEDGE_LIMIT_NAME_BYTES + 1];
-    kedge_project_ref target;
+    kedge_project target;
 } fork_request;
 
 static bool read_request(kedge_api_call *call, fork_request *out)
@@ -19,7 +19,8 @@ static bool read_request(kedge_api_call *call, fork_request *out)
         !kedge_api_body_project(call, object, "to", out->to)) {
         return false;
     }
-    out->target = (kedge_project_ref){call->ref.organization, kedge_bytes_of(out->to)};
+    out->target = call->project;
+    out->target.ref.project = kedge_bytes_of(out->to);
     return true;
 }
 
@@ -31,14 +32,14 @@ static kedge_status write_answer(kedge_api_call *call, const fork_request *reque
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     if (fork->done) {
         kedge_status status =
-            kedge_version_load_creation(call->backend, &request->target, &creation, &call->error);
+            kedge_version_load_creation(&request->target, &creation, &call->error);
         if (status != KEDGE_OK) return status;
     }
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "organization");
-    kedge_json_text(&writer, request->target.organization);
+    kedge_json_text(&writer, request->target.ref.organization);
     kedge_json_key(&writer, "project");
-    kedge_json_text(&writer, request->target.project);
+    kedge_json_text(&writer, request->target.ref.project);
     kedge_json_key(&writer, "done");
     kedge_json_boolean(&writer, fork->done);
     kedge_json_key(&writer, "copied");
@@ -82,14 +83,14 @@ void kedge_api_fork(kedge_api_call *call)
     fork_request request;
     kedge_fork fork;
     if (!kedge_api_is_admin(call) || !read_request(call, &request)) return;
-    if (!kedge_api_may_see(call->request->identity, request.target.organization,
-                           request.target.project)) {
+    if (!kedge_api_may_see(call->request->identity, request.target.ref.organization,
+                           request.target.ref.project)) {
         kedge_api_refuse(call, 403, "not-allowed", "the project %s is not of this token",
                          request.to);
         return;
     }
-    kedge_status status = kedge_fork_project(call->backend, &call->ref, request.version,
-                                             &request.target, &fork, &call->error);
+    kedge_status status =
+        kedge_fork_project(&call->project, request.version, &request.target, &fork, &call->error);
     if (status == KEDGE_OK) {
         call->response->status = fork.created ? 201 : fork.done ? 200 : 202;
         status = write_answer(call, &request, &fork);

@@ -17,8 +17,8 @@ void kedge_api_mutations(kedge_api_call *call)
         return;
     }
     kedge_wire_outcomes outcomes = kedge_wire_outcomes_make(call->allocator);
-    kedge_status status = kedge_client_load(call->backend, &call->ref, version, call->argument[0],
-                                            &client, &call->error);
+    kedge_status status =
+        kedge_client_load(&call->project, version, call->argument[0], &client, &call->error);
     if (status == KEDGE_OK) {
         status = kedge_api_load_outcomes(call, version, call->argument[0], from < 1 ? 1 : from,
                                          to < client.lmid ? to : client.lmid, &outcomes);
@@ -57,8 +57,7 @@ static kedge_status write_one(void *context, int64_t number, const kedge_version
 {
     one_mutation *one = context;
     const kedge_version *version;
-    kedge_status status =
-        kedge_version_load(one->call->backend, &one->call->ref, number, &version, error);
+    kedge_status status = kedge_version_load(&one->call->project, number, &version, error);
     if (status == KEDGE_NOT_FOUND) {
         write_members(one, number, mutation);
         return KEDGE_OK;
@@ -82,12 +81,12 @@ static kedge_status find_mutation(kedge_api_call *call, const kedge_version *at,
     int64_t next;
     kedge_client_state client;
     kedge_status status =
-        kedge_client_load(call->backend, &call->ref, at, call->argument[0], &client, &call->error);
+        kedge_client_load(&call->project, at, call->argument[0], &client, &call->error);
     if (status != KEDGE_OK) return status;
     if (id == 0) id = client.lmid;
     if (id == 0 || id > client.lmid) return KEDGE_OK;
-    return kedge_client_mutations(call->backend, &call->ref, at, call->argument[0], id, id, 1,
-                                  write_one, one, &next, &call->error);
+    return kedge_client_mutations(&call->project, at, call->argument[0], id, id, 1, write_one, one,
+                                  &next, &call->error);
 }
 
 void kedge_api_mutation(kedge_api_call *call)

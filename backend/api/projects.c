@@ -10,9 +10,9 @@ static void write_project(kedge_api_call *call, const kedge_version *creation, i
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "organization");
-    kedge_json_text(&writer, call->ref.organization);
+    kedge_json_text(&writer, call->project.ref.organization);
     kedge_json_key(&writer, "project");
-    kedge_json_text(&writer, call->ref.project);
+    kedge_json_text(&writer, call->project.ref.project);
     kedge_json_key(&writer, "created");
     kedge_json_integer(&writer, creation->created_ms);
     kedge_json_key(&writer, "version");
@@ -29,8 +29,7 @@ static void answer_project(kedge_api_call *call)
     const kedge_version *creation;
     const kedge_version *head;
     if (!kedge_api_open_head(call, &head)) return;
-    kedge_status status =
-        kedge_version_load_creation(call->backend, &call->ref, &creation, &call->error);
+    kedge_status status = kedge_version_load_creation(&call->project, &creation, &call->error);
     if (status == KEDGE_OK) {
         write_project(call, creation, head->number);
         kedge_version_release(creation);
@@ -44,8 +43,7 @@ void kedge_api_project_create(kedge_api_call *call)
 {
     bool created;
     int64_t created_ms;
-    kedge_status status =
-        kedge_project_create(call->backend, &call->ref, &created, &created_ms, &call->error);
+    kedge_status status = kedge_project_create(&call->project, &created, &created_ms, &call->error);
     if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
         return;
@@ -78,7 +76,7 @@ static kedge_status add_project(void *context, kedge_bytes name, int64_t created
     kedge_buffer_clear(&page->seen);
     kedge_buffer_append_bytes(&page->seen, name);
     const kedge_identity *identity = page->call->request->identity;
-    if (!kedge_api_may_see(identity, page->call->ref.organization, name)) {
+    if (!kedge_api_may_see(identity, page->call->project.ref.organization, name)) {
         return kedge_buffer_status(&page->seen, error);
     }
     if (page->count == page->limit) {
@@ -109,7 +107,8 @@ static kedge_status fill_page(project_page *page, kedge_bytes after)
         kedge_buffer_append_bytes(&behind, kedge_buffer_bytes(&page->seen));
         kedge_status status = kedge_buffer_status(&behind, &page->call->error);
         if (status == KEDGE_OK) {
-            status = kedge_project_list(page->call->backend, page->call->ref.organization,
+            status = kedge_project_list(page->call->project.backend,
+                                        page->call->project.ref.organization,
                                         kedge_buffer_bytes(&behind), KEDGE_API_LIST_MAX,
                                         add_project, page, &rest, &page->call->error);
         }
@@ -149,9 +148,10 @@ void kedge_api_project_list(kedge_api_call *call)
     int64_t limit = KEDGE_API_LIST_MAX;
     const kedge_identity *identity = call->request->identity;
     if (!kedge_bytes_equal_text(KEDGE_BYTES("*"), identity->organization) &&
-        !kedge_bytes_equal_text(call->ref.organization, identity->organization)) {
+        !kedge_bytes_equal_text(call->project.ref.organization, identity->organization)) {
         kedge_api_refuse(call, 404, "organization-not-found", "there is no organization %.*s",
-                         (int)call->ref.organization.size, call->ref.organization.data);
+                         (int)call->project.ref.organization.size,
+                         call->project.ref.organization.data);
         return;
     }
     kedge_buffer after = kedge_buffer_make(call->allocator);
@@ -176,7 +176,7 @@ static kedge_status add_organization(void *context, kedge_bytes name, int64_t cr
     organization_list *list = context;
     (void)created_ms;
     (void)error;
-    if (!kedge_api_may_see(list->call->request->identity, name, list->call->ref.project)) {
+    if (!kedge_api_may_see(list->call->request->identity, name, list->call->project.ref.project)) {
         return KEDGE_OK;
     }
     list->count++;
@@ -190,18 +190,18 @@ void kedge_api_project_organizations(kedge_api_call *call)
     if (!kedge_api_is_admin(call)) return;
     kedge_json_begin_object(&list.writer);
     kedge_json_key(&list.writer, "project");
-    kedge_json_text(&list.writer, call->ref.project);
+    kedge_json_text(&list.writer, call->project.ref.project);
     kedge_json_key(&list.writer, "organizations");
     kedge_json_begin_array(&list.writer);
-    kedge_status status = kedge_project_organizations(call->backend, call->ref.project,
-                                                      add_organization, &list, &call->error);
+    kedge_status status = kedge_project_organizations(
+        call->project.backend, call->project.ref.project, add_organization, &list, &call->error);
     kedge_json_end_array(&list.writer);
     kedge_json_end_object(&list.writer);
     if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     } else if (list.count == 0) {
         kedge_api_refuse(call, 404, "project-not-found", "there is no project %.*s",
-                         (int)call->ref.project.size, call->ref.project.data);
+                         (int)call->project.ref.project.size, call->project.ref.project.data);
     }
 }
 
@@ -209,7 +209,7 @@ void kedge_api_project_organizations(kedge_api_call *call)
 
 void kedge_api_limits(kedge_api_call *call)
 {
-    const kedge_backend_options *options = &call->backend->options;
+    const kedge_backend_options *options = &call->project.backend->options;
     const struct {
         const char *name;
         int64_t value;
@@ -243,6 +243,6 @@ void kedge_api_limits(kedge_api_call *call)
         kedge_json_integer(&writer, limits[at].value);
     }
     kedge_json_key(&writer, "upload");
-    kedge_json_boolean(&writer, kedge_api_uploads_are_served(call->backend));
+    kedge_json_boolean(&writer, kedge_api_uploads_are_served(call->project.backend));
     kedge_json_end_object(&writer);
 }

@@ -62,11 +62,9 @@ static kedge_status is_known(pull_answer *answer, int64_t number, const char *li
         return KEDGE_OK;
     }
     if (number > 0) {
-        return kedge_version_is_known(call->backend, &call->ref, number, lineage, known,
-                                      &call->error);
+        return kedge_version_is_known(&call->project, number, lineage, known, &call->error);
     }
-    kedge_status status =
-        kedge_version_load_creation(call->backend, &call->ref, &creation, &call->error);
+    kedge_status status = kedge_version_load_creation(&call->project, &creation, &call->error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
     *known = strcmp(lineage, creation->lineage) == 0;
@@ -194,7 +192,7 @@ static size_t native_delta_bytes_max(const kedge_backend_options *options)
 
 static kedge_status fill_patch(pull_answer *answer)
 {
-    const kedge_backend_options *options = &answer->call->backend->options;
+    const kedge_backend_options *options = &answer->call->project.backend->options;
     bool native = answer->request->native;
     size_t start = answer->writer.buffer->size;
     if (answer->from == answer->head->number && !answer->lost && !is_first(answer->request)) {
@@ -227,8 +225,7 @@ static kedge_status is_of_caller(pull_answer *answer, kedge_bytes client, bool *
 {
     kedge_api_call *call = answer->call;
     kedge_client_state state;
-    kedge_status status =
-        kedge_client_load(call->backend, &call->ref, answer->head, client, &state, error);
+    kedge_status status = kedge_client_load(&call->project, answer->head, client, &state, error);
     if (status != KEDGE_OK) return status;
     *own = kedge_bytes_equal_text(kedge_bytes_of(state.user), call->request->identity->user);
     return KEDGE_OK;
@@ -263,9 +260,8 @@ static kedge_status check_anew(pull_answer *answer)
     kedge_api_call *call = answer->call;
     if (!answer->lost || request->native) return KEDGE_OK;
     answer->anew = !request->cookie.ordered;
-    return kedge_group_clients(call->backend, &call->ref, answer->head,
-                               kedge_bytes_of(request->group_id), 0, see_client, answer,
-                               &call->error);
+    return kedge_group_clients(&call->project, answer->head, kedge_bytes_of(request->group_id), 0,
+                               see_client, answer, &call->error);
 }
 
 /* Of the version that the cookie names, whatever the patch starts from. */
@@ -276,7 +272,7 @@ static kedge_status write_clients(pull_answer *answer)
     bool everything = answer->lost || is_first(answer->request);
     if (everything || answer->from < answer->head->number) {
         status = kedge_group_clients(
-            call->backend, &call->ref, answer->head, kedge_bytes_of(answer->request->group_id),
+            &call->project, answer->head, kedge_bytes_of(answer->request->group_id),
             everything ? 0 : answer->from, write_client, answer, &call->error);
     }
     return status;
@@ -287,8 +283,8 @@ static kedge_status load_own(pull_answer *answer, kedge_client_state *own)
 {
     kedge_api_call *call = answer->call;
     kedge_status status =
-        kedge_client_load(call->backend, &call->ref, answer->head,
-                          kedge_bytes_of(answer->request->client_id), own, &call->error);
+        kedge_client_load(&call->project, answer->head, kedge_bytes_of(answer->request->client_id),
+                          own, &call->error);
     if (status != KEDGE_OK) return status;
     bool mine = own->known &&
                 kedge_bytes_equal_text(kedge_bytes_of(own->group), answer->request->group_id) &&
@@ -363,8 +359,7 @@ static void answer_pull(pull_answer *answer)
         return;
     }
     if (status == KEDGE_OK) {
-        status =
-            kedge_state_open(call->backend, &call->ref, answer->head, &answer->state, &call->error);
+        status = kedge_state_open(&call->project, answer->head, &answer->state, &call->error);
     }
     if (status == KEDGE_OK) status = write_answer(answer);
     if (answer->state != NULL) kedge_state_close(answer->state);

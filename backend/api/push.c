@@ -60,24 +60,23 @@ static kedge_status examine(kedge_api_call *call, const kedge_push *push, kedge_
                             size_t *undecided)
 {
     kedge_status status =
-        kedge_processor_examine(call->backend, &call->ref, push, result, undecided, &call->error);
+        kedge_processor_examine(&call->project, push, result, undecided, &call->error);
     if (status != KEDGE_NOT_FOUND) return status;
-    status = kedge_api_create_on_use(call->backend, &call->ref, &call->error);
+    status = kedge_api_create_on_use(&call->project, &call->error);
     if (status != KEDGE_OK) return status;
-    return kedge_processor_examine(call->backend, &call->ref, push, result, undecided,
-                                   &call->error);
+    return kedge_processor_examine(&call->project, push, result, undecided, &call->error);
 }
 
 static kedge_status enqueue(kedge_api_call *call, const kedge_push_request *push)
 {
-    const kedge_backend_options *options = &call->backend->options;
+    const kedge_backend_options *options = &call->project.backend->options;
     kedge_buffer body = kedge_buffer_make(call->allocator);
     kedge_wire_push_request_copy(&push->wire, &body);
     kedge_status status = kedge_buffer_status(&body, &call->error);
     if (status == KEDGE_OK) {
-        status =
-            options->enqueue(options->enqueue_context, call->ref.organization, call->ref.project,
-                             call->request->identity, kedge_buffer_bytes(&body), &call->error);
+        status = options->enqueue(options->enqueue_context, call->project.ref.organization,
+                                  call->project.ref.project, call->request->identity,
+                                  kedge_buffer_bytes(&body), &call->error);
     }
     kedge_buffer_free(&body);
     return status;
@@ -113,12 +112,11 @@ static void answer_queued(kedge_api_call *call, const kedge_push_request *push)
 /* The processor is asked first, without a look whether the project is there. */
 static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_push_result *result)
 {
-    kedge_status status =
-        kedge_processor_push(call->backend, &call->ref, push, result, &call->error);
+    kedge_status status = kedge_processor_push(&call->project, push, result, &call->error);
     if (status != KEDGE_NOT_FOUND) return status;
-    status = kedge_api_create_on_use(call->backend, &call->ref, &call->error);
+    status = kedge_api_create_on_use(&call->project, &call->error);
     if (status != KEDGE_OK) return status;
-    return kedge_processor_push(call->backend, &call->ref, push, result, &call->error);
+    return kedge_processor_push(&call->project, push, result, &call->error);
 }
 
 static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
@@ -149,8 +147,8 @@ static void answer_push(kedge_api_call *call)
     kedge_status status = kedge_push_request_read(call->allocator, &body, call->request->identity,
                                                   &push, &call->error);
     if (kedge_api_body_is_read(call, status)) {
-        bool queued =
-            call->backend->options.enqueue != NULL && push.wire.native && push.push.count > 0;
+        bool queued = call->project.backend->options.enqueue != NULL && push.wire.native &&
+                      push.push.count > 0;
         if (!push.wire.supported) {
             kedge_wire_version_not_supported_write("push", &call->response->body);
         } else if (!kedge_api_admit_clients(call, &push.push)) {

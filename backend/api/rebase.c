@@ -8,7 +8,7 @@
 typedef struct rebase_request {
     char from[KEDGE_LIMIT_NAME_BYTES + 1];
     char job[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
-    kedge_project_ref source;
+    kedge_project source;
     kedge_rebase rebase;
 } rebase_request;
 
@@ -37,9 +37,10 @@ static bool read_request(kedge_api_call *call, rebase_request *out)
         !read_place(call, object, &rebase->resume)) {
         return false;
     }
-    out->source = (kedge_project_ref){call->ref.organization, kedge_bytes_of(out->from)};
+    out->source = call->project;
+    out->source.ref.project = kedge_bytes_of(out->from);
     rebase->from = &out->source;
-    rebase->to = &call->ref;
+    rebase->to = &call->project;
     rebase->job = kedge_bytes_of(out->job);
     rebase->role = call->request->identity->role;
     return true;
@@ -108,8 +109,8 @@ static kedge_status run(kedge_api_call *call, const rebase_request *request)
     kedge_json_chars(&writer, request->job);
     kedge_json_key(&writer, "mutations");
     kedge_json_begin_array(&writer);
-    kedge_status status = kedge_rebase_run(call->backend, &request->rebase, write_outcome, &writer,
-                                           &next, &version, &call->error);
+    kedge_status status =
+        kedge_rebase_run(&request->rebase, write_outcome, &writer, &next, &version, &call->error);
     if (status != KEDGE_OK) return status;
     kedge_json_end_array(&writer);
     kedge_json_key(&writer, "version");
@@ -142,8 +143,8 @@ void kedge_api_rebase(kedge_api_call *call)
 {
     rebase_request request = {.job = ""};
     if (!kedge_api_is_admin(call) || !read_request(call, &request)) return;
-    if (!kedge_api_may_see(call->request->identity, request.source.organization,
-                           request.source.project)) {
+    if (!kedge_api_may_see(call->request->identity, request.source.ref.organization,
+                           request.source.ref.project)) {
         kedge_api_refuse(call, 404, "project-not-found", "there is no project \"%s\"",
                          request.from);
         return;

@@ -11,8 +11,7 @@ static kedge_status load_earlier(kedge_api_call *call, const kedge_version *at,
     kedge_client_state client;
     for (size_t i = 0; i < earlier->count; i++) {
         kedge_bytes id = kedge_bytes_of(earlier->marks[i].client_id);
-        kedge_status status =
-            kedge_client_load(call->backend, &call->ref, at, id, &client, &call->error);
+        kedge_status status = kedge_client_load(&call->project, at, id, &client, &call->error);
         if (status != KEDGE_OK) return status;
         bool own = client.known && !kedge_client_is_reserved(id) &&
                    strcmp(client.user, call->request->identity->user) == 0;
@@ -26,7 +25,7 @@ static kedge_status load_response(kedge_api_call *call, const kedge_version *at,
 {
     kedge_client_state client;
     kedge_status status =
-        kedge_client_load(call->backend, &call->ref, at, call->argument[0], &client, &call->error);
+        kedge_client_load(&call->project, at, call->argument[0], &client, &call->error);
     if (status != KEDGE_OK) return status;
     out->version = at->number;
     memcpy(out->lineage, at->lineage, sizeof out->lineage);
@@ -56,7 +55,7 @@ void kedge_api_retire(kedge_api_call *call)
     kedge_status status = kedge_wire_retire_request_read(&body, &request, &call->error);
     if (!kedge_api_body_is_read(call, status) || !kedge_api_open_head(call, &at)) return;
     kedge_version_release(at);
-    status = kedge_processor_retire(call->backend, &call->ref, call->request->identity,
+    status = kedge_processor_retire(&call->project, call->request->identity,
                                     kedge_bytes_of(request.group_id), call->argument[0], &at,
                                     &call->error);
     if (status == KEDGE_NOT_FOUND) {

@@ -155,9 +155,9 @@ static bool read_arguments(kedge_api_call *call, const kedge_wire_path *pattern,
         fine = read_argument(call, kind, path->part[at], &scratch, &text);
         if (!fine) break;
         if (kind == 'o') {
-            call->ref.organization = text;
+            call->project.ref.organization = text;
         } else if (kind == 'p') {
-            call->ref.project = text;
+            call->project.ref.project = text;
         } else {
             call->argument[call->argument_count++] = text;
         }
@@ -186,8 +186,10 @@ static bool has_fine_user(kedge_api_call *call)
 /* Routes of one project. The others look for themselves at what they show. */
 static bool may_enter(kedge_api_call *call)
 {
-    if (call->ref.organization.size == 0 || call->ref.project.size == 0) return true;
-    if (kedge_api_may_see(call->request->identity, call->ref.organization, call->ref.project)) {
+    if (call->project.ref.organization.size == 0 || call->project.ref.project.size == 0)
+        return true;
+    if (kedge_api_may_see(call->request->identity, call->project.ref.organization,
+                          call->project.ref.project)) {
         return true;
     }
     kedge_api_refuse_project(call);
@@ -212,7 +214,8 @@ static void answer(kedge_api_call *call)
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response)
 {
-    kedge_api_call call = {.backend = backend,
+    static const kedge_project_ref none;
+    kedge_api_call call = {.project = kedge_project_of(backend, &none),
                            .request = request,
                            .response = response,
                            .allocator = response->body.allocator};

@@ -125,8 +125,7 @@ static void answer_page(kedge_api_call *call, const page_request *request)
     const kedge_version *version;
     kedge_state *state;
     if (!kedge_api_open_version(call, request->version, 410, "version-gone", &version)) return;
-    kedge_status status =
-        kedge_state_open(call->backend, &call->ref, version, &state, &call->error);
+    kedge_status status = kedge_state_open(&call->project, version, &state, &call->error);
     if (status == KEDGE_OK) {
         status = write_page(call, request, state);
         kedge_state_close(state);

@@ -29,8 +29,8 @@ static void write_grant(kedge_api_call *call, const kedge_blob_grant *grant)
 
 static void grant_upload(kedge_api_call *call, kedge_blob_upload *upload)
 {
-    const kedge_blobs *blobs = &call->backend->options.blobs;
-    kedge_key key = kedge_key_upload(&call->ref, upload->sha256);
+    const kedge_blobs *blobs = call->project.blobs;
+    kedge_key key = kedge_key_upload(&call->project.ref, upload->sha256);
     kedge_blob_grant grant = {.url = kedge_buffer_make(call->allocator)};
     upload->key = kedge_key_bytes(&key);
     kedge_status status = blobs->vtable->presign_put(blobs->self, upload, &grant, &call->error);
@@ -48,7 +48,7 @@ void kedge_api_push_upload(kedge_api_call *call)
     kedge_wire_upload_request request;
     kedge_wire_request body = kedge_api_body(call);
     kedge_blob_upload upload = {.lifetime_ms = LIFETIME_MS};
-    if (!kedge_api_uploads_are_served(call->backend)) {
+    if (!kedge_api_uploads_are_served(call->project.backend)) {
         kedge_api_refuse(call, 501, "uploads-not-served",
                          "this server takes no uploads: a push comes in one request");
         return;
@@ -73,7 +73,7 @@ void kedge_api_push_upload(kedge_api_call *call)
 static kedge_status fetch(kedge_api_call *call, const kedge_api_upload *upload,
                           kedge_buffer *packed)
 {
-    const kedge_blobs *blobs = &call->backend->options.blobs;
+    const kedge_blobs *blobs = call->project.blobs;
     return blobs->vtable->get(blobs->self, kedge_key_bytes(&upload->key), packed, &call->error);
 }
 
@@ -118,7 +118,7 @@ bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload)
     kedge_status status = kedge_wire_upload_reference_read(&body, &named, hash, &call->error);
     if (!kedge_api_body_is_read(call, status)) return false;
     if (!named) return true;
-    upload->key = kedge_key_upload(&call->ref, hash);
+    upload->key = kedge_key_upload(&call->project.ref, hash);
     kedge_buffer packed = kedge_buffer_make(call->allocator);
     status = fetch(call, upload, &packed);
     if (status == KEDGE_OK) {
@@ -135,12 +135,12 @@ bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload)
 
 void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload)
 {
-    const kedge_blobs *blobs = &call->backend->options.blobs;
+    const kedge_blobs *blobs = call->project.blobs;
     kedge_error error = {0};
     /* What cannot be removed now goes by its age. */
     if (upload->opened && call->response->status == 200 &&
         blobs->vtable->remove(blobs->self, kedge_key_bytes(&upload->key), &error) != KEDGE_OK) {
-        kedge_background_failed(call->backend, &call->ref, KEDGE_BACKGROUND_UPLOAD_REMOVAL, &error);
+        kedge_background_failed(&call->project, KEDGE_BACKGROUND_UPLOAD_REMOVAL, &error);
     }
     kedge_buffer_free(&upload->body);
 }

@@ -83,8 +83,7 @@ static kedge_status write_list(kedge_api_call *call, kedge_json_writer *writer, 
     while (status == KEDGE_OK && limit > 0 && *last > oldest) {
         size_t count = 0;
         uint32_t wanted = limit < VERSIONS_PER_STEP ? (uint32_t)limit : VERSIONS_PER_STEP;
-        status = kedge_version_list(call->backend, &call->ref, *last, wanted, versions, &count,
-                                    &call->error);
+        status = kedge_version_list(&call->project, *last, wanted, versions, &count, &call->error);
         if (status != KEDGE_OK) break;
         if (count == 0) *last = 0; /* the others are not there */
         limit = count == 0 ? 0 : limit - (int64_t)count;
@@ -120,7 +119,7 @@ void kedge_api_versions(kedge_api_call *call)
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "versions");
     kedge_json_begin_array(&writer);
-    kedge_status status = kedge_retained_oldest(call->backend, &call->ref, &oldest, &call->error);
+    kedge_status status = kedge_retained_oldest(&call->project, &oldest, &call->error);
     if (newest > 0 && status == KEDGE_OK) {
         if (before == 0 || before > newest) before = newest + 1;
         status = write_list(call, &writer, oldest, before, limit, &last);
@@ -140,7 +139,7 @@ static bool open_state(kedge_api_call *call, kedge_state **state)
     const kedge_version *version;
     kedge_wire_version_read(call->argument[0], &number);
     if (!kedge_api_open_version(call, number, 404, "version-not-found", &version)) return false;
-    kedge_status status = kedge_state_open(call->backend, &call->ref, version, state, &call->error);
+    kedge_status status = kedge_state_open(&call->project, version, state, &call->error);
     kedge_version_release(version);
     if (status != KEDGE_OK) kedge_api_fail(call, status);
     return status == KEDGE_OK;

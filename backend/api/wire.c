@@ -128,7 +128,7 @@ kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *
                                      kedge_wire_outcomes *outcomes)
 {
     if (from > to) return KEDGE_OK;
-    return kedge_client_mutations(call->backend, &call->ref, at, client, from, to,
+    return kedge_client_mutations(&call->project, at, client, from, to,
                                   KEDGE_LIMIT_OUTCOMES_PER_PULL, add_outcome, outcomes,
                                   &outcomes->next, &call->error);
 }

@@ -28,12 +28,4 @@ struct kedge_backend {
     atomic_bool writing_checkpoints[KEDGE_PROJECT_LOCKS];
 };
 
-/* The lock of a project; other projects may share it. */
-pthread_mutex_t *kedge_backend_project_lock(kedge_backend *backend, const kedge_project_ref *ref);
-atomic_bool *kedge_backend_writing_checkpoints(kedge_backend *backend,
-                                               const kedge_project_ref *ref);
-
-/* Waits a random time below 5 ms * 2^attempt, at most a second. */
-void kedge_backend_pause(kedge_backend *backend, uint32_t attempt);
-
 #endif

@@ -17,10 +17,11 @@ const char *kedge_background_name(kedge_background work)
     return names[work];
 }
 
-void kedge_background_failed(kedge_backend *backend, const kedge_project_ref *ref,
-                             kedge_background work, const kedge_error *error)
+void kedge_background_failed(const kedge_project *project, kedge_background work,
+                             const kedge_error *error)
 {
-    if (backend->options.failed == NULL) return;
-    kedge_background_failure failure = {work, ref->organization, ref->project, error};
-    backend->options.failed(backend->options.failed_context, &failure);
+    if (project->backend->options.failed == NULL) return;
+    kedge_background_failure failure = {work, project->ref.organization, project->ref.project,
+                                        error};
+    project->backend->options.failed(project->backend->options.failed_context, &failure);
 }

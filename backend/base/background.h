@@ -8,10 +8,10 @@
 #ifndef KEDGE_BACKEND_BASE_BACKGROUND_H
 #define KEDGE_BACKEND_BASE_BACKGROUND_H
 
-#include "backend/base/backend.h"
+#include "backend/base/project.h"
 
 /* Tells of a failure: `error` says why. */
-void kedge_background_failed(kedge_backend *backend, const kedge_project_ref *ref,
-                             kedge_background work, const kedge_error *error);
+void kedge_background_failed(const kedge_project *project, kedge_background work,
+                             const kedge_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* The locks of projects, and the pauses between two tries. */
-#include "backend/base/backend.h"
+#include "backend/base/locks.h"
 
 #include <time.h>
 
@@ -13,14 +13,14 @@ static size_t lock_of(const kedge_project_ref *ref)
     return (hash ^ (hash >> 32)) % KEDGE_PROJECT_LOCKS;
 }
 
-pthread_mutex_t *kedge_backend_project_lock(kedge_backend *backend, const kedge_project_ref *ref)
+pthread_mutex_t *kedge_backend_project_lock(const kedge_project *project)
 {
-    return &backend->project_locks[lock_of(ref)];
+    return &project->backend->project_locks[lock_of(&project->ref)];
 }
 
-atomic_bool *kedge_backend_writing_checkpoints(kedge_backend *backend, const kedge_project_ref *ref)
+atomic_bool *kedge_backend_writing_checkpoints(const kedge_project *project)
 {
-    return &backend->writing_checkpoints[lock_of(ref)];
+    return &project->backend->writing_checkpoints[lock_of(&project->ref)];
 }
 
 void kedge_backend_pause(kedge_backend *backend, uint32_t attempt)

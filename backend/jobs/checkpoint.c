@@ -5,11 +5,11 @@
 
 static kedge_status tell(const kedge_state *state, const kedge_lines *lines, kedge_error *error)
 {
-    kedge_buffer text = kedge_buffer_make(state->backend->allocator);
+    kedge_buffer text = kedge_buffer_make(state->project.allocator);
     kedge_json_writer writer = kedge_json_write(&text);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "checkpointed");
-    kedge_json_text(&writer, state->ref.project);
+    kedge_json_text(&writer, state->project.ref.project);
     kedge_json_key(&writer, "version");
     kedge_json_integer(&writer, state->version->number);
     kedge_json_key(&writer, "collections");
@@ -20,11 +20,11 @@ static kedge_status tell(const kedge_state *state, const kedge_lines *lines, ked
     return status;
 }
 
-kedge_status kedge_checkpoint_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                      const kedge_lines *lines, kedge_error *error)
+kedge_status kedge_checkpoint_project(const kedge_project *project, const kedge_lines *lines,
+                                      kedge_error *error)
 {
     kedge_state *state = NULL;
-    kedge_status status = kedge_state_open_newest(backend, ref, &state, error);
+    kedge_status status = kedge_state_open_newest(project, &state, error);
     if (status != KEDGE_OK) return status;
     for (size_t i = 0; i < state->version->collection_count && status == KEDGE_OK; i++) {
         status = kedge_checkpoint_write(state, &state->version->collections[i], true, error);

@@ -21,8 +21,7 @@
 #define ID_BYTES         16
 
 typedef struct exporting {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_key partition;
     const kedge_lines *lines;
     kedge_export_result *result;
@@ -73,14 +72,14 @@ static kedge_status tell_project(exporting *work, kedge_error *error)
 {
     const kedge_version *creation = NULL;
     char id[2 * ID_BYTES + 1];
-    kedge_status status = kedge_version_load_creation(work->backend, work->ref, &creation, error);
+    kedge_status status = kedge_version_load_creation(work->project, &creation, error);
     if (status != KEDGE_OK) return status;
-    kedge_random_hex(work->backend->environment, ID_BYTES, id);
+    kedge_random_hex(work->project->environment, ID_BYTES, id);
     kedge_json_writer writer = begin(work, "kedge_export");
     kedge_json_integer(&writer, KEDGE_EXPORT_FORMAT);
     write_text(&writer, "id", kedge_bytes_of(id));
-    write_text(&writer, "organization", work->ref->organization);
-    write_text(&writer, "project", work->ref->project);
+    write_text(&writer, "organization", work->project->ref.organization);
+    write_text(&writer, "project", work->project->ref.project);
     write_integer(&writer, "created", creation->created_ms);
     write_text(&writer, "lineage", kedge_bytes_of(creation->lineage));
     if (creation->forked.size > 0) {
@@ -112,7 +111,7 @@ static kedge_status tell_body(exporting *work, kedge_bytes collection, const ked
 {
     bool added = false;
     char hex[KEDGE_SHA256_HEX];
-    kedge_key key = kedge_key_body(work->ref, collection, entry->hash);
+    kedge_key key = kedge_key_body(&work->project->ref, collection, entry->hash);
     if (entry->body.data != NULL) return KEDGE_OK;
     kedge_status status = kedge_key_set_add(&work->bodies, kedge_key_bytes(&key), &added, error);
     if (status != KEDGE_OK || !added) return status;
@@ -124,8 +123,7 @@ static kedge_status tell_body(exporting *work, kedge_bytes collection, const ked
     write_text(&writer, "hash", kedge_bytes_of(hex));
     kedge_json_key(&writer, "value");
     kedge_json_raw(&writer, (kedge_bytes){NULL, 0}); /* the body goes straight into the line */
-    status = kedge_blob_body(work->backend, work->ref, collection, entry->hash, NULL, &work->line,
-                             error);
+    status = kedge_blob_body(work->project, collection, entry->hash, NULL, &work->line, error);
     kedge_json_end_object(&writer);
     return status == KEDGE_OK ? end(work, &writer, error) : status;
 }
@@ -168,7 +166,7 @@ static kedge_status tell_page(exporting *work, const kedge_record_set *set, int6
             return kedge_fail(error, KEDGE_CORRUPT, "version-missing", "version %lld is not there",
                               (long long)*next);
         }
-        status = kedge_version_decode(work->backend, work->ref, record, &object, error);
+        status = kedge_version_decode(work->project, record, &object, error);
         if (status != KEDGE_OK) return status;
         status = tell_version(work, &object->version, error);
         kedge_version_release(&object->version);
@@ -179,7 +177,7 @@ static kedge_status tell_page(exporting *work, const kedge_record_set *set, int6
 
 static kedge_status tell_versions(exporting *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     int64_t next = work->oldest;
     kedge_status status = KEDGE_OK;
     while (next <= work->newest->number && status == KEDGE_OK) {
@@ -221,7 +219,7 @@ static void write_gone(kedge_json_writer *writer, const kedge_record *record)
 /* Whole ones among them, where retention was broken off, are told as what they are to become. */
 static kedge_status tell_gone(exporting *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     int64_t next = 1;
     kedge_status status = KEDGE_OK;
     while (next < work->oldest && status == KEDGE_OK) {
@@ -277,7 +275,7 @@ static kedge_status tell_base(exporting *work, const kedge_replayed_collection *
         item = kedge_map_next(&base->map, false, item->entry.id);
     }
     if (status == KEDGE_OK) {
-        status = kedge_chunks_cut(work->backend->allocator, &base->map, ITEMS_BYTES_MAX, 0,
+        status = kedge_chunks_cut(work->project->allocator, &base->map, ITEMS_BYTES_MAX, 0,
                                   tell_items, work, error);
     }
     if (status != KEDGE_OK) return status;
@@ -294,9 +292,8 @@ static kedge_status tell_base(exporting *work, const kedge_replayed_collection *
 static kedge_status tell_bases(exporting *work, kedge_error *error)
 {
     const kedge_version *oldest = NULL;
-    kedge_replay replay = kedge_replay_make(work->backend, work->ref);
-    kedge_status status =
-        kedge_version_load(work->backend, work->ref, work->oldest, &oldest, error);
+    kedge_replay replay = kedge_replay_make(work->project);
+    kedge_status status = kedge_version_load(work->project, work->oldest, &oldest, error);
     if (status == KEDGE_NOT_FOUND) return removed_meanwhile(error);
     if (status == KEDGE_OK) status = kedge_replay_start(&replay, oldest, error);
     for (size_t i = 0; i < replay.count && status == KEDGE_OK; i++) {
@@ -312,7 +309,7 @@ static kedge_status tell_bases(exporting *work, kedge_error *error)
 static kedge_status write_attribute(exporting *work, kedge_json_writer *writer,
                                     const kedge_attribute *attribute, kedge_error *error)
 {
-    kedge_arena arena = kedge_arena_make(work->backend->allocator);
+    kedge_arena arena = kedge_arena_make(work->project->allocator);
     kedge_bytes text = attribute->bytes;
     kedge_status status = KEDGE_OK;
     kedge_json_key(writer, attribute->name);
@@ -349,7 +346,7 @@ static kedge_status tell_old(exporting *work, kedge_error *error)
     kedge_status status = tell_gone(work, error);
     if (status == KEDGE_OK) status = tell_bases(work, error);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == KEDGE_OK; i++) {
-        status = kedge_visit_records(work->backend, work->ref, rows[i], tell_row, work, error);
+        status = kedge_visit_records(work->project, rows[i], tell_row, work, error);
     }
     return status;
 }
@@ -358,7 +355,7 @@ static kedge_status tell_old(exporting *work, kedge_error *error)
 
 static kedge_status run(exporting *work, kedge_error *error)
 {
-    kedge_status status = kedge_retained_oldest(work->backend, work->ref, &work->oldest, error);
+    kedge_status status = kedge_retained_oldest(work->project, &work->oldest, error);
     if (status != KEDGE_OK) return status;
     /* The newest version was read in front of it, and may have been removed in between. */
     if (work->oldest > 1 && work->oldest > work->newest->number) return removed_meanwhile(error);
@@ -372,21 +369,19 @@ static kedge_status run(exporting *work, kedge_error *error)
     return status;
 }
 
-kedge_status kedge_export_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_lines *lines, kedge_export_result *result,
-                                  kedge_error *error)
+kedge_status kedge_export_project(const kedge_project *project, const kedge_lines *lines,
+                                  kedge_export_result *result, kedge_error *error)
 {
-    const kedge_allocator *allocator = backend->allocator;
-    exporting work = {.backend = backend,
-                      .ref = ref,
-                      .partition = kedge_key_partition(ref),
+    const kedge_allocator *allocator = project->allocator;
+    exporting work = {.project = project,
+                      .partition = kedge_key_partition(&project->ref),
                       .lines = lines,
                       .result = result,
                       .chain = {.allocator = allocator},
                       .line = kedge_buffer_make(allocator),
                       .bodies = {.allocator = allocator}};
     memset(result, 0, sizeof *result);
-    kedge_status status = kedge_version_load(backend, ref, 0, &work.newest, error);
+    kedge_status status = kedge_version_load(project, 0, &work.newest, error);
     if (status == KEDGE_OK) status = run(&work, error);
     kedge_version_release(work.newest);
     kedge_key_set_free(&work.bodies);

@@ -8,6 +8,7 @@
 #ifndef KEDGE_BACKEND_JOBS_EXPORT_H
 #define KEDGE_BACKEND_JOBS_EXPORT_H
 
+#include "backend/base/project.h"
 #include "backend/jobs/lines.h"
 #include "backend/versioned/versions/versions.h"
 
@@ -24,8 +25,7 @@ typedef struct kedge_export_result {
  * KEDGE_NOT_FOUND: no such project. KEDGE_CORRUPT: something of it is damaged or gone; what was
  * written is no whole export. KEDGE_UNAVAILABLE: also when versions were removed meanwhile; begin
  * again. */
-kedge_status kedge_export_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_lines *lines, kedge_export_result *result,
-                                  kedge_error *error);
+kedge_status kedge_export_project(const kedge_project *project, const kedge_lines *lines,
+                                  kedge_export_result *result, kedge_error *error);
 
 #endif

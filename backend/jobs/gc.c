@@ -19,8 +19,7 @@ typedef struct gc_mark {
 } gc_mark;
 
 typedef struct collecting {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     const kedge_gc_options *options;
     const kedge_lines *lines;
     kedge_gc_result *result;
@@ -43,7 +42,7 @@ static int64_t or_else(int64_t value, int64_t otherwise)
 static kedge_status keep_mark(void *context, const kedge_record *record, kedge_error *error)
 {
     collecting *work = context;
-    const kedge_allocator *allocator = work->backend->allocator;
+    const kedge_allocator *allocator = work->project->allocator;
     if (work->mark_count == work->mark_capacity) {
         size_t capacity = work->mark_capacity == 0 ? 64 : work->mark_capacity * 2;
         gc_mark *grown =
@@ -97,10 +96,10 @@ static kedge_status tell_removed(collecting *work, const kedge_blob_info *blob, 
 static kedge_status remove_blob(collecting *work, const kedge_blob_info *blob,
                                 kedge_garbage_mark *mark, kedge_error *error)
 {
-    const kedge_environment *environment = work->backend->environment;
-    const kedge_blobs *blobs = &work->backend->options.blobs;
+    const kedge_environment *environment = work->project->environment;
+    const kedge_blobs *blobs = work->project->blobs;
     int64_t claimed_ms = environment->monotonic_ms(environment->context);
-    kedge_status status = kedge_garbage_claim(work->backend, work->ref, mark, error);
+    kedge_status status = kedge_garbage_claim(work->project, mark, error);
     if (status != KEDGE_OK) return unless_changed(status);
     int64_t taken_ms = environment->monotonic_ms(environment->context) - claimed_ms;
     if (taken_ms > KEDGE_GARBAGE_CLAIM_MS / 2) {
@@ -109,7 +108,7 @@ static kedge_status remove_blob(collecting *work, const kedge_blob_info *blob,
     }
     status = blobs->vtable->remove(blobs->self, kedge_bytes_of(blob->key), error);
     if (status == KEDGE_OK) {
-        status = unless_changed(kedge_garbage_delete(work->backend, work->ref, mark, error));
+        status = unless_changed(kedge_garbage_delete(work->project, mark, error));
     }
     return status == KEDGE_OK ? tell_removed(work, blob, error) : status;
 }
@@ -122,7 +121,7 @@ static kedge_status see_marked(collecting *work, const kedge_blob_info *blob, gc
     if (!kedge_garbage_is_found(mark)) {
         if (!work->options->remove || kedge_garbage_is_claimed(mark, work->started_ms))
             return KEDGE_OK;
-        return unless_changed(kedge_garbage_put(work->backend, work->ref, &mark->key, mark, error));
+        return unless_changed(kedge_garbage_put(work->project, &mark->key, mark, error));
     }
     if (work->started_ms - mark->since_ms < grace_ms) return KEDGE_OK;
     return work->options->remove ? remove_blob(work, blob, mark, error)
@@ -140,7 +139,7 @@ static kedge_status see_unreferenced(collecting *work, const kedge_blob_info *bl
     if (work->started_ms - blob->modified_ms < least_ms) return KEDGE_OK;
     if (marked != NULL) return see_marked(work, blob, marked, grace_ms, error);
     if (!work->options->remove) return KEDGE_OK;
-    kedge_status status = kedge_garbage_put(work->backend, work->ref, key, NULL, error);
+    kedge_status status = kedge_garbage_put(work->project, key, NULL, error);
     if (status == KEDGE_OK) work->result->marked++;
     return unless_changed(status);
 }
@@ -152,7 +151,7 @@ static kedge_status see_blob(collecting *work, const kedge_blob_info *blob, kedg
     work->result->blobs++;
     work->result->bytes += blob->size_bytes;
     /* What is not named by its content is not ours. */
-    if (!kedge_garbage_key(work->ref, name, &key)) return KEDGE_OK;
+    if (!kedge_garbage_key(&work->project->ref, name, &key)) return KEDGE_OK;
     gc_mark *marked = find_mark(work, &key);
     if (marked != NULL) marked->met = true;
     bool kept = kedge_key_set_has(&work->references, name) ||
@@ -162,16 +161,16 @@ static kedge_status see_blob(collecting *work, const kedge_blob_info *blob, kedg
         kedge_garbage_is_claimed(&marked->mark, work->started_ms)) {
         return KEDGE_OK;
     }
-    return unless_changed(kedge_garbage_delete(work->backend, work->ref, &marked->mark, error));
+    return unless_changed(kedge_garbage_delete(work->project, &marked->mark, error));
 }
 
 /* ---- all blobs ---- */
 
 static kedge_status see_blobs(collecting *work, kedge_error *error)
 {
-    const kedge_blobs *blobs = &work->backend->options.blobs;
-    kedge_key prefix = kedge_key_blobs(work->ref);
-    kedge_buffer after = kedge_buffer_make(work->backend->allocator);
+    const kedge_blobs *blobs = work->project->blobs;
+    kedge_key prefix = kedge_key_blobs(&work->project->ref);
+    kedge_buffer after = kedge_buffer_make(work->project->allocator);
     bool more = true;
     kedge_status status = KEDGE_OK;
     while (more && status == KEDGE_OK) {
@@ -203,8 +202,7 @@ static kedge_status drop_marks(collecting *work, kedge_error *error)
         if (marked->met || !work->options->remove ||
             kedge_garbage_is_claimed(&marked->mark, work->started_ms))
             continue;
-        status =
-            unless_changed(kedge_garbage_delete(work->backend, work->ref, &marked->mark, error));
+        status = unless_changed(kedge_garbage_delete(work->project, &marked->mark, error));
     }
     return status;
 }
@@ -228,7 +226,7 @@ static kedge_status tell_summary(collecting *work, kedge_error *error)
     kedge_json_writer writer = kedge_json_write(&work->line);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "collected");
-    kedge_json_text(&writer, work->ref->project);
+    kedge_json_text(&writer, work->project->ref.project);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         kedge_json_key(&writer, members[i].name);
         kedge_json_integer(&writer, members[i].value);
@@ -242,38 +240,36 @@ static kedge_status tell_summary(collecting *work, kedge_error *error)
  * moment, have it; one that came after has taken the mark away. */
 static kedge_status run(collecting *work, kedge_error *error)
 {
-    kedge_backend *backend = work->backend;
+    kedge_backend *backend = work->project->backend;
     const kedge_version *creation = NULL;
     work->started_ms = backend->environment->now_ms(backend->environment->context);
-    kedge_status status = kedge_version_load_creation(backend, work->ref, &creation, error);
+    kedge_status status = kedge_version_load_creation(work->project, &creation, error);
     kedge_version_release(creation);
     if (status == KEDGE_OK) {
-        status = kedge_visit_records(backend, work->ref, "Garbage#", keep_mark, work, error);
+        status = kedge_visit_records(work->project, "Garbage#", keep_mark, work, error);
     }
     if (status == KEDGE_OK) {
-        status = kedge_gc_references(backend, work->ref, &work->references, error);
+        status = kedge_gc_references(work->project, &work->references, error);
     }
     if (status == KEDGE_OK) status = see_blobs(work, error);
     if (status == KEDGE_OK) status = drop_marks(work, error);
     return status == KEDGE_OK ? tell_summary(work, error) : status;
 }
 
-kedge_status kedge_gc_run(kedge_backend *backend, const kedge_project_ref *ref,
-                          const kedge_gc_options *options, const kedge_lines *lines,
-                          kedge_gc_result *result, kedge_error *error)
+kedge_status kedge_gc_run(const kedge_project *project, const kedge_gc_options *options,
+                          const kedge_lines *lines, kedge_gc_result *result, kedge_error *error)
 {
-    collecting work = {.backend = backend,
-                       .ref = ref,
+    collecting work = {.project = project,
                        .options = options,
                        .lines = lines,
                        .result = result,
-                       .line = kedge_buffer_make(backend->allocator),
-                       .references = {.allocator = backend->allocator}};
+                       .line = kedge_buffer_make(project->allocator),
+                       .references = {.allocator = project->allocator}};
     memset(result, 0, sizeof *result);
-    kedge_status status = kedge_project_ref_check(ref, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status == KEDGE_OK) status = run(&work, error);
     kedge_key_set_free(&work.references);
-    kedge_release(backend->allocator, work.marks);
+    kedge_release(project->allocator, work.marks);
     kedge_buffer_free(&work.line);
     return status;
 }

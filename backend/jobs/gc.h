@@ -14,6 +14,7 @@
 #ifndef KEDGE_BACKEND_JOBS_GC_H
 #define KEDGE_BACKEND_JOBS_GC_H
 
+#include "backend/base/project.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/lines.h"
 #include "backend/versioned/versions/versions.h"
@@ -42,8 +43,7 @@ typedef struct kedge_gc_result {
  * summary. KEDGE_NOT_FOUND: no such project. KEDGE_CORRUPT: something that may refer to blobs is
  * damaged; nothing was removed. KEDGE_UNAVAILABLE: also when versions were removed meanwhile; run
  * it again. */
-kedge_status kedge_gc_run(kedge_backend *backend, const kedge_project_ref *ref,
-                          const kedge_gc_options *options, const kedge_lines *lines,
-                          kedge_gc_result *result, kedge_error *error);
+kedge_status kedge_gc_run(const kedge_project *project, const kedge_gc_options *options,
+                          const kedge_lines *lines, kedge_gc_result *result, kedge_error *error);
 
 #endif

@@ -15,8 +15,7 @@
 #define RECORDS_PER_PAGE 16
 
 typedef struct gathering {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_key partition;
     kedge_key_set *references;
     int64_t oldest;
@@ -31,7 +30,7 @@ static kedge_status add_body(gathering *work, kedge_bytes collection, const kedg
                              kedge_error *error)
 {
     if (entry->body.data != NULL) return KEDGE_OK;
-    kedge_key key = kedge_key_body(work->ref, collection, entry->hash);
+    kedge_key key = kedge_key_body(&work->project->ref, collection, entry->hash);
     return add(work, &key, error);
 }
 
@@ -43,11 +42,11 @@ static kedge_status add_version(gathering *work, const kedge_record *record, ked
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; status == KEDGE_OK && kedge_version_part_at(record, i, hash); i++) {
-        kedge_key key = kedge_key_version_part(work->ref, hash);
+        kedge_key key = kedge_key_version_part(&work->project->ref, hash);
         status = add(work, &key, error);
     }
     if (status == KEDGE_OK) {
-        status = kedge_version_decode(work->backend, work->ref, record, &object, error);
+        status = kedge_version_decode(work->project, record, &object, error);
     }
     if (status != KEDGE_OK) return status;
     const kedge_version *version = &object->version;
@@ -87,7 +86,7 @@ static kedge_status add_page(gathering *work, const kedge_record_set *set, int64
 
 static kedge_status add_versions(gathering *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key to = kedge_key_version(KEDGE_VERSION_NUMBER_MAX);
     int64_t next = work->oldest;
     bool more = true;
@@ -114,10 +113,9 @@ static kedge_status add_versions(gathering *work, kedge_error *error)
 static kedge_status add_base(gathering *work, kedge_error *error)
 {
     const kedge_version *oldest = NULL;
-    kedge_replay base = kedge_replay_make(work->backend, work->ref);
+    kedge_replay base = kedge_replay_make(work->project);
     if (work->oldest == 1) return KEDGE_OK;
-    kedge_status status =
-        kedge_version_load(work->backend, work->ref, work->oldest, &oldest, error);
+    kedge_status status = kedge_version_load(work->project, work->oldest, &oldest, error);
     if (status == KEDGE_NOT_FOUND) return removed_meanwhile(error);
     if (status == KEDGE_OK) status = kedge_replay_start(&base, oldest, error);
     for (size_t i = 0; i < base.count && status == KEDGE_OK; i++) {
@@ -140,31 +138,29 @@ static kedge_status add_chunk(void *context, const uint8_t hash[KEDGE_SHA256_SIZ
                               kedge_error *error)
 {
     gathering *work = context;
-    kedge_key key = kedge_key_chunk(work->ref, hash);
+    kedge_key key = kedge_key_chunk(&work->project->ref, hash);
     return add(work, &key, error);
 }
 
 static kedge_status add_checkpoint(void *context, const kedge_record *record, kedge_error *error)
 {
     gathering *work = context;
-    return kedge_checkpoint_visit_chunks(work->backend->allocator, record, add_chunk, work, error);
+    return kedge_checkpoint_visit_chunks(work->project->allocator, record, add_chunk, work, error);
 }
 
 /* Whatever their lineage, and whoever reads them. */
 static kedge_status add_checkpoints(gathering *work, kedge_error *error)
 {
-    return kedge_visit_records(work->backend, work->ref, "Collection#", add_checkpoint, work,
-                               error);
+    return kedge_visit_records(work->project, "Collection#", add_checkpoint, work, error);
 }
 
-kedge_status kedge_gc_references(kedge_backend *backend, const kedge_project_ref *ref,
-                                 kedge_key_set *references, kedge_error *error)
+kedge_status kedge_gc_references(const kedge_project *project, kedge_key_set *references,
+                                 kedge_error *error)
 {
-    gathering work = {.backend = backend,
-                      .ref = ref,
-                      .partition = kedge_key_partition(ref),
+    gathering work = {.project = project,
+                      .partition = kedge_key_partition(&project->ref),
                       .references = references};
-    kedge_status status = kedge_retained_oldest(backend, ref, &work.oldest, error);
+    kedge_status status = kedge_retained_oldest(project, &work.oldest, error);
     if (status == KEDGE_OK) status = add_base(&work, error);
     if (status == KEDGE_OK) status = add_versions(&work, error);
     if (status == KEDGE_OK) status = add_checkpoints(&work, error);

@@ -77,11 +77,10 @@ static void write_checkpoints(importing *work)
 {
     kedge_state *state = NULL;
     kedge_error error = {0};
-    kedge_status status = kedge_state_open_newest(work->backend, work->ref, &state, &error);
+    kedge_status status = kedge_state_open_newest(work->project, &state, &error);
     if (status == KEDGE_OK) status = kedge_checkpoint_write_due(state, true, &error);
     if (status != KEDGE_OK) {
-        kedge_background_failed(work->backend, work->ref, KEDGE_BACKGROUND_IMPORT_CHECKPOINTS,
-                                &error);
+        kedge_background_failed(work->project, KEDGE_BACKGROUND_IMPORT_CHECKPOINTS, &error);
     }
     kedge_state_close(state);
 }
@@ -108,23 +107,21 @@ static kedge_status run(importing *work, const kedge_line_source *lines, kedge_b
     return KEDGE_OK;
 }
 
-kedge_status kedge_import_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_line_source *lines, kedge_import_result *result,
-                                  kedge_error *error)
+kedge_status kedge_import_project(const kedge_project *project, const kedge_line_source *lines,
+                                  kedge_import_result *result, kedge_error *error)
 {
-    const kedge_allocator *allocator = backend->allocator;
-    importing work = {.backend = backend,
-                      .ref = ref,
-                      .partition = kedge_key_partition(ref),
+    const kedge_allocator *allocator = project->allocator;
+    importing work = {.project = project,
+                      .partition = kedge_key_partition(&project->ref),
                       .result = result,
                       .chain = {.allocator = allocator},
                       .forked = kedge_buffer_make(allocator),
                       .bodies = {.allocator = allocator},
-                      .replay = kedge_replay_make(backend, ref),
+                      .replay = kedge_replay_make(project),
                       .items = {.allocator = allocator}};
     kedge_buffer line = kedge_buffer_make(allocator);
     memset(result, 0, sizeof *result);
-    kedge_status status = kedge_project_ref_check(ref, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status == KEDGE_OK) status = run(&work, lines, &line, error);
     kedge_buffer_free(&line);
     kedge_buffer_free(&work.forked);

@@ -11,6 +11,7 @@
 #ifndef KEDGE_BACKEND_JOBS_IMPORT_H
 #define KEDGE_BACKEND_JOBS_IMPORT_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
 /* Where lines come from. `next` appends the next one, without its end, to an empty buffer, or sets
@@ -31,14 +32,12 @@ typedef struct kedge_import_result {
  * the name is not free; "version-exists": versions of something else stand there.
  * KEDGE_INVALID_ARGUMENT, "export-damaged": a line is not what an export has there, a hash is
  * wrong, the end is missing. What was put until then stays, and is no project. */
-kedge_status kedge_import_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_line_source *lines, kedge_import_result *result,
-                                  kedge_error *error);
+kedge_status kedge_import_project(const kedge_project *project, const kedge_line_source *lines,
+                                  kedge_import_result *result, kedge_error *error);
 
 /* Ends an import, also one that is still at work, and removes what it has put. Broken off, it goes
  * on when it is run again. KEDGE_NOT_FOUND: none is under way. KEDGE_UNAVAILABLE: also when the
  * import has ended, or somebody else discards it, meanwhile. */
-kedge_status kedge_import_discard(kedge_backend *backend, const kedge_project_ref *ref,
-                                  kedge_error *error);
+kedge_status kedge_import_discard(const kedge_project *project, kedge_error *error);
 
 #endif

@@ -12,7 +12,8 @@ static kedge_status versions_there(const importing *work, int64_t number, kedge_
     return kedge_fail(error, KEDGE_CONFLICT, "version-exists",
                       "under the name \"%.*s\" stands a version %lld which is not of this export, "
                       "although there is no such project; import under another name",
-                      (int)work->ref->project.size, work->ref->project.data, (long long)number);
+                      (int)work->project->ref.project.size, work->project->ref.project.data,
+                      (long long)number);
 }
 
 /* ---- the record above all versions ---- */
@@ -20,7 +21,7 @@ static kedge_status versions_there(const importing *work, int64_t number, kedge_
 static kedge_status get(importing *work, const kedge_record_key *key, kedge_record_set *set,
                         kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     return records->vtable->get(records->self, key, true, set, error);
 }
 
@@ -32,8 +33,8 @@ kedge_attribute import_token(const importing *work)
 /* A project of this name that was imported from the same export, or another. */
 static kedge_status read_project(importing *work, bool *done, kedge_error *error)
 {
-    kedge_key organization = kedge_key_organization(work->ref->organization);
-    kedge_key project = kedge_key_project(work->ref->project);
+    kedge_key organization = kedge_key_organization(work->project->ref.organization);
+    kedge_key project = kedge_key_project(work->project->ref.project);
     kedge_record_key key = {kedge_key_bytes(&organization), kedge_key_bytes(&project)};
     kedge_record_set set = {0};
     kedge_status status = get(work, &key, &set, error);
@@ -45,13 +46,13 @@ static kedge_status read_project(importing *work, bool *done, kedge_error *error
     if (*done) return KEDGE_OK;
     return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
                       "the project \"%.*s\" exists; import under another name",
-                      (int)work->ref->project.size, work->ref->project.data);
+                      (int)work->project->ref.project.size, work->project->ref.project.data);
 }
 
 /* The versions of an earlier try: one after the other, from the oldest on. */
 static kedge_status find_newest(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key from = kedge_key_version(0);
     kedge_key to = kedge_key_version(KEDGE_VERSION_IMPORTING - 1);
     kedge_records_query query = {.partition = kedge_key_bytes(&work->partition),
@@ -84,9 +85,9 @@ kedge_status import_check_there(const importing *work, kedge_bytes lineage, kedg
  * process of an import that was discarded since does not take this one for its own. */
 static kedge_status put_guard(importing *work, kedge_error *error)
 {
-    kedge_random_hex(work->backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, work->token);
-    kedge_key organization = kedge_key_organization(work->ref->organization);
-    kedge_key project = kedge_key_project(work->ref->project);
+    kedge_random_hex(work->project->environment, (KEDGE_LINEAGE_HEX - 1) / 2, work->token);
+    kedge_key organization = kedge_key_organization(work->project->ref.organization);
+    kedge_key project = kedge_key_project(work->project->ref.project);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_attribute attributes[] = {
         {"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0}, import_token(work)};
@@ -97,7 +98,7 @@ static kedge_status put_guard(importing *work, kedge_error *error)
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 2},
          .condition = KEDGE_IF_ABSENT}};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     return records->vtable->transact(records->self, writes, 2, error);
 }
 
@@ -109,22 +110,22 @@ static kedge_status begin_anew(importing *work, bool *done, kedge_error *error)
     if (status == KEDGE_OK) status = read_project(work, done, error);
     if (status != KEDGE_OK || *done) return status;
     if (work->there > 0) {
-        status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
+        status = kedge_name_claim_read(work->project, &claim, error);
         if (status != KEDGE_OK) return status;
         return claim.importing ? import_raced(error) : versions_there(work, work->there, error);
     }
     status = put_guard(work, error);
     if (status != KEDGE_CONFLICT) return status;
     return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
-                      "the project \"%.*s\" was made at this moment", (int)work->ref->project.size,
-                      work->ref->project.data);
+                      "the project \"%.*s\" was made at this moment",
+                      (int)work->project->ref.project.size, work->project->ref.project.data);
 }
 
 kedge_status import_begin(importing *work, bool *done, kedge_error *error)
 {
     kedge_name_claim claim;
     *done = false;
-    kedge_status status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
+    kedge_status status = kedge_name_claim_read(work->project, &claim, error);
     if (status != KEDGE_OK) return status;
     if (!claim.importing) return begin_anew(work, done, error);
     if (claim.discarding) {
@@ -169,10 +170,10 @@ kedge_status import_put_version(importing *work, const kedge_record *record, ked
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}},
          .condition = KEDGE_IF_EQUAL,
          .expected = import_token(work)}};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_status status = records->vtable->transact(records->self, writes, 2, error);
     if (status != KEDGE_CONFLICT) return status;
-    status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
+    status = kedge_name_claim_read(work->project, &claim, error);
     if (status != KEDGE_OK) return status;
     bool ours = claim.importing && strcmp(claim.token, work->token) == 0;
     return ours ? is_put(work, record, error) : import_raced(error);
@@ -191,14 +192,14 @@ kedge_status import_commit(importing *work, kedge_error *error)
         {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->created_ms},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->lineage), 0},
         {"imported", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0},
-        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, work->ref->project, 0},
+        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, work->project->ref.project, 0},
         {"forked", KEDGE_ATTRIBUTE_TEXT, kedge_buffer_bytes(&work->forked), 0}};
     kedge_attribute retained[] = {
         {"oldest", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->oldest_lineage), 0},
         {"gone_through", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->oldest - 1}};
-    kedge_key organization = kedge_key_organization(work->ref->organization);
-    kedge_key project = kedge_key_project(work->ref->project);
+    kedge_key organization = kedge_key_organization(work->project->ref.organization);
+    kedge_key project = kedge_key_project(work->project->ref.project);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_key retention = kedge_key_retention();
     kedge_record_write writes[] = {
@@ -218,7 +219,7 @@ kedge_status import_commit(importing *work, kedge_error *error)
         writes[2].record.attributes = retained;
         writes[2].record.attribute_count = 3;
     }
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_status status = records->vtable->transact(records->self, writes, 3, error);
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
 }

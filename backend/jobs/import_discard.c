@@ -31,10 +31,10 @@ static kedge_record_write write_of_claim(const importing *work, const kedge_key 
 /* The name, from whoever has it, for this process. */
 static kedge_status take_over(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
     char token[KEDGE_LINEAGE_HEX];
-    kedge_random_hex(work->backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, token);
+    kedge_random_hex(work->project->environment, (KEDGE_LINEAGE_HEX - 1) / 2, token);
     kedge_attribute attributes[] = {
         {"importing", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->id), 0},
         {"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(token), 0},
@@ -54,7 +54,7 @@ static kedge_status take_over(importing *work, kedge_error *error)
 static kedge_status delete_some(importing *work, const kedge_record_set *set, size_t *at,
                                 kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key claim = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_record_write writes[RECORDS_PER_PAGE + 1];
     size_t count = 0;
@@ -75,7 +75,7 @@ static kedge_status delete_some(importing *work, const kedge_record_set *set, si
 
 static kedge_status delete_records(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key after = {.size = 0};
     kedge_status status = KEDGE_OK;
     bool more = true;
@@ -105,15 +105,15 @@ static kedge_status delete_records(importing *work, kedge_error *error)
 static kedge_status check_ours(importing *work, kedge_error *error)
 {
     kedge_name_claim claim;
-    kedge_status status = kedge_name_claim_read(work->backend, work->ref, &claim, error);
+    kedge_status status = kedge_name_claim_read(work->project, &claim, error);
     if (status != KEDGE_OK) return status;
     return strcmp(claim.token, work->token) == 0 ? KEDGE_OK : import_raced(error);
 }
 
 static kedge_status delete_blobs(importing *work, kedge_error *error)
 {
-    const kedge_blobs *blobs = &work->backend->options.blobs;
-    kedge_key prefix = kedge_key_blobs(work->ref);
+    const kedge_blobs *blobs = work->project->blobs;
+    kedge_key prefix = kedge_key_blobs(&work->project->ref);
     kedge_status status = KEDGE_OK;
     bool more = true;
     while (more && status == KEDGE_OK) {
@@ -137,7 +137,7 @@ static kedge_status delete_blobs(importing *work, kedge_error *error)
 /* And tells whoever has relied on a blob in between. */
 static kedge_status give_back(importing *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key claim = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_key discarded = kedge_key_discarded();
     kedge_attribute attributes[] = {import_token(work)};
@@ -150,17 +150,16 @@ static kedge_status give_back(importing *work, kedge_error *error)
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
 }
 
-kedge_status kedge_import_discard(kedge_backend *backend, const kedge_project_ref *ref,
-                                  kedge_error *error)
+kedge_status kedge_import_discard(const kedge_project *project, kedge_error *error)
 {
-    importing work = {.backend = backend, .ref = ref, .partition = kedge_key_partition(ref)};
+    importing work = {.project = project, .partition = kedge_key_partition(&project->ref)};
     kedge_name_claim claim = {.importing = false};
-    kedge_status status = kedge_project_ref_check(ref, error);
-    if (status == KEDGE_OK) status = kedge_name_claim_read(backend, ref, &claim, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
+    if (status == KEDGE_OK) status = kedge_name_claim_read(project, &claim, error);
     if (status == KEDGE_OK && !claim.importing) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "no-import",
-                          "no import is under way under the name \"%.*s\"", (int)ref->project.size,
-                          ref->project.data);
+                          "no import is under way under the name \"%.*s\"",
+                          (int)project->ref.project.size, project->ref.project.data);
     }
     memcpy(work.id, claim.id, sizeof work.id);
     memcpy(work.token, claim.token, sizeof work.token);

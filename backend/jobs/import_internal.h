@@ -3,6 +3,7 @@
 #define KEDGE_BACKEND_JOBS_IMPORT_INTERNAL_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/import.h"
 #include "backend/jobs/key_set.h"
@@ -12,8 +13,7 @@
 #include "common/json.h"
 
 typedef struct importing {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_key partition;
     kedge_import_result *result;
     kedge_chain chain;

@@ -62,13 +62,13 @@ static kedge_status take_body(importing *work, kedge_error *error)
         return import_damaged("a body", error);
     }
     status = check_body(value, hash, error);
-    kedge_key key = kedge_key_body(work->ref, kedge_bytes_of(collection), hash);
+    kedge_key key = kedge_key_body(&work->project->ref, kedge_bytes_of(collection), hash);
     if (status == KEDGE_OK) {
         status = kedge_key_set_add(&work->bodies, kedge_key_bytes(&key), NULL, error);
     }
     /* It stands in front of the first version that needs it: an earlier try has put it. */
     if (status != KEDGE_OK || work->version < work->there) return status;
-    status = kedge_blob_put_plain(work->backend, work->ref, &key, value, error);
+    status = kedge_blob_put_plain(work->project, &key, value, error);
     if (status == KEDGE_OK) work->result->bodies++;
     return status;
 }
@@ -77,7 +77,7 @@ static kedge_status check_entry(importing *work, kedge_bytes collection, const k
                                 kedge_error *error)
 {
     if (entry->body.data != NULL) return check_body(entry->body, entry->hash, error);
-    kedge_key key = kedge_key_body(work->ref, collection, entry->hash);
+    kedge_key key = kedge_key_body(&work->project->ref, collection, entry->hash);
     if (kedge_key_set_has(&work->bodies, kedge_key_bytes(&key))) return KEDGE_OK;
     return import_damaged("a version without a body that it needs", error);
 }
@@ -88,14 +88,14 @@ static kedge_status put_version(importing *work, const kedge_version *version, k
 {
     kedge_version_record record;
     kedge_key sort = kedge_key_version(version->number);
-    kedge_status status = kedge_version_encode(work->backend->allocator, version, &record, error);
+    kedge_status status = kedge_version_encode(work->project->allocator, version, &record, error);
     if (status == KEDGE_OK) {
-        status = kedge_version_put_parts(work->backend, work->ref, &record, error);
+        status = kedge_version_put_parts(work->project, &record, error);
     }
     if (status == KEDGE_OK) {
         const kedge_version *versions[] = {version};
-        status =
-            kedge_index_write(work->backend, kedge_key_bytes(&work->partition), versions, 1, error);
+        status = kedge_index_write(work->project->backend, kedge_key_bytes(&work->partition),
+                                   versions, 1, error);
     }
     if (status == KEDGE_OK) {
         kedge_record whole = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)},
@@ -154,9 +154,8 @@ static kedge_status take_version(importing *work, kedge_bytes line, kedge_error 
     if (number == work->oldest && work->gone != work->oldest - 1) {
         return import_damaged("a version in front of which others are missing", error);
     }
-    kedge_status status =
-        as_damage(kedge_version_read_json(work->backend, work->ref, number, record, &object, error),
-                  "a version", error);
+    kedge_status status = as_damage(
+        kedge_version_read_json(work->project, number, record, &object, error), "a version", error);
     if (status != KEDGE_OK) return status;
     const kedge_version *version = &object->version;
     if (number == work->oldest) {
@@ -237,7 +236,7 @@ static kedge_status take_items(importing *work, kedge_error *error)
 static kedge_status find_lineage(importing *work, int64_t number, char lineage[KEDGE_LINEAGE_HEX],
                                  kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key sort = kedge_key_version(number);
     kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
@@ -268,15 +267,15 @@ static kedge_status take_base(importing *work, kedge_error *error)
         items != base.items) {
         return import_damaged("the base of a collection", error);
     }
-    if (!kedge_map_build(work->backend->allocator, work->items.items, work->items.count, &map)) {
+    if (!kedge_map_build(work->project->allocator, work->items.items, work->items.count, &map)) {
         return kedge_fail_no_memory(error);
     }
     status = find_lineage(work, base.last, lineage, error);
     if (status == KEDGE_OK) {
-        status = kedge_checkpoint_write_map(work->backend, work->ref, &base, lineage, &map, error);
+        status = kedge_checkpoint_write_map(work->project, &base, lineage, &map, error);
     }
     if (status == KEDGE_OK) status = kedge_replay_put(&work->replay, &base, &map, error);
-    kedge_map_free(work->backend->allocator, &map);
+    kedge_map_free(work->project->allocator, &map);
     kedge_items_free(&work->items);
     return status;
 }
@@ -333,7 +332,7 @@ static kedge_status read_row(importing *work, kedge_bytes line, kedge_arena *are
 
 static kedge_status take_row(importing *work, kedge_bytes line, kedge_error *error)
 {
-    kedge_arena arena = kedge_arena_make(work->backend->allocator);
+    kedge_arena arena = kedge_arena_make(work->project->allocator);
     kedge_attribute attributes[ROW_ATTRIBUTES_MAX];
     kedge_record record;
     kedge_status status =
@@ -344,7 +343,7 @@ static kedge_status take_row(importing *work, kedge_bytes line, kedge_error *err
         status = import_damaged("a row", error);
     }
     if (status == KEDGE_OK && work->there < work->oldest) {
-        const kedge_records *records = &work->backend->options.records;
+        const kedge_records *records = work->project->records;
         kedge_record_write write = {.kind = KEDGE_WRITE_PUT, .record = record};
         status = records->vtable->write(records->self, &write, error);
     }

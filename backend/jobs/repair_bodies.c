@@ -70,12 +70,12 @@ static size_t find_lost(const verifying *work, const uint8_t hash[KEDGE_SHA256_S
 static kedge_status put_body(verifying *work, const verify_lost *lost, kedge_bytes text,
                              kedge_error *error)
 {
-    const kedge_blobs *blobs = &work->backend->options.blobs;
-    kedge_key key = kedge_key_body(work->ref, lost->collection, lost->hash);
-    kedge_buffer buffer = kedge_buffer_make(work->backend->allocator);
+    const kedge_blobs *blobs = work->project->blobs;
+    kedge_key key = kedge_key_body(&work->project->ref, lost->collection, lost->hash);
+    kedge_buffer buffer = kedge_buffer_make(work->project->allocator);
     kedge_error found = {0};
-    kedge_status status = kedge_blob_body(work->backend, work->ref, lost->collection, lost->hash,
-                                          NULL, &buffer, &found);
+    kedge_status status =
+        kedge_blob_body(work->project, lost->collection, lost->hash, NULL, &buffer, &found);
     if (status == KEDGE_CORRUPT && strcmp(found.code, "item-body-damaged") == 0) {
         status = blobs->vtable->remove(blobs->self, kedge_key_bytes(&key), error);
     } else if (status == KEDGE_CORRUPT) {
@@ -85,7 +85,7 @@ static kedge_status put_body(verifying *work, const verify_lost *lost, kedge_byt
     }
     kedge_buffer_free(&buffer);
     if (status == KEDGE_OK) {
-        status = kedge_blob_put_plain(work->backend, work->ref, &key, text, error);
+        status = kedge_blob_put_plain(work->project, &key, text, error);
     }
     return status;
 }
@@ -106,7 +106,7 @@ static kedge_status offer(verifying *work, kedge_bytes text, const char *from, k
         verify_lost *lost = &work->lost[i];
         if (memcmp(lost->hash, hash, sizeof hash) != 0) break;
         if (lost->found) continue;
-        kedge_key key = kedge_key_body(work->ref, lost->collection, lost->hash);
+        kedge_key key = kedge_key_body(&work->project->ref, lost->collection, lost->hash);
         status = verify_note_owed(work, lost, error);
         if (status == KEDGE_OK) status = put_body(work, lost, text, error);
         if (status != KEDGE_OK) break;
@@ -193,24 +193,23 @@ static kedge_status search_checkpoints(verifying *work, kedge_error *error)
         } else if (error != NULL) {
             *error = failure;
         }
-        kedge_map_free(work->backend->allocator, &map);
+        kedge_map_free(work->project->allocator, &map);
     }
     return status;
 }
 
 /* The same body under another key. */
 static kedge_status search_blob(verifying *work, const verify_lost *lost,
-                                const kedge_project_ref *ref, kedge_bytes collection,
+                                const kedge_project *project, kedge_bytes collection,
                                 kedge_error *error)
 {
     char from[FROM_BYTES];
     kedge_error failure = {0};
-    kedge_buffer body = kedge_buffer_make(work->backend->allocator);
-    kedge_status status =
-        kedge_blob_body(work->backend, ref, collection, lost->hash, NULL, &body, &failure);
+    kedge_buffer body = kedge_buffer_make(work->project->allocator);
+    kedge_status status = kedge_blob_body(project, collection, lost->hash, NULL, &body, &failure);
     (void)snprintf(from, sizeof from, "the collection \"%.*s\" of the project %.*s",
-                   (int)collection.size, collection.data, (int)ref->project.size,
-                   ref->project.data);
+                   (int)collection.size, collection.data, (int)project->ref.project.size,
+                   project->ref.project.data);
     if (status == KEDGE_OK) {
         int64_t size = (int64_t)body.size;
         status = kedge_key_set_add(&work->lost_sizes,
@@ -232,7 +231,7 @@ static kedge_status search_collections(verifying *work, kedge_error *error)
         for (size_t k = 0; k < work->replay.count && status == KEDGE_OK; k++) {
             kedge_bytes name = kedge_bytes_of(work->replay.collections[k].name);
             if (work->lost[i].found || kedge_bytes_equal(name, work->lost[i].collection)) continue;
-            status = search_blob(work, &work->lost[i], work->ref, name, error);
+            status = search_blob(work, &work->lost[i], work->project, name, error);
         }
     }
     return status;
@@ -242,12 +241,13 @@ static kedge_status search_source_of_fork(verifying *work, kedge_error *error)
 {
     char project[KEDGE_LIMIT_NAME_BYTES + 1];
     const kedge_version *creation = NULL;
-    kedge_status status = kedge_version_load_creation(work->backend, work->ref, &creation, error);
+    kedge_status status = kedge_version_load_creation(work->project, &creation, error);
     if (verify_is_damage(status)) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
     if (creation->forked.size > 0 &&
         kedge_json_member_chars(creation->forked, "project", project, sizeof project)) {
-        kedge_project_ref source = {work->ref->organization, kedge_bytes_of(project)};
+        kedge_project source = *work->project;
+        source.ref.project = kedge_bytes_of(project);
         for (size_t i = 0; i < work->lost_count && status == KEDGE_OK; i++) {
             if (work->lost[i].found) continue;
             status = search_blob(work, &work->lost[i], &source, work->lost[i].collection, error);
@@ -329,7 +329,7 @@ static kedge_status visit_version(void *context, const kedge_record *record, ked
     int64_t number = 0;
     if (!kedge_key_read_version(record->key.sort, &number) || kedge_retained_is_gone(record))
         return KEDGE_OK;
-    kedge_status status = kedge_version_decode(work->backend, work->ref, record, &object, &failure);
+    kedge_status status = kedge_version_decode(work->project, record, &object, &failure);
     if (verify_is_damage(status)) return KEDGE_OK;
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
     status = visitor->visit(work, &object->version, error);
@@ -340,8 +340,7 @@ static kedge_status visit_version(void *context, const kedge_record *record, ked
 static kedge_status visit_versions(verifying *work, version_visit visit, kedge_error *error)
 {
     version_visitor visitor = {work, visit};
-    return kedge_visit_records(work->backend, work->ref, "ProjectVersion#", visit_version, &visitor,
-                               error);
+    return kedge_visit_records(work->project, "ProjectVersion#", visit_version, &visitor, error);
 }
 
 static size_t count_lost(const verifying *work)

@@ -34,7 +34,7 @@ kedge_status verify_note_bad_root(verifying *work, const verify_root *root, kedg
 void verify_forget_bad_roots(verifying *work)
 {
     for (size_t i = 0; i < work->bad_root_count; i++)
-        kedge_map_free(work->backend->allocator, &work->bad_roots[i].map);
+        kedge_map_free(work->project->allocator, &work->bad_roots[i].map);
     work->bad_root_count = 0;
 }
 
@@ -42,11 +42,11 @@ void verify_forget_bad_roots(verifying *work)
 static kedge_status drop_damaged_chunk(void *context, const kedge_chunk *chunk, kedge_error *error)
 {
     verifying *work = context;
-    const kedge_allocator *allocator = work->backend->allocator;
-    const kedge_blobs *blobs = &work->backend->options.blobs;
+    const kedge_allocator *allocator = work->project->allocator;
+    const kedge_blobs *blobs = work->project->blobs;
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_sha256(chunk->text, hash);
-    kedge_key key = kedge_key_chunk(work->ref, hash);
+    kedge_key key = kedge_key_chunk(&work->project->ref, hash);
     kedge_buffer stored = kedge_buffer_make(allocator);
     kedge_buffer plain = kedge_buffer_make(allocator);
     kedge_status status = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &stored, error);
@@ -75,11 +75,11 @@ static kedge_status repair_root(verifying *work, const verify_bad_root *bad, ked
                                            .items = (int64_t)bad->map.count};
     kedge_key key = kedge_key_collection(root->collection, root->number, 0);
     kedge_status status =
-        kedge_chunks_cut(work->backend->allocator, &bad->map, KEDGE_CHUNK_BYTES_MAX,
+        kedge_chunks_cut(work->project->allocator, &bad->map, KEDGE_CHUNK_BYTES_MAX,
                          KEDGE_CHUNK_BYTES_TYPICAL, drop_damaged_chunk, work, error);
     if (status == KEDGE_OK) {
-        status = kedge_checkpoint_write_map(work->backend, work->ref, &collection, root->lineage,
-                                            &bad->map, error);
+        status =
+            kedge_checkpoint_write_map(work->project, &collection, root->lineage, &bad->map, error);
     }
     if (status != KEDGE_OK) return status;
     return verify_tell_repaired(work, "checkpoint", root->version, kedge_key_bytes(&key),

@@ -22,7 +22,7 @@ static kedge_status write_record(const verifying *work, kedge_bytes collection,
                                  const uint8_t hash[KEDGE_SHA256_SIZE], bool owed,
                                  kedge_error *error)
 {
-    const kedge_backend *backend = work->backend;
+    const kedge_backend *backend = work->project->backend;
     const kedge_environment *environment = backend->environment;
     const kedge_records *records = &backend->options.records;
     kedge_key sort = kedge_key_repaired(collection, hash);
@@ -82,10 +82,10 @@ kedge_status verify_deliver_repaired(verifying *work, kedge_error *error)
     kedge_error failure = {0};
     if (!work->repair) return KEDGE_OK;
     kedge_status status =
-        kedge_visit_records(work->backend, work->ref, KEDGE_KEY_REPAIRED, read_owed, &all, error);
+        kedge_visit_records(work->project, KEDGE_KEY_REPAIRED, read_owed, &all, error);
     if (status != KEDGE_OK || all.count == 0) return status;
-    status = kedge_processor_redeliver(work->backend, work->ref, all.bodies, all.count,
-                                       tell_delivered, work, &failure);
+    status = kedge_processor_redeliver(work->project, all.bodies, all.count, tell_delivered, work,
+                                       &failure);
     /* The newest version itself is damaged, which was told. It is delivered once
      * that is put right. */
     if (verify_is_damage(status)) return KEDGE_OK;

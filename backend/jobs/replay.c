@@ -7,19 +7,19 @@
 
 #include <string.h>
 
-kedge_replay kedge_replay_make(kedge_backend *backend, const kedge_project_ref *ref)
+kedge_replay kedge_replay_make(const kedge_project *project)
 {
-    return (kedge_replay){.backend = backend, .ref = ref};
+    return (kedge_replay){.project = project};
 }
 
 void kedge_replay_free(kedge_replay *replay)
 {
-    const kedge_allocator *allocator = replay->backend->allocator;
+    const kedge_allocator *allocator = replay->project->allocator;
     for (size_t i = 0; i < replay->count; i++) {
         kedge_map_free(allocator, &replay->collections[i].map);
     }
     kedge_release(allocator, replay->collections);
-    *replay = kedge_replay_make(replay->backend, replay->ref);
+    *replay = kedge_replay_make(replay->project);
 }
 
 kedge_replayed_collection *kedge_replay_find(const kedge_replay *replay, kedge_bytes name)
@@ -34,7 +34,7 @@ kedge_replayed_collection *kedge_replay_find(const kedge_replay *replay, kedge_b
 
 static kedge_replayed_collection *find_or_add(kedge_replay *replay, kedge_bytes name)
 {
-    const kedge_allocator *allocator = replay->backend->allocator;
+    const kedge_allocator *allocator = replay->project->allocator;
     kedge_replayed_collection *found = kedge_replay_find(replay, name);
     if (found != NULL) return found;
     if (replay->count == replay->capacity) {
@@ -75,9 +75,8 @@ kedge_status kedge_replay_start(kedge_replay *replay, const kedge_version *versi
         if (!kedge_replay_before(version, &version->collections[i], &before)) continue;
         kedge_replayed_collection *into = find_or_add(replay, before.name);
         if (into == NULL) return kedge_fail_no_memory(error);
-        kedge_status status =
-            kedge_checkpoint_read(replay->backend, replay->ref, &before, &into->map, &found_version,
-                                  &number, &damaged, error);
+        kedge_status status = kedge_checkpoint_read(replay->project, &before, &into->map,
+                                                    &found_version, &number, &damaged, error);
         if (status != KEDGE_OK) return status;
         if (number != before.number || damaged) {
             return kedge_fail(error, KEDGE_CORRUPT, "base-missing",
@@ -98,7 +97,7 @@ kedge_status kedge_replay_put(kedge_replay *replay, const kedge_version_collecti
 {
     kedge_replayed_collection *into = find_or_add(replay, collection->name);
     if (into == NULL) return kedge_fail_no_memory(error);
-    kedge_map_free(replay->backend->allocator, &into->map);
+    kedge_map_free(replay->project->allocator, &into->map);
     into->map = kedge_map_share(map);
     into->number = collection->number;
     into->last = collection->last;
@@ -109,7 +108,7 @@ kedge_status kedge_replay_put(kedge_replay *replay, const kedge_version_collecti
 static kedge_status take_change(kedge_replay *replay, const kedge_version *version,
                                 const kedge_version_change *change, kedge_error *error)
 {
-    const kedge_allocator *allocator = replay->backend->allocator;
+    const kedge_allocator *allocator = replay->project->allocator;
     kedge_replayed_collection *into = find_or_add(replay, change->collection);
     if (into == NULL) return kedge_fail_no_memory(error);
     if (into->last != version->number) {

@@ -7,6 +7,7 @@
 #define KEDGE_BACKEND_JOBS_REPLAY_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/map.h"
 #include "backend/versioned/model/version_object.h"
 
@@ -19,15 +20,14 @@ typedef struct kedge_replayed_collection {
 } kedge_replayed_collection;
 
 typedef struct kedge_replay {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_replayed_collection *collections; /* in the order in which they came */
     size_t count;
     size_t capacity;
     int64_t version; /* the last one taken; 0: none */
 } kedge_replay;
 
-kedge_replay kedge_replay_make(kedge_backend *backend, const kedge_project_ref *ref);
+kedge_replay kedge_replay_make(const kedge_project *project);
 void kedge_replay_free(kedge_replay *replay);
 
 /* A collection as it was in front of a version that may have changed it. False: there was none. */

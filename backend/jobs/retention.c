@@ -16,7 +16,7 @@
 static kedge_status find_by_age(retaining *work, int64_t newest, int64_t *oldest,
                                 kedge_error *error)
 {
-    kedge_backend *backend = work->backend;
+    kedge_backend *backend = work->project->backend;
     const kedge_records *records = &backend->options.records;
     int64_t cutoff_ms =
         backend->environment->now_ms(backend->environment->context) - work->rule->age_ms;
@@ -75,7 +75,7 @@ static kedge_status mend_row(void *context, const kedge_record_write *wanted,
     const retaining *work = context;
     (void)found;
     if (same) return KEDGE_OK;
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     return records->vtable->write(records->self, wanted, error);
 }
 
@@ -86,10 +86,9 @@ static kedge_status lineage_of(retaining *work, const kedge_version_collection *
                                char lineage[KEDGE_LINEAGE_HEX], kedge_error *error)
 {
     const kedge_version *version = NULL;
-    kedge_status status =
-        kedge_version_load_runs(work->backend, work->ref, collection->last, &version, error);
+    kedge_status status = kedge_version_load_runs(work->project, collection->last, &version, error);
     if (status == KEDGE_NOT_FOUND) {
-        return kedge_retained_fail(work->backend, work->ref, work->before, collection->last, error);
+        return kedge_retained_fail(work->project, work->before, collection->last, error);
     }
     if (status != KEDGE_OK) return status;
     memcpy(lineage, version->lineage, KEDGE_LINEAGE_HEX);
@@ -105,14 +104,14 @@ static kedge_status has_base(retaining *work, const kedge_version_collection *co
     int64_t version = 0;
     int64_t number = 0;
     bool damaged = false;
-    kedge_buffer difference = kedge_buffer_make(work->backend->allocator);
-    kedge_status status = kedge_checkpoint_read(work->backend, work->ref, collection, &map,
-                                                &version, &number, &damaged, error);
+    kedge_buffer difference = kedge_buffer_make(work->project->allocator);
+    kedge_status status =
+        kedge_checkpoint_read(work->project, collection, &map, &version, &number, &damaged, error);
     if (status == KEDGE_OK) {
         *has =
             number == collection->number && !damaged && kedge_replay_same(fold, &map, &difference);
     }
-    kedge_map_free(work->backend->allocator, &map);
+    kedge_map_free(work->project->allocator, &map);
     kedge_buffer_free(&difference);
     return status;
 }
@@ -126,8 +125,7 @@ static kedge_status make_base(retaining *work, const kedge_version_collection *c
     if (status != KEDGE_OK || has) return status;
     status = lineage_of(work, collection, lineage, error);
     if (status == KEDGE_OK) {
-        status =
-            kedge_checkpoint_write_map(work->backend, work->ref, collection, lineage, fold, error);
+        status = kedge_checkpoint_write_map(work->project, collection, lineage, fold, error);
     }
     if (status == KEDGE_OK) status = has_base(work, collection, fold, &has, error);
     if (status != KEDGE_OK || has) return status;
@@ -162,9 +160,9 @@ static kedge_status make_bases(retaining *work, const kedge_replay *replay, kedg
 static kedge_status load(retaining *work, int64_t number, const kedge_version **version,
                          kedge_error *error)
 {
-    kedge_status status = kedge_version_load(work->backend, work->ref, number, version, error);
+    kedge_status status = kedge_version_load(work->project, number, version, error);
     if (status != KEDGE_NOT_FOUND) return status;
-    return kedge_retained_fail(work->backend, work->ref, number, number, error);
+    return kedge_retained_fail(work->project, number, number, error);
 }
 
 /* Folds the deltas in front of the new oldest version, and sees to their versions' rows. */
@@ -178,7 +176,7 @@ static kedge_status fold_old_versions(retaining *work, kedge_replay *replay, ked
         if (at == work->before && at > 1) status = kedge_replay_start(replay, version, error);
         if (status == KEDGE_OK) status = kedge_replay_take(replay, version, error);
         if (status == KEDGE_OK) {
-            status = kedge_rows_compare(work->backend, work->ref, version, mend_row, work, error);
+            status = kedge_rows_compare(work->project, version, mend_row, work, error);
         }
         kedge_version_release(version);
     }
@@ -187,7 +185,7 @@ static kedge_status fold_old_versions(retaining *work, kedge_replay *replay, ked
 
 static kedge_status make_sure(retaining *work, kedge_error *error)
 {
-    kedge_replay replay = kedge_replay_make(work->backend, work->ref);
+    kedge_replay replay = kedge_replay_make(work->project);
     kedge_status status = fold_old_versions(work, &replay, error);
     if (status == KEDGE_OK) status = make_bases(work, &replay, error);
     kedge_replay_free(&replay);
@@ -200,7 +198,7 @@ static kedge_status read_record(retaining *work, kedge_error *error)
 {
     kedge_key sort = kedge_key_retention();
     kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_record_set set = {0};
     work->before = 1;
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
@@ -221,11 +219,11 @@ static kedge_status tell(const retaining *work, bool removed, const kedge_lines 
                          kedge_error *error)
 {
     const kedge_retention_result *result = work->result;
-    kedge_buffer text = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer text = kedge_buffer_make(work->project->allocator);
     kedge_json_writer writer = kedge_json_write(&text);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "retained");
-    kedge_json_text(&writer, work->ref->project);
+    kedge_json_text(&writer, work->project->ref.project);
     kedge_json_key(&writer, "oldest");
     kedge_json_integer(&writer, result->oldest);
     kedge_json_key(&writer, "newest");
@@ -261,19 +259,17 @@ static kedge_status run(retaining *work, const kedge_version *newest, bool remov
     return status;
 }
 
-kedge_status kedge_retention_run(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const kedge_retention_rule *rule, bool remove,
-                                 const kedge_lines *lines, kedge_retention_result *result,
-                                 kedge_error *error)
+kedge_status kedge_retention_run(const kedge_project *project, const kedge_retention_rule *rule,
+                                 bool remove, const kedge_lines *lines,
+                                 kedge_retention_result *result, kedge_error *error)
 {
     const kedge_version *newest = NULL;
-    retaining work = {.backend = backend,
-                      .ref = ref,
-                      .partition = kedge_key_partition(ref),
+    retaining work = {.project = project,
+                      .partition = kedge_key_partition(&project->ref),
                       .rule = rule,
                       .result = result};
     memset(result, 0, sizeof *result);
-    kedge_status status = kedge_version_load(backend, ref, 0, &newest, error);
+    kedge_status status = kedge_version_load(project, 0, &newest, error);
     if (status == KEDGE_OK) status = run(&work, newest, remove, error);
     if (status == KEDGE_OK) status = tell(&work, remove, lines, error);
     kedge_version_release(work.oldest);

@@ -11,6 +11,7 @@
 #ifndef KEDGE_BACKEND_JOBS_RETENTION_H
 #define KEDGE_BACKEND_JOBS_RETENTION_H
 
+#include "backend/base/project.h"
 #include "backend/jobs/lines.h"
 #include "backend/versioned/versions/versions.h"
 
@@ -33,9 +34,8 @@ typedef struct kedge_retention_result {
  * KEDGE_NOT_FOUND: no such project.
  * KEDGE_CORRUPT: something that would have to stand for the old versions is damaged; nothing was
  * removed. KEDGE_UNAVAILABLE: also when two of them met; run it again. */
-kedge_status kedge_retention_run(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const kedge_retention_rule *rule, bool remove,
-                                 const kedge_lines *lines, kedge_retention_result *result,
-                                 kedge_error *error);
+kedge_status kedge_retention_run(const kedge_project *project, const kedge_retention_rule *rule,
+                                 bool remove, const kedge_lines *lines,
+                                 kedge_retention_result *result, kedge_error *error);
 
 #endif

@@ -3,13 +3,13 @@
 #define KEDGE_BACKEND_JOBS_RETENTION_INTERNAL_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/retention.h"
 #include "backend/versioned/model/layout.h"
 
 typedef struct retaining {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_key partition;
     const kedge_retention_rule *rule;
     kedge_retention_result *result;

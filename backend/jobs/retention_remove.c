@@ -23,7 +23,7 @@ static kedge_status put_record(retaining *work, int64_t expected, int64_t gone, 
         .record = {{kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)}, attributes, 3},
         .condition = expected == 0 ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL,
         .expected = {"oldest", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, expected}};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_status status = records->vtable->write(records->self, &write, error);
     if (status != KEDGE_CONFLICT) return status;
     return kedge_fail(error, KEDGE_UNAVAILABLE, "retention-raced",
@@ -42,7 +42,7 @@ kedge_status retention_commit(retaining *work, kedge_error *error)
 /* What stands for one version from now on. */
 static kedge_status replace_version(retaining *work, const kedge_record *record, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     const kedge_attribute *lineage = kedge_record_attribute(record, "lineage");
     const kedge_attribute *created = kedge_record_attribute(record, "created");
     if (lineage == NULL || kedge_retained_is_gone(record)) return KEDGE_OK;
@@ -61,7 +61,7 @@ static kedge_status replace_version(retaining *work, const kedge_record *record,
 /* The oldest first: what is left is one run of versions up to the newest. */
 static kedge_status replace_versions(retaining *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     int64_t next = work->gone + 1;
     kedge_status status = KEDGE_OK;
     while (next < work->oldest->number && status == KEDGE_OK) {
@@ -88,7 +88,7 @@ static kedge_status replace_versions(retaining *work, kedge_error *error)
 
 static kedge_status delete_record(retaining *work, const kedge_record *record, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_record_write write = {.kind = KEDGE_WRITE_DELETE, .record = {.key = record->key}};
     kedge_status status = records->vtable->write(records->self, &write, error);
     if (status == KEDGE_OK) work->result->checkpoints++;
@@ -99,7 +99,7 @@ static kedge_status delete_record(retaining *work, const kedge_record *record, k
 static kedge_status delete_checkpoints(retaining *work, const kedge_version_collection *collection,
                                        kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key from = kedge_key_collection(collection->name, 0, 0);
     kedge_key to = kedge_key_collection(collection->name, collection->number - 1, KEDGE_PART_MAX);
     kedge_status status = KEDGE_OK;

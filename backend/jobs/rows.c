@@ -47,18 +47,17 @@ static kedge_status compare_batch(kedge_backend *backend, const kedge_record_wri
     return status;
 }
 
-kedge_status kedge_rows_compare(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *version, kedge_row_visit visit, void *context,
-                                kedge_error *error)
+kedge_status kedge_rows_compare(const kedge_project *project, const kedge_version *version,
+                                kedge_row_visit visit, void *context, kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
-    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_key partition = kedge_key_partition(&project->ref);
+    kedge_arena arena = kedge_arena_make(project->allocator);
     kedge_index_rows rows = {.arena = &arena};
     kedge_status status = kedge_index_rows_of(kedge_key_bytes(&partition), version, &rows, error);
     for (size_t at = 0; at < rows.count && status == KEDGE_OK;) {
         size_t count = rows.count - at;
         if (count > KEDGE_BATCH_GET_KEYS_MAX) count = KEDGE_BATCH_GET_KEYS_MAX;
-        status = compare_batch(backend, rows.writes + at, count, visit, context, error);
+        status = compare_batch(project->backend, rows.writes + at, count, visit, context, error);
         at += count;
     }
     kedge_arena_free(&arena);

@@ -14,7 +14,7 @@
 static kedge_status tell_missing(verifying *work, int64_t number, kedge_error *error)
 {
     int64_t oldest = 1;
-    kedge_status status = kedge_retained_oldest(work->backend, work->ref, &oldest, error);
+    kedge_status status = kedge_retained_oldest(work->project, &oldest, error);
     if (status != KEDGE_OK) return status;
     if (oldest > work->oldest) {
         return kedge_fail(error, KEDGE_UNAVAILABLE, "version-not-retained",
@@ -33,7 +33,7 @@ static kedge_status look_at_record(verifying *work, const kedge_record *record, 
     int64_t number = 0;
     kedge_key_read_version(record->key.sort, &number);
     if (kedge_retained_is_gone(record)) return tell_missing(work, number, error);
-    kedge_status status = kedge_version_decode(work->backend, work->ref, record, &object, &failure);
+    kedge_status status = kedge_version_decode(work->project, record, &object, &failure);
     if (status != KEDGE_OK) {
         work->broken = true;
         return verify_failure(work, status, failure.code, number, record->key.sort, &failure,
@@ -47,7 +47,7 @@ static kedge_status look_at_record(verifying *work, const kedge_record *record, 
 
 static kedge_status visit_versions(verifying *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     int64_t next = work->oldest;
     kedge_status status = KEDGE_OK;
     while (next <= work->newest && status == KEDGE_OK) {
@@ -83,8 +83,7 @@ static kedge_status start_replay(verifying *work, kedge_error *error)
     const kedge_version *oldest = NULL;
     kedge_error failure = {0};
     if (work->oldest == 1 || work->newest == 0) return KEDGE_OK;
-    kedge_status status =
-        kedge_version_load(work->backend, work->ref, work->oldest, &oldest, &failure);
+    kedge_status status = kedge_version_load(work->project, work->oldest, &oldest, &failure);
     if (status == KEDGE_OK) status = kedge_replay_start(&work->replay, oldest, &failure);
     kedge_version_release(oldest);
     if (status != KEDGE_OK) {
@@ -112,13 +111,12 @@ static kedge_status verify_creation(verifying *work, kedge_error *error)
     const kedge_version *first = NULL;
     kedge_error failure = {0};
     kedge_bytes none = {NULL, 0};
-    kedge_status status =
-        kedge_version_load_creation(work->backend, work->ref, &creation, &failure);
+    kedge_status status = kedge_version_load_creation(work->project, &creation, &failure);
     if (status != KEDGE_OK) {
         return verify_failure(work, status, "project-record-missing", 0, none, &failure, error);
     }
     if (work->oldest == 1 && work->newest > 0) {
-        status = kedge_version_load(work->backend, work->ref, 1, &first, &failure);
+        status = kedge_version_load(work->project, 1, &first, &failure);
         if (status == KEDGE_OK && !kedge_bytes_equal(first->forked, creation->forked)) {
             status = verify_tell(work, "project-record-wrong", 1, none, error,
                                  "the project and its first version tell different origins");
@@ -149,7 +147,7 @@ static kedge_status tell_summary(verifying *work, kedge_error *error)
     kedge_json_writer writer = kedge_json_write(&work->line);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "verified");
-    kedge_json_text(&writer, work->ref->project);
+    kedge_json_text(&writer, work->project->ref.project);
     for (size_t i = 0; i < count; i++) {
         kedge_json_key(&writer, members[i].name);
         kedge_json_integer(&writer, members[i].value);
@@ -161,7 +159,7 @@ static kedge_status tell_summary(verifying *work, kedge_error *error)
 /* The newest version, without reading all of it: it may be damaged. */
 static kedge_status find_newest(verifying *work, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key from = kedge_key_version(0);
     kedge_key to = kedge_key_version(KEDGE_VERSION_NUMBER_MAX);
     const kedge_version *creation = NULL;
@@ -178,7 +176,7 @@ static kedge_status find_newest(verifying *work, kedge_error *error)
         status = kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found",
                             "the project is being imported");
     } else if (set.count == 0) {
-        status = kedge_version_load_creation(work->backend, work->ref, &creation, error);
+        status = kedge_version_load_creation(work->project, &creation, error);
         kedge_version_release(creation);
     } else {
         const kedge_attribute *through = kedge_record_attribute(&set.records[0], "indexed_through");
@@ -211,28 +209,26 @@ static kedge_status run(verifying *work, kedge_error *error)
     return status == KEDGE_OK ? tell_summary(work, error) : status;
 }
 
-static kedge_status verify(kedge_backend *backend, const kedge_project_ref *ref,
-                           const kedge_lines *lines, bool repair, kedge_verify_summary *summary,
-                           kedge_error *error)
+static kedge_status verify(const kedge_project *project, const kedge_lines *lines, bool repair,
+                           kedge_verify_summary *summary, kedge_error *error)
 {
-    const kedge_allocator *allocator = backend->allocator;
-    verifying work = {.backend = backend,
-                      .ref = ref,
-                      .partition = kedge_key_partition(ref),
+    const kedge_allocator *allocator = project->allocator;
+    verifying work = {.project = project,
+                      .partition = kedge_key_partition(&project->ref),
                       .lines = lines,
                       .summary = summary,
                       .line = kedge_buffer_make(allocator),
                       .project_record = kedge_buffer_make(allocator),
                       .arena = kedge_arena_make(allocator),
-                      .replay = kedge_replay_make(backend, ref),
+                      .replay = kedge_replay_make(project),
                       .bodies = {.allocator = allocator},
                       .rows = {.allocator = allocator},
                       .repair = repair,
                       .lost_sizes = {.allocator = allocator}};
     memset(summary, 0, sizeof *summary);
-    kedge_status status = kedge_project_ref_check(ref, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status == KEDGE_OK) status = find_newest(&work, error);
-    if (status == KEDGE_OK) status = kedge_retained_oldest(backend, ref, &work.oldest, error);
+    if (status == KEDGE_OK) status = kedge_retained_oldest(project, &work.oldest, error);
     if (status == KEDGE_OK) status = run(&work, error);
     verify_forget_runs(&work, INT64_MAX);
     kedge_release(allocator, work.recent);
@@ -248,16 +244,14 @@ static kedge_status verify(kedge_backend *backend, const kedge_project_ref *ref,
     return status;
 }
 
-kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_lines *lines, kedge_verify_summary *summary,
-                                  kedge_error *error)
+kedge_status kedge_verify_project(const kedge_project *project, const kedge_lines *lines,
+                                  kedge_verify_summary *summary, kedge_error *error)
 {
-    return verify(backend, ref, lines, false, summary, error);
+    return verify(project, lines, false, summary, error);
 }
 
-kedge_status kedge_repair_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_lines *lines, kedge_verify_summary *summary,
-                                  kedge_error *error)
+kedge_status kedge_repair_project(const kedge_project *project, const kedge_lines *lines,
+                                  kedge_verify_summary *summary, kedge_error *error)
 {
-    return verify(backend, ref, lines, true, summary, error);
+    return verify(project, lines, true, summary, error);
 }

@@ -14,6 +14,7 @@
 #ifndef KEDGE_BACKEND_JOBS_VERIFY_H
 #define KEDGE_BACKEND_JOBS_VERIFY_H
 
+#include "backend/base/project.h"
 #include "backend/jobs/lines.h"
 #include "backend/versioned/versions/versions.h"
 
@@ -33,16 +34,14 @@ typedef struct kedge_verify_summary {
 /* A line for each finding, {"finding", "version"?, "key"?, "detail"}, and one for the summary.
  * KEDGE_OK also with findings; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE: a store did not
  * answer, or versions were removed meanwhile. */
-kedge_status kedge_verify_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_lines *lines, kedge_verify_summary *summary,
-                                  kedge_error *error);
+kedge_status kedge_verify_project(const kedge_project *project, const kedge_lines *lines,
+                                  kedge_verify_summary *summary, kedge_error *error);
 
 /* Also a line for each finding that is no more, {"repaired", "version", "key", "from"}, one for
  * each version that delivers items again, {"delivered", "version"} with their number, and one for
  * each item and version whose body stays lost, {"lost":"item-body", "collection", "id", "version",
  * "newest", "hash"}; `newest`: the item still has it at the newest version. */
-kedge_status kedge_repair_project(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_lines *lines, kedge_verify_summary *summary,
-                                  kedge_error *error);
+kedge_status kedge_repair_project(const kedge_project *project, const kedge_lines *lines,
+                                  kedge_verify_summary *summary, kedge_error *error);
 
 #endif

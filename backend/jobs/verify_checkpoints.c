@@ -54,8 +54,7 @@ static int compare_roots(const void *a, const void *b)
 
 kedge_status verify_list_roots(verifying *work, kedge_error *error)
 {
-    kedge_status status =
-        kedge_visit_records(work->backend, work->ref, "Collection#", note_root, work, error);
+    kedge_status status = kedge_visit_records(work->project, "Collection#", note_root, work, error);
     if (status == KEDGE_OK && work->root_count > 1) {
         qsort(work->roots, work->root_count, sizeof *work->roots, compare_roots);
     }
@@ -67,13 +66,13 @@ kedge_status verify_list_roots(verifying *work, kedge_error *error)
 kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_map *map,
                               kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key sort = kedge_key_collection(root->collection, root->number, 0);
     kedge_record_key key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_checkpoint_read_root(work->backend, work->ref, root->collection, root->number,
+    status = kedge_checkpoint_read_root(work->project, root->collection, root->number,
                                         &set.records[0], map, error);
     kedge_record_set_free(&set);
     return status;
@@ -87,7 +86,7 @@ static kedge_status compare_root(verifying *work, const verify_root *root, kedge
         return verify_tell(work, "checkpoint-wrong", root->version, key, error,
                            "the version did not give the collection this number");
     }
-    kedge_buffer difference = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer difference = kedge_buffer_make(work->project->allocator);
     kedge_status status = KEDGE_OK;
     if (!kedge_replay_same(&folded->map, map, &difference)) {
         status = kedge_buffer_status(&difference, error);
@@ -124,7 +123,7 @@ static kedge_status check_root(verifying *work, const verify_root *root, bool co
     } else if (compare && !work->broken) {
         status = compare_root(work, root, key, &map, error);
     }
-    kedge_map_free(work->backend->allocator, &map);
+    kedge_map_free(work->project->allocator, &map);
     bool bad = work->repair && compare && work->summary->findings > before;
     return status == KEDGE_OK && bad ? verify_note_bad_root(work, root, error) : status;
 }

@@ -8,7 +8,7 @@
 static kedge_status repair_row(verifying *work, const kedge_record_write *wanted,
                                kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     int64_t version = kedge_record_attribute(&wanted->record, "version")->number;
     kedge_status status = records->vtable->write(records->self, wanted, error);
     if (status != KEDGE_OK) return status;
@@ -37,7 +37,7 @@ static kedge_status see_row(void *context, const kedge_record_write *wanted,
 
 kedge_status verify_rows_of(verifying *work, const kedge_version *version, kedge_error *error)
 {
-    return kedge_rows_compare(work->backend, work->ref, version, see_row, work, error);
+    return kedge_rows_compare(work->project, version, see_row, work, error);
 }
 
 /* ---- all rows ---- */
@@ -70,7 +70,7 @@ kedge_status verify_all_rows(verifying *work, kedge_error *error)
     static const char *const prefixes[] = {"Fork#", "Group#", "Mutation#", "Origin#"};
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0] && status == KEDGE_OK; i++) {
-        status = kedge_visit_records(work->backend, work->ref, prefixes[i], check_row, work, error);
+        status = kedge_visit_records(work->project, prefixes[i], check_row, work, error);
     }
     return status;
 }
@@ -97,7 +97,7 @@ kedge_status verify_gone(verifying *work, kedge_error *error)
 {
     if (work->oldest == 1) return KEDGE_OK;
     kedge_status status =
-        kedge_visit_records(work->backend, work->ref, "ProjectVersion#", check_gone, work, error);
+        kedge_visit_records(work->project, "ProjectVersion#", check_gone, work, error);
     if (status == KEDGE_DONE) status = KEDGE_OK;
     if (status != KEDGE_OK || work->gone == work->oldest - 1) return status;
     kedge_key key = kedge_key_version(work->oldest - 1);

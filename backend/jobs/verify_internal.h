@@ -5,6 +5,7 @@
 #define VERIFY_TOKEN_SIZE ((KEDGE_LINEAGE_HEX - 1) / 2)
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/verify.h"
@@ -52,8 +53,7 @@ typedef struct verify_bad_root {
 } verify_bad_root;
 
 typedef struct verifying {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_key partition;
     const kedge_lines *lines;
     kedge_verify_summary *summary;

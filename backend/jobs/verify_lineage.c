@@ -24,5 +24,5 @@ kedge_status verify_knows(verifying *work, int64_t number, kedge_bytes lineage, 
     }
     char text[KEDGE_LINEAGE_HEX];
     kedge_hex_encode(token, sizeof token, text);
-    return kedge_version_is_known(work->backend, work->ref, number, text, known, error);
+    return kedge_version_is_known(work->project, number, text, known, error);
 }

@@ -21,16 +21,15 @@ static kedge_status tell(verifying *work, const kedge_version *version, const ch
 kedge_status verify_body(verifying *work, int64_t version, kedge_bytes collection,
                          const kedge_entry *entry, kedge_error *error)
 {
-    kedge_key key = kedge_key_body(work->ref, collection, entry->hash);
+    kedge_key key = kedge_key_body(&work->project->ref, collection, entry->hash);
     if (entry->body.data != NULL) return KEDGE_OK; /* it was checked when it was read */
     bool added = false;
     kedge_error failure = {0};
     kedge_status status = kedge_key_set_add(&work->bodies, kedge_key_bytes(&key), &added, error);
     if (status != KEDGE_OK || !added) return status;
     work->summary->bodies++;
-    kedge_buffer body = kedge_buffer_make(work->backend->allocator);
-    status =
-        kedge_blob_body(work->backend, work->ref, collection, entry->hash, NULL, &body, &failure);
+    kedge_buffer body = kedge_buffer_make(work->project->allocator);
+    status = kedge_blob_body(work->project, collection, entry->hash, NULL, &body, &failure);
     bool sized = status != KEDGE_OK || entry->size == 0 || (int64_t)body.size == entry->size;
     kedge_buffer_free(&body);
     if (!sized) {
@@ -80,13 +79,13 @@ static verify_client *find_client(verifying *work, kedge_bytes client)
     uint64_t hash = hash_client(client);
     if (work->client_count * 2 >= work->client_capacity) {
         size_t capacity = work->client_capacity == 0 ? CLIENTS_FIRST : work->client_capacity * 2;
-        verify_client *grown = kedge_allocate(work->backend->allocator, capacity * sizeof *grown);
+        verify_client *grown = kedge_allocate(work->project->allocator, capacity * sizeof *grown);
         if (grown == NULL) return NULL;
         for (size_t i = 0; i < work->client_capacity; i++) {
             const verify_client *old = &work->clients[i];
             if (old->hash != 0) *place_of(grown, capacity, old->hash) = *old;
         }
-        kedge_release(work->backend->allocator, work->clients);
+        kedge_release(work->project->allocator, work->clients);
         work->clients = grown;
         work->client_capacity = capacity;
     }
@@ -164,7 +163,7 @@ void verify_forget_runs(verifying *work, int64_t through)
         if (work->recent[i].run.version > through) {
             work->recent[kept++] = work->recent[i];
         } else {
-            kedge_release(work->backend->allocator, work->recent[i].texts);
+            kedge_release(work->project->allocator, work->recent[i].texts);
         }
     }
     work->recent_count = kept;
@@ -179,7 +178,7 @@ static void place(char **at, kedge_bytes text, kedge_bytes *placed)
 
 static kedge_status keep_run(verifying *work, const kedge_run *run, kedge_error *error)
 {
-    const kedge_allocator *allocator = work->backend->allocator;
+    const kedge_allocator *allocator = work->project->allocator;
     if (work->recent_count == work->recent_capacity) {
         size_t capacity = work->recent_capacity == 0 ? 64 : work->recent_capacity * 2;
         verify_run *grown =

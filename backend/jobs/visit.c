@@ -8,12 +8,11 @@
 
 #define RECORDS_PER_PAGE 1000
 
-kedge_status kedge_visit_records(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const char *prefix, kedge_record_visit visit, void *context,
-                                 kedge_error *error)
+kedge_status kedge_visit_records(const kedge_project *project, const char *prefix,
+                                 kedge_record_visit visit, void *context, kedge_error *error)
 {
-    const kedge_records *records = &backend->options.records;
-    kedge_key partition = kedge_key_partition(ref);
+    const kedge_records *records = project->records;
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key after = {.size = 0};
     char last[KEDGE_KEY_BYTES_MAX];
     /* '~' is behind everything that stands in a key. */

@@ -3,6 +3,7 @@
 #define KEDGE_BACKEND_JOBS_VISIT_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/ports/records.h"
 #include "backend/versioned/model/layout.h"
 
@@ -11,8 +12,7 @@ typedef kedge_status (*kedge_record_visit)(void *context, const kedge_record *re
 
 /* Visits the project's records whose sort keys begin with `prefix`, in order, by consistent reads
  * of up to 1,000. Ends with the first failure. */
-kedge_status kedge_visit_records(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const char *prefix, kedge_record_visit visit, void *context,
-                                 kedge_error *error);
+kedge_status kedge_visit_records(const kedge_project *project, const char *prefix,
+                                 kedge_record_visit visit, void *context, kedge_error *error);
 
 #endif

@@ -140,10 +140,11 @@ static kedge_status push_all(kedge_push_batch *batch, kedge_backend *backend, ke
                              kedge_error *error)
 {
     kedge_project_ref ref = kedge_message_ref(&batch->parts[0].read);
+    kedge_project project = kedge_project_of(backend, &ref);
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK && push->count > 0) {
         kedge_push_result result = {.version = 0};
-        status = kedge_processor_push(backend, &ref, push, &result, error);
+        status = kedge_processor_push(&project, push, &result, error);
         if (status != KEDGE_OK) break;
         count_dropped(batch->queued, &result);
         push->mutations += result.taken;

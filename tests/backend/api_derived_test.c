@@ -6,6 +6,7 @@
 #include "backend/versioned/state/checkpoint.h"
 #include "tests/backend/project_records.h"
 #include "tests/backend/stores.h"
+#include "tests/support/project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,8 +239,8 @@ static void write_all_derived(story *told)
 {
     kedge_backend *backend = told->world->backend;
     kedge_state *state = NULL;
-    assert_int_equal(kedge_processor_index(backend, &ref, NULL), KEDGE_OK);
-    assert_int_equal(kedge_state_open_newest(backend, &ref, &state, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(HANDLE(backend, &ref), NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open_newest(HANDLE(backend, &ref), &state, NULL), KEDGE_OK);
     for (size_t i = 0; i < state->version->collection_count; i++) {
         const kedge_version_collection *collection = &state->version->collections[i];
         assert_int_equal(kedge_checkpoint_write(state, collection, true, NULL), KEDGE_OK);

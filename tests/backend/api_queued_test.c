@@ -2,6 +2,7 @@
 #include "tests/backend/api_world.h"
 
 #include "backend/api/push_body.h"
+#include "tests/support/project.h"
 
 #include <string.h>
 
@@ -38,8 +39,8 @@ static void decide(api_world *world, const kedge_identity *who)
     assert_int_equal(kedge_push_body_read(allocator, kedge_buffer_bytes(&world->last_enqueued), who,
                                           &push, &error),
                      KEDGE_OK);
-    assert_int_equal(kedge_processor_push(world->backend, &ref, &push.push, &result, &error),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_push(HANDLE(world->backend, &ref), &push.push, &result, &error), KEDGE_OK);
     kedge_push_request_free(&push);
 }
 

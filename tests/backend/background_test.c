@@ -3,6 +3,7 @@
 #include "tests/backend/world.h"
 
 #include "backend/versioned/projects/fork.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,7 +139,8 @@ static bool fork_with_fault(int (*setup)(void **), uint64_t at, size_t *told)
     fill(world);
     assert_int_equal(all_failures(), 0);
     world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
-    kedge_status status = kedge_fork_project(world->backend, &notes, 1, &copy, &fork, NULL);
+    kedge_status status =
+        kedge_fork_project(NOTES(world), 1, HANDLE(world->backend, &copy), &fork, NULL);
     bool failed = world->faults > 0;
     world_disarm(world);
     if (status == KEDGE_OK && failed) {

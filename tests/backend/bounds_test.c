@@ -7,6 +7,7 @@
 #include "backend/versioned/model/packed.h"
 #include "backend/versioned/state/cache.h"
 #include "backend/versioned/state/state_internal.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,8 +133,8 @@ static kedge_status changes_from(test_world *world, int64_t from, size_t *count)
     const kedge_version *head = NULL;
     kedge_state *state = NULL;
     kedge_changes changes = {0};
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
-    assert_int_equal(kedge_state_open(world->backend, &notes, head, &state, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open(NOTES(world), head, &state, NULL), KEDGE_OK);
     kedge_status status = kedge_state_changes(state, from, &changes, NULL);
     *count = changes.count;
     kedge_changes_free(&changes);
@@ -166,10 +167,8 @@ static void test_old_states_of_a_project_do_not_pile_up(void **state)
         const kedge_version *version = NULL;
         kedge_state *opened = NULL;
         kedge_entry entry;
-        assert_int_equal(kedge_version_load(world->backend, &notes, number, &version, NULL),
-                         KEDGE_OK);
-        assert_int_equal(kedge_state_open(world->backend, &notes, version, &opened, NULL),
-                         KEDGE_OK);
+        assert_int_equal(kedge_version_load(NOTES(world), number, &version, NULL), KEDGE_OK);
+        assert_int_equal(kedge_state_open(NOTES(world), version, &opened, NULL), KEDGE_OK);
         assert_int_equal(kedge_state_find(opened, KEDGE_BYTES("items"),
                                           KEDGE_BYTES("item-00000001"), &entry, NULL),
                          KEDGE_OK);

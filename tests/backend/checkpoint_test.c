@@ -3,6 +3,7 @@
 #include "tests/backend/world.h"
 
 #include "backend/versioned/model/map.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static size_t count_blobs(test_world *world, const char *folder)
 static void index_project(test_world *world)
 {
     kedge_error error = {0};
-    if (kedge_processor_index(world->backend, &notes, &error) != KEDGE_OK) {
+    if (kedge_processor_index(NOTES(world), &error) != KEDGE_OK) {
         fail_msg("index: %s", error.message);
     }
 }
@@ -66,9 +67,9 @@ static void test_a_hundred_thousand_items_are_loaded_from_a_checkpoint(void **st
     assert_true(chunks > 50);
     world_restart(world);
     atomic_store(&world->calls, 0);
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
     assert_int_equal(head->collections[0].items, 100000);
-    assert_int_equal(kedge_state_open(world->backend, &notes, head, &loaded, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open(NOTES(world), head, &loaded, NULL), KEDGE_OK);
     assert_int_equal(
         kedge_state_find(loaded, KEDGE_BYTES("items"), KEDGE_BYTES("item-00077777"), &entry, NULL),
         KEDGE_OK);
@@ -148,12 +149,10 @@ static void check_changes(test_world *world, int64_t from, int64_t to)
     kedge_state *old_state = NULL;
     kedge_changes changes;
     kedge_error error = {0};
-    assert_int_equal(kedge_version_load(world->backend, &notes, to, &version, &error), KEDGE_OK);
-    assert_int_equal(kedge_version_load(world->backend, &notes, from, &old_version, &error),
-                     KEDGE_OK);
-    assert_int_equal(kedge_state_open(world->backend, &notes, version, &state, &error), KEDGE_OK);
-    assert_int_equal(kedge_state_open(world->backend, &notes, old_version, &old_state, &error),
-                     KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), to, &version, &error), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), from, &old_version, &error), KEDGE_OK);
+    assert_int_equal(kedge_state_open(NOTES(world), version, &state, &error), KEDGE_OK);
+    assert_int_equal(kedge_state_open(NOTES(world), old_version, &old_state, &error), KEDGE_OK);
     assert_int_equal(kedge_state_changes(state, from, &changes, &error), KEDGE_OK);
     /* What is not among them is the same; what is, is as the new state has it; each key once, in
      * order. */
@@ -264,7 +263,7 @@ static void test_a_version_over_its_limit_moves_its_delta_and_args_to_blobs(void
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     assert_int_equal(result.version, 1);
     assert_true(count_blobs(world, "versions") >= 1);
-    assert_int_equal(kedge_version_load(world->backend, &notes, 1, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 1, &version, NULL), KEDGE_OK);
     assert_int_equal(version->mutation_count, 500);
     assert_true(kedge_bytes_equal(version->mutations[499].args, builder.mutations[499].args));
     kedge_version_release(version);
@@ -285,7 +284,7 @@ static void test_a_257th_collection_is_rejected(void **state)
     }
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     const kedge_version *version = NULL;
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &version, NULL), KEDGE_OK);
     assert_int_equal(version->collection_count, 256);
     const kedge_version_mutation *last = &version->mutations[version->mutation_count - 1];
     assert_int_equal(last->id, 260);
@@ -313,8 +312,8 @@ static void test_declared_fields_are_kept_as_metadata(void **state)
     const kedge_version *version = NULL;
     kedge_state *opened = NULL;
     kedge_entry entry;
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &version, NULL), KEDGE_OK);
-    assert_int_equal(kedge_state_open(world->backend, &notes, version, &opened, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open(NOTES(world), version, &opened, NULL), KEDGE_OK);
     assert_int_equal(kedge_state_find(opened, KEDGE_BYTES("items"), KEDGE_BYTES("a"), &entry, NULL),
                      KEDGE_OK);
     assert_true(kedge_bytes_equal_text(entry.meta, "{\"title\":\"T\"}"));
@@ -366,9 +365,9 @@ static void test_a_mutation_that_no_transaction_holds_is_rejected_and_blocks_not
     assert_string_equal(world_value(world, "a"), "{\"v\":4}");
     assert_string_equal(world_value(world, "c"), "{\"v\":1}");
     assert_string_equal(world_value(world, "item-00003000"), "absent");
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
-    assert_int_equal(kedge_client_mutations(world->backend, &notes, head, KEDGE_BYTES("c1"), 3, 6,
-                                            10, check_outcome, &decided, NULL, NULL),
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_client_mutations(NOTES(world), head, KEDGE_BYTES("c1"), 3, 6, 10,
+                                            check_outcome, &decided, NULL, NULL),
                      KEDGE_OK);
     assert_int_equal(decided, 4);
     kedge_version_release(head);

@@ -2,6 +2,8 @@
  * order. */
 #include "tests/backend/queue_world.h"
 
+#include "tests/support/project.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,8 @@ static int tear_down(void **state)
 static kedge_version *head(queue_world *world)
 {
     const kedge_version *version = NULL;
-    assert_int_equal(kedge_version_load(world->base->backend, &notes, 0, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(world->base->backend, &notes), 0, &version, NULL),
+                     KEDGE_OK);
     return (kedge_version *)(uintptr_t)version;
 }
 
@@ -97,7 +100,8 @@ static void test_projects_of_one_batch_are_decided_each_by_itself(void **state)
     kedge_project_ref other = {KEDGE_BYTES("acme"), KEDGE_BYTES("other")};
     const kedge_version *version = NULL;
     assert_int_equal(
-        kedge_project_create(world->base->backend, &other, &created, &created_ms, NULL), KEDGE_OK);
+        kedge_project_create(HANDLE(world->base->backend, &other), &created, &created_ms, NULL),
+        KEDGE_OK);
     static const char push[] =
         "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{\"clientID\":\"x\",\"id\":1,"
         "\"name\":\"kedge.put\",\"args\":{\"collection\":\"items\",\"id\":\"o\",\"value\":1},"
@@ -110,7 +114,8 @@ static void test_projects_of_one_batch_are_decided_each_by_itself(void **state)
     assert_int_equal(queue_round(world).received, 3);
     assert_int_equal(world_lmid(world->base, "c1"), 2);
     assert_int_equal(world_head(world->base), 1);
-    assert_int_equal(kedge_version_load(world->base->backend, &other, 0, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(world->base->backend, &other), 0, &version, NULL),
+                     KEDGE_OK);
     assert_int_equal(version->number, 1);
     kedge_version_release(version);
     check_empty(world);
@@ -205,8 +210,8 @@ static void test_a_message_of_a_retired_client_is_dropped(void **state)
     queue_put(world, &ann, "g1", "c1", 1, 1, "a");
     queue_round(world);
     queue_put(world, &ann, "g1", "c1", 2, 2, "a");
-    assert_int_equal(kedge_processor_retire(world->base->backend, &notes, &ann, KEDGE_BYTES("g1"),
-                                            KEDGE_BYTES("c1"), &at, NULL),
+    assert_int_equal(kedge_processor_retire(HANDLE(world->base->backend, &notes), &ann,
+                                            KEDGE_BYTES("g1"), KEDGE_BYTES("c1"), &at, NULL),
                      KEDGE_OK);
     kedge_version_release(at);
     assert_int_equal(queue_round(world).left, 0);

@@ -1,6 +1,8 @@
 /* Index rows and checkpoints are derived: whatever becomes of them, no answer changes. */
 #include "tests/backend/world.h"
 
+#include "tests/support/project.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +92,7 @@ static void delete_derived(test_world *world, int i)
 
 static void index_all(test_world *world, int i)
 {
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     if (i % 2 == 0) world_restart(world);
 }
 
@@ -170,8 +172,8 @@ static int64_t lmid_at(kedge_backend *backend, const kedge_version *version, con
 {
     kedge_client_state found;
     kedge_error error = {0};
-    if (kedge_client_load(backend, &notes, version, kedge_bytes_of(client), &found, &error) !=
-        KEDGE_OK) {
+    if (kedge_client_load(HANDLE(backend, &notes), version, kedge_bytes_of(client), &found,
+                          &error) != KEDGE_OK) {
         fail_msg("client: %s", error.message);
     }
     return found.lmid;
@@ -182,11 +184,11 @@ static void test_the_lmid_at_a_pinned_version_is_of_that_version(void **state)
     test_world *world = *state;
     for (int i = 1; i <= 50; i++)
         world_put(world, i % 2 == 0 ? "c2" : "c1", (i + 1) / 2, "a", i);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_restart(world);
     for (int64_t i = 1; i <= 50; i++) {
         const kedge_version *version = NULL;
-        assert_int_equal(kedge_version_load(world->backend, &notes, i, &version, NULL), KEDGE_OK);
+        assert_int_equal(kedge_version_load(NOTES(world), i, &version, NULL), KEDGE_OK);
         assert_int_equal(lmid_at(world->backend, version, "c1"), (i + 1) / 2);
         assert_int_equal(lmid_at(world->backend, version, "c2"), i / 2);
         assert_int_equal(lmid_at(world->backend, version, "c3"), 0);
@@ -225,12 +227,12 @@ static void test_outcomes_come_in_order_from_rows_and_from_recent_versions(void 
         }
         assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     }
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
     for (int64_t from = 1; from <= 45; from += 4) {
         int64_t last = from - 1;
         int64_t next = -1;
-        assert_int_equal(kedge_client_mutations(world->backend, &notes, head, KEDGE_BYTES("c1"),
-                                                from, 1000, 10, count_up, &last, &next, NULL),
+        assert_int_equal(kedge_client_mutations(NOTES(world), head, KEDGE_BYTES("c1"), from, 1000,
+                                                10, count_up, &last, &next, NULL),
                          KEDGE_OK);
         assert_int_equal(last, from + 9 < 45 ? from + 9 : 45);
         assert_int_equal(next, last < 45 ? last + 1 : 0);
@@ -256,8 +258,8 @@ static void check_group(test_world *world, int64_t at, int64_t since, const char
 {
     const kedge_version *version = NULL;
     listed list = {.size = 0};
-    assert_int_equal(kedge_version_load(world->backend, &notes, at, &version, NULL), KEDGE_OK);
-    assert_int_equal(kedge_group_clients(world->backend, &notes, version, KEDGE_BYTES("g1"), since,
+    assert_int_equal(kedge_version_load(NOTES(world), at, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_group_clients(NOTES(world), version, KEDGE_BYTES("g1"), since,
                                          list_client, &list, NULL),
                      KEDGE_OK);
     assert_string_equal(list.text, expected);
@@ -279,8 +281,7 @@ static void test_the_clients_of_a_group_since_a_version(void **state)
         check_group(world, 0, 33, "");
         check_group(world, 3, 0, "c1=1 c2=1 c3=1 ");
         check_group(world, 3, 2, "c3=1 ");
-        if (round == 0)
-            assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+        if (round == 0) assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
         if (round == 1) world_delete_derived(world);
     }
 }

@@ -3,6 +3,7 @@
 #include "tests/backend/world.h"
 
 #include "backend/api/api.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,9 +187,9 @@ static void test_a_commit_whose_answer_was_lost_is_told_to_those_who_wait(void *
     assert_int_equal(world->faults, 1);
     assert_int_equal(heard, 1);
     world_arm(world, WORLD_FAULT_AFTER, 1, false, true);
-    assert_int_equal(kedge_processor_retire(world->backend, &notes, &ann, KEDGE_BYTES("g1"),
-                                            KEDGE_BYTES("c1"), &at, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_retire(NOTES(world), &ann, KEDGE_BYTES("g1"), KEDGE_BYTES("c1"), &at, NULL),
+        KEDGE_OK);
     kedge_version_release(at);
     assert_int_equal(world->faults, 1);
     assert_int_equal(heard, 2);
@@ -206,9 +207,9 @@ static void push_of_another(test_world *world)
     static push_builder others;
     const kedge_version *head = NULL;
     kedge_client_state client;
-    assert_int_equal(kedge_version_load(other, &notes, 0, &head, NULL), KEDGE_OK);
-    assert_int_equal(kedge_client_load(other, &notes, head, KEDGE_BYTES("c2"), &client, NULL),
-                     KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(other, &notes), 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(
+        kedge_client_load(HANDLE(other, &notes), head, KEDGE_BYTES("c2"), &client, NULL), KEDGE_OK);
     kedge_version_release(head);
     push_begin(&others);
     push_add(&others, "c2", client.lmid + 1, "b", (int)client.lmid + 1);

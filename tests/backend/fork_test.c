@@ -4,6 +4,7 @@
 
 #include "backend/api/api.h"
 #include "backend/versioned/projects/fork.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static void fill_notes(test_world *world)
 
 static kedge_status fork_once(test_world *world, kedge_fork *fork, kedge_error *error)
 {
-    return kedge_fork_project(world->backend, &notes, FORKED_AT, &copy, fork, error);
+    return kedge_fork_project(NOTES(world), FORKED_AT, HANDLE(world->backend, &copy), fork, error);
 }
 
 static void fork_notes(test_world *world)
@@ -73,13 +74,14 @@ static void check_same_state(test_world *world)
 static const kedge_version *load_first(test_world *world)
 {
     const kedge_version *version = NULL;
-    assert_int_equal(kedge_version_load(world->backend, &copy, 1, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(world->backend, &copy), 1, &version, NULL),
+                     KEDGE_OK);
     return version;
 }
 
 static kedge_status push_to_copy(kedge_backend *backend, kedge_push_result *result)
 {
-    return kedge_processor_push(backend, &copy, &builder.push, result, NULL);
+    return kedge_processor_push(HANDLE(backend, &copy), &builder.push, result, NULL);
 }
 
 /* ---- what a fork is ---- */
@@ -93,8 +95,7 @@ static void test_a_fork_has_the_state_of_the_version_and_no_mutations(void **sta
     fork_notes(world);
     check_same_state(world);
     const kedge_version *first = load_first(world);
-    assert_int_equal(kedge_version_load(world->backend, &notes, FORKED_AT, &source, NULL),
-                     KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), FORKED_AT, &source, NULL), KEDGE_OK);
     snprintf(expected, sizeof expected, "{\"lineage\":\"%s\",\"project\":\"notes\",\"version\":%d}",
              source->lineage, FORKED_AT);
     assert_true(kedge_bytes_equal_text(first->forked, expected));
@@ -141,8 +142,8 @@ static void test_declared_metadata_goes_on_in_a_fork(void **state)
     push_begin(&builder);
     push_add(&builder, "c1", 1, "new", 7);
     assert_int_equal(push_to_copy(world->backend, &result), KEDGE_OK);
-    assert_int_equal(kedge_version_load(world->backend, &copy, 0, &head, NULL), KEDGE_OK);
-    assert_int_equal(kedge_state_open(world->backend, &copy, head, &at, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(world->backend, &copy), 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open(HANDLE(world->backend, &copy), head, &at, NULL), KEDGE_OK);
     kedge_version_release(head);
     const char *const rows[][2] = {{"a", "{\"v\":1}"}, {"b", "{\"v\":2}"}, {"new", "{\"v\":7}"}};
     for (size_t i = 0; i < 3; i++) {
@@ -166,7 +167,7 @@ static void test_deleting_all_rows_and_checkpoints_of_a_fork_changes_nothing(voi
         assert_int_equal(push_to_copy(world->backend, &result), KEDGE_OK);
         assert_int_equal(result.version, i + 1);
         if (i < 39) continue;
-        assert_int_equal(kedge_processor_index(world->backend, &copy, NULL), KEDGE_OK);
+        assert_int_equal(kedge_processor_index(HANDLE(world->backend, &copy), NULL), KEDGE_OK);
     }
     world_delete_derived_of(world, &copy);
     world_restart(world);
@@ -199,7 +200,8 @@ static void test_a_fork_of_100000_items_keeps_to_the_limits_of_a_record(void **s
     kedge_error error = {0};
     fill_many(world, 10, 10000);
     int64_t head = world_head(world);
-    if (kedge_fork_project(world->backend, &notes, head, &copy, &fork, &error) != KEDGE_OK) {
+    if (kedge_fork_project(NOTES(world), head, HANDLE(world->backend, &copy), &fork, &error) !=
+        KEDGE_OK) {
         fail_msg("fork: %s", error.message);
     }
     assert_true(fork.done);
@@ -227,12 +229,13 @@ static void test_many_bodies_are_copied_in_several_calls(void **state)
     }
     int64_t head = world_head(world);
     while (!fork.done) {
-        assert_int_equal(kedge_fork_project(world->backend, &notes, head, &copy, &fork, NULL),
-                         KEDGE_OK);
+        assert_int_equal(
+            kedge_fork_project(NOTES(world), head, HANDLE(world->backend, &copy), &fork, NULL),
+            KEDGE_OK);
         calls++;
         if (!fork.done) {
             assert_int_equal(fork.left, 40);
-            assert_int_equal(kedge_version_load(world->backend, &copy, 0, &version, NULL),
+            assert_int_equal(kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL),
                              KEDGE_NOT_FOUND);
             world_restart(world);
         }
@@ -269,15 +272,18 @@ static void test_a_name_that_is_taken_is_refused(void **state)
     int64_t created_ms = 0;
     fill_notes(world);
     fork_notes(world);
-    assert_int_equal(kedge_fork_project(world->backend, &notes, 5, &copy, &fork, &error),
-                     KEDGE_CONFLICT);
+    assert_int_equal(
+        kedge_fork_project(NOTES(world), 5, HANDLE(world->backend, &copy), &fork, &error),
+        KEDGE_CONFLICT);
     assert_string_equal(error.code, "project-exists");
-    assert_int_equal(kedge_fork_project(world->backend, &notes, 4, &notes, &fork, &error),
+    assert_int_equal(kedge_fork_project(NOTES(world), 4, NOTES(world), &fork, &error),
                      KEDGE_CONFLICT);
-    assert_int_equal(kedge_project_create(world->backend, &other, &created, &created_ms, NULL),
-                     KEDGE_OK);
-    assert_int_equal(kedge_fork_project(world->backend, &notes, 4, &other, &fork, &error),
-                     KEDGE_CONFLICT);
+    assert_int_equal(
+        kedge_project_create(HANDLE(world->backend, &other), &created, &created_ms, NULL),
+        KEDGE_OK);
+    assert_int_equal(
+        kedge_fork_project(NOTES(world), 4, HANDLE(world->backend, &other), &fork, &error),
+        KEDGE_CONFLICT);
 }
 
 static void test_what_is_not_there_cannot_be_forked(void **state)
@@ -288,13 +294,14 @@ static void test_what_is_not_there_cannot_be_forked(void **state)
     fill_notes(world);
     const int64_t versions[] = {0, -1, 6};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(
-            kedge_fork_project(world->backend, &notes, versions[i], &copy, &fork, &error),
-            KEDGE_NOT_FOUND);
+        assert_int_equal(kedge_fork_project(NOTES(world), versions[i],
+                                            HANDLE(world->backend, &copy), &fork, &error),
+                         KEDGE_NOT_FOUND);
         assert_string_equal(error.code, "version-not-found");
     }
-    assert_int_equal(kedge_fork_project(world->backend, &copy, 1, &notes, &fork, &error),
-                     KEDGE_NOT_FOUND);
+    assert_int_equal(
+        kedge_fork_project(HANDLE(world->backend, &copy), 1, NOTES(world), &fork, &error),
+        KEDGE_NOT_FOUND);
 }
 
 static void test_a_body_that_is_gone_is_told(void **state)
@@ -307,7 +314,8 @@ static void test_a_body_that_is_gone_is_told(void **state)
     world_remove_one_blob(world, "acme/projects/notes/items/");
     assert_int_equal(fork_once(world, &fork, &error), KEDGE_CORRUPT);
     assert_string_equal(error.code, "item-body-missing");
-    assert_int_equal(kedge_version_load(world->backend, &copy, 0, &version, NULL), KEDGE_NOT_FOUND);
+    assert_int_equal(kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL),
+                     KEDGE_NOT_FOUND);
 }
 
 /* ---- crashes and races ---- */
@@ -327,7 +335,7 @@ static void crash_at(int (*setup)(void **), world_fault fault, uint64_t at, bool
     world_disarm(world);
     world_restart(world);
     /* All of it is there, or none: the checkpoint may be missing. */
-    kedge_status found = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+    kedge_status found = kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL);
     if (found == KEDGE_OK) {
         kedge_version_release(version);
         check_same_state(world);

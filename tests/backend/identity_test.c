@@ -3,6 +3,7 @@
 #include "tests/backend/world.h"
 
 #include "backend/versioned/model/layout.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,14 @@ static kedge_status retire(test_world *world, const kedge_identity *who, const c
 {
     const kedge_version *at = NULL;
     kedge_error error = {0};
-    kedge_status status = kedge_processor_retire(world->backend, &notes, who, kedge_bytes_of(group),
+    kedge_status status = kedge_processor_retire(NOTES(world), who, kedge_bytes_of(group),
                                                  kedge_bytes_of(client), &at, &error);
     if (status == KEDGE_OK) {
         kedge_client_state client_state;
         *version = at->number;
-        assert_int_equal(kedge_client_load(world->backend, &notes, at, kedge_bytes_of(client),
-                                           &client_state, &error),
-                         KEDGE_OK);
+        assert_int_equal(
+            kedge_client_load(NOTES(world), at, kedge_bytes_of(client), &client_state, &error),
+            KEDGE_OK);
         assert_true(client_state.known && client_state.retired);
         kedge_version_release(at);
     }
@@ -44,7 +45,7 @@ static void test_a_retired_client_pushes_nothing_more(void **state)
         assert_int_equal(world_lmid(world, "c1"), 1);
         /* The same from index rows, and again after they were deleted. */
         if (round == 0) {
-            assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+            assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
             world_put(world, "c2", 1, "b", 1);
         } else {
             world_delete_derived(world);
@@ -70,7 +71,7 @@ static void test_a_client_that_was_never_seen_is_retired_and_stays_so(void **sta
     assert_int_equal(retire(world, &ann, "g1", "c9", &version), KEDGE_OK);
     assert_int_equal(version, 1);
     assert_int_equal(world_try(world, "c9", 1, "a", 1), KEDGE_PUSH_RETIRED);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_put(world, "c1", 1, "a", 1);
     world_restart(world);
     assert_int_equal(world_try(world, "c9", 1, "a", 1), KEDGE_PUSH_RETIRED);
@@ -103,9 +104,9 @@ static kedge_verdict verdict_of(test_world *world, const char *client, int64_t i
 {
     const kedge_version *head = NULL;
     kedge_verdict verdict = KEDGE_VERDICT_REJECTED;
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
-    assert_int_equal(kedge_client_mutations(world->backend, &notes, head, kedge_bytes_of(client),
-                                            id, id, 1, keep_verdict, &verdict, NULL, NULL),
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_client_mutations(NOTES(world), head, kedge_bytes_of(client), id, id, 1,
+                                            keep_verdict, &verdict, NULL, NULL),
                      KEDGE_OK);
     kedge_version_release(head);
     return verdict;
@@ -235,9 +236,9 @@ static void assert_refused_before(test_world *world, const char *client, int64_t
 {
     const kedge_version *head = NULL;
     int seen = 0;
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
-    assert_int_equal(kedge_client_mutations(world->backend, &notes, head, kedge_bytes_of(client),
-                                            id, id, 1, expect_reason, &seen, NULL, NULL),
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_client_mutations(NOTES(world), head, kedge_bytes_of(client), id, id, 1,
+                                            expect_reason, &seen, NULL, NULL),
                      KEDGE_OK);
     assert_int_equal(seen, 1);
     kedge_version_release(head);
@@ -264,7 +265,7 @@ static void test_a_duplicate_of_a_rejection_has_its_reason(void **state)
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     assert_int_equal(verdict_of(world, "c7", 1), KEDGE_VERDICT_REJECTED);
     assert_refused_before(world, "c8", 1);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_restart(world);
     assert_refused_before(world, "c2", 1);
     world_delete_derived(world);
@@ -343,7 +344,7 @@ static void test_rows_of_another_lineage_are_ignored_and_replaced(void **state)
     for (int i = 1; i <= 30; i++)
         world_put(world, "c1", i, "a", i);
     world_put(world, "c2", 1, "b", 1);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     forget_versions_above(world, 10);
     assert_int_equal(world_lmid(world, "c1"), 10);
     assert_int_equal(world_lmid(world, "c2"), 0);
@@ -353,7 +354,7 @@ static void test_rows_of_another_lineage_are_ignored_and_replaced(void **state)
         assert_int_equal(world_lmid(world, "c1"), i);
     }
     assert_int_equal(world_put(world, "c2", 1, "b", 2), 41);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_restart(world);
     assert_int_equal(world_put(world, "c1", 20, "a", 1020), 41);
     assert_int_equal(world_try(world, "c1", 20, "a", 20), KEDGE_PUSH_MISMATCH);
@@ -389,7 +390,7 @@ static void test_a_checkpoint_without_its_chunks_is_passed_over(void **state)
     push_begin(&builder);
     push_add_call(&builder, "c1", 1, "test.fill", "{\"from\":0,\"count\":3000}");
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     const kedge_blobs *blobs = &world->store_blobs;
     kedge_bytes prefix = KEDGE_BYTES("acme/projects/notes/chunks/");
     assert_int_equal(

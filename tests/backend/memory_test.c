@@ -3,6 +3,7 @@
 #include "backend/memory/memory_ports.h"
 #include "tests/backend/world.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,15 +36,15 @@ static void add_all(void)
     push_set_origin(&builder, "c9", 1);
 }
 
-static bool read_state(kedge_backend *backend, const kedge_project_ref *ref)
+static bool read_state(const kedge_project *project)
 {
     const kedge_version *version = NULL;
     kedge_state *state = NULL;
     kedge_changes changes = {0};
     kedge_entry entry;
     bool fine =
-        kedge_version_load(backend, ref, 0, &version, NULL) == KEDGE_OK &&
-        kedge_state_open(backend, ref, version, &state, NULL) == KEDGE_OK &&
+        kedge_version_load(project, 0, &version, NULL) == KEDGE_OK &&
+        kedge_state_open(project, version, &state, NULL) == KEDGE_OK &&
         kedge_state_find(state, KEDGE_BYTES("items"), KEDGE_BYTES("a"), &entry, NULL) == KEDGE_OK &&
         kedge_state_changes(state, 0, &changes, NULL) == KEDGE_OK;
     kedge_changes_free(&changes);
@@ -52,20 +53,20 @@ static bool read_state(kedge_backend *backend, const kedge_project_ref *ref)
     return fine;
 }
 
-static bool use_backend(kedge_backend *backend, const kedge_project_ref *ref)
+static bool use_backend(const kedge_project *project)
 {
     kedge_push_result result = {0};
     const kedge_version *at = NULL;
     bool created = false;
     int64_t created_ms = 0;
-    bool fine = kedge_project_create(backend, ref, &created, &created_ms, NULL) == KEDGE_OK;
+    bool fine = kedge_project_create(project, &created, &created_ms, NULL) == KEDGE_OK;
     add_all();
-    fine = fine && kedge_processor_push(backend, ref, &builder.push, &result, NULL) == KEDGE_OK;
-    fine = fine && kedge_processor_index(backend, ref, NULL) == KEDGE_OK;
-    fine = fine && kedge_processor_retire(backend, ref, &ann, KEDGE_BYTES("g1"), KEDGE_BYTES("c2"),
-                                          &at, NULL) == KEDGE_OK;
+    fine = fine && kedge_processor_push(project, &builder.push, &result, NULL) == KEDGE_OK;
+    fine = fine && kedge_processor_index(project, NULL) == KEDGE_OK;
+    fine = fine && kedge_processor_retire(project, &ann, KEDGE_BYTES("g1"), KEDGE_BYTES("c2"), &at,
+                                          NULL) == KEDGE_OK;
     kedge_version_release(at);
-    return fine && read_state(backend, ref);
+    return fine && read_state(project);
 }
 
 static kedge_backend *open_backend(const shared *ports, const kedge_environment *environment,
@@ -83,12 +84,12 @@ static kedge_backend *open_backend(const shared *ports, const kedge_environment 
     return NULL;
 }
 
-static size_t count_mutations(kedge_backend *backend, const kedge_project_ref *ref)
+static size_t count_mutations(const kedge_project *project)
 {
     const kedge_version *versions[8];
     size_t count = 0;
     size_t mutations = 0;
-    assert_int_equal(kedge_version_list(backend, ref, 0, 8, versions, &count, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_list(project, 0, 8, versions, &count, NULL), KEDGE_OK);
     while (count > 0) {
         mutations += versions[--count]->mutation_count;
         kedge_version_release(versions[count]);
@@ -105,7 +106,7 @@ static bool run(const kedge_allocator *allocator, void *context)
     snprintf(name, sizeof name, "p%d", ports->runs++);
     kedge_project_ref ref = {KEDGE_BYTES("acme"), kedge_bytes_of(name)};
     kedge_backend *backend = open_backend(ports, &environment, &registry);
-    bool fine = backend != NULL && use_backend(backend, &ref);
+    bool fine = backend != NULL && use_backend(HANDLE(backend, &ref));
     kedge_backend_free(backend);
     kedge_registry_free(registry);
     if (fine) return true;
@@ -116,10 +117,12 @@ static bool run(const kedge_allocator *allocator, void *context)
     bool created = false;
     int64_t created_ms = 0;
     kedge_push_result result = {0};
-    assert_int_equal(kedge_project_create(backend, &ref, &created, &created_ms, NULL), KEDGE_OK);
+    assert_int_equal(kedge_project_create(HANDLE(backend, &ref), &created, &created_ms, NULL),
+                     KEDGE_OK);
     add_all();
-    assert_int_equal(kedge_processor_push(backend, &ref, &builder.push, &result, NULL), KEDGE_OK);
-    assert_int_equal(count_mutations(backend, &ref), 5);
+    assert_int_equal(kedge_processor_push(HANDLE(backend, &ref), &builder.push, &result, NULL),
+                     KEDGE_OK);
+    assert_int_equal(count_mutations(HANDLE(backend, &ref)), 5);
     kedge_backend_free(backend);
     kedge_registry_free(registry);
     return false;

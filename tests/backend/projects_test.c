@@ -1,6 +1,8 @@
 /* Projects: made once, listed in order, found by name over all organizations. */
 #include "tests/backend/world.h"
 
+#include "tests/support/project.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +29,8 @@ static bool create(test_world *world, const char *organization, const char *proj
     kedge_project_ref ref = {kedge_bytes_of(organization), kedge_bytes_of(project)};
     bool created = false;
     int64_t created_ms = 0;
-    assert_int_equal(kedge_project_create(world->backend, &ref, &created, &created_ms, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_project_create(HANDLE(world->backend, &ref), &created, &created_ms, NULL), KEDGE_OK);
     assert_true(created_ms > 0);
     return created;
 }
@@ -48,8 +50,9 @@ static void test_a_project_with_a_bad_name_is_refused(void **state)
     kedge_error error = {0};
     bool created = false;
     int64_t created_ms = 0;
-    assert_int_equal(kedge_project_create(world->backend, &ref, &created, &created_ms, &error),
-                     KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(
+        kedge_project_create(HANDLE(world->backend, &ref), &created, &created_ms, &error),
+        KEDGE_INVALID_ARGUMENT);
     assert_string_equal(error.code, "invalid-name");
 }
 

@@ -1,6 +1,8 @@
 /* Pushes: versions, duplicates, gaps, mismatches, rejections, owners. */
 #include "tests/backend/world.h"
 
+#include "tests/support/project.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -117,7 +119,7 @@ static void test_an_unknown_client_must_start_with_1(void **state)
 static kedge_verdict last_verdict(test_world *world, char *code, size_t code_size)
 {
     const kedge_version *version = NULL;
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &version, NULL), KEDGE_OK);
     const kedge_version_mutation *mutation = &version->mutations[version->mutation_count - 1];
     kedge_verdict verdict = mutation->verdict;
     snprintf(code, code_size, "%.*s", (int)mutation->code.size,
@@ -173,7 +175,7 @@ static void test_a_client_belongs_to_its_first_user_and_group(void **state)
     assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
     assert_int_equal(world_lmid(world, "c1"), 1);
     /* The same from index rows. */
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_put(world, "c2", 1, "b", 1);
     world_restart(world);
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
@@ -232,8 +234,9 @@ static void test_a_project_that_does_not_exist_is_not_found(void **state)
     kedge_project_ref other = {KEDGE_BYTES("acme"), KEDGE_BYTES("none")};
     push_begin(&builder);
     push_add(&builder, "c1", 1, "a", 1);
-    assert_int_equal(kedge_processor_push(world->backend, &other, &builder.push, &result, &error),
-                     KEDGE_NOT_FOUND);
+    assert_int_equal(
+        kedge_processor_push(HANDLE(world->backend, &other), &builder.push, &result, &error),
+        KEDGE_NOT_FOUND);
     assert_string_equal(error.code, "project-not-found");
 }
 

@@ -4,10 +4,13 @@
 #include "backend/api/api.h"
 #include "backend/versioned/projects/fork.h"
 #include "backend/versioned/projects/rebase.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COPY(world) HANDLE((world)->backend, &copy)
 
 static const kedge_project_ref copy = {{"acme", 4}, {"copy", 4}};
 
@@ -48,8 +51,7 @@ static void tell_story(test_world *world, int i)
 static void fork_at(test_world *world, int64_t version)
 {
     kedge_fork fork = {.done = false};
-    assert_int_equal(kedge_fork_project(world->backend, &notes, version, &copy, &fork, NULL),
-                     KEDGE_OK);
+    assert_int_equal(kedge_fork_project(NOTES(world), version, COPY(world), &fork, NULL), KEDGE_OK);
     assert_true(fork.done);
 }
 
@@ -98,22 +100,22 @@ static kedge_status note(void *context, const kedge_rebase_outcome *outcome, ked
 
 static kedge_rebase job_of(const char *name, int64_t from, int64_t to)
 {
-    return (kedge_rebase){.from = &notes,
-                          .from_version = from,
-                          .to_version = to,
-                          .to = &copy,
-                          .job = kedge_bytes_of(name),
-                          .role = "admin"};
+    return (kedge_rebase){
+        .from_version = from, .to_version = to, .job = kedge_bytes_of(name), .role = "admin"};
 }
 
 static kedge_status run_job(kedge_backend *backend, kedge_rebase job, report *told,
                             kedge_error *error)
 {
+    kedge_project from = kedge_project_of(backend, &notes);
+    kedge_project to = kedge_project_of(backend, &copy);
+    if (job.from == NULL) job.from = &from;
+    if (job.to == NULL) job.to = &to;
     memset(told, 0, sizeof *told);
     for (;;) {
         kedge_rebase_place next;
         int64_t version = 0;
-        kedge_status status = kedge_rebase_run(backend, &job, note, told, &next, &version, error);
+        kedge_status status = kedge_rebase_run(&job, note, told, &next, &version, error);
         if (status != KEDGE_OK) return status;
         told->parts++;
         if (next.version == 0) return KEDGE_OK;
@@ -134,7 +136,7 @@ static void must_run(test_world *world, const char *name, int64_t from, int64_t 
 static int64_t head_of_copy(test_world *world)
 {
     const kedge_version *head = NULL;
-    assert_int_equal(kedge_version_load(world->backend, &copy, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(COPY(world), 0, &head, NULL), KEDGE_OK);
     int64_t number = head->number;
     kedge_version_release(head);
     return number;
@@ -160,7 +162,7 @@ static void check_same_as_notes(test_world *world)
 
 static kedge_status push_to_copy(kedge_backend *backend, kedge_push_result *result)
 {
-    return kedge_processor_push(backend, &copy, &builder.push, result, NULL);
+    return kedge_processor_push(HANDLE(backend, &copy), &builder.push, result, NULL);
 }
 
 static void put_to_copy(test_world *world, const char *client, int64_t id, const char *item, int v)
@@ -194,7 +196,7 @@ static void test_replayed_mutations_keep_user_time_and_first_name(void **state)
     const kedge_version *version = NULL;
     make_projects(world);
     must_run(world, "j1", FORKED_AT + 1, STORY, &told);
-    assert_int_equal(kedge_version_load(world->backend, &copy, 2, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(COPY(world), 2, &version, NULL), KEDGE_OK);
     assert_int_equal(version->mutation_count, STORY - FORKED_AT);
     for (size_t i = 0; i < version->mutation_count; i++) {
         const kedge_version_mutation *mutation = &version->mutations[i];
@@ -271,8 +273,7 @@ static void test_a_rebase_onto_an_empty_project_is_a_replay_of_everything(void *
     int64_t created_ms = 0;
     for (int i = 1; i <= STORY; i++)
         tell_story(world, i);
-    assert_int_equal(kedge_project_create(world->backend, &copy, &created, &created_ms, NULL),
-                     KEDGE_OK);
+    assert_int_equal(kedge_project_create(COPY(world), &created, &created_ms, NULL), KEDGE_OK);
     must_run(world, "all", 1, STORY, &told);
     assert_int_equal(told.applied, STORY - 1);
     check_same_as_notes(world);
@@ -321,7 +322,7 @@ static void test_retired_clients_and_duplicates_of_the_source_are_left_out(void 
     kedge_push_result result = {0};
     make_projects(world);
     /* ann1 is retired; its sixth mutation comes again as an origin, and a new one. */
-    assert_int_equal(kedge_processor_retire(world->backend, &notes, &ann, KEDGE_BYTES("g1"),
+    assert_int_equal(kedge_processor_retire(NOTES(world), &ann, KEDGE_BYTES("g1"),
                                             KEDGE_BYTES("ann1"), &at, NULL),
                      KEDGE_OK);
     kedge_version_release(at);
@@ -338,7 +339,7 @@ static void test_retired_clients_and_duplicates_of_the_source_are_left_out(void 
     check_same_as_notes(world);
     /* The second is known by its first name. */
     const kedge_version *head = NULL;
-    assert_int_equal(kedge_version_load(world->backend, &copy, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(COPY(world), 0, &head, NULL), KEDGE_OK);
     const kedge_version_mutation *last = &head->mutations[head->mutation_count - 1];
     assert_true(kedge_bytes_equal_text(last->origin_client, "ann1"));
     assert_int_equal(last->origin_id, 7);
@@ -382,7 +383,7 @@ static void test_clients_cannot_use_the_name_of_a_job(void **state)
     builder.sender.group = KEDGE_BYTES("rebase-j1");
     assert_int_equal(push_to_copy(world->backend, &result), KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_CLIENT_FOREIGN);
-    assert_int_equal(kedge_processor_retire(world->backend, &copy, &ann, KEDGE_BYTES("rebase-j1"),
+    assert_int_equal(kedge_processor_retire(COPY(world), &ann, KEDGE_BYTES("rebase-j1"),
                                             KEDGE_BYTES("rebase-j1"), &at, NULL),
                      KEDGE_NOT_FOUND);
     assert_int_equal(head_of_copy(world), head);
@@ -402,7 +403,7 @@ static void test_what_was_malformed_stays_rejected_with_its_code(void **state)
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     must_run(world, "j1", STORY + 1, STORY + 1, &told);
     assert_int_equal(told.rejected, 1);
-    assert_int_equal(kedge_version_load(world->backend, &copy, 0, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(COPY(world), 0, &version, NULL), KEDGE_OK);
     assert_true(kedge_bytes_equal_text(version->mutations[0].code, "mutation-invalid"));
     assert_true(kedge_bytes_equal_text(version->mutations[0].message, "name is no string"));
     kedge_version_release(version);
@@ -420,11 +421,13 @@ static void test_what_makes_no_sense_is_refused_and_named(void **state)
     long_name[122] = '\0';
     kedge_project_ref none = {KEDGE_BYTES("acme"), KEDGE_BYTES("none")};
     kedge_rebase onto_itself = job_of("j1", 5, STORY);
-    onto_itself.to = &notes;
+    kedge_project itself = kedge_project_of(world->backend, &notes);
+    onto_itself.to = &itself;
     kedge_rebase from_nowhere = job_of("j1", 5, STORY);
-    from_nowhere.from = &none;
+    kedge_project nowhere = kedge_project_of(world->backend, &none);
+    from_nowhere.from = &nowhere;
     kedge_rebase to_nowhere = job_of("j1", 5, STORY);
-    to_nowhere.to = &none;
+    to_nowhere.to = &nowhere;
     const struct {
         kedge_rebase job;
         kedge_status status;
@@ -521,7 +524,8 @@ static void push_of_another(test_world *world)
     kedge_push_result result = {0};
     push_begin(&others);
     push_add(&others, "own", 1, "own", 1);
-    assert_int_equal(kedge_processor_push(other, &copy, &others.push, &result, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_push(HANDLE(other, &copy), &others.push, &result, NULL),
+                     KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
     kedge_backend_free(other);
 }

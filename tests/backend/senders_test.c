@@ -1,6 +1,8 @@
 /* One push of several senders, as a consumer merges them: each mutation is its own sender's. */
 #include "tests/backend/world.h"
 
+#include "tests/support/project.h"
+
 #include <string.h>
 
 static push_builder builder;
@@ -21,8 +23,7 @@ static kedge_push_result push_all(test_world *world)
     kedge_error error = {0};
     builder.push.senders = senders;
     builder.push.sender_count = 3;
-    assert_int_equal(kedge_processor_push(world->backend, &notes, &builder.push, &result, &error),
-                     KEDGE_OK);
+    assert_int_equal(kedge_processor_push(NOTES(world), &builder.push, &result, &error), KEDGE_OK);
     return result;
 }
 
@@ -43,7 +44,7 @@ static void test_each_run_is_of_its_own_group_and_user(void **state)
     add(2, "c3", 1, "c", 3);
     add(0, "c1", 2, "a", 4);
     assert_int_equal(push_all(world).version, 1);
-    assert_int_equal(kedge_version_load(world->backend, &notes, 1, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 1, &version, NULL), KEDGE_OK);
     assert_int_equal(version->run_count, 3);
     check_run(&version->runs[0], "c1", "g1", "ann");
     check_run(&version->runs[1], "c2", "g1", "bob");

@@ -2,6 +2,7 @@
 #include "tests/backend/world.h"
 
 #include "backend/api/api.h"
+#include "tests/support/project.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ static void *push_all(void *context)
                 snprintf(item, sizeof item, "i%d", i % 5);
                 push_begin(builder);
                 push_add(builder, self->client, i, item, i);
-                status = kedge_processor_push(self->backend, &notes, &builder->push, &result, NULL);
+                status = kedge_processor_push(HANDLE(self->backend, &notes), &builder->push,
+                                              &result, NULL);
             } while (status == KEDGE_UNAVAILABLE && ++tries < 100);
             if (status != KEDGE_OK || result.problem != KEDGE_PUSH_FINE) self->failures++;
         }
@@ -79,8 +81,10 @@ static void *read_all(void *context)
         const kedge_version *version = NULL;
         kedge_state *state = NULL;
         kedge_entry entry;
-        if (kedge_version_load(self->world->backend, &notes, 0, &version, NULL) != KEDGE_OK ||
-            kedge_state_open(self->world->backend, &notes, version, &state, NULL) != KEDGE_OK) {
+        if (kedge_version_load(HANDLE(self->world->backend, &notes), 0, &version, NULL) !=
+                KEDGE_OK ||
+            kedge_state_open(HANDLE(self->world->backend, &notes), version, &state, NULL) !=
+                KEDGE_OK) {
             kedge_version_release(version);
             self->failures++;
             return NULL;

@@ -6,6 +6,7 @@
 #include "common/hash.h"
 #include "tests/backend/stores.h"
 #include "tests/backend/world_ports.h"
+#include "tests/support/project.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,8 +144,7 @@ static int finish_setup(test_world *world, void **state)
                                         &error),
                      KEDGE_OK);
     world->backend = world_new_backend(world);
-    assert_int_equal(kedge_project_create(world->backend, &notes, &created, &created_ms, &error),
-                     KEDGE_OK);
+    assert_int_equal(kedge_project_create(NOTES(world), &created, &created_ms, &error), KEDGE_OK);
     *state = world;
     return 0;
 }
@@ -310,7 +310,8 @@ kedge_status push_send(push_builder *builder, kedge_backend *backend, const kedg
 {
     kedge_error error = {0};
     push_set_sender(builder, who);
-    kedge_status status = kedge_processor_push(backend, &notes, &builder->push, result, &error);
+    kedge_status status =
+        kedge_processor_push(HANDLE(backend, &notes), &builder->push, result, &error);
     if (status != KEDGE_OK && status != KEDGE_UNAVAILABLE) {
         print_message("push: %s: %s\n", error.code, error.message);
     }

@@ -6,6 +6,7 @@
 #include "backend/versioned/model/layout.h"
 #include "common/error.h"
 #include "tests/backend/project_records.h"
+#include "tests/support/project.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -27,12 +28,11 @@ static kedge_backend *open_reader(test_world *world)
     return backend;
 }
 
-static const kedge_version *load_of(kedge_backend *backend, const kedge_project_ref *ref,
-                                    int64_t number)
+static const kedge_version *load_of(const kedge_project *project, int64_t number)
 {
     const kedge_version *version = NULL;
     kedge_error error = {0};
-    if (kedge_version_load(backend, ref, number, &version, &error) != KEDGE_OK) {
+    if (kedge_version_load(project, number, &version, &error) != KEDGE_OK) {
         fail_msg("version %lld: %s", (long long)number, error.message);
     }
     return version;
@@ -40,7 +40,7 @@ static const kedge_version *load_of(kedge_backend *backend, const kedge_project_
 
 static const kedge_version *load(kedge_backend *backend, int64_t number)
 {
-    return load_of(backend, &notes, number);
+    return load_of(HANDLE(backend, &notes), number);
 }
 
 int64_t world_head(test_world *world)
@@ -60,7 +60,7 @@ int64_t world_lmid(test_world *world, const char *client)
     kedge_client_state state;
     kedge_error error = {0};
     assert_int_equal(
-        kedge_client_load(backend, &notes, version, kedge_bytes_of(client), &state, &error),
+        kedge_client_load(HANDLE(backend, &notes), version, kedge_bytes_of(client), &state, &error),
         KEDGE_OK);
     kedge_version_release(version);
     kedge_backend_free(backend);
@@ -76,7 +76,7 @@ const char *world_value(test_world *world, const char *item)
     kedge_entry entry;
     kedge_error error = {0};
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    assert_int_equal(kedge_state_open(backend, &notes, version, &state, &error), KEDGE_OK);
+    assert_int_equal(kedge_state_open(HANDLE(backend, &notes), version, &state, &error), KEDGE_OK);
     kedge_status status =
         kedge_state_find(state, KEDGE_BYTES("items"), kedge_bytes_of(item), &entry, &error);
     if (status == KEDGE_OK) {
@@ -118,10 +118,10 @@ void world_dump_project(test_world *world, const kedge_project_ref *ref, int64_t
                         kedge_buffer *out)
 {
     kedge_backend *backend = open_reader(world);
-    const kedge_version *version = load_of(backend, ref, number);
+    const kedge_version *version = load_of(HANDLE(backend, ref), number);
     kedge_state *state = NULL;
     kedge_error error = {0};
-    assert_int_equal(kedge_state_open(backend, ref, version, &state, &error), KEDGE_OK);
+    assert_int_equal(kedge_state_open(HANDLE(backend, ref), version, &state, &error), KEDGE_OK);
     kedge_buffer_append_bytes(out, version->project_record);
     kedge_buffer_append_byte(out, '\n');
     for (size_t i = 0; i < version->collection_count; i++) {
@@ -149,8 +149,7 @@ typedef struct checking {
     seen_client clients[256];
     size_t client_count;
     kedge_overlay *fold; /* the state, from the deltas alone */
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
 } checking;
 
 static seen_client *find_seen(checking *check, kedge_bytes name)
@@ -200,8 +199,7 @@ static void check_state(checking *check, const kedge_version *version)
     kedge_overlay_entry entry;
     size_t living = 0;
     size_t items = 0;
-    assert_int_equal(kedge_state_open(check->backend, check->ref, version, &state, &error),
-                     KEDGE_OK);
+    assert_int_equal(kedge_state_open(check->project, version, &state, &error), KEDGE_OK);
     bool more = kedge_overlay_next(check->fold, NULL, &entry);
     for (; more; more = kedge_overlay_next(check->fold, &entry, &entry)) {
         kedge_entry found;
@@ -236,7 +234,7 @@ static void check_clients(checking *check, const kedge_version *head)
     for (size_t i = 0; i < check->client_count; i++) {
         kedge_client_state state;
         kedge_error error = {0};
-        assert_int_equal(kedge_client_load(check->backend, check->ref, head,
+        assert_int_equal(kedge_client_load(check->project, head,
                                            kedge_bytes_of(check->clients[i].name), &state, &error),
                          KEDGE_OK);
         assert_int_equal(state.lmid, check->clients[i].last);
@@ -247,13 +245,14 @@ void world_check_project(test_world *world, const kedge_project_ref *ref)
 {
     checking *check = calloc(1, sizeof *check);
     assert_non_null(check);
-    check->ref = ref;
-    check->backend = open_reader(world);
+    kedge_backend *backend = open_reader(world);
+    kedge_project project = kedge_project_of(backend, ref);
+    check->project = &project;
     check->fold = kedge_overlay_new(&kedge_allocator_default);
     assert_non_null(check->fold);
-    const kedge_version *head = load_of(check->backend, ref, 0);
+    const kedge_version *head = load_of(&project, 0);
     for (int64_t number = 1; number <= head->number; number++) {
-        const kedge_version *version = load_of(check->backend, ref, number);
+        const kedge_version *version = load_of(&project, number);
         assert_int_equal(version->number, number);
         check_mutations(check, version);
         fold_version(check, version);
@@ -263,7 +262,7 @@ void world_check_project(test_world *world, const kedge_project_ref *ref)
     check_clients(check, head);
     kedge_version_release(head);
     kedge_overlay_free(check->fold);
-    kedge_backend_free(check->backend);
+    kedge_backend_free(check->project->backend);
     free(check);
 }
 

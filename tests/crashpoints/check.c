@@ -2,6 +2,7 @@
 #include "tests/crashpoints/check.h"
 
 #include "mutate/overlay.h"
+#include "tests/support/project.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ static const kedge_version *load(kedge_backend *reader, const kedge_project_ref 
                                  int64_t number)
 {
     const kedge_version *version = NULL;
-    return kedge_version_load(reader, ref, number, &version, NULL) == KEDGE_OK ? version : NULL;
+    return kedge_version_load(HANDLE(reader, ref), number, &version, NULL) == KEDGE_OK ? version
+                                                                                       : NULL;
 }
 
 void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref *ref, checks *all,
@@ -159,7 +161,7 @@ static void check_state(walk *at, const kedge_version *head)
     size_t living = 0;
     int64_t items = 0;
     if (!check_holds(at->all, CHECK_I5,
-                     kedge_state_open(at->reader, at->ref, head, &state, NULL) == KEDGE_OK,
+                     kedge_state_open(HANDLE(at->reader, at->ref), head, &state, NULL) == KEDGE_OK,
                      "the state cannot be opened"))
         return;
     bool more = kedge_overlay_next(at->fold, NULL, &entry);
@@ -184,8 +186,8 @@ static void check_pins(walk *at)
         for (size_t i = 0; i < at->client_count; i++) {
             const seen_client *client = &at->clients[i];
             kedge_client_state state = {.lmid = -1};
-            kedge_client_load(at->reader, at->ref, version, kedge_bytes_of(client->name), &state,
-                              NULL);
+            kedge_client_load(HANDLE(at->reader, at->ref), version, kedge_bytes_of(client->name),
+                              &state, NULL);
             check_holds(at->all, CHECK_I13, state.lmid == client->last[pin],
                         "at version %lld the last id of %s is %lld, not %lld",
                         (long long)version->number, client->name, (long long)client->last[pin],
@@ -228,7 +230,7 @@ int64_t check_last_id(kedge_backend *reader, const kedge_project_ref *ref, const
     kedge_client_state state = {.lmid = -1};
     const kedge_version *head = load(reader, ref, 0);
     if (head == NULL) return -1;
-    kedge_client_load(reader, ref, head, kedge_bytes_of(client), &state, NULL);
+    kedge_client_load(HANDLE(reader, ref), head, kedge_bytes_of(client), &state, NULL);
     kedge_version_release(head);
     return state.lmid;
 }

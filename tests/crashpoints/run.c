@@ -4,6 +4,7 @@
 #include "backend/api/api.h"
 #include "common/error.h"
 #include "tests/crashpoints/gate.h"
+#include "tests/support/project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static void free_processor(processor *gone)
 static void *work(void *context)
 {
     processor *own = context;
-    story_do(own->wanted, own->backend, own->ref, NULL);
+    story_do(own->wanted, HANDLE(own->backend, own->ref), NULL);
     gate_end(&own->ports);
     return NULL;
 }
@@ -101,8 +102,9 @@ static void check_all(run *at)
 static kedge_status warm(run *at, kedge_error *error)
 {
     int64_t id = at->told->versions;
-    kedge_status status = story_warm(at->first.backend, &at->ref, id + 1, error);
-    if (status == KEDGE_OK) status = story_warm(at->second.backend, &at->ref, id + 2, error);
+    kedge_status status = story_warm(HANDLE(at->first.backend, &at->ref), id + 1, error);
+    if (status == KEDGE_OK)
+        status = story_warm(HANDLE(at->second.backend, &at->ref), id + 2, error);
     return status;
 }
 
@@ -126,7 +128,7 @@ static kedge_status repeat(run *at, const operation *wanted, kedge_error *error)
         world_backend(at->here, at->told, &at->here->records, &at->here->blobs);
     kedge_status status = KEDGE_UNAVAILABLE;
     for (int i = 0; i < REPEATS_MAX && status == KEDGE_UNAVAILABLE; i++)
-        status = story_do(wanted, backend, &at->ref, error);
+        status = story_do(wanted, HANDLE(backend, &at->ref), error);
     kedge_backend_free(backend);
     return status;
 }

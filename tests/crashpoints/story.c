@@ -76,8 +76,8 @@ static void add(pushed *made, const char *client, int64_t id, int64_t origin)
     memcpy(mutation->digest, hash, sizeof mutation->digest);
 }
 
-static kedge_status push_ids(kedge_backend *backend, const kedge_project_ref *ref,
-                             const operation *wanted, kedge_error *error)
+static kedge_status push_ids(const kedge_project *project, const operation *wanted,
+                             kedge_error *error)
 {
     static _Thread_local pushed made;
     kedge_push_result result = {0};
@@ -87,43 +87,40 @@ static kedge_status push_ids(kedge_backend *backend, const kedge_project_ref *re
     made.push.mutations = made.mutations;
     for (int64_t id = wanted->first; id <= wanted->last; id++)
         add(&made, wanted->client, id, id == wanted->first ? wanted->origin : 0);
-    return kedge_processor_push(backend, ref, &made.push, &result, error);
+    return kedge_processor_push(project, &made.push, &result, error);
 }
 
-kedge_status story_warm(kedge_backend *backend, const kedge_project_ref *ref, int64_t id,
-                        kedge_error *error)
+kedge_status story_warm(const kedge_project *project, int64_t id, kedge_error *error)
 {
     const operation one = PUSH("w", id, id);
-    return push_ids(backend, ref, &one, error);
+    return push_ids(project, &one, error);
 }
 
-kedge_status story_prepare(const story *told, kedge_backend *backend, const kedge_project_ref *ref,
-                           kedge_error *error)
+kedge_status story_prepare(const story *told, const kedge_project *project, kedge_error *error)
 {
     const operation known[] = {PUSH("c1", 1, 1), PUSH("c2", 1, 1)};
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < 2 && status == KEDGE_OK; i++)
-        status = push_ids(backend, ref, &known[i], error);
+        status = push_ids(project, &known[i], error);
     for (int id = 1; id <= told->versions && status == KEDGE_OK; id++)
-        status = story_warm(backend, ref, id, error);
+        status = story_warm(project, id, error);
     return status;
 }
 
-kedge_status story_do(const operation *wanted, kedge_backend *backend, const kedge_project_ref *ref,
-                      kedge_error *error)
+kedge_status story_do(const operation *wanted, const kedge_project *project, kedge_error *error)
 {
     const kedge_version *at = NULL;
     kedge_status status = KEDGE_OK;
     switch (wanted->kind) {
     case OPERATION_PUSH:
-        return push_ids(backend, ref, wanted, error);
+        return push_ids(project, wanted, error);
     case OPERATION_INDEX:
-        return kedge_processor_index(backend, ref, error);
+        return kedge_processor_index(project, error);
     case OPERATION_RETIRE:
         break;
     }
-    status = kedge_processor_retire(backend, ref, &ann, sender.group,
-                                    kedge_bytes_of(wanted->client), &at, error);
+    status = kedge_processor_retire(project, &ann, sender.group, kedge_bytes_of(wanted->client),
+                                    &at, error);
     if (status == KEDGE_OK) kedge_version_release(at);
     return status;
 }

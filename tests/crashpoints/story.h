@@ -2,6 +2,7 @@
 #ifndef KEDGE_TESTS_CRASHPOINTS_STORY_H
 #define KEDGE_TESTS_CRASHPOINTS_STORY_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/commit/processor.h"
 
 #define STORY_MUTATIONS_MAX 8
@@ -29,14 +30,11 @@ extern const story stories[];
 extern const size_t story_count;
 
 /* The project before the two come: the client "w" has `versions` ids, c1 and c2 have one each. */
-kedge_status story_prepare(const story *told, kedge_backend *backend, const kedge_project_ref *ref,
-                           kedge_error *error);
+kedge_status story_prepare(const story *told, const kedge_project *project, kedge_error *error);
 /* One push of "w": the processor that did it has the head in memory. */
-kedge_status story_warm(kedge_backend *backend, const kedge_project_ref *ref, int64_t id,
-                        kedge_error *error);
+kedge_status story_warm(const kedge_project *project, int64_t id, kedge_error *error);
 /* Does it, once. KEDGE_OK: it was answered, however. */
-kedge_status story_do(const operation *wanted, kedge_backend *backend, const kedge_project_ref *ref,
-                      kedge_error *error);
+kedge_status story_do(const operation *wanted, const kedge_project *project, kedge_error *error);
 /* The last id that the operation's client has when it was answered with success; 0: cannot be told
  * (its client may be retired). */
 int64_t story_last_id(const story *told, const operation *done);

@@ -6,6 +6,7 @@
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/projects/projects.h"
 #include "common/error.h"
+#include "tests/support/project.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,8 +114,8 @@ kedge_status world_prepare(world *here, const story *told, kedge_error *error)
     const kedge_records *records = here->aws == NULL ? &here->template_records : &here->records;
     const kedge_blobs *blobs = here->aws == NULL ? &here->template_blobs : &here->blobs;
     kedge_backend *backend = world_backend(here, told, records, blobs);
-    status = kedge_project_create(backend, &ref, &created, &created_ms, error);
-    if (status == KEDGE_OK) status = story_prepare(told, backend, &ref, error);
+    status = kedge_project_create(HANDLE(backend, &ref), &created, &created_ms, error);
+    if (status == KEDGE_OK) status = story_prepare(told, HANDLE(backend, &ref), error);
     kedge_backend_free(backend);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "tests/backend/api_world.h"
 
 #include "backend/jobs/retention.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static void retain(api_world *world, int64_t versions)
     kedge_lines lines = {drop_line, NULL};
     kedge_retention_rule rule = {.versions = versions};
     kedge_retention_result result;
-    assert_int_equal(
-        kedge_retention_run(world->backend, &notes, &rule, true, &lines, &result, NULL), KEDGE_OK);
+    assert_int_equal(kedge_retention_run(NOTES(world), &rule, true, &lines, &result, NULL),
+                     KEDGE_OK);
 }
 
 /* Ten versions, of which the last three are kept. */

@@ -4,6 +4,7 @@
 #include "backend/jobs/export.h"
 #include "backend/jobs/import.h"
 #include "backend/jobs/retention.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,11 +43,10 @@ static void transfer(api_world *world)
     kedge_lines lines = {keep_line, &text};
     kedge_export_result exported;
     kedge_import_result imported;
-    assert_int_equal(kedge_export_project(world->backend, &notes, &lines, &exported, NULL),
-                     KEDGE_OK);
+    assert_int_equal(kedge_export_project(NOTES(world), &lines, &exported, NULL), KEDGE_OK);
     const char *at = text.data;
     kedge_line_source source = {next_line, &at};
-    assert_int_equal(kedge_import_project(world->backend, &copy, &source, &imported, NULL),
+    assert_int_equal(kedge_import_project(HANDLE(world->backend, &copy), &source, &imported, NULL),
                      KEDGE_OK);
     kedge_buffer_free(&text);
 }
@@ -113,8 +113,8 @@ static void test_so_they_do_behind_retention(void **state)
     kedge_lines lines = {drop_line, NULL};
     kedge_retention_rule rule = {.versions = 4};
     kedge_retention_result result;
-    assert_int_equal(
-        kedge_retention_run(world->backend, &notes, &rule, true, &lines, &result, NULL), KEDGE_OK);
+    assert_int_equal(kedge_retention_run(NOTES(world), &rule, true, &lines, &result, NULL),
+                     KEDGE_OK);
     transfer(world);
     compare(world);
 }
@@ -150,11 +150,11 @@ static void test_a_name_that_is_imported_under_is_refused_to_a_fork(void **state
     kedge_line_source source = {next_line, &first};
     kedge_import_result imported;
     const char *body = "{\"version\":1,\"to\":\"copy\"}";
-    assert_int_equal(kedge_import_project(world->backend, &copy, &source, &imported, NULL),
+    assert_int_equal(kedge_import_project(HANDLE(world->backend, &copy), &source, &imported, NULL),
                      KEDGE_INVALID_ARGUMENT);
     assert_int_equal(api_post_as(world, &root, "fork", body), 409);
     assert_string_equal(api_code(world), "import-under-way");
-    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_OK);
+    assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), NULL), KEDGE_OK);
     assert_int_equal(api_post_as(world, &root, "fork", body), 201);
 }
 

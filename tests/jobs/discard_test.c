@@ -5,6 +5,7 @@
 #include "backend/api/api.h"
 #include "tests/backend/project_records.h"
 #include "tests/crashpoints/gate.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +29,10 @@ static void *work(void *context)
     process *own = context;
     kedge_import_result result;
     if (own->lines == NULL) {
-        own->status = kedge_import_discard(own->backend, &copy, NULL);
+        own->status = kedge_import_discard(HANDLE(own->backend, &copy), NULL);
     } else {
-        own->status =
-            transfer_import_by(own->backend, &copy, kedge_buffer_bytes(own->lines), &result, NULL);
+        own->status = transfer_import_by(HANDLE(own->backend, &copy),
+                                         kedge_buffer_bytes(own->lines), &result, NULL);
     }
     gate_end(&own->ports);
     return NULL;
@@ -68,7 +69,7 @@ static void end(process *running)
 static bool is_there(test_world *world)
 {
     const kedge_version *version = NULL;
-    kedge_status status = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+    kedge_status status = kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL);
     if (status == KEDGE_OK) kedge_version_release(version);
     if (status != KEDGE_OK) assert_int_equal(status, KEDGE_NOT_FOUND);
     return status == KEDGE_OK;
@@ -142,7 +143,7 @@ static void meet(bool begun, int64_t k, int64_t j, bool *import_ended, bool *dis
     if (seen) {
         transfer_check(world, &set.text);
     } else {
-        kedge_import_discard(world->backend, &copy, NULL);
+        kedge_import_discard(HANDLE(world->backend, &copy), NULL);
         assert_int_equal(count(world, "ProjectVersion#"), 0);
         assert_int_equal(count(world, "Retention"), 0);
         transfer_must_import(world, &copy, &set.other);
@@ -195,7 +196,7 @@ static bool sleep_and_wake(int64_t j, size_t *lost)
     if (ended) {
         assert_int_equal(sleeper.status, KEDGE_OK);
     } else {
-        kedge_import_discard(world->backend, &copy, NULL);
+        kedge_import_discard(HANDLE(world->backend, &copy), NULL);
     }
     transfer_must_import(world, &copy, &set.other);
     size_t before = count_blobs(world);
@@ -254,7 +255,7 @@ static void test_large_records_are_not_deleted_in_one_transaction(void **state)
     assert_int_not_equal(transfer_import(world, &copy, half, &result, NULL), KEDGE_OK);
     assert_true(world_largest_record(world, &copy) > LARGE_BYTES);
     world->weighs = true;
-    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_OK);
+    assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), NULL), KEDGE_OK);
     world->weighs = false;
     assert_int_equal(count(world, "ProjectVersion#"), 0);
     assert_true(world->weight_bytes_max < BYTES_MAX);

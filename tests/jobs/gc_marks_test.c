@@ -2,6 +2,7 @@
 #include "tests/jobs/jobs_world.h"
 
 #include "backend/versioned/versions/garbage.h"
+#include "tests/support/project.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ static kedge_key key_of_mark(void)
 static kedge_status find(test_world *world)
 {
     kedge_key key = key_of_mark();
-    return kedge_garbage_put(world->backend, &notes, &key, NULL, NULL);
+    return kedge_garbage_put(NOTES(world), &key, NULL, NULL);
 }
 
 static kedge_garbage_mark read_mark(test_world *world)
@@ -37,7 +38,7 @@ static kedge_garbage_mark read_mark(test_world *world)
 
 static kedge_status keep(test_world *world, bool *kept)
 {
-    return kedge_garbage_keep(world->backend, &notes, KEDGE_BYTES(BLOB), kept, NULL);
+    return kedge_garbage_keep(NOTES(world), KEDGE_BYTES(BLOB), kept, NULL);
 }
 
 static void assert_kept(test_world *world, bool expected)
@@ -57,12 +58,11 @@ static void test_a_late_collector_does_not_take_a_new_mark_for_the_old_one(void 
     assert_kept(world, true);
     assert_int_equal(find(world), KEDGE_OK); /* another collector */
     kedge_garbage_mark after = read_mark(world);
-    assert_int_equal(kedge_garbage_claim(world->backend, &notes, &before, NULL), KEDGE_CONFLICT);
-    assert_int_equal(kedge_garbage_delete(world->backend, &notes, &before, NULL), KEDGE_CONFLICT);
-    assert_int_equal(kedge_garbage_put(world->backend, &notes, &key, &before, NULL),
-                     KEDGE_CONFLICT);
+    assert_int_equal(kedge_garbage_claim(NOTES(world), &before, NULL), KEDGE_CONFLICT);
+    assert_int_equal(kedge_garbage_delete(NOTES(world), &before, NULL), KEDGE_CONFLICT);
+    assert_int_equal(kedge_garbage_put(NOTES(world), &key, &before, NULL), KEDGE_CONFLICT);
     assert_string_equal(read_mark(world).state, after.state);
-    assert_int_equal(kedge_garbage_claim(world->backend, &notes, &after, NULL), KEDGE_OK);
+    assert_int_equal(kedge_garbage_claim(NOTES(world), &after, NULL), KEDGE_OK);
     assert_false(kedge_garbage_is_found(&after));
     assert_string_equal(read_mark(world).state, after.state);
 }
@@ -75,11 +75,11 @@ static void test_of_a_writer_and_a_collector_one_gets_the_mark(void **state)
     assert_int_equal(find(world), KEDGE_CONFLICT);
     kedge_garbage_mark mark = read_mark(world), late = mark;
     assert_true(kedge_garbage_is_found(&mark));
-    assert_int_equal(kedge_garbage_claim(world->backend, &notes, &mark, NULL), KEDGE_OK);
-    assert_int_equal(kedge_garbage_claim(world->backend, &notes, &late, NULL), KEDGE_CONFLICT);
+    assert_int_equal(kedge_garbage_claim(NOTES(world), &mark, NULL), KEDGE_OK);
+    assert_int_equal(kedge_garbage_claim(NOTES(world), &late, NULL), KEDGE_CONFLICT);
     assert_int_equal(keep(world, &kept), KEDGE_UNAVAILABLE);
     assert_false(kept);
-    assert_int_equal(kedge_garbage_delete(world->backend, &notes, &mark, NULL), KEDGE_OK);
+    assert_int_equal(kedge_garbage_delete(NOTES(world), &mark, NULL), KEDGE_OK);
     assert_kept(world, false);
 }
 

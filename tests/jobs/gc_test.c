@@ -6,6 +6,7 @@
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/versions/garbage.h"
 #include "common/gzip.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,7 @@ static kedge_status try_gc(test_world *world, bool remove, kedge_gc_result *resu
     kept_lines kept;
     kedge_gc_options options = {.remove = remove};
     lines_begin(&kept);
-    kedge_status status =
-        kedge_gc_run(world->backend, &notes, &options, &kept.lines, result, error);
+    kedge_status status = kedge_gc_run(NOTES(world), &options, &kept.lines, result, error);
     lines_end(&kept);
     return status;
 }
@@ -98,9 +98,8 @@ static void retain_last(test_world *world)
     kedge_retention_rule rule = {.versions = 1};
     kedge_retention_result result;
     lines_begin(&kept);
-    assert_int_equal(
-        kedge_retention_run(world->backend, &notes, &rule, true, &kept.lines, &result, NULL),
-        KEDGE_OK);
+    assert_int_equal(kedge_retention_run(NOTES(world), &rule, true, &kept.lines, &result, NULL),
+                     KEDGE_OK);
     lines_end(&kept);
 }
 
@@ -124,7 +123,7 @@ static void test_in_a_project_that_keeps_all_versions_nothing_is_garbage(void **
     jobs_story story;
     story_begin(&story, 1);
     story_tell(&story, world, 60);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     for (int day = 1; day <= 4; day++) {
         at_hour(world, 25 * day);
         kedge_gc_result result = gc(world);
@@ -173,7 +172,7 @@ static void test_what_retention_leaves_goes(void **state)
         push_add_call(&builder, "filler", i, "test.scatter",
                       i % 2 == 0 ? "{\"count\":1200}" : "{\"count\":1100}");
         assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-        assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+        assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     }
     size_t parts = count_blobs(world, "versions/");
     size_t chunks = count_blobs(world, "chunks/");
@@ -234,8 +233,7 @@ static void test_claim_checks_of_queued_pushes_go_by_their_age(void **state)
     kedge_gc_options options = {.remove = true, .kept = &kept};
     kedge_gc_result result;
     lines_begin(&lines);
-    assert_int_equal(kedge_gc_run(world->backend, &notes, &options, &lines.lines, &result, NULL),
-                     KEDGE_OK);
+    assert_int_equal(kedge_gc_run(NOTES(world), &options, &lines.lines, &result, NULL), KEDGE_OK);
     lines_end(&lines);
     kedge_key_set_free(&kept);
     assert_int_equal(result.marked, 0);
@@ -270,8 +268,9 @@ static void test_a_project_that_is_not_there_is_told(void **state)
     kedge_gc_result result;
     kedge_project_ref none = {KEDGE_BYTES("acme"), KEDGE_BYTES("none")};
     lines_begin(&kept);
-    assert_int_equal(kedge_gc_run(world->backend, &none, &options, &kept.lines, &result, NULL),
-                     KEDGE_NOT_FOUND);
+    assert_int_equal(
+        kedge_gc_run(HANDLE(world->backend, &none), &options, &kept.lines, &result, NULL),
+        KEDGE_NOT_FOUND);
     lines_end(&kept);
 }
 

@@ -5,6 +5,7 @@
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/versions/retained.h"
 #include "tests/backend/project_records.h"
+#include "tests/support/project.h"
 
 #include <string.h>
 
@@ -19,13 +20,14 @@ static void check_hidden(test_world *world)
     const kedge_version *version = NULL;
     kedge_push_result result = {0};
     kedge_error error = {0};
-    assert_int_equal(kedge_version_load(world->backend, &copy, 0, &version, &error),
+    assert_int_equal(kedge_version_load(HANDLE(world->backend, &copy), 0, &version, &error),
                      KEDGE_NOT_FOUND);
     assert_string_equal(error.code, "project-not-found");
     push_begin(&builder);
     push_add(&builder, "c1", 1, "a", 1);
-    assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &result, NULL),
-                     KEDGE_NOT_FOUND);
+    assert_int_equal(
+        kedge_processor_push(HANDLE(world->backend, &copy), &builder.push, &result, NULL),
+        KEDGE_NOT_FOUND);
 }
 
 static void test_an_import_under_way_is_no_project(void **state)
@@ -46,8 +48,8 @@ static void test_an_import_under_way_is_no_project(void **state)
                      KEDGE_CONFLICT);
     assert_string_equal(error.code, "import-under-way");
     /* As open mode does at the first use of a name. */
-    assert_int_equal(kedge_project_create(world->backend, &copy, &created, &created_ms, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_project_create(HANDLE(world->backend, &copy), &created, &created_ms, NULL), KEDGE_OK);
     check_hidden(world);
     transfer_must_import(world, &copy, &text);
     transfer_check(world, &text);
@@ -77,25 +79,26 @@ static void test_an_import_is_discarded_whole(void **state)
     transfer_tell(world, 30);
     transfer_export(world, &notes, &text);
     transfer_export(world, &notes, &other);
-    assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_NOT_FOUND);
+    assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), &error), KEDGE_NOT_FOUND);
     bool ended = false;
     uint64_t at = 1;
     for (; !ended; at++) {
         transfer_break_off(world, &text, 36);
         assert_true(count_blobs(world) > 0);
         world_arm(world, WORLD_FAULT_AFTER, at, true, false);
-        ended = kedge_import_discard(world->backend, &copy, NULL) == KEDGE_OK;
+        ended = kedge_import_discard(HANDLE(world->backend, &copy), NULL) == KEDGE_OK;
         world_disarm(world);
-        kedge_import_discard(world->backend, &copy, NULL);
+        kedge_import_discard(HANDLE(world->backend, &copy), NULL);
         assert_int_equal(count_blobs(world), 0);
-        assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_NOT_FOUND);
+        assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), &error),
+                         KEDGE_NOT_FOUND);
         assert_string_equal(error.code, "no-import");
         assert_int_equal(project_records_count(&world->store_records, &copy, "P"), 0);
     }
     assert_true(at > 10);
     transfer_must_import(world, &copy, &other);
     transfer_check(world, &other);
-    assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_NOT_FOUND);
+    assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), &error), KEDGE_NOT_FOUND);
     kedge_buffer_free(&text);
     kedge_buffer_free(&other);
 }
@@ -146,7 +149,7 @@ static void test_a_version_of_another_history_is_not_taken_for_the_own_one(void 
     must_refuse_version(world, &text);
     must_refuse_version(world, &text);
     check_hidden(world);
-    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_OK);
+    assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), NULL), KEDGE_OK);
     transfer_must_import(world, &copy, &text);
     transfer_check(world, &text);
     kedge_buffer_free(&text);
@@ -160,7 +163,7 @@ static void test_versions_without_a_project_stop_an_import_before_it_begins(void
     transfer_export(world, &notes, &text);
     put_first_version(world);
     must_refuse_version(world, &text);
-    assert_int_equal(kedge_import_discard(world->backend, &copy, NULL), KEDGE_NOT_FOUND);
+    assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), NULL), KEDGE_NOT_FOUND);
     kedge_buffer_free(&text);
 }
 
@@ -183,7 +186,7 @@ static void crash_at(int (*setup)(void **), bool retained, world_fault fault, ui
     *ended = world->faults == 0;
     world_disarm(world);
     world_restart(world);
-    kedge_status found = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+    kedge_status found = kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL);
     if (found == KEDGE_OK) {
         kedge_version_release(version);
         transfer_check(world, &text);
@@ -284,7 +287,7 @@ static void import_of_another(test_world *world)
 static void discard_of_another(test_world *world)
 {
     kedge_backend *other = world_new_backend(world);
-    kedge_import_discard(other, &copy, NULL);
+    kedge_import_discard(HANDLE(other, &copy), NULL);
     kedge_backend_free(other);
 }
 
@@ -334,7 +337,8 @@ static void test_somebody_else_between_any_two_calls_makes_no_half_project(void 
             ended = world->meddle != NULL;
             world_disarm(world);
             world_restart(world);
-            kedge_status found = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+            kedge_status found =
+                kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL);
             kedge_version_release(found == KEDGE_OK ? version : NULL);
             if (status == KEDGE_OK) assert_int_equal(found, KEDGE_OK);
             /* Two that put the same versions do not hinder each other. */
@@ -363,8 +367,9 @@ static void import_and_retention_of_another(test_world *world)
     for (int i = 1; i <= 6; i++) {
         push_begin(&builder);
         push_add_large(&builder, "later", i, "x", i, 9000);
-        assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &result, NULL),
-                         KEDGE_OK);
+        assert_int_equal(
+            kedge_processor_push(HANDLE(world->backend, &copy), &builder.push, &result, NULL),
+            KEDGE_OK);
         assert_int_equal(result.problem, KEDGE_PUSH_FINE);
     }
     transfer_retain_project(world, &copy, 3);
@@ -396,7 +401,8 @@ static void test_an_import_that_slept_while_its_project_went_on_changes_nothing_
         world_disarm(world);
         world_restart(world);
         if (!ended) {
-            assert_int_equal(kedge_retained_oldest(world->backend, &copy, &oldest, NULL), KEDGE_OK);
+            assert_int_equal(kedge_retained_oldest(HANDLE(world->backend, &copy), &oldest, NULL),
+                             KEDGE_OK);
             assert_true(oldest > result.newest - 3);
             if (status != KEDGE_OK) assert_int_equal(status, KEDGE_UNAVAILABLE);
             assert_string_equal(jobs_findings(world, &copy), "");

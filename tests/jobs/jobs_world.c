@@ -4,6 +4,7 @@
 #include "backend/api/api.h"
 #include "backend/versioned/model/layout.h"
 #include "common/gzip.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ const char *jobs_findings(test_world *world, const kedge_project_ref *ref)
     lines_begin(&kept);
     text[0] = '\0';
     kedge_backend *backend = world_new_backend(world);
-    if (kedge_verify_project(backend, ref, &kept.lines, &summary, &error) != KEDGE_OK) {
+    if (kedge_verify_project(HANDLE(backend, ref), &kept.lines, &summary, &error) != KEDGE_OK) {
         fail_msg("verify: %s: %s", error.code, error.message);
     }
     kedge_backend_free(backend);

@@ -12,6 +12,7 @@
 #include "backend/versioned/projects/fork.h"
 #include "backend/versioned/projects/rebase.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static void fill(kedge_backend *backend)
 {
     bool created = false;
     int64_t created_ms = 0;
-    assert_int_equal(kedge_project_create(backend, &notes, &created, &created_ms, NULL), KEDGE_OK);
+    assert_int_equal(kedge_project_create(HANDLE(backend, &notes), &created, &created_ms, NULL),
+                     KEDGE_OK);
     for (int i = 1; i <= 5; i++) {
         kedge_push_result result = {0};
         push_begin(&builder);
@@ -104,17 +106,20 @@ static kedge_status drop_outcome(void *context, const kedge_rebase_outcome *outc
 static bool fork_and_rebase(kedge_backend *backend)
 {
     kedge_fork fork = {.done = false};
-    kedge_rebase rebase = {.from = &notes,
+    kedge_project from = kedge_project_of(backend, &notes);
+    kedge_project to = kedge_project_of(backend, &copy);
+    kedge_rebase rebase = {.from = &from,
                            .from_version = 4,
                            .to_version = 5,
-                           .to = &copy,
+                           .to = &to,
                            .job = KEDGE_BYTES("j"),
                            .role = "admin"};
     kedge_rebase_place next;
     int64_t version = 0;
-    return kedge_fork_project(backend, &notes, 3, &copy, &fork, NULL) == KEDGE_OK && fork.done &&
-           kedge_rebase_run(backend, &rebase, drop_outcome, NULL, &next, &version, NULL) ==
-               KEDGE_OK;
+    return kedge_fork_project(HANDLE(backend, &notes), 3, HANDLE(backend, &copy), &fork, NULL) ==
+               KEDGE_OK &&
+           fork.done &&
+           kedge_rebase_run(&rebase, drop_outcome, NULL, &next, &version, NULL) == KEDGE_OK;
 }
 
 static bool transfer(sandbox *box, kedge_backend *backend)
@@ -123,16 +128,16 @@ static bool transfer(sandbox *box, kedge_backend *backend)
     kedge_import_result imported;
     kedge_lines lines = {keep_line, &box->exported};
     if (box->exported.size == 0 &&
-        kedge_export_project(backend, &notes, &lines, &exported, NULL) != KEDGE_OK) {
+        kedge_export_project(HANDLE(backend, &notes), &lines, &exported, NULL) != KEDGE_OK) {
         kedge_buffer_clear(&box->exported);
         return false;
     }
     const char *at = box->exported.data;
     kedge_line_source source = {next_line, &at};
-    return kedge_import_project(backend, &import, &source, &imported, NULL) == KEDGE_OK;
+    return kedge_import_project(HANDLE(backend, &import), &source, &imported, NULL) == KEDGE_OK;
 }
 
-static bool look_after(kedge_backend *backend, const kedge_project_ref *ref)
+static bool look_after(const kedge_project *project)
 {
     kedge_lines lines = {drop_line, NULL};
     kedge_verify_summary verified;
@@ -140,17 +145,17 @@ static bool look_after(kedge_backend *backend, const kedge_project_ref *ref)
     kedge_retention_result retained;
     kedge_gc_options options = {.remove = true, .grace_ms = 1};
     kedge_gc_result collected;
-    bool sound = kedge_verify_project(backend, ref, &lines, &verified, NULL) == KEDGE_OK;
+    bool sound = kedge_verify_project(project, &lines, &verified, NULL) == KEDGE_OK;
     if (sound) assert_int_equal(verified.findings, 0);
-    return sound && kedge_checkpoint_project(backend, ref, &lines, NULL) == KEDGE_OK &&
-           kedge_retention_run(backend, ref, &rule, true, &lines, &retained, NULL) == KEDGE_OK &&
-           kedge_gc_run(backend, ref, &options, &lines, &collected, NULL) == KEDGE_OK;
+    return sound && kedge_checkpoint_project(project, &lines, NULL) == KEDGE_OK &&
+           kedge_retention_run(project, &rule, true, &lines, &retained, NULL) == KEDGE_OK &&
+           kedge_gc_run(project, &options, &lines, &collected, NULL) == KEDGE_OK;
 }
 
 static bool run_jobs(sandbox *box, kedge_backend *backend)
 {
-    return fork_and_rebase(backend) && transfer(box, backend) && look_after(backend, &copy) &&
-           look_after(backend, &import);
+    return fork_and_rebase(backend) && transfer(box, backend) &&
+           look_after(HANDLE(backend, &copy)) && look_after(HANDLE(backend, &import));
 }
 
 /* ---- every allocation ---- */

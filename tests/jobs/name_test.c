@@ -3,6 +3,7 @@
 
 #include "backend/api/api.h"
 #include "backend/versioned/projects/fork.h"
+#include "tests/support/project.h"
 
 #include <string.h>
 
@@ -13,8 +14,8 @@ static const kedge_buffer *exported; /* that is imported as the copy */
 static kedge_status fork_copy(test_world *world, bool *created, kedge_error *error)
 {
     kedge_fork fork = {.done = false};
-    kedge_status status =
-        kedge_fork_project(world->backend, &notes, world_head(world), &copy, &fork, error);
+    kedge_status status = kedge_fork_project(NOTES(world), world_head(world),
+                                             HANDLE(world->backend, &copy), &fork, error);
     *created = status == KEDGE_OK && fork.created;
     return status;
 }
@@ -22,7 +23,7 @@ static kedge_status fork_copy(test_world *world, bool *created, kedge_error *err
 static bool is_there(test_world *world)
 {
     const kedge_version *version = NULL;
-    kedge_status status = kedge_version_load(world->backend, &copy, 0, &version, NULL);
+    kedge_status status = kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL);
     kedge_version_release(status == KEDGE_OK ? version : NULL);
     return status == KEDGE_OK;
 }
@@ -31,7 +32,7 @@ static void check_fork(test_world *world)
 {
     const kedge_version *first = NULL;
     assert_string_equal(jobs_findings(world, &copy), "");
-    assert_int_equal(kedge_version_load(world->backend, &copy, 1, &first, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(world->backend, &copy), 1, &first, NULL), KEDGE_OK);
     assert_true(first->forked.size > 0);
     assert_int_equal(first->mutation_count, 0);
     kedge_version_release(first);
@@ -69,7 +70,7 @@ static void test_a_name_that_is_discarded_is_free_for_a_fork(void **state)
     transfer_tell(world, 20);
     transfer_export(world, &notes, &text);
     transfer_break_off(world, &text, 30);
-    assert_int_equal(kedge_import_discard(world->backend, &copy, &error), KEDGE_OK);
+    assert_int_equal(kedge_import_discard(HANDLE(world->backend, &copy), &error), KEDGE_OK);
     assert_int_equal(fork_copy(world, &created, &error), KEDGE_OK);
     assert_true(created);
     check_fork(world);
@@ -230,7 +231,7 @@ static uint64_t calls_between;
 static void discard_of_another(test_world *world)
 {
     kedge_backend *own = enter(world);
-    meanwhile.status = kedge_import_discard(world->backend, &copy, NULL);
+    meanwhile.status = kedge_import_discard(HANDLE(world->backend, &copy), NULL);
     leave(world, own);
 }
 
@@ -260,7 +261,7 @@ static void test_a_fork_does_not_rely_on_what_is_discarded_while_it_is_made(void
             world_disarm(world);
             if (both && status != KEDGE_OK) discarded++;
             if (status != KEDGE_OK) {
-                kedge_import_discard(world->backend, &copy, NULL);
+                kedge_import_discard(HANDLE(world->backend, &copy), NULL);
                 assert_int_equal(fork_copy(world, &created, &error), KEDGE_OK);
             }
             check_fork(world);

@@ -6,6 +6,7 @@
 #include "backend/versioned/projects/fork.h"
 #include "backend/versioned/projects/redeliver.h"
 #include "backend/versioned/state/state_internal.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void scatter(test_world *world)
     push_begin(&builder);
     push_add_call(&builder, "filler", 1, "test.scatter", "{\"count\":1200}");
     push(world);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
 }
 
 /* The lines stay until the next repair. */
@@ -67,7 +68,8 @@ static void repair(test_world *world, const kedge_project_ref *ref, int findings
     lines_end(&kept);
     lines_begin(&kept);
     kedge_backend *backend = world_new_backend(world);
-    assert_int_equal(kedge_repair_project(backend, ref, &kept.lines, &summary, &error), KEDGE_OK);
+    assert_int_equal(kedge_repair_project(HANDLE(backend, ref), &kept.lines, &summary, &error),
+                     KEDGE_OK);
     kedge_backend_free(backend);
     print_message("%s", kept.text.data);
     assert_int_equal(summary.findings, findings);
@@ -146,7 +148,7 @@ static const char *delivered(test_world *world, int64_t number)
     const kedge_version *version = NULL;
     kedge_backend *backend = world_new_backend(world);
     keys[0] = '\0';
-    assert_int_equal(kedge_version_load(backend, &notes, number, &version, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(backend, &notes), number, &version, NULL), KEDGE_OK);
     for (size_t i = 0; i < version->change_count; i++) {
         const kedge_version_change *change = &version->changes[i];
         size_t at = strlen(keys);
@@ -185,7 +187,7 @@ static void test_items_whose_body_came_back_stand_in_one_more_version_as_they_we
     assert_null(strstr(kept.text.data, "delivered"));
     assert_int_equal(world_head(world), 4);
     world_put(world, "c1", 4, "d", 4);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     jobs_check(world);
     kedge_buffer_free(&before);
     kedge_buffer_free(&after);
@@ -232,7 +234,7 @@ static kedge_redelivery *bodies_of_all(test_world *world, size_t *count)
     kedge_redelivery *bodies = calloc(4096, sizeof *bodies);
     assert_non_null(bodies);
     *count = 0;
-    assert_int_equal(kedge_state_open_newest(world->backend, &notes, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open_newest(NOTES(world), &head, NULL), KEDGE_OK);
     kedge_status status =
         kedge_state_next(head, KEDGE_BYTES("items"), true, KEDGE_BYTES(""), &entry, NULL);
     while (status == KEDGE_OK) {
@@ -268,9 +270,9 @@ static void test_many_items_are_delivered_by_as_many_versions_as_they_need(void 
     kedge_redelivery *bodies = bodies_of_all(world, &count);
     assert_true(count > 1000);
     items_delivered = 0;
-    assert_int_equal(kedge_processor_redeliver(world->backend, &notes, bodies, count,
-                                               count_delivered, &versions, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_redeliver(NOTES(world), bodies, count, count_delivered, &versions, NULL),
+        KEDGE_OK);
     assert_int_equal(versions, 2);
     assert_int_equal(items_delivered, count);
     assert_int_equal(world_head(world), 3);
@@ -306,9 +308,9 @@ static void test_a_push_that_comes_in_between_wins_its_version(void **state)
         world_arm(world, WORLD_FAULT_NONE, 0, false, false);
         world->meddle = push_meanwhile;
         world->meddle_at = at;
-        assert_int_equal(kedge_processor_redeliver(world->backend, &notes, &body, 1,
-                                                   count_delivered, &versions, NULL),
-                         KEDGE_OK);
+        assert_int_equal(
+            kedge_processor_redeliver(NOTES(world), &body, 1, count_delivered, &versions, NULL),
+            KEDGE_OK);
         met = world->meddle == NULL;
         world->meddle = NULL;
         assert_int_equal(versions, 1);
@@ -389,9 +391,9 @@ static void test_a_fork_gets_its_bodies_from_its_source(void **state)
     kedge_fork fork = {.done = false};
     put_large(world, 1, "a", 1);
     char *value = large_body(1);
-    assert_int_equal(
-        kedge_fork_project(world->backend, &notes, world_head(world), &forked, &fork, NULL),
-        KEDGE_OK);
+    assert_int_equal(kedge_fork_project(NOTES(world), world_head(world),
+                                        HANDLE(world->backend, &forked), &fork, NULL),
+                     KEDGE_OK);
     lose_body(world, &forked, "items", value, NULL);
     repair(world, &forked, 1, 1, 0);
     assert_non_null(strstr(kept.text.data, "of the project notes"));
@@ -420,7 +422,7 @@ static void test_rows_are_made_again_from_the_versions(void **state)
     test_world *world = *state;
     for (int i = 1; i <= 4; i++)
         world_put(world, "c1", i, "a", i);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     damage_number(world, "Mutation#c1#0000000000000002", "last", 77);
     damage_delete(world, "Mutation#c1#0000000000000003");
     damage_delete(world, "Group#");
@@ -463,14 +465,13 @@ static void test_a_repair_that_is_broken_off_is_finished_by_the_next_run(void **
         lines_begin(&kept);
         world_restart(world);
         world_arm(world, WORLD_FAULT_BEFORE, at, true, true);
-        kedge_status status =
-            kedge_repair_project(world->backend, &notes, &kept.lines, &summary, &error);
+        kedge_status status = kedge_repair_project(NOTES(world), &kept.lines, &summary, &error);
         ended = world->faults == 0;
         world_disarm(world);
         assert_true(status == KEDGE_OK || status == KEDGE_UNAVAILABLE);
         world_restart(world);
-        assert_int_equal(
-            kedge_repair_project(world->backend, &notes, &kept.lines, &summary, &error), KEDGE_OK);
+        assert_int_equal(kedge_repair_project(NOTES(world), &kept.lines, &summary, &error),
+                         KEDGE_OK);
         assert_int_equal(summary.findings, summary.repaired);
         assert_true(world_head(world) > head);
         assert_string_equal(delivered(world, world_head(world)), "items/a ");
@@ -495,15 +496,13 @@ static void test_a_store_that_does_not_answer_leaves_the_rest_to_the_next_run(vo
         lines_begin(&kept);
         world_restart(world);
         world_arm(world, WORLD_FAULT_BEFORE, at, false, false);
-        kedge_status status =
-            kedge_repair_project(world->backend, &notes, &kept.lines, &summary, &error);
+        kedge_status status = kedge_repair_project(NOTES(world), &kept.lines, &summary, &error);
         ended = world->faults == 0;
         world_disarm(world);
         assert_true(status == KEDGE_OK || (!ended && status == KEDGE_UNAVAILABLE));
         if (status != KEDGE_OK) {
-            assert_int_equal(
-                kedge_repair_project(world->backend, &notes, &kept.lines, &summary, &error),
-                KEDGE_OK);
+            assert_int_equal(kedge_repair_project(NOTES(world), &kept.lines, &summary, &error),
+                             KEDGE_OK);
         }
         assert_int_equal(summary.findings, summary.repaired);
         assert_string_equal(delivered(world, world_head(world)), "items/a ");

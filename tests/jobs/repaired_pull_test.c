@@ -5,6 +5,7 @@
 
 #include "backend/jobs/verify.h"
 #include "backend/versioned/model/layout.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,9 +60,11 @@ static void repair(api_world *world)
     kedge_lines lines = {.take = ignore_line};
     kedge_verify_summary summary;
     api_world_restart(world);
-    assert_int_equal(kedge_repair_project(world->backend, &ref, &lines, &summary, NULL), KEDGE_OK);
+    assert_int_equal(kedge_repair_project(HANDLE(world->backend, &ref), &lines, &summary, NULL),
+                     KEDGE_OK);
     assert_int_equal(summary.repaired, 1);
-    assert_int_equal(kedge_verify_project(world->backend, &ref, &lines, &summary, NULL), KEDGE_OK);
+    assert_int_equal(kedge_verify_project(HANDLE(world->backend, &ref), &lines, &summary, NULL),
+                     KEDGE_OK);
     assert_int_equal(summary.findings, 0);
 }
 

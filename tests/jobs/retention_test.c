@@ -7,6 +7,7 @@
 #include "backend/jobs/retention.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/versions/retained.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static kedge_status try_retain(test_world *world, int64_t versions, int64_t age_
     kedge_retention_rule rule = {versions, age_ms};
     lines_begin(&kept);
     kedge_status status =
-        kedge_retention_run(world->backend, &notes, &rule, true, &kept.lines, result, error);
+        kedge_retention_run(NOTES(world), &rule, true, &kept.lines, result, error);
     lines_end(&kept);
     return status;
 }
@@ -52,7 +53,7 @@ static void dump_versions(test_world *world, int64_t oldest, kedge_buffer *out)
 static bool is_there(test_world *world, int64_t number)
 {
     const kedge_version *version = NULL;
-    kedge_status status = kedge_version_load(world->backend, &notes, number, &version, NULL);
+    kedge_status status = kedge_version_load(NOTES(world), number, &version, NULL);
     kedge_version_release(version);
     return status == KEDGE_OK;
 }
@@ -142,7 +143,7 @@ static void test_retention_may_be_repeated_with_any_rule(void **state)
         jobs_check(world);
         if (i % 3 == 1) world_restart(world);
         if (i % 3 == 2) {
-            assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+            assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
         }
     }
     push_story_again(world, 4, 96);
@@ -159,9 +160,8 @@ static void test_without_remove_nothing_is_changed(void **state)
     story_tell(&story, world, MUTATIONS);
     lines_begin(&kept);
     world_arm(world, WORLD_FAULT_NONE, 0, false, false);
-    assert_int_equal(
-        kedge_retention_run(world->backend, &notes, &rule, false, &kept.lines, &result, NULL),
-        KEDGE_OK);
+    assert_int_equal(kedge_retention_run(NOTES(world), &rule, false, &kept.lines, &result, NULL),
+                     KEDGE_OK);
     assert_int_equal(atomic_load(&world->writes), 0);
     assert_int_equal(result.oldest, world_head(world) - 4);
     assert_non_null(strstr(kept.text.data, "\"removed\":false"));
@@ -215,7 +215,7 @@ static void delete_derived_of_kept(uint64_t seed)
     story_begin(&story, seed);
     story_tell(&story, world, 40);
     int64_t oldest = retain(world, 12);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_put(world, "own", 1, "own", 1);
     dump_versions(world, oldest, &before);
     jobs_delete_derived_above(world, oldest - 1);
@@ -224,7 +224,7 @@ static void delete_derived_of_kept(uint64_t seed)
     push_story_again(world, seed, 40);
     dump_versions(world, oldest, &after);
     assert_string_equal(after.data, before.data);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     jobs_check(world);
     kedge_buffer_free(&before);
     kedge_buffer_free(&after);
@@ -244,7 +244,7 @@ static void test_the_rows_of_removed_versions_are_made_sure_of(void **state)
     jobs_story story;
     story_begin(&story, 21);
     story_tell(&story, world, MUTATIONS);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_put(world, "own", 1, "own", 1);
     damage_delete(world, "Mutation#c1#");
     damage_number(world, "Mutation#c2#", "last", 5);
@@ -269,7 +269,7 @@ static void test_checkpoints_can_be_written_behind_removed_versions(void **state
     assert_int_equal(retain(world, 3), 10);
     world_restart(world);
     lines_begin(&kept);
-    if (kedge_checkpoint_project(world->backend, &notes, &kept.lines, &error) != KEDGE_OK) {
+    if (kedge_checkpoint_project(NOTES(world), &kept.lines, &error) != KEDGE_OK) {
         fail_msg("checkpoint: %s: %s", error.code, error.message);
     }
     lines_end(&kept);
@@ -287,11 +287,11 @@ static void test_a_checkpoint_that_is_wrong_does_not_become_the_truth(void **sta
     int64_t head = world_head(world);
     dump_versions(world, head, &before);
     const kedge_version *newest = NULL;
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &newest, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &newest, NULL), KEDGE_OK);
     kedge_state *at = NULL;
-    assert_int_equal(kedge_state_open(world->backend, &notes, newest, &at, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open(NOTES(world), newest, &at, NULL), KEDGE_OK);
     kedge_state_close(at);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     retain(world, 3);
     for (size_t i = 0; i < newest->collection_count; i++) {
         char root[128];
@@ -329,7 +329,7 @@ static void test_large_records_are_not_replaced_in_one_transaction(void **state)
     jobs_story story;
     story_begin(&story, 24);
     story_tell(&story, world, MUTATIONS);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_arm(world, WORLD_FAULT_NONE, 0, false, false);
     retain(world, 3);
     assert_int_equal(atomic_load(&world->transactions), 0);
@@ -377,8 +377,8 @@ static void test_a_reader_that_started_from_a_removed_version_goes_on(void **sta
     for (int i = 11; i <= 50; i++)
         world_put(world, "c1", i, "b", i);
     world->backend = own;
-    assert_int_equal(kedge_version_load(own, &notes, 0, &head, NULL), KEDGE_OK);
-    assert_int_equal(kedge_state_open(own, &notes, head, &pinned, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(own, &notes), 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open(HANDLE(own, &notes), head, &pinned, NULL), KEDGE_OK);
     world->backend = other;
     retain(world, 3);
     world->backend = own;
@@ -402,8 +402,8 @@ static void test_reading_a_version_while_it_is_removed_is_no_damage(void **state
     for (int i = 1; i <= 30; i++)
         world_put(world, "c1", i, "a", i);
     world_restart(world);
-    assert_int_equal(kedge_version_load(world->backend, &notes, 20, &old, NULL), KEDGE_OK);
-    assert_int_equal(kedge_state_open(world->backend, &notes, old, &pinned, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 20, &old, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_open(NOTES(world), old, &pinned, NULL), KEDGE_OK);
     retain(world, 3);
     assert_int_equal(
         kedge_state_find(pinned, KEDGE_BYTES("items"), KEDGE_BYTES("a"), &entry, &error),
@@ -497,7 +497,7 @@ static void retention_of_another(test_world *world)
 static void index_of_another(test_world *world)
 {
     kedge_backend *other = world_new_backend(world);
-    assert_int_equal(kedge_processor_index(other, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(HANDLE(other, &notes), NULL), KEDGE_OK);
     kedge_backend_free(other);
 }
 

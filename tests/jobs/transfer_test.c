@@ -3,6 +3,7 @@
 
 #include "backend/api/api.h"
 #include "backend/versioned/projects/fork.h"
+#include "tests/support/project.h"
 
 #include <string.h>
 
@@ -47,13 +48,13 @@ static void test_a_fork_and_an_empty_project_are_exported_too(void **state)
     const kedge_version *head = NULL;
     transfer_export(world, &notes, &text);
     transfer_must_import(world, &other, &text);
-    assert_int_equal(kedge_version_load(world->backend, &other, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(HANDLE(world->backend, &other), 0, &head, NULL), KEDGE_OK);
     assert_int_equal(head->number, 0);
     kedge_version_release(head);
     transfer_tell(world, 40);
-    assert_int_equal(
-        kedge_fork_project(world->backend, &notes, world_head(world), &forked, &fork, NULL),
-        KEDGE_OK);
+    assert_int_equal(kedge_fork_project(NOTES(world), world_head(world),
+                                        HANDLE(world->backend, &forked), &fork, NULL),
+                     KEDGE_OK);
     transfer_export(world, &forked, &text);
     transfer_must_import(world, &copy, &text);
     transfer_check(world, &text);
@@ -74,14 +75,16 @@ static void test_pushes_go_on_where_they_were(void **state)
     push_begin(&builder);
     push_add(&builder, "c1", 3, "a", 3);
     push_add(&builder, "c1", 30, "a", 30);
-    assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &result, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_push(HANDLE(world->backend, &copy), &builder.push, &result, NULL),
+        KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
     assert_int_equal(result.version, 30);
     push_begin(&builder);
     push_add(&builder, "c1", 31, "a", 31);
-    assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &result, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_push(HANDLE(world->backend, &copy), &builder.push, &result, NULL),
+        KEDGE_OK);
     assert_int_equal(result.version, 31);
     assert_string_equal(jobs_findings(world, &copy), "");
     assert_int_equal(world_head(world), 30);
@@ -100,8 +103,9 @@ static void test_an_import_that_is_there_is_not_made_again(void **state)
     transfer_must_import(world, &copy, &text);
     push_begin(&builder);
     push_add(&builder, "new", 1, "a", 31);
-    assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &pushed, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_push(HANDLE(world->backend, &copy), &builder.push, &pushed, NULL),
+        KEDGE_OK);
     assert_int_equal(transfer_import(world, &copy, kedge_buffer_bytes(&text), &result, &error),
                      KEDGE_OK);
     assert_false(result.created);
@@ -158,9 +162,9 @@ static void test_a_damaged_export_becomes_no_project(void **state)
             fail_msg("change %d at %zu was taken", i, at);
         }
         if (status == KEDGE_INVALID_ARGUMENT) refused++;
-        assert_int_equal(kedge_version_load(world->backend, &copy, 0, &version, NULL),
+        assert_int_equal(kedge_version_load(HANDLE(world->backend, &copy), 0, &version, NULL),
                          KEDGE_NOT_FOUND);
-        kedge_import_discard(world->backend, &copy, NULL);
+        kedge_import_discard(HANDLE(world->backend, &copy), NULL);
     }
     assert_true(refused > 390);
     kedge_import_result result;
@@ -169,7 +173,7 @@ static void test_a_damaged_export_becomes_no_project(void **state)
     kedge_buffer_append_text(&changed, "{\"more\":1}\n");
     assert_int_equal(transfer_import(world, &copy, kedge_buffer_bytes(&changed), &result, NULL),
                      KEDGE_INVALID_ARGUMENT);
-    kedge_import_discard(world->backend, &copy, NULL);
+    kedge_import_discard(HANDLE(world->backend, &copy), NULL);
     transfer_must_import(world, &copy, &text);
     transfer_check(world, &text);
     kedge_buffer_free(&text);

@@ -3,6 +3,7 @@
 
 #include "backend/jobs/export.h"
 #include "backend/jobs/retention.h"
+#include "tests/support/project.h"
 
 #include <string.h>
 
@@ -44,7 +45,7 @@ kedge_status transfer_try_export(test_world *world, const kedge_project_ref *ref
     kedge_lines lines = {keep_line, text};
     kedge_export_result result;
     kedge_buffer_clear(text);
-    return kedge_export_project(world->backend, ref, &lines, &result, error);
+    return kedge_export_project(HANDLE(world->backend, ref), &lines, &result, error);
 }
 
 void transfer_export(test_world *world, const kedge_project_ref *ref, kedge_buffer *text)
@@ -55,18 +56,18 @@ void transfer_export(test_world *world, const kedge_project_ref *ref, kedge_buff
     }
 }
 
-kedge_status transfer_import_by(kedge_backend *backend, const kedge_project_ref *ref,
-                                kedge_bytes text, kedge_import_result *result, kedge_error *error)
+kedge_status transfer_import_by(const kedge_project *project, kedge_bytes text,
+                                kedge_import_result *result, kedge_error *error)
 {
     reading from = {text};
     kedge_line_source source = {next_line, &from};
-    return kedge_import_project(backend, ref, &source, result, error);
+    return kedge_import_project(project, &source, result, error);
 }
 
 kedge_status transfer_import(test_world *world, const kedge_project_ref *ref, kedge_bytes text,
                              kedge_import_result *result, kedge_error *error)
 {
-    return transfer_import_by(world->backend, ref, text, result, error);
+    return transfer_import_by(HANDLE(world->backend, ref), text, result, error);
 }
 
 void transfer_must_import(test_world *world, const kedge_project_ref *ref, const kedge_buffer *text)
@@ -97,7 +98,7 @@ void transfer_retain_project(test_world *world, const kedge_project_ref *ref, in
     kedge_retention_result result;
     lines_begin(&kept);
     assert_int_equal(
-        kedge_retention_run(world->backend, ref, &rule, true, &kept.lines, &result, NULL),
+        kedge_retention_run(HANDLE(world->backend, ref), &rule, true, &kept.lines, &result, NULL),
         KEDGE_OK);
     lines_end(&kept);
 }
@@ -115,9 +116,9 @@ void transfer_tell(test_world *world, int mutations)
     const kedge_version *at = NULL;
     story_begin(&story, 5);
     story_tell(&story, world, mutations);
-    assert_int_equal(kedge_processor_retire(world->backend, &notes, &ann, KEDGE_BYTES("g1"),
-                                            KEDGE_BYTES("c0"), &at, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_retire(NOTES(world), &ann, KEDGE_BYTES("g1"), KEDGE_BYTES("c0"), &at, NULL),
+        KEDGE_OK);
     kedge_version_release(at);
     push_begin(&builder);
     push_add(&builder, "c9", 1, "a \\\" \\n/\xc3\xa4", 1);

@@ -2,6 +2,7 @@
 #ifndef KEDGE_TESTS_JOBS_TRANSFER_WORLD_H
 #define KEDGE_TESTS_JOBS_TRANSFER_WORLD_H
 
+#include "backend/base/project.h"
 #include "tests/jobs/jobs_world.h"
 
 #include "backend/jobs/import.h"
@@ -16,8 +17,8 @@ void transfer_export(test_world *world, const kedge_project_ref *ref, kedge_buff
 kedge_status transfer_import(test_world *world, const kedge_project_ref *ref, kedge_bytes text,
                              kedge_import_result *result, kedge_error *error);
 /* By any backend. */
-kedge_status transfer_import_by(kedge_backend *backend, const kedge_project_ref *ref,
-                                kedge_bytes text, kedge_import_result *result, kedge_error *error);
+kedge_status transfer_import_by(const kedge_project *project, kedge_bytes text,
+                                kedge_import_result *result, kedge_error *error);
 void transfer_must_import(test_world *world, const kedge_project_ref *ref,
                           const kedge_buffer *text);
 /* Imports the copy until port call `at`, which fails, and all behind it. */

@@ -3,6 +3,7 @@
 
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/projects/fork.h"
+#include "tests/support/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,15 +22,15 @@ static void make_all(test_world *world)
     push_begin(&builder);
     push_add_call(&builder, "filler", 1, "test.scatter", "{\"count\":1200}");
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-    assert_int_equal(kedge_processor_retire(world->backend, &notes, &ann, KEDGE_BYTES("g1"),
-                                            KEDGE_BYTES("c0"), &at, NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_retire(NOTES(world), &ann, KEDGE_BYTES("g1"), KEDGE_BYTES("c0"), &at, NULL),
+        KEDGE_OK);
     kedge_version_release(at);
     push_begin(&builder);
     push_add(&builder, "c9", 1, "a", 1);
     push_set_origin(&builder, "c0", 100);
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_put(world, "c9", 2, "b", 2);
 }
 
@@ -43,11 +44,11 @@ static void test_a_sound_project_has_no_findings_at_any_moment(void **state)
     jobs_check(world);
     for (int i = 0; i < 12; i++) {
         story_tell(&story, world, 5);
-        if (i == 6) assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+        if (i == 6) assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
         jobs_check(world);
     }
     world_delete_derived(world);
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     jobs_check(world);
 }
 
@@ -65,15 +66,16 @@ static void test_a_fork_is_sound(void **state)
     kedge_fork fork = {.done = false};
     kedge_push_result result = {0};
     make_all(world);
-    assert_int_equal(
-        kedge_fork_project(world->backend, &notes, world_head(world), &copy, &fork, NULL),
-        KEDGE_OK);
+    assert_int_equal(kedge_fork_project(NOTES(world), world_head(world),
+                                        HANDLE(world->backend, &copy), &fork, NULL),
+                     KEDGE_OK);
     assert_string_equal(jobs_findings(world, &copy), "");
     push_begin(&builder);
     push_add(&builder, "c1", 1, "a", 1);
-    assert_int_equal(kedge_processor_push(world->backend, &copy, &builder.push, &result, NULL),
-                     KEDGE_OK);
-    assert_int_equal(kedge_processor_index(world->backend, &copy, NULL), KEDGE_OK);
+    assert_int_equal(
+        kedge_processor_push(HANDLE(world->backend, &copy), &builder.push, &result, NULL),
+        KEDGE_OK);
+    assert_int_equal(kedge_processor_index(HANDLE(world->backend, &copy), NULL), KEDGE_OK);
     assert_string_equal(jobs_findings(world, &copy), "");
 }
 
@@ -85,8 +87,9 @@ static void test_a_project_that_is_not_there_is_told(void **state)
     kedge_error error = {0};
     kedge_project_ref none = {KEDGE_BYTES("acme"), KEDGE_BYTES("none")};
     lines_begin(&kept);
-    assert_int_equal(kedge_verify_project(world->backend, &none, &kept.lines, &summary, &error),
-                     KEDGE_NOT_FOUND);
+    assert_int_equal(
+        kedge_verify_project(HANDLE(world->backend, &none), &kept.lines, &summary, &error),
+        KEDGE_NOT_FOUND);
     assert_string_equal(error.code, "project-not-found");
     lines_end(&kept);
 }
@@ -103,8 +106,7 @@ static void test_a_store_that_does_not_answer_is_no_finding(void **state)
         lines_begin(&kept);
         world_restart(world);
         world_arm(world, WORLD_FAULT_BEFORE, at, false, false);
-        kedge_status status =
-            kedge_verify_project(world->backend, &notes, &kept.lines, &summary, &error);
+        kedge_status status = kedge_verify_project(NOTES(world), &kept.lines, &summary, &error);
         ended = world->faults == 0;
         assert_int_equal(status, ended ? KEDGE_OK : KEDGE_UNAVAILABLE);
         assert_int_equal(summary.findings, 0);
@@ -176,7 +178,7 @@ static void test_a_checkpoint_that_is_not_the_fold_is_found(void **state)
     const kedge_version *head = NULL;
     make_all(world);
     world_put(world, "c9", 3, "b", 3);
-    assert_int_equal(kedge_version_load(world->backend, &notes, 0, &head, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
     /* A root that has its lineage and one item too many or of another value. */
     const kedge_version_collection *items = &head->collections[0];
     kedge_key partition = kedge_key_partition(&notes);
@@ -208,7 +210,7 @@ static void test_rows_that_are_missing_wrong_or_foreign_are_found(void **state)
     expect(world, "row-wrong");
     damage_delete(world, "Mutation#c1#");
     expect(world, "row-missing");
-    assert_int_equal(kedge_processor_index(world->backend, &notes, NULL), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
 }
 
 static void put_row(test_world *world, const char *sort, int64_t version, const char *lineage)
@@ -240,7 +242,7 @@ static void test_a_row_that_its_version_does_not_have_is_found(void **state)
     test_world *world = *state;
     const kedge_version *fifth = NULL;
     make_all(world);
-    assert_int_equal(kedge_version_load(world->backend, &notes, 5, &fifth, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_load(NOTES(world), 5, &fifth, NULL), KEDGE_OK);
     put_row(world, "Mutation#cx#0000000000000001", 5, fifth->lineage);
     expect(world, "row-foreign");
     put_row(world, "Mutation#cx#0000000000000001", 9999, fifth->lineage);

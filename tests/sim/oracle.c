@@ -7,6 +7,7 @@
 #include "common/gzip.h"
 #include "tests/sim/files.h"
 #include "tests/sim/sim.h"
+#include "tests/support/project.h"
 #include "wire/key.h"
 
 #include <stdlib.h>
@@ -205,7 +206,8 @@ static bool note_version(sim_world *world, int64_t number)
 {
     sim_oracle *oracle = &world->oracle;
     const kedge_version *version;
-    if (kedge_version_load(oracle->reader, &ref, number, &version, NULL) != KEDGE_OK) return false;
+    if (kedge_version_load(HANDLE(oracle->reader, &ref), number, &version, NULL) != KEDGE_OK)
+        return false;
     sim_version *noted = sim_must_allocate(sizeof *noted);
     noted->number = number;
     memcpy(noted->lineage, version->lineage, sizeof noted->lineage);

@@ -4,6 +4,7 @@
 #ifndef KEDGE_BACKEND_COMMIT_COMMIT_H
 #define KEDGE_BACKEND_COMMIT_COMMIT_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/commit/slice.h"
 #include "backend/versioned/versions/version_codec.h"
 
@@ -11,7 +12,7 @@
  * KEDGE_CONFLICT: another version has this number. KEDGE_UNAVAILABLE: it is not known whether it
  * was put. KEDGE_LIMIT_EXCEEDED: the ports, or one transaction of the seed cadence, cannot hold it;
  * nothing was put. */
-kedge_status kedge_commit(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *head,
+kedge_status kedge_commit(const kedge_project *project, kedge_state *head,
                           const kedge_version *version, const kedge_slice_body *bodies,
                           size_t body_count, kedge_state **state, kedge_error *error);
 

@@ -91,8 +91,8 @@ static kedge_status add_map(gathering *work, const kedge_version_collection *col
     if (status != KEDGE_OK) return status;
     kedge_chunk empty = {KEDGE_BYTES("{}"), 0};
     status = map->count == 0 ? add_map_part(work, &empty, error)
-                             : kedge_chunks_cut(work->state->backend->allocator, map,
-                                                MAP_PART_BYTES, 0, add_map_part, work, error);
+                             : kedge_chunks_cut(work->state->project.allocator, map, MAP_PART_BYTES,
+                                                0, add_map_part, work, error);
     if (status != KEDGE_OK) return status;
     /* How many parts there are is known only now. */
     for (size_t i = first; i < work->count; i++) {
@@ -132,9 +132,9 @@ static kedge_status gather(gathering *work, const kedge_version_record *record, 
 kedge_status kedge_commit_seed(kedge_state *state, const kedge_version_record *record,
                                kedge_error *error)
 {
-    const kedge_records *records = &state->backend->options.records;
-    kedge_key partition = kedge_key_partition(&state->ref);
-    kedge_arena arena = kedge_arena_make(state->backend->allocator);
+    const kedge_records *records = state->project.records;
+    kedge_key partition = kedge_key_partition(&state->project.ref);
+    kedge_arena arena = kedge_arena_make(state->project.allocator);
     gathering work = {
         .state = state,
         .partition = kedge_key_bytes(&partition),

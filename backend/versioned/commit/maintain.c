@@ -2,6 +2,7 @@
 #include "backend/versioned/commit/maintain.h"
 
 #include "backend/base/background.h"
+#include "backend/base/locks.h"
 #include "backend/versioned/commit/processor.h"
 #include "backend/versioned/index/index.h"
 #include "backend/versioned/state/checkpoint.h"
@@ -10,9 +11,9 @@ static void write_checkpoints(void *argument)
 {
     kedge_state *state = argument;
     kedge_error error = {0};
-    atomic_bool *writing = kedge_backend_writing_checkpoints(state->backend, &state->ref);
+    atomic_bool *writing = kedge_backend_writing_checkpoints(&state->project);
     if (kedge_checkpoint_write_due(state, false, &error) != KEDGE_OK) {
-        kedge_background_failed(state->backend, &state->ref, KEDGE_BACKGROUND_CHECKPOINTS, &error);
+        kedge_background_failed(&state->project, KEDGE_BACKGROUND_CHECKPOINTS, &error);
     }
     atomic_store(writing, false);
     kedge_state_close(state);
@@ -21,8 +22,8 @@ static void write_checkpoints(void *argument)
 /* One at a time for a project: what falls due meanwhile is still due at the next commit. */
 static void start_checkpoints(kedge_state *state)
 {
-    const kedge_backend_options *options = &state->backend->options;
-    atomic_bool *writing = kedge_backend_writing_checkpoints(state->backend, &state->ref);
+    const kedge_backend_options *options = &state->project.backend->options;
+    atomic_bool *writing = kedge_backend_writing_checkpoints(&state->project);
     if (!kedge_checkpoint_any_due(state) || atomic_exchange(writing, true)) return;
     kedge_state_retain(state);
     bool taken =
@@ -30,26 +31,25 @@ static void start_checkpoints(kedge_state *state)
     if (!taken) write_checkpoints(state);
 }
 
-void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *state)
+void kedge_maintain(const kedge_project *project, kedge_state *state)
 {
     const kedge_version *version = state->version;
     kedge_error error = {0};
-    if (backend->options.cadence == KEDGE_CADENCE_SEED) return;
+    if (project->backend->options.cadence == KEDGE_CADENCE_SEED) return;
     bool due = version->number - version->indexed_through >= KEDGE_MAINTAIN_VERSIONS ||
                version->recent_count >= KEDGE_MAINTAIN_RUNS;
-    if (due && kedge_index_complete(backend, ref, version, &error) != KEDGE_OK) {
-        kedge_background_failed(backend, ref, KEDGE_BACKGROUND_INDEX_ROWS, &error);
+    if (due && kedge_index_complete(project, version, &error) != KEDGE_OK) {
+        kedge_background_failed(project, KEDGE_BACKGROUND_INDEX_ROWS, &error);
     }
     start_checkpoints(state);
 }
 
-kedge_status kedge_processor_index(kedge_backend *backend, const kedge_project_ref *ref,
-                                   kedge_error *error)
+kedge_status kedge_processor_index(const kedge_project *project, kedge_error *error)
 {
     kedge_state *state = NULL;
-    kedge_status status = kedge_state_open_newest(backend, ref, &state, error);
+    kedge_status status = kedge_state_open_newest(project, &state, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_index_complete(backend, ref, state->version, error);
+    status = kedge_index_complete(project, state->version, error);
     if (status == KEDGE_OK) status = kedge_checkpoint_write_due(state, true, error);
     kedge_state_close(state);
     return status;

@@ -2,6 +2,7 @@
 #ifndef KEDGE_BACKEND_COMMIT_MAINTAIN_H
 #define KEDGE_BACKEND_COMMIT_MAINTAIN_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/state/state_internal.h"
 
 /* Rows are written for so many versions or runs at once, so that a commit is one put. */
@@ -10,6 +11,6 @@
 
 /* Failures are told (background.h) and left for the next commit, which must succeed where the
  * layout requires it. */
-void kedge_maintain(kedge_backend *backend, const kedge_project_ref *ref, kedge_state *state);
+void kedge_maintain(const kedge_project *project, kedge_state *state);
 
 #endif

@@ -71,8 +71,7 @@
 #define WINDOW_IDS 1000
 
 typedef struct planning {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     const kedge_version *head;
     const kedge_push *push;
     kedge_plan *plan;
@@ -117,7 +116,7 @@ static kedge_status add_client(planning *work, kedge_bytes client, const kedge_p
     }
     kedge_plan_client *added = &plan->clients[plan->client_count];
     kedge_status status =
-        kedge_client_load(work->backend, work->ref, work->head, client, &added->state, error);
+        kedge_client_load(work->project, work->head, client, &added->state, error);
     if (status != KEDGE_OK) return status;
     KEDGE_ASSERT(added->state.known || (added->state.lmid == 0 && !added->state.retired));
     added->client = client;
@@ -170,9 +169,9 @@ static kedge_status decided_digest(planning *work, kedge_plan_client *client, in
         if (client->window == NULL) return kedge_fail_no_memory(error);
         client->window_first = id;
         client->window_count = 0;
-        kedge_status status = kedge_client_mutations(work->backend, work->ref, work->head,
-                                                     client->client, id, client->state.lmid,
-                                                     WINDOW_IDS, keep_digest, client, NULL, error);
+        kedge_status status = kedge_client_mutations(work->project, work->head, client->client, id,
+                                                     client->state.lmid, WINDOW_IDS, keep_digest,
+                                                     client, NULL, error);
         if (status != KEDGE_OK) return status;
         if (client->window_count == 0) {
             return kedge_fail(error, KEDGE_CORRUPT, "mutation-missing",
@@ -282,13 +281,12 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     return status;
 }
 
-kedge_status kedge_plan_make(kedge_backend *backend, const kedge_project_ref *ref,
-                             const kedge_version *head, const kedge_push *push, kedge_plan *plan,
-                             kedge_error *error)
+kedge_status kedge_plan_make(const kedge_project *project, const kedge_version *head,
+                             const kedge_push *push, kedge_plan *plan, kedge_error *error)
 {
     memset(plan, 0, sizeof *plan);
-    plan->arena = kedge_arena_make(backend->allocator);
-    planning work = {backend, ref, head, push, plan};
+    plan->arena = kedge_arena_make(project->allocator);
+    planning work = {project, head, push, plan};
     plan->owner = kedge_arena_take_array(&plan->arena, push->count, sizeof *plan->owner);
     plan->apply = kedge_arena_take_array(&plan->arena, push->count, sizeof *plan->apply);
     if (plan->owner == NULL || plan->apply == NULL) return kedge_fail_no_memory(error);

@@ -14,6 +14,7 @@
 #define KEDGE_BACKEND_COMMIT_PLAN_H
 
 #include "backend/base/arena.h"
+#include "backend/base/project.h"
 #include "backend/versioned/commit/processor.h"
 
 /* A client of one sender: what another sender pushes under the same id is another one's. */
@@ -45,8 +46,7 @@ typedef struct kedge_plan {
 } kedge_plan;
 
 /* Free the plan's arena in the end, also after a failure. */
-kedge_status kedge_plan_make(kedge_backend *backend, const kedge_project_ref *ref,
-                             const kedge_version *head, const kedge_push *push, kedge_plan *plan,
-                             kedge_error *error);
+kedge_status kedge_plan_make(const kedge_project *project, const kedge_version *head,
+                             const kedge_push *push, kedge_plan *plan, kedge_error *error);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef KEDGE_BACKEND_COMMIT_PROCESSOR_H
 #define KEDGE_BACKEND_COMMIT_PROCESSOR_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/index/clients.h"
 #include "backend/versioned/state/state.h"
 
@@ -71,29 +72,26 @@ typedef struct kedge_push_result {
 
 /* KEDGE_OK with `result`; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE and other transient
  * failures: nothing is half-applied, push again. */
-kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_push *push, kedge_push_result *result,
-                                  kedge_error *error);
+kedge_status kedge_processor_push(const kedge_project *project, const kedge_push *push,
+                                  kedge_push_result *result, kedge_error *error);
 
 /* What would become of a push at the newest version: a consistent read, nothing is changed. Fills
  * `version`, `problem`, `detail` and `refused`; `*undecided`: how many mutations are new there, or
  * may be by the time that what they wait for is decided (behind a gap, of a client that is not
  * known yet). KEDGE_NOT_FOUND: no such project. */
-kedge_status kedge_processor_examine(kedge_backend *backend, const kedge_project_ref *ref,
-                                     const kedge_push *push, kedge_push_result *result,
-                                     size_t *undecided, kedge_error *error);
+kedge_status kedge_processor_examine(const kedge_project *project, const kedge_push *push,
+                                     kedge_push_result *result, size_t *undecided,
+                                     kedge_error *error);
 
 /* Retires a client: a version with an empty run and `retired`, idempotent. `*at` is a version in
  * which it is retired; release it. KEDGE_NOT_FOUND when the client is of another group or user. A
  * client that was never seen is retired as well, and stays so. */
-kedge_status kedge_processor_retire(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_identity *identity, kedge_bytes group,
-                                    kedge_bytes client, const kedge_version **at,
+kedge_status kedge_processor_retire(const kedge_project *project, const kedge_identity *identity,
+                                    kedge_bytes group, kedge_bytes client, const kedge_version **at,
                                     kedge_error *error);
 
 /* Completes the index rows of all versions, and the checkpoints that are due. Called by the
  * processor as the layout requires; by tools and tests at will. */
-kedge_status kedge_processor_index(kedge_backend *backend, const kedge_project_ref *ref,
-                                   kedge_error *error);
+kedge_status kedge_processor_index(const kedge_project *project, kedge_error *error);
 
 #endif

@@ -2,6 +2,7 @@
  * plan again, go on. What was committed before shows in the plan as decided. */
 #include "backend/versioned/commit/processor.h"
 
+#include "backend/base/locks.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/commit/maintain.h"
 #include "backend/versioned/index/index.h"
@@ -16,8 +17,7 @@
 #define TRIES_MAX 16 /* without a commit in between */
 
 typedef struct pushing {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     const kedge_push *push;
     kedge_push_result *result;
     kedge_state *head;
@@ -42,7 +42,7 @@ static void move_to(pushing *work, kedge_state *state)
 {
     KEDGE_ASSERT(state->version->number == work->head->version->number + 1);
     KEDGE_ASSERT(state->version->number > work->committed);
-    kedge_cache_add(work->backend->cache, work->ref, state, true);
+    kedge_cache_add(work->project->backend->cache, &work->project->ref, state, true);
     kedge_state_close(work->head);
     work->head = state;
     work->committed = state->version->number;
@@ -52,7 +52,7 @@ static void move_to(pushing *work, kedge_state *state)
     if (work->mutations_max > KEDGE_SLICE_MUTATIONS_MAX) {
         work->mutations_max = KEDGE_SLICE_MUTATIONS_MAX;
     }
-    kedge_maintain(work->backend, work->ref, state);
+    kedge_maintain(work->project, state);
 }
 
 /* What no transaction holds is tried by halves. A mutation that is too large by itself is rejected,
@@ -75,8 +75,7 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
 {
     KEDGE_ASSERT(*position < work->plan.apply_count);
     KEDGE_ASSERT(work->mutations_max >= 1 && work->mutations_max <= KEDGE_SLICE_MUTATIONS_MAX);
-    kedge_slice slice = {.backend = work->backend,
-                         .ref = work->ref,
+    kedge_slice slice = {.project = work->project,
                          .push = work->push,
                          .plan = &work->plan,
                          .head = work->head,
@@ -91,11 +90,10 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
         *position = next;
         goto out;
     }
-    status = kedge_version_set_recent(work->backend, work->ref, work->head->version, slice.object,
-                                      error);
+    status = kedge_version_set_recent(work->project, work->head->version, slice.object, error);
     if (status != KEDGE_OK) goto out;
-    status = kedge_commit(work->backend, work->ref, work->head, &slice.object->version,
-                          slice.bodies, slice.body_count, &state, error);
+    status = kedge_commit(work->project, work->head, &slice.object->version, slice.bodies,
+                          slice.body_count, &state, error);
     if (status == KEDGE_LIMIT_EXCEEDED && make_smaller(work, &slice.object->version)) {
         status = KEDGE_OK;
     } else if (status == KEDGE_OK) {
@@ -112,17 +110,17 @@ out:
 static kedge_status load_head(pushing *work, bool from_memory, kedge_error *error)
 {
     kedge_state_close(work->head);
-    work->head = from_memory ? kedge_cache_head(work->backend->cache, work->ref) : NULL;
+    work->head =
+        from_memory ? kedge_cache_head(work->project->backend->cache, &work->project->ref) : NULL;
     work->cached = work->head != NULL;
     if (work->cached) return KEDGE_OK;
-    return kedge_state_open_newest(work->backend, work->ref, &work->head, error);
+    return kedge_state_open_newest(work->project, &work->head, error);
 }
 
 static kedge_status make_plan(pushing *work, kedge_error *error)
 {
     kedge_arena_free(&work->plan.arena);
-    return kedge_plan_make(work->backend, work->ref, work->head->version, work->push, &work->plan,
-                           error);
+    return kedge_plan_make(work->project, work->head->version, work->push, &work->plan, error);
 }
 
 static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error)
@@ -137,7 +135,7 @@ static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error
         if (status != KEDGE_OK) return status;
     }
     if (has_origins(work)) {
-        status = kedge_index_complete(work->backend, work->ref, work->head->version, error);
+        status = kedge_index_complete(work->project, work->head->version, error);
         if (status != KEDGE_OK) return status;
     }
     size_t position = 0;
@@ -176,7 +174,7 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
                               "the push could not be committed in %d tries: %s", TRIES_MAX,
                               failure.message);
         }
-        kedge_backend_pause(work->backend, tries);
+        kedge_backend_pause(work->project->backend, tries);
     }
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
     /* A cached head is only a hint: the answer is of a head that was read or committed. */
@@ -228,14 +226,14 @@ static kedge_push first_part(const kedge_push *push, origins *all)
  * restored may have forgotten that: a folder from before the renumbering could then push the same
  * mutations under their first names. So the client of an origin is retired before the origin is
  * decided. One that is somebody else's is left alone. */
-static kedge_status retire_origins(kedge_backend *backend, const kedge_project_ref *ref,
-                                   const origins *all, kedge_error *error)
+static kedge_status retire_origins(const kedge_project *project, const origins *all,
+                                   kedge_error *error)
 {
     for (size_t i = 0; i < all->count; i++) {
         kedge_bytes client = all->clients[i];
         const kedge_version *at = NULL;
         kedge_status status =
-            kedge_processor_retire(backend, ref, all->identities[i], client, client, &at, error);
+            kedge_processor_retire(project, all->identities[i], client, client, &at, error);
         if (status == KEDGE_OK) kedge_version_release(at);
         if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
     }
@@ -280,47 +278,46 @@ static kedge_status check_push(const kedge_project_ref *ref, const kedge_push *p
     return status;
 }
 
-kedge_status kedge_processor_push(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_push *push, kedge_push_result *result,
-                                  kedge_error *error)
+kedge_status kedge_processor_push(const kedge_project *project, const kedge_push *push,
+                                  kedge_push_result *result, kedge_error *error)
 {
-    kedge_status status = check_push(ref, push, error);
+    kedge_status status = check_push(&project->ref, push, error);
     if (status != KEDGE_OK) return status;
     origins all = {.count = 0};
     kedge_push part = push->replays ? *push : first_part(push, &all);
-    status = retire_origins(backend, ref, &all, error);
+    status = retire_origins(project, &all, error);
     if (status != KEDGE_OK) return status;
     result->taken = part.count;
-    pushing work = {.backend = backend,
-                    .ref = ref,
+    pushing work = {.project = project,
                     .push = &part,
                     .result = result,
                     .mutations_max = KEDGE_SLICE_MUTATIONS_MAX};
-    work.plan.arena = kedge_arena_make(backend->allocator);
-    pthread_mutex_t *lock = kedge_backend_project_lock(backend, ref);
+    work.plan.arena = kedge_arena_make(project->allocator);
+    pthread_mutex_t *lock = kedge_backend_project_lock(project);
     pthread_mutex_lock(lock);
     status = push_locked(&work, error);
     pthread_mutex_unlock(lock);
     kedge_arena_free(&work.plan.arena);
     kedge_state_close(work.head);
-    if (work.committed > 0 && backend->options.committed != NULL) {
-        backend->options.committed(backend->options.committed_context, ref->organization,
-                                   ref->project, work.committed);
+    if (work.committed > 0 && project->backend->options.committed != NULL) {
+        project->backend->options.committed(project->backend->options.committed_context,
+                                            project->ref.organization, project->ref.project,
+                                            work.committed);
     }
     return status;
 }
 
 /* ---- only looking ---- */
 
-kedge_status kedge_processor_examine(kedge_backend *backend, const kedge_project_ref *ref,
-                                     const kedge_push *push, kedge_push_result *result,
-                                     size_t *undecided, kedge_error *error)
+kedge_status kedge_processor_examine(const kedge_project *project, const kedge_push *push,
+                                     kedge_push_result *result, size_t *undecided,
+                                     kedge_error *error)
 {
     const kedge_version *head = NULL;
-    kedge_plan plan = {.arena = kedge_arena_make(backend->allocator)};
-    kedge_status status = check_push(ref, push, error);
-    if (status == KEDGE_OK) status = kedge_version_load(backend, ref, 0, &head, error);
-    if (status == KEDGE_OK) status = kedge_plan_make(backend, ref, head, push, &plan, error);
+    kedge_plan plan = {.arena = kedge_arena_make(project->allocator)};
+    kedge_status status = check_push(&project->ref, push, error);
+    if (status == KEDGE_OK) status = kedge_version_load(project, 0, &head, error);
+    if (status == KEDGE_OK) status = kedge_plan_make(project, head, push, &plan, error);
     if (status == KEDGE_OK) {
         result->version = head->number;
         result->taken = push->count;

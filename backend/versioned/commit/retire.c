@@ -2,6 +2,7 @@
  * that. */
 #include "backend/versioned/commit/processor.h"
 
+#include "backend/base/locks.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/commit/maintain.h"
 #include "backend/versioned/state/cache.h"
@@ -14,8 +15,7 @@
 #define TRIES_MAX 16
 
 typedef struct retiring {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     const kedge_identity *identity;
     kedge_bytes group;
     kedge_bytes client;
@@ -27,7 +27,7 @@ static kedge_status build(const retiring *work, const kedge_version *head, int64
                           kedge_version_object **object, kedge_error *error)
 {
     kedge_version_object *made = NULL;
-    kedge_status status = kedge_version_begin(work->backend, head, &made, error);
+    kedge_status status = kedge_version_begin(work->project->backend, head, &made, error);
     if (status != KEDGE_OK) return status;
     kedge_version *version = &made->version;
     kedge_run *run = kedge_arena_take(&made->arena, sizeof *run);
@@ -42,7 +42,7 @@ static kedge_status build(const retiring *work, const kedge_version *head, int64
         version->runs = run;
         version->run_count = 1;
         version->retired = run->client;
-        status = kedge_version_set_recent(work->backend, work->ref, head, made, error);
+        status = kedge_version_set_recent(work->project, head, made, error);
     } else {
         status = kedge_fail_no_memory(error);
     }
@@ -60,10 +60,10 @@ static kedge_status commit(retiring *work, kedge_state *head, int64_t lmid, kedg
     kedge_state *state = NULL;
     kedge_status status = build(work, head->version, lmid, &object, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_commit(work->backend, work->ref, head, &object->version, NULL, 0, &state, error);
+    status = kedge_commit(work->project, head, &object->version, NULL, 0, &state, error);
     if (status == KEDGE_OK) {
-        kedge_cache_add(work->backend->cache, work->ref, state, true);
-        kedge_maintain(work->backend, work->ref, state);
+        kedge_cache_add(work->project->backend->cache, &work->project->ref, state, true);
+        kedge_maintain(work->project, state);
         kedge_state_close(state);
         kedge_version_retain(&object->version);
         work->at = &object->version;
@@ -78,10 +78,9 @@ static kedge_status try_once(retiring *work, kedge_error *error)
 {
     kedge_state *head = NULL;
     kedge_client_state client;
-    kedge_status status = kedge_state_open_newest(work->backend, work->ref, &head, error);
+    kedge_status status = kedge_state_open_newest(work->project, &head, error);
     if (status != KEDGE_OK) return status;
-    status =
-        kedge_client_load(work->backend, work->ref, head->version, work->client, &client, error);
+    status = kedge_client_load(work->project, head->version, work->client, &client, error);
     if (status != KEDGE_OK) goto out;
     bool foreign = kedge_client_is_reserved(work->client) ||
                    (client.known && (!kedge_bytes_equal_text(work->group, client.group) ||
@@ -112,16 +111,15 @@ static kedge_status retire_locked(retiring *work, kedge_error *error)
             return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
                               "the client could not be retired in %d tries", TRIES_MAX);
         }
-        kedge_backend_pause(work->backend, tries);
+        kedge_backend_pause(work->project->backend, tries);
     }
 }
 
-kedge_status kedge_processor_retire(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_identity *identity, kedge_bytes group,
-                                    kedge_bytes client, const kedge_version **at,
+kedge_status kedge_processor_retire(const kedge_project *project, const kedge_identity *identity,
+                                    kedge_bytes group, kedge_bytes client, const kedge_version **at,
                                     kedge_error *error)
 {
-    kedge_status status = kedge_project_ref_check(ref, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status == KEDGE_OK) status = kedge_check_client_id(group, error);
     if (status == KEDGE_OK) status = kedge_check_client_id(client, error);
     if (status == KEDGE_OK && strlen(identity->user) > KEDGE_USER_BYTES_MAX) {
@@ -130,16 +128,16 @@ kedge_status kedge_processor_retire(kedge_backend *backend, const kedge_project_
     }
     if (status != KEDGE_OK) return status;
     KEDGE_ASSERT(client.size > 0 && client.size <= KEDGE_LIMIT_CLIENT_ID_BYTES);
-    retiring work = {
-        .backend = backend, .ref = ref, .identity = identity, .group = group, .client = client};
-    pthread_mutex_t *lock = kedge_backend_project_lock(backend, ref);
+    retiring work = {.project = project, .identity = identity, .group = group, .client = client};
+    pthread_mutex_t *lock = kedge_backend_project_lock(project);
     pthread_mutex_lock(lock);
     status = retire_locked(&work, error);
     pthread_mutex_unlock(lock);
     if (status != KEDGE_OK) return status;
-    if (work.committed > 0 && backend->options.committed != NULL) {
-        backend->options.committed(backend->options.committed_context, ref->organization,
-                                   ref->project, work.committed);
+    if (work.committed > 0 && project->backend->options.committed != NULL) {
+        project->backend->options.committed(project->backend->options.committed_context,
+                                            project->ref.organization, project->ref.project,
+                                            work.committed);
     }
     *at = work.at;
     return KEDGE_OK;

@@ -108,7 +108,7 @@ static kedge_status keep_args(kedge_slice *slice, const kedge_push_mutation *pus
 {
     mutation->args = KEDGE_BYTES("null");
     if (pushed->invalid_code != NULL || pushed->args.size == 0) return KEDGE_OK;
-    kedge_buffer canonical = kedge_buffer_make(slice->backend->allocator);
+    kedge_buffer canonical = kedge_buffer_make(slice->project->allocator);
     kedge_error ignored;
     kedge_status status =
         kedge_json_normalize(pushed->args, KEDGE_LIMIT_JSON_DEPTH, &canonical, &ignored);
@@ -261,18 +261,19 @@ static kedge_status open_slice(kedge_slice *slice, size_t count, kedge_error *er
 {
     kedge_state *head = slice->head;
     kedge_state_reader reader = {head, read_item, read_next};
-    kedge_status status = kedge_version_begin(slice->backend, head->version, &slice->object, error);
+    kedge_status status =
+        kedge_version_begin(slice->project->backend, head->version, &slice->object, error);
     if (status != KEDGE_OK) return status;
     kedge_arena *arena = &slice->object->arena;
     kedge_version *version = &slice->object->version;
     version->mutations = kedge_arena_take_array(arena, count, sizeof *version->mutations);
     size_t runs = count < KEDGE_SLICE_RUNS_MAX ? count : KEDGE_SLICE_RUNS_MAX;
     version->runs = kedge_arena_take_array(arena, runs, sizeof *version->runs);
-    slice->overlay = kedge_overlay_new(slice->backend->allocator);
+    slice->overlay = kedge_overlay_new(slice->project->allocator);
     if (version->mutations == NULL || version->runs == NULL || slice->overlay == NULL) {
         return kedge_fail_no_memory(error);
     }
-    status = kedge_tx_new(slice->backend->allocator, slice->backend->options.registry,
+    status = kedge_tx_new(slice->project->allocator, slice->project->backend->options.registry,
                           slice->overlay, reader, &slice->tx, error);
     if (status == KEDGE_OK) kedge_tx_set_accept(slice->tx, kedge_slice_accept, slice);
     return status;

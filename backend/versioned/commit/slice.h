@@ -5,6 +5,7 @@
 #ifndef KEDGE_BACKEND_COMMIT_SLICE_H
 #define KEDGE_BACKEND_COMMIT_SLICE_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/commit/plan.h"
 #include "backend/versioned/model/version_object.h"
 #include "backend/versioned/state/state_internal.h"
@@ -24,8 +25,7 @@ typedef struct kedge_slice_body {
 } kedge_slice_body;
 
 typedef struct kedge_slice {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     const kedge_push *push;
     kedge_plan *plan;
     kedge_state *head;
@@ -65,9 +65,8 @@ kedge_status kedge_version_begin(kedge_backend *backend, const kedge_version *he
 /* Fills `recent` and `indexed_through`. Completes the index rows first where the layout requires
  * it: the head's runs may only be left out of `recent` when their rows are durable.
  * (slice_version.c) */
-kedge_status kedge_version_set_recent(kedge_backend *backend, const kedge_project_ref *ref,
-                                      const kedge_version *head, kedge_version_object *object,
-                                      kedge_error *error);
+kedge_status kedge_version_set_recent(const kedge_project *project, const kedge_version *head,
+                                      kedge_version_object *object, kedge_error *error);
 
 /* The declared metadata of an item (slice_meta.c): an object with the members that
  * project_record["kedge.meta"][collection] lists and the item has; empty without any. */

@@ -52,7 +52,7 @@ static kedge_status fill_entry(kedge_slice *slice, kedge_bytes collection, kedge
 {
     kedge_version *version = &slice->object->version;
     kedge_arena *arena = &slice->object->arena;
-    bool seed = slice->backend->options.cadence == KEDGE_CADENCE_SEED;
+    bool seed = slice->project->backend->options.cadence == KEDGE_CADENCE_SEED;
     memcpy(entry->hash, hash, KEDGE_SHA256_SIZE);
     entry->size = (int64_t)value.size;
     if (!seed && value.size <= KEDGE_BODY_INLINE_BYTES) {

@@ -50,8 +50,8 @@ static kedge_status look_up(lookup *wanted, kedge_bytes client, int64_t id, kedg
 {
     kedge_slice *slice = wanted->slice;
     wanted->id = id;
-    return kedge_client_mutations(slice->backend, slice->ref, slice->head->version, client, id, id,
-                                  1, compare, wanted, NULL, error);
+    return kedge_client_mutations(slice->project, slice->head->version, client, id, id, 1, compare,
+                                  wanted, NULL, error);
 }
 
 /* `earlier` was made under the origin's own name, or has the same origin. */
@@ -95,9 +95,8 @@ kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
     *decided = false;
     kedge_status status = look_in_push(&wanted, position, error);
     if (status != KEDGE_OK || wanted.found) goto out;
-    status =
-        kedge_index_origin(slice->backend, slice->ref, slice->head->version, pushed->origin_client,
-                           pushed->origin_id, pushed->digest, &row, error);
+    status = kedge_index_origin(slice->project, slice->head->version, pushed->origin_client,
+                                pushed->origin_id, pushed->digest, &row, error);
     if (status == KEDGE_OK && row.found)
         status = look_up(&wanted, kedge_bytes_of(row.client), row.id, error);
     if (status == KEDGE_OK && !wanted.found)

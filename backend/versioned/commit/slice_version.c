@@ -51,33 +51,31 @@ static bool copy_run(kedge_arena *arena, const kedge_run *from, kedge_run *to)
 }
 
 /* The rows of the head's runs are durable already, or have to be before this version is put. */
-static kedge_status settle(kedge_backend *backend, const kedge_project_ref *ref,
-                           const kedge_version *head, const kedge_version *version, bool *indexed,
-                           kedge_error *error)
+static kedge_status settle(const kedge_project *project, const kedge_version *head,
+                           const kedge_version *version, bool *indexed, kedge_error *error)
 {
-    bool seed = backend->options.cadence == KEDGE_CADENCE_SEED;
+    bool seed = project->backend->options.cadence == KEDGE_CADENCE_SEED;
     bool full = head->recent_count + version->run_count > KEDGE_RECENT_RUNS_MAX ||
                 version->number - head->indexed_through > KEDGE_RECENT_VERSIONS_MAX;
-    *indexed =
-        head->indexed_through == head->number || kedge_cache_is_indexed(backend->cache, ref, head);
+    *indexed = head->indexed_through == head->number ||
+               kedge_cache_is_indexed(project->backend->cache, &project->ref, head);
     if (*indexed || (!full && !seed)) return KEDGE_OK;
-    kedge_status status = kedge_index_complete(backend, ref, head, error);
+    kedge_status status = kedge_index_complete(project, head, error);
     *indexed = status == KEDGE_OK;
     return status;
 }
 
-kedge_status kedge_version_set_recent(kedge_backend *backend, const kedge_project_ref *ref,
-                                      const kedge_version *head, kedge_version_object *object,
-                                      kedge_error *error)
+kedge_status kedge_version_set_recent(const kedge_project *project, const kedge_version *head,
+                                      kedge_version_object *object, kedge_error *error)
 {
     kedge_version *version = &object->version;
     KEDGE_ASSERT(version->number == head->number + 1);
     KEDGE_ASSERT(version->recent == NULL && version->run_count <= KEDGE_SLICE_RUNS_MAX);
     bool indexed = false;
-    kedge_status status = settle(backend, ref, head, version, &indexed, error);
+    kedge_status status = settle(project, head, version, &indexed, error);
     if (status != KEDGE_OK) return status;
     /* The seed cadence puts this version's rows together with it. */
-    bool with_rows = backend->options.cadence == KEDGE_CADENCE_SEED;
+    bool with_rows = project->backend->options.cadence == KEDGE_CADENCE_SEED;
     size_t kept = indexed ? 0 : head->recent_count;
     size_t own = with_rows ? 0 : version->run_count;
     version->indexed_through = indexed ? head->number : head->indexed_through;

@@ -46,21 +46,20 @@ static const kedge_run *newest_recent(const kedge_version *at, kedge_bytes clien
     return NULL;
 }
 
-static kedge_status load_from_rows(kedge_backend *backend, const kedge_project_ref *ref,
-                                   const kedge_version *at, kedge_bytes client,
-                                   kedge_client_state *state, bool *gone, kedge_error *error)
+static kedge_status load_from_rows(const kedge_project *project, const kedge_version *at,
+                                   kedge_bytes client, kedge_client_state *state, bool *gone,
+                                   kedge_error *error)
 {
     kedge_run_row row = {0};
-    kedge_status status = kedge_index_newest_run(backend, ref, at, client, &row, error);
+    kedge_status status = kedge_index_newest_run(project, at, client, &row, error);
     if (status == KEDGE_OK && row.found) fill_state(&row.run, state);
     *gone = row.gone;
     kedge_run_row_free(&row);
     return status;
 }
 
-kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_version *at, kedge_bytes client,
-                               kedge_client_state *state, kedge_error *error)
+kedge_status kedge_client_load(const kedge_project *project, const kedge_version *at,
+                               kedge_bytes client, kedge_client_state *state, kedge_error *error)
 {
     kedge_client_state found = {0};
     const kedge_run *recent = newest_recent(at, client);
@@ -70,13 +69,13 @@ kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *
     } else if (at->indexed_through > 0) {
         bool repaired = false;
         bool gone = false;
-        status = load_from_rows(backend, ref, at, client, &found, &gone, error);
+        status = load_from_rows(project, at, client, &found, &gone, error);
         /* A row of a version that is gone is there for ever, also when newer ones are not. */
         if (status == KEDGE_OK && (!found.known || gone)) {
-            status = kedge_index_repair(backend, ref, at, false, &repaired, error);
+            status = kedge_index_repair(project, at, false, &repaired, error);
         }
         if (status == KEDGE_OK && repaired) {
-            status = load_from_rows(backend, ref, at, client, &found, &gone, error);
+            status = load_from_rows(project, at, client, &found, &gone, error);
         }
     }
     if (status == KEDGE_OK) *state = found;
@@ -87,8 +86,7 @@ kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *
 
 /* A walk over ids in order, from rows and then from recent versions. */
 typedef struct mutations_walk {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     const kedge_version *at;
     kedge_bytes client;
     int64_t next_id;
@@ -130,7 +128,7 @@ static kedge_status visit_version(mutations_walk *walk, int64_t number, kedge_er
     if (number == walk->at->number) {
         kedge_version_retain(version);
     } else {
-        status = kedge_version_load(walk->backend, walk->ref, number, &version, error);
+        status = kedge_version_load(walk->project, number, &version, error);
     }
     if (status != KEDGE_OK) return status;
     for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++) {
@@ -147,12 +145,12 @@ static kedge_status visit_row(mutations_walk *walk, int64_t through, bool *found
                               kedge_error *error)
 {
     kedge_run_row row = {0};
-    kedge_status status = kedge_index_run_of(walk->backend, walk->ref, walk->at, through,
-                                             walk->client, walk->next_id, &row, error);
+    kedge_status status = kedge_index_run_of(walk->project, walk->at, through, walk->client,
+                                             walk->next_id, &row, error);
     *found = status == KEDGE_OK && row.found;
     if (*found) {
-        status = kedge_index_visit_outcomes(walk->backend, &row, walk->next_id, walk->to, pass_on,
-                                            walk, error);
+        status = kedge_index_visit_outcomes(walk->project->backend, &row, walk->next_id, walk->to,
+                                            pass_on, walk, error);
     }
     kedge_run_row_free(&row);
     return status;
@@ -175,7 +173,7 @@ static kedge_status visit_run(mutations_walk *walk, kedge_error *error)
     status = visit_row(walk, through, &found, error);
     if (status != KEDGE_OK || found) return status;
     bool repaired = false;
-    status = kedge_index_repair(walk->backend, walk->ref, walk->at, true, &repaired, error);
+    status = kedge_index_repair(walk->project, walk->at, true, &repaired, error);
     if (status == KEDGE_OK && repaired) status = visit_row(walk, through, &found, error);
     if (status == KEDGE_OK && !found) {
         return kedge_fail(error, KEDGE_CORRUPT, "mutation-missing",
@@ -185,16 +183,15 @@ static kedge_status visit_run(mutations_walk *walk, kedge_error *error)
     return status;
 }
 
-kedge_status kedge_client_mutations(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, kedge_bytes client, int64_t from,
-                                    int64_t to, uint32_t limit, kedge_mutation_visit visit,
-                                    void *context, int64_t *next, kedge_error *error)
+kedge_status kedge_client_mutations(const kedge_project *project, const kedge_version *at,
+                                    kedge_bytes client, int64_t from, int64_t to, uint32_t limit,
+                                    kedge_mutation_visit visit, void *context, int64_t *next,
+                                    kedge_error *error)
 {
     kedge_client_state state;
-    kedge_status status = kedge_client_load(backend, ref, at, client, &state, error);
+    kedge_status status = kedge_client_load(project, at, client, &state, error);
     if (status != KEDGE_OK) return status;
-    mutations_walk walk = {.backend = backend,
-                           .ref = ref,
+    mutations_walk walk = {.project = project,
                            .at = at,
                            .client = client,
                            .next_id = from < 1 ? 1 : from,
@@ -250,9 +247,8 @@ static int compare_names(const void *a, const void *b)
     return kedge_bytes_compare(*(const kedge_bytes *)a, *(const kedge_bytes *)b);
 }
 
-static kedge_status gather(kedge_backend *backend, const kedge_project_ref *ref,
-                           const kedge_version *at, kedge_bytes group, int64_t since, names *list,
-                           kedge_error *error)
+static kedge_status gather(const kedge_project *project, const kedge_version *at, kedge_bytes group,
+                           int64_t since, names *list, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < at->recent_count && status == KEDGE_OK; i++) {
@@ -262,15 +258,15 @@ static kedge_status gather(kedge_backend *backend, const kedge_project_ref *ref,
     }
     if (status != KEDGE_OK || since >= at->indexed_through) return status;
     bool repaired = false;
-    status = kedge_index_repair(backend, ref, at, false, &repaired, error);
+    status = kedge_index_repair(project, at, false, &repaired, error);
     if (status != KEDGE_OK) return status;
-    return kedge_index_group(backend, ref, at, group, add_name, list, error);
+    return kedge_index_group(project, at, group, add_name, list, error);
 }
 
 /* The version of the client's newest run, and its last id. */
-static kedge_status newest_run(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_version *at, kedge_bytes client, int64_t *version,
-                               int64_t *lmid, kedge_error *error)
+static kedge_status newest_run(const kedge_project *project, const kedge_version *at,
+                               kedge_bytes client, int64_t *version, int64_t *lmid,
+                               kedge_error *error)
 {
     const kedge_run *recent = newest_recent(at, client);
     if (recent != NULL) {
@@ -279,19 +275,19 @@ static kedge_status newest_run(kedge_backend *backend, const kedge_project_ref *
         return KEDGE_OK;
     }
     kedge_run_row row = {0};
-    kedge_status status = kedge_index_newest_run(backend, ref, at, client, &row, error);
+    kedge_status status = kedge_index_newest_run(project, at, client, &row, error);
     *version = row.found ? row.run.version : 0;
     *lmid = row.found ? row.run.last : 0;
     kedge_run_row_free(&row);
     return status;
 }
 
-kedge_status kedge_group_clients(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const kedge_version *at, kedge_bytes group, int64_t since,
-                                 kedge_client_visit visit, void *context, kedge_error *error)
+kedge_status kedge_group_clients(const kedge_project *project, const kedge_version *at,
+                                 kedge_bytes group, int64_t since, kedge_client_visit visit,
+                                 void *context, kedge_error *error)
 {
-    names list = {.arena = kedge_arena_make(backend->allocator)};
-    kedge_status status = gather(backend, ref, at, group, since, &list, error);
+    names list = {.arena = kedge_arena_make(project->allocator)};
+    kedge_status status = gather(project, at, group, since, &list, error);
     if (status == KEDGE_OK && list.count > 1) {
         qsort(list.items, list.count, sizeof *list.items, compare_names);
     }
@@ -299,7 +295,7 @@ kedge_status kedge_group_clients(kedge_backend *backend, const kedge_project_ref
         int64_t version = 0;
         int64_t lmid = 0;
         if (i > 0 && kedge_bytes_equal(list.items[i], list.items[i - 1])) continue;
-        status = newest_run(backend, ref, at, list.items[i], &version, &lmid, error);
+        status = newest_run(project, at, list.items[i], &version, &lmid, error);
         if (status == KEDGE_OK && version > since && lmid > 0) {
             status = visit(context, list.items[i], lmid, error);
         }

@@ -3,6 +3,7 @@
 #ifndef KEDGE_BACKEND_INDEX_CLIENTS_H
 #define KEDGE_BACKEND_INDEX_CLIENTS_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
 #define KEDGE_USER_BYTES_MAX 255 /* of the name of a user */
@@ -20,9 +21,8 @@ typedef struct kedge_client_state {
     char user[KEDGE_USER_BYTES_MAX + 1];
 } kedge_client_state;
 
-kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_version *at, kedge_bytes client,
-                               kedge_client_state *state, kedge_error *error);
+kedge_status kedge_client_load(const kedge_project *project, const kedge_version *at,
+                               kedge_bytes client, kedge_client_state *state, kedge_error *error);
 
 /* The decided mutations of a client with from <= id <= to, in id order, at most `limit`; `*next`
  * the id to go on from, or 0. The mutation is borrowed during the callback; `version` is the one
@@ -30,17 +30,17 @@ kedge_status kedge_client_load(kedge_backend *backend, const kedge_project_ref *
 typedef kedge_status (*kedge_mutation_visit)(void *context, int64_t version,
                                              const kedge_version_mutation *mutation,
                                              kedge_error *error);
-kedge_status kedge_client_mutations(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, kedge_bytes client, int64_t from,
-                                    int64_t to, uint32_t limit, kedge_mutation_visit visit,
-                                    void *context, int64_t *next, kedge_error *error);
+kedge_status kedge_client_mutations(const kedge_project *project, const kedge_version *at,
+                                    kedge_bytes client, int64_t from, int64_t to, uint32_t limit,
+                                    kedge_mutation_visit visit, void *context, int64_t *next,
+                                    kedge_error *error);
 
 /* The clients of a group whose lmid changed after version `since` (0: all of
  * them), by client id. */
 typedef kedge_status (*kedge_client_visit)(void *context, kedge_bytes client, int64_t lmid,
                                            kedge_error *error);
-kedge_status kedge_group_clients(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const kedge_version *at, kedge_bytes group, int64_t since,
-                                 kedge_client_visit visit, void *context, kedge_error *error);
+kedge_status kedge_group_clients(const kedge_project *project, const kedge_version *at,
+                                 kedge_bytes group, int64_t since, kedge_client_visit visit,
+                                 void *context, kedge_error *error);
 
 #endif

@@ -20,6 +20,7 @@
 #define KEDGE_BACKEND_INDEX_INDEX_H
 
 #include "backend/base/arena.h"
+#include "backend/base/project.h"
 #include "backend/versioned/index/clients.h"
 #include "backend/versioned/model/layout.h"
 
@@ -35,13 +36,12 @@ typedef struct kedge_run_row {
 void kedge_run_row_free(kedge_run_row *row);
 
 /* Of the client's rows that count at `at`: the newest; `row->found` false when there is none. */
-kedge_status kedge_index_newest_run(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, kedge_bytes client, kedge_run_row *row,
-                                    kedge_error *error);
+kedge_status kedge_index_newest_run(const kedge_project *project, const kedge_version *at,
+                                    kedge_bytes client, kedge_run_row *row, kedge_error *error);
 /* The one whose run holds `id`, of the versions up to `through`. */
-kedge_status kedge_index_run_of(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, int64_t through, kedge_bytes client,
-                                int64_t id, kedge_run_row *row, kedge_error *error);
+kedge_status kedge_index_run_of(const kedge_project *project, const kedge_version *at,
+                                int64_t through, kedge_bytes client, int64_t id, kedge_run_row *row,
+                                kedge_error *error);
 /* Visits the row's outcomes from <= id <= to; `visit` may end the walk with KEDGE_DONE. */
 kedge_status kedge_index_visit_outcomes(kedge_backend *backend, const kedge_run_row *row,
                                         int64_t from, int64_t to, kedge_mutation_visit visit,
@@ -55,24 +55,23 @@ typedef struct kedge_origin_row {
     int64_t id;
 } kedge_origin_row;
 
-kedge_status kedge_index_origin(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, kedge_bytes client, int64_t id,
+kedge_status kedge_index_origin(const kedge_project *project, const kedge_version *at,
+                                kedge_bytes client, int64_t id,
                                 const uint8_t digest[KEDGE_DIGEST_SIZE], kedge_origin_row *row,
                                 kedge_error *error);
 
 /* The clients of a group by its rows that count at `at`, by client id. */
 typedef kedge_status (*kedge_group_row_visit)(void *context, kedge_bytes client,
                                               kedge_error *error);
-kedge_status kedge_index_group(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_version *at, kedge_bytes group,
-                               kedge_group_row_visit visit, void *context, kedge_error *error);
+kedge_status kedge_index_group(const kedge_project *project, const kedge_version *at,
+                               kedge_bytes group, kedge_group_row_visit visit, void *context,
+                               kedge_error *error);
 
 /* Whether a row counts at `at`: its version is at most `through`, and still has the row's lineage,
  * or is `*gone` (NULL: not asked). */
-kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, int64_t through,
-                                    const kedge_record *row, bool *counts, bool *gone,
-                                    kedge_error *error);
+kedge_status kedge_index_row_counts(const kedge_project *project, const kedge_version *at,
+                                    int64_t through, const kedge_record *row, bool *counts,
+                                    bool *gone, kedge_error *error);
 
 /* ---- writing (index_write.c) ---- */
 
@@ -94,14 +93,13 @@ kedge_status kedge_index_write(kedge_backend *backend, kedge_bytes partition,
 
 /* Makes the rows of all versions up to `head` durable: those above its indexed_through, or all of
  * them when the rows below are gone. Idempotent. */
-kedge_status kedge_index_complete(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_version *head, kedge_error *error);
+kedge_status kedge_index_complete(const kedge_project *project, const kedge_version *head,
+                                  kedge_error *error);
 
 /* Writes all rows of the versions that are kept again when they are gone: called by readers that do
  * not find one, or only one of a version that is no longer kept. With `surely` that is known;
  * otherwise a row of the oldest version is looked for. `*repaired` tells whether it was done. */
-kedge_status kedge_index_repair(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, bool surely, bool *repaired,
-                                kedge_error *error);
+kedge_status kedge_index_repair(const kedge_project *project, const kedge_version *at, bool surely,
+                                bool *repaired, kedge_error *error);
 
 #endif

@@ -23,10 +23,9 @@ static int64_t number_of(const kedge_record *record, const char *name)
     return attribute == NULL || attribute->type != KEDGE_ATTRIBUTE_NUMBER ? 0 : attribute->number;
 }
 
-kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, int64_t through,
-                                    const kedge_record *row, bool *counts, bool *gone,
-                                    kedge_error *error)
+kedge_status kedge_index_row_counts(const kedge_project *project, const kedge_version *at,
+                                    int64_t through, const kedge_record *row, bool *counts,
+                                    bool *gone, kedge_error *error)
 {
     int64_t version = number_of(row, "version");
     kedge_bytes lineage = text_of(row, "lineage");
@@ -38,7 +37,7 @@ kedge_status kedge_index_row_counts(kedge_backend *backend, const kedge_project_
         *counts = kedge_bytes_equal_text(lineage, at->lineage);
         return KEDGE_OK;
     }
-    return kedge_version_has_lineage(backend, ref, version, lineage, counts, gone, error);
+    return kedge_version_has_lineage(project, version, lineage, counts, gone, error);
 }
 
 void kedge_run_row_free(kedge_run_row *row)
@@ -63,12 +62,12 @@ static bool fill_row(const kedge_record *record, kedge_run_row *row)
 
 /* Walks a client's rows downwards from the key of `from` to the first that counts. Rows that do not
  * are few: those of another lineage, and, seen from an older version, those written since. */
-static kedge_status find_down(kedge_backend *backend, const kedge_project_ref *ref,
-                              const kedge_version *at, int64_t through, kedge_bytes client,
-                              int64_t from, kedge_run_row *row, kedge_error *error)
+static kedge_status find_down(const kedge_project *project, const kedge_version *at,
+                              int64_t through, kedge_bytes client, int64_t from, kedge_run_row *row,
+                              kedge_error *error)
 {
-    const kedge_records *records = &backend->options.records;
-    kedge_key partition = kedge_key_partition(ref);
+    const kedge_records *records = project->records;
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key lowest = kedge_key_run(client, 0);
     kedge_key highest = kedge_key_run(client, from);
     kedge_key after = {.size = 0};
@@ -89,8 +88,7 @@ static kedge_status find_down(kedge_backend *backend, const kedge_project_ref *r
             const kedge_record *record = &row->set.records[i];
             bool counts = false;
             bool gone = false;
-            status =
-                kedge_index_row_counts(backend, ref, at, through, record, &counts, &gone, error);
+            status = kedge_index_row_counts(project, at, through, record, &counts, &gone, error);
             if (status == KEDGE_OK && counts && fill_row(record, row)) {
                 row->found = true;
                 row->gone = gone;
@@ -107,19 +105,17 @@ static kedge_status find_down(kedge_backend *backend, const kedge_project_ref *r
     return KEDGE_OK;
 }
 
-kedge_status kedge_index_newest_run(kedge_backend *backend, const kedge_project_ref *ref,
-                                    const kedge_version *at, kedge_bytes client, kedge_run_row *row,
-                                    kedge_error *error)
+kedge_status kedge_index_newest_run(const kedge_project *project, const kedge_version *at,
+                                    kedge_bytes client, kedge_run_row *row, kedge_error *error)
 {
-    return find_down(backend, ref, at, at->indexed_through, client, KEDGE_RETIRED_FIRST, row,
-                     error);
+    return find_down(project, at, at->indexed_through, client, KEDGE_RETIRED_FIRST, row, error);
 }
 
-kedge_status kedge_index_run_of(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, int64_t through, kedge_bytes client,
-                                int64_t id, kedge_run_row *row, kedge_error *error)
+kedge_status kedge_index_run_of(const kedge_project *project, const kedge_version *at,
+                                int64_t through, kedge_bytes client, int64_t id, kedge_run_row *row,
+                                kedge_error *error)
 {
-    kedge_status status = find_down(backend, ref, at, through, client, id, row, error);
+    kedge_status status = find_down(project, at, through, client, id, row, error);
     if (status == KEDGE_OK && row->found && row->run.last < id) kedge_run_row_free(row);
     return status;
 }
@@ -185,13 +181,13 @@ out:
 
 /* ---- origins and groups ---- */
 
-kedge_status kedge_index_origin(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, kedge_bytes client, int64_t id,
+kedge_status kedge_index_origin(const kedge_project *project, const kedge_version *at,
+                                kedge_bytes client, int64_t id,
                                 const uint8_t digest[KEDGE_DIGEST_SIZE], kedge_origin_row *row,
                                 kedge_error *error)
 {
-    const kedge_records *records = &backend->options.records;
-    kedge_key partition = kedge_key_partition(ref);
+    const kedge_records *records = project->records;
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key sort = kedge_key_origin(client, id, digest);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
@@ -200,8 +196,8 @@ kedge_status kedge_index_origin(kedge_backend *backend, const kedge_project_ref 
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
     kedge_bytes as = text_of(&set.records[0], "client");
-    status = kedge_index_row_counts(backend, ref, at, at->number, &set.records[0], &row->found,
-                                    NULL, error);
+    status =
+        kedge_index_row_counts(project, at, at->number, &set.records[0], &row->found, NULL, error);
     if (as.size > 0 && as.size < sizeof row->client) {
         memcpy(row->client, as.data, as.size);
         row->id = number_of(&set.records[0], "id");
@@ -212,12 +208,12 @@ kedge_status kedge_index_origin(kedge_backend *backend, const kedge_project_ref 
     return status;
 }
 
-kedge_status kedge_index_group(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_version *at, kedge_bytes group,
-                               kedge_group_row_visit visit, void *context, kedge_error *error)
+kedge_status kedge_index_group(const kedge_project *project, const kedge_version *at,
+                               kedge_bytes group, kedge_group_row_visit visit, void *context,
+                               kedge_error *error)
 {
-    const kedge_records *records = &backend->options.records;
-    kedge_key partition = kedge_key_partition(ref);
+    const kedge_records *records = project->records;
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key lowest = kedge_key_group(group, KEDGE_BYTES(""));
     kedge_key highest = kedge_key_group(group, KEDGE_BYTES("~"));
     kedge_key after = {.size = 0};
@@ -238,8 +234,8 @@ kedge_status kedge_index_group(kedge_backend *backend, const kedge_project_ref *
             kedge_bytes row_group;
             kedge_bytes client;
             bool counts = false;
-            status = kedge_index_row_counts(backend, ref, at, at->indexed_through, record, &counts,
-                                            NULL, error);
+            status = kedge_index_row_counts(project, at, at->indexed_through, record, &counts, NULL,
+                                            error);
             if (status == KEDGE_OK && counts &&
                 kedge_key_read_group(record->key.sort, &row_group, &client)) {
                 status = visit(context, client, error);

@@ -165,11 +165,10 @@ kedge_status kedge_index_write(kedge_backend *backend, kedge_bytes partition,
 }
 
 /* A version that retention has removed: its rows were durable before. */
-static kedge_status end_of_range(kedge_backend *backend, const kedge_project_ref *ref,
-                                 int64_t missing, kedge_error *error)
+static kedge_status end_of_range(const kedge_project *project, int64_t missing, kedge_error *error)
 {
     int64_t oldest = 1;
-    kedge_status status = kedge_retained_oldest(backend, ref, &oldest, error);
+    kedge_status status = kedge_retained_oldest(project, &oldest, error);
     if (status != KEDGE_OK || missing < oldest) return status;
     return kedge_fail(error, KEDGE_CORRUPT, "version-missing", "version %lld is not there",
                       (long long)missing);
@@ -183,8 +182,8 @@ static void release_versions(const kedge_version **versions, size_t count)
 
 /* The versions `at`, at - 1, … down to `from`, a few of them; fewer when one is missing. `head` may
  * be the first of them, which then need not be read again. */
-static kedge_status load_step(kedge_backend *backend, const kedge_project_ref *ref, int64_t from,
-                              int64_t at, const kedge_version *head, const kedge_version **versions,
+static kedge_status load_step(const kedge_project *project, int64_t from, int64_t at,
+                              const kedge_version *head, const kedge_version **versions,
                               size_t *count, bool *all, kedge_error *error)
 {
     int64_t left = at - from + 1;
@@ -193,7 +192,7 @@ static kedge_status load_step(kedge_backend *backend, const kedge_project_ref *r
     size_t listed = 0;
     kedge_status status = KEDGE_OK;
     if (wanted > own) {
-        status = kedge_version_list(backend, ref, at + 1 - (int64_t)own, (uint32_t)(wanted - own),
+        status = kedge_version_list(project, at + 1 - (int64_t)own, (uint32_t)(wanted - own),
                                     versions + own, &listed, error);
     }
     if (status != KEDGE_OK) return status;
@@ -211,23 +210,23 @@ static kedge_status load_step(kedge_backend *backend, const kedge_project_ref *r
 }
 
 /* The rows of versions from .. `head`, the newest first and a few versions at a time. */
-static kedge_status write_range(kedge_backend *backend, const kedge_project_ref *ref, int64_t from,
+static kedge_status write_range(const kedge_project *project, int64_t from,
                                 const kedge_version *head, bool in_order, kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_status status = KEDGE_OK;
     for (int64_t at = head->number; at >= from && status == KEDGE_OK;) {
         const kedge_version *versions[VERSIONS_PER_STEP];
         size_t count = 0;
         bool all = false;
-        status = load_step(backend, ref, from, at, head, versions, &count, &all, error);
+        status = load_step(project, from, at, head, versions, &count, &all, error);
         if (status != KEDGE_OK) return status;
-        status =
-            write_versions(backend, kedge_key_bytes(&partition), versions, count, in_order, error);
+        status = write_versions(project->backend, kedge_key_bytes(&partition), versions, count,
+                                in_order, error);
         release_versions(versions, count);
         at -= (int64_t)count;
         if (status == KEDGE_OK && !all) {
-            status = end_of_range(backend, ref, at, error);
+            status = end_of_range(project, at, error);
             from = at + 1; /* what is below is gone as well */
         }
     }
@@ -236,11 +235,11 @@ static kedge_status write_range(kedge_backend *backend, const kedge_project_ref 
 
 /* ---- is it there? ---- */
 
-static kedge_status row_is_there(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const kedge_version *version, bool *there, kedge_error *error)
+static kedge_status row_is_there(const kedge_project *project, const kedge_version *version,
+                                 bool *there, kedge_error *error)
 {
-    const kedge_records *records = &backend->options.records;
-    kedge_key partition = kedge_key_partition(ref);
+    const kedge_records *records = project->records;
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key sort = kedge_key_fork(version->number);
     if (version->run_count > 0) {
         const kedge_run *run = &version->runs[0];
@@ -260,57 +259,55 @@ static kedge_status row_is_there(kedge_backend *backend, const kedge_project_ref
 
 /* A row of the oldest version that is kept: the one that is written last when all are made again.
  * Without retention, which is the rule, that is version 1. */
-static kedge_status index_is_there(kedge_backend *backend, const kedge_project_ref *ref,
-                                   bool *there, kedge_error *error)
+static kedge_status index_is_there(const kedge_project *project, bool *there, kedge_error *error)
 {
     const kedge_version *first = NULL;
     int64_t oldest = 1;
     *there = true;
-    kedge_status status = kedge_version_load_runs(backend, ref, 1, &first, error);
+    kedge_status status = kedge_version_load_runs(project, 1, &first, error);
     if (status == KEDGE_NOT_FOUND) {
-        status = kedge_retained_oldest(backend, ref, &oldest, error);
+        status = kedge_retained_oldest(project, &oldest, error);
         if (status != KEDGE_OK || oldest == 1) return status; /* lost; the rows are what is left */
-        status = kedge_version_load_runs(backend, ref, oldest, &first, error);
+        status = kedge_version_load_runs(project, oldest, &first, error);
         if (status == KEDGE_NOT_FOUND) {
-            return kedge_retained_fail(backend, ref, oldest, oldest, error);
+            return kedge_retained_fail(project, oldest, oldest, error);
         }
     }
     if (status != KEDGE_OK) return status;
-    status = row_is_there(backend, ref, first, there, error);
+    status = row_is_there(project, first, there, error);
     kedge_version_release(first);
     return status;
 }
 
-kedge_status kedge_index_repair(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version *at, bool surely, bool *repaired,
-                                kedge_error *error)
+kedge_status kedge_index_repair(const kedge_project *project, const kedge_version *at, bool surely,
+                                bool *repaired, kedge_error *error)
 {
     bool there = false;
     const kedge_version *newest = NULL;
     kedge_status status = KEDGE_OK;
     *repaired = false;
     if (at->indexed_through == 0) return KEDGE_OK;
-    if (!surely) status = index_is_there(backend, ref, &there, error);
+    if (!surely) status = index_is_there(project, &there, error);
     if (status != KEDGE_OK || there) return status;
     /* Not only what `at` needs: a newer version must never find an old row and none of the newer
      * ones. */
-    status = kedge_version_load(backend, ref, 0, &newest, error);
+    status = kedge_version_load(project, 0, &newest, error);
     if (status != KEDGE_OK) return status;
-    status = write_range(backend, ref, 1, newest, true, error);
+    status = write_range(project, 1, newest, true, error);
     kedge_version_release(newest);
     *repaired = status == KEDGE_OK;
     return status;
 }
 
-kedge_status kedge_index_complete(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_version *head, kedge_error *error)
+kedge_status kedge_index_complete(const kedge_project *project, const kedge_version *head,
+                                  kedge_error *error)
 {
     if (head->number == 0) return KEDGE_OK;
     bool repaired = false;
-    kedge_status status = kedge_index_repair(backend, ref, head, false, &repaired, error);
+    kedge_status status = kedge_index_repair(project, head, false, &repaired, error);
     if (status != KEDGE_OK) return status;
     /* Nobody looks at these rows before a commit tells that all of them are there. */
-    status = write_range(backend, ref, head->indexed_through + 1, head, false, error);
-    if (status == KEDGE_OK) kedge_cache_set_indexed(backend->cache, ref, head);
+    status = write_range(project, head->indexed_through + 1, head, false, error);
+    if (status == KEDGE_OK) kedge_cache_set_indexed(project->backend->cache, &project->ref, head);
     return status;
 }

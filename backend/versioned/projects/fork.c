@@ -23,9 +23,8 @@ typedef struct needed_body {
 } needed_body;
 
 typedef struct forking {
-    kedge_backend *backend;
-    const kedge_project_ref *from;
-    const kedge_project_ref *to;
+    const kedge_project *from;
+    const kedge_project *to;
     kedge_state *state; /* of what is forked */
     kedge_arena *arena;
     kedge_bytes forked;
@@ -44,13 +43,13 @@ typedef struct forking {
 static kedge_status describe(forking *work, kedge_error *error)
 {
     const kedge_version *version = work->state->version;
-    kedge_buffer text = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer text = kedge_buffer_make(work->to->allocator);
     kedge_json_writer writer = kedge_json_write(&text);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "lineage");
     kedge_json_chars(&writer, version->lineage);
     kedge_json_key(&writer, "project");
-    kedge_json_text(&writer, work->from->project);
+    kedge_json_text(&writer, work->from->ref.project);
     kedge_json_key(&writer, "version");
     kedge_json_integer(&writer, version->number);
     kedge_json_end_object(&writer);
@@ -67,7 +66,7 @@ static kedge_status refuse_target(const forking *work, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_CONFLICT, "project-exists",
                       "the project \"%.*s\" exists and is not this fork",
-                      (int)work->to->project.size, work->to->project.data);
+                      (int)work->to->ref.project.size, work->to->ref.project.data);
 }
 
 /* `*there` when the target is this fork already. */
@@ -75,7 +74,7 @@ static kedge_status find_target(const forking *work, bool *there, kedge_error *e
 {
     const kedge_version *creation = NULL;
     *there = false;
-    kedge_status status = kedge_version_load_creation(work->backend, work->to, &creation, error);
+    kedge_status status = kedge_version_load_creation(work->to, &creation, error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
     *there = kedge_bytes_equal(creation->forked, work->forked);
@@ -89,14 +88,14 @@ static kedge_status check_claim(const forking *work, char discarded[KEDGE_LINEAG
                                 kedge_error *error)
 {
     kedge_name_claim claim;
-    kedge_status status = kedge_name_claim_read(work->backend, work->to, &claim, error);
+    kedge_status status = kedge_name_claim_read(work->to, &claim, error);
     if (status == KEDGE_OK && !claim.importing) {
-        return kedge_name_discarded_read(work->backend, work->to, discarded, error);
+        return kedge_name_discarded_read(work->to, discarded, error);
     }
     if (status != KEDGE_OK) return status;
     return kedge_fail(error, KEDGE_CONFLICT, "import-under-way",
                       "a project is being imported under the name \"%.*s\"",
-                      (int)work->to->project.size, work->to->project.data);
+                      (int)work->to->ref.project.size, work->to->ref.project.data);
 }
 
 /* ---- the first version ---- */
@@ -202,8 +201,8 @@ static void note_blob(forking *work, const char *name)
 /* What earlier calls have copied. */
 static kedge_status find_copied(forking *work, kedge_error *error)
 {
-    const kedge_blobs *blobs = &work->backend->options.blobs;
-    kedge_key prefix = kedge_key_blobs(work->to);
+    const kedge_blobs *blobs = work->to->blobs;
+    kedge_key prefix = kedge_key_blobs(&work->to->ref);
     kedge_key after = {.size = 0};
     bool more = work->needed_count > 0;
     while (more) {
@@ -229,8 +228,8 @@ static kedge_status find_copied(forking *work, kedge_error *error)
 
 static kedge_status copy_bodies(forking *work, kedge_error *error)
 {
-    kedge_buffer stored = kedge_buffer_make(work->backend->allocator);
-    kedge_buffer plain = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer stored = kedge_buffer_make(work->to->allocator);
+    kedge_buffer plain = kedge_buffer_make(work->to->allocator);
     size_t bytes = 0;
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < work->needed_count && status == KEDGE_OK; i++) {
@@ -242,11 +241,10 @@ static kedge_status copy_bodies(forking *work, kedge_error *error)
         }
         kedge_buffer_clear(&stored);
         kedge_buffer_clear(&plain);
-        status = kedge_blob_body(work->backend, work->from, body->collection, body->hash, &stored,
-                                 &plain, error);
+        status = kedge_blob_body(work->from, body->collection, body->hash, &stored, &plain, error);
         if (status != KEDGE_OK) break;
-        kedge_key key = kedge_key_body(work->to, body->collection, body->hash);
-        status = kedge_blob_put(work->backend, work->to, &key, kedge_buffer_bytes(&stored), error);
+        kedge_key key = kedge_key_body(&work->to->ref, body->collection, body->hash);
+        status = kedge_blob_put(work->to, &key, kedge_buffer_bytes(&stored), error);
         bytes += stored.size;
         work->result->copied++;
     }
@@ -263,15 +261,15 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
                              const kedge_version_record *record, kedge_error *error)
 {
     char lineage[KEDGE_LINEAGE_HEX];
-    kedge_random_hex(work->backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, lineage);
+    kedge_random_hex(work->to->environment, (KEDGE_LINEAGE_HEX - 1) / 2, lineage);
     kedge_attribute attributes[] = {
         {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, version->created_ms},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(lineage), 0},
         {"forked", KEDGE_ATTRIBUTE_TEXT, work->forked, 0},
-        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, work->to->project, 0}};
-    kedge_key organization = kedge_key_organization(work->to->organization);
-    kedge_key project = kedge_key_project(work->to->project);
-    kedge_key partition = kedge_key_partition(work->to);
+        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, work->to->ref.project, 0}};
+    kedge_key organization = kedge_key_organization(work->to->ref.organization);
+    kedge_key project = kedge_key_project(work->to->ref.project);
+    kedge_key partition = kedge_key_partition(&work->to->ref);
     kedge_key first = kedge_key_version(1);
     kedge_key import = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_key discarded = kedge_key_discarded();
@@ -292,16 +290,15 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
          .record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&discarded)}},
          .condition = never ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL,
          .expected = {"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->discarded), 0}}};
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->to->records;
     return records->vtable->transact(records->self, writes, 4, error);
 }
 
 static kedge_status commit(const forking *work, kedge_error *error)
 {
-    kedge_backend *backend = work->backend;
+    const kedge_environment *environment = work->to->environment;
     kedge_version version = {.number = 1,
-                             .created_ms =
-                                 backend->environment->now_ms(backend->environment->context),
+                             .created_ms = environment->now_ms(environment->context),
                              .project_record = work->state->version->project_record,
                              .project_changed = work->state->version->project_record.size > 0,
                              .collections = work->collections,
@@ -309,11 +306,10 @@ static kedge_status commit(const forking *work, kedge_error *error)
                              .changes = work->changes,
                              .change_count = work->change_count,
                              .forked = work->forked};
-    kedge_random_hex(backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, version.lineage);
+    kedge_random_hex(environment, (KEDGE_LINEAGE_HEX - 1) / 2, version.lineage);
     kedge_version_record record;
-    kedge_status status = kedge_version_encode(backend->allocator, &version, &record, error);
-    if (status == KEDGE_OK)
-        status = kedge_version_put_parts(work->backend, work->to, &record, error);
+    kedge_status status = kedge_version_encode(work->to->allocator, &version, &record, error);
+    if (status == KEDGE_OK) status = kedge_version_put_parts(work->to, &record, error);
     if (status == KEDGE_OK) status = put_both(work, &version, &record, error);
     kedge_arena_free(&record.arena);
     return status;
@@ -324,12 +320,12 @@ static void write_checkpoints(const forking *work)
 {
     kedge_state *state = NULL;
     kedge_error error = {0};
-    kedge_status status = kedge_state_open_newest(work->backend, work->to, &state, &error);
+    kedge_status status = kedge_state_open_newest(work->to, &state, &error);
     if (status == KEDGE_OK && state->version->number == 1) {
         status = kedge_checkpoint_write_due(state, true, &error);
     }
     if (status != KEDGE_OK) {
-        kedge_background_failed(work->backend, work->to, KEDGE_BACKGROUND_FORK_CHECKPOINTS, &error);
+        kedge_background_failed(work->to, KEDGE_BACKGROUND_FORK_CHECKPOINTS, &error);
     }
     kedge_state_close(state);
 }
@@ -346,7 +342,7 @@ static kedge_status see_conflict(const forking *work, kedge_error *error)
     if (strcmp(discarded, work->discarded) == 0) return refuse_target(work, error);
     return kedge_fail(error, KEDGE_UNAVAILABLE, "fork-raced",
                       "an import under the name \"%.*s\" was discarded meanwhile; begin again",
-                      (int)work->to->project.size, work->to->project.data);
+                      (int)work->to->ref.project.size, work->to->ref.project.data);
 }
 
 static kedge_status make_project(forking *work, kedge_error *error)
@@ -371,30 +367,29 @@ static kedge_status fork_version(forking *work, kedge_error *error)
     if (status != KEDGE_OK || work->result->left > 0) return status;
     work->result->done = true;
     write_checkpoints(work);
-    const kedge_backend_options *options = &work->backend->options;
+    const kedge_backend_options *options = &work->to->backend->options;
     if (work->result->created && options->committed != NULL) {
-        options->committed(options->committed_context, work->to->organization, work->to->project,
-                           1);
+        options->committed(options->committed_context, work->to->ref.organization,
+                           work->to->ref.project, 1);
     }
     return KEDGE_OK;
 }
 
-kedge_status kedge_fork_project(kedge_backend *backend, const kedge_project_ref *from,
-                                int64_t number, const kedge_project_ref *to, kedge_fork *fork,
-                                kedge_error *error)
+kedge_status kedge_fork_project(const kedge_project *from, int64_t number, const kedge_project *to,
+                                kedge_fork *fork, kedge_error *error)
 {
-    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_arena arena = kedge_arena_make(to->allocator);
     kedge_fork result = {.done = false};
-    forking work = {.backend = backend, .from = from, .to = to, .arena = &arena, .result = &result};
+    forking work = {.from = from, .to = to, .arena = &arena, .result = &result};
     const kedge_version *version = NULL;
-    kedge_status status = kedge_project_ref_check(to, error);
+    kedge_status status = kedge_project_ref_check(&to->ref, error);
     if (status == KEDGE_OK && number < 1) {
         status = kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found",
                             "a fork starts from a version, which is 1 or above");
     }
-    if (status == KEDGE_OK) status = kedge_version_load(backend, from, number, &version, error);
+    if (status == KEDGE_OK) status = kedge_version_load(from, number, &version, error);
     if (status == KEDGE_OK) {
-        status = kedge_state_open(backend, from, version, &work.state, error);
+        status = kedge_state_open(from, version, &work.state, error);
         kedge_version_release(version);
     }
     if (status == KEDGE_OK) status = fork_version(&work, error);

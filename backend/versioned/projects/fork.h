@@ -8,6 +8,7 @@
 #ifndef KEDGE_BACKEND_PROJECTS_FORK_H
 #define KEDGE_BACKEND_PROJECTS_FORK_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
 /* How much one call copies at most, so that it ends within a request: it stops behind the body that
@@ -27,8 +28,7 @@ typedef struct kedge_fork {
  * "import-under-way": one is being imported there. KEDGE_UNAVAILABLE: also when an import there
  * was discarded meanwhile. KEDGE_LIMIT_EXCEEDED, "fork-too-large": the state does not fit one
  * version. KEDGE_CORRUPT: a body is gone. */
-kedge_status kedge_fork_project(kedge_backend *backend, const kedge_project_ref *from,
-                                int64_t number, const kedge_project_ref *to, kedge_fork *fork,
-                                kedge_error *error);
+kedge_status kedge_fork_project(const kedge_project *from, int64_t number, const kedge_project *to,
+                                kedge_fork *fork, kedge_error *error);
 
 #endif

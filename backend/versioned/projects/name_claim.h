@@ -13,6 +13,7 @@
 #define KEDGE_BACKEND_PROJECTS_NAME_CLAIM_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
 
 #define KEDGE_IMPORT_ID_SIZE 65 /* an export's id, with its end */
@@ -25,10 +26,10 @@ typedef struct kedge_name_claim {
 } kedge_name_claim;
 
 /* By a consistent read. */
-kedge_status kedge_name_claim_read(kedge_backend *backend, const kedge_project_ref *ref,
-                                   kedge_name_claim *claim, kedge_error *error);
+kedge_status kedge_name_claim_read(const kedge_project *project, kedge_name_claim *claim,
+                                   kedge_error *error);
 /* The token of the last import that was discarded; "": none ever was. */
-kedge_status kedge_name_discarded_read(kedge_backend *backend, const kedge_project_ref *ref,
-                                       char token[KEDGE_LINEAGE_HEX], kedge_error *error);
+kedge_status kedge_name_discarded_read(const kedge_project *project, char token[KEDGE_LINEAGE_HEX],
+                                       kedge_error *error);
 
 #endif

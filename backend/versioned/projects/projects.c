@@ -34,22 +34,23 @@ static kedge_status get_created(kedge_backend *backend, const kedge_record_key *
     return KEDGE_OK;
 }
 
-kedge_status kedge_project_create(kedge_backend *backend, const kedge_project_ref *ref,
-                                  bool *created, int64_t *created_ms, kedge_error *error)
+kedge_status kedge_project_create(const kedge_project *project, bool *created, int64_t *created_ms,
+                                  kedge_error *error)
 {
-    kedge_status status = kedge_project_ref_check(ref, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
-    kedge_key partition = kedge_key_organization(ref->organization);
-    kedge_key sort = kedge_key_project(ref->project);
+    kedge_key partition = kedge_key_organization(project->ref.organization);
+    kedge_key sort = kedge_key_project(project->ref.project);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
     int64_t found_ms = 0;
     bool made = false;
-    status = get_created(backend, &key, &found_ms, error);
+    status = get_created(project->backend, &key, &found_ms, error);
     if (status == KEDGE_NOT_FOUND) {
-        found_ms = backend->environment->now_ms(backend->environment->context);
-        status = put_project(backend, &key, ref->project, found_ms, error);
+        found_ms = project->environment->now_ms(project->environment->context);
+        status = put_project(project->backend, &key, project->ref.project, found_ms, error);
         made = status == KEDGE_OK;
-        if (status == KEDGE_CONFLICT) status = get_created(backend, &key, &found_ms, error);
+        if (status == KEDGE_CONFLICT)
+            status = get_created(project->backend, &key, &found_ms, error);
     }
     if (status != KEDGE_OK) return status;
     *created = made;

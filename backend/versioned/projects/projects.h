@@ -2,11 +2,12 @@
 #ifndef KEDGE_BACKEND_PROJECTS_PROJECTS_H
 #define KEDGE_BACKEND_PROJECTS_PROJECTS_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
 /* `*created` tells whether it is new. Idempotent. */
-kedge_status kedge_project_create(kedge_backend *backend, const kedge_project_ref *ref,
-                                  bool *created, int64_t *created_ms, kedge_error *error);
+kedge_status kedge_project_create(const kedge_project *project, bool *created, int64_t *created_ms,
+                                  kedge_error *error);
 
 typedef kedge_status (*kedge_project_visit)(void *context, kedge_bytes name, int64_t created_ms,
                                             kedge_error *error);

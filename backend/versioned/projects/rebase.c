@@ -19,7 +19,6 @@ typedef struct taken_mutation {
 } taken_mutation;
 
 typedef struct rebasing {
-    kedge_backend *backend;
     const kedge_rebase *rebase;
     char client[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
     kedge_arena arena;
@@ -48,8 +47,8 @@ static kedge_status check_request(rebasing *work, kedge_error *error)
                           "a job is named by 1 to %zu of A-Z a-z 0-9 _ -",
                           KEDGE_LIMIT_CLIENT_ID_BYTES - strlen(KEDGE_CLIENT_RESERVED));
     }
-    if (kedge_bytes_equal(rebase->from->organization, rebase->to->organization) &&
-        kedge_bytes_equal(rebase->from->project, rebase->to->project)) {
+    if (kedge_bytes_equal(rebase->from->ref.organization, rebase->to->ref.organization) &&
+        kedge_bytes_equal(rebase->from->ref.project, rebase->to->ref.project)) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "rebase-invalid",
                           "a project's mutations are in it already; rebase them onto another one");
     }
@@ -64,19 +63,19 @@ static kedge_status check_request(rebasing *work, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* The project that `ref` was forked from, by its name; "": it was not forked. */
-static kedge_status find_parent(kedge_backend *backend, const kedge_project_ref *ref,
-                                char project[KEDGE_LIMIT_NAME_BYTES + 1], int64_t *version,
+/* The project that `project` was forked from, by its name; "": it was not forked. */
+static kedge_status find_parent(const kedge_project *project,
+                                char parent[KEDGE_LIMIT_NAME_BYTES + 1], int64_t *version,
                                 kedge_error *error)
 {
     const kedge_version *creation = NULL;
-    kedge_status status = kedge_version_load_creation(backend, ref, &creation, error);
+    kedge_status status = kedge_version_load_creation(project, &creation, error);
     if (status != KEDGE_OK) return status;
     bool forked =
         creation->forked.size > 0 &&
-        kedge_json_member_chars(creation->forked, "project", project, KEDGE_LIMIT_NAME_BYTES + 1) &&
+        kedge_json_member_chars(creation->forked, "project", parent, KEDGE_LIMIT_NAME_BYTES + 1) &&
         kedge_json_member_integer(creation->forked, "version", version);
-    if (!forked) project[0] = '\0';
+    if (!forked) parent[0] = '\0';
     kedge_version_release(creation);
     return KEDGE_OK;
 }
@@ -87,16 +86,16 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
 {
     const kedge_rebase *rebase = work->rebase;
     char project[KEDGE_LIMIT_NAME_BYTES + 1] = "";
-    kedge_project_ref of = *rebase->to;
-    if (!kedge_bytes_equal(of.organization, rebase->from->organization)) return KEDGE_OK;
+    kedge_project of = *rebase->to;
+    if (!kedge_bytes_equal(of.ref.organization, rebase->from->ref.organization)) return KEDGE_OK;
     for (int generation = 0; generation < KEDGE_REBASE_GENERATIONS_MAX; generation++) {
         int64_t version = 0;
         char parent[KEDGE_LIMIT_NAME_BYTES + 1] = "";
-        kedge_status status = find_parent(work->backend, &of, parent, &version, error);
+        kedge_status status = find_parent(&of, parent, &version, error);
         if (status == KEDGE_NOT_FOUND && generation > 0) return KEDGE_OK; /* it is gone */
         if (status != KEDGE_OK) return status;
         if (parent[0] == '\0') return KEDGE_OK;
-        if (kedge_bytes_equal_text(rebase->from->project, parent) &&
+        if (kedge_bytes_equal_text(rebase->from->ref.project, parent) &&
             version >= rebase->from_version) {
             return kedge_fail(error, KEDGE_CONFLICT, "rebase-range-in-base",
                               "the target was forked from this project at version %lld and holds "
@@ -104,7 +103,7 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
                               (long long)version, (long long)version + 1);
         }
         memcpy(project, parent, sizeof project);
-        of.project = kedge_bytes_of(project);
+        of.ref.project = kedge_bytes_of(project);
     }
     return kedge_fail(
         error, KEDGE_CONFLICT, "rebase-range-in-base",
@@ -118,19 +117,18 @@ static kedge_status check_range(const rebasing *work, kedge_error *error)
 {
     const kedge_rebase *rebase = work->rebase;
     const kedge_version *found = NULL;
-    kedge_status status = kedge_version_load_creation(work->backend, rebase->from, &found, error);
+    kedge_status status = kedge_version_load_creation(work->rebase->from, &found, error);
     if (status != KEDGE_OK) return status;
     kedge_version_release(found);
     int64_t oldest = 1;
-    status = kedge_retained_oldest(work->backend, rebase->from, &oldest, error);
+    status = kedge_retained_oldest(work->rebase->from, &oldest, error);
     if (status == KEDGE_OK && work->next_version < oldest) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-retained",
                           "version %lld of the source is no longer kept; the oldest is %lld",
                           (long long)work->next_version, (long long)oldest);
     }
     if (status != KEDGE_OK) return status;
-    status =
-        kedge_version_load_runs(work->backend, rebase->from, rebase->to_version, &found, error);
+    status = kedge_version_load_runs(work->rebase->from, rebase->to_version, &found, error);
     if (status == KEDGE_OK) kedge_version_release(found);
     if (status != KEDGE_NOT_FOUND) return status;
     return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found", "the source has no version %lld",
@@ -176,7 +174,7 @@ static kedge_status check_mutator(const rebasing *work, int64_t version,
                                   const kedge_version_mutation *mutation, kedge_error *error)
 {
     if (mutation->verdict != KEDGE_VERDICT_APPLIED) return KEDGE_OK;
-    if (kedge_registry_find(work->backend->options.registry, mutation->name) != NULL) {
+    if (kedge_registry_find(work->rebase->to->backend->options.registry, mutation->name) != NULL) {
         return KEDGE_OK;
     }
     return kedge_fail(error, KEDGE_CONFLICT, "mutator-unknown",
@@ -224,7 +222,7 @@ static kedge_status load_versions(rebasing *work, size_t *mutations, kedge_error
            *mutations < KEDGE_REBASE_MUTATIONS_MAX && bytes < KEDGE_REBASE_ARGS_BYTES) {
         const kedge_version *version = NULL;
         kedge_status status =
-            kedge_version_load(work->backend, rebase->from, work->next_version, &version, error);
+            kedge_version_load(work->rebase->from, work->next_version, &version, error);
         if (status != KEDGE_OK) return status;
         work->versions[work->version_count++] = version;
         work->next_version++;
@@ -267,15 +265,14 @@ static kedge_status retire_known(rebasing *work, const kedge_version *head,
 {
     kedge_client_state client;
     const kedge_version *at = NULL;
-    const kedge_project_ref *to = work->rebase->to;
     const kedge_identity *identity = work->senders[pushed->sender].identity;
     kedge_status status =
-        kedge_client_load(work->backend, to, head, pushed->origin_client, &client, error);
+        kedge_client_load(work->rebase->to, head, pushed->origin_client, &client, error);
     if (status != KEDGE_OK || !client.known || client.retired ||
         strcmp(client.user, identity->user) != 0) {
         return status;
     }
-    status = kedge_processor_retire(work->backend, to, identity, kedge_bytes_of(client.group),
+    status = kedge_processor_retire(work->rebase->to, identity, kedge_bytes_of(client.group),
                                     pushed->origin_client, &at, error);
     if (status == KEDGE_OK) kedge_version_release(at);
     return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
@@ -286,7 +283,7 @@ static kedge_status retire_origins(rebasing *work, kedge_error *error)
 {
     const kedge_version *head = NULL;
     const kedge_push_mutation *all = work->push.mutations;
-    kedge_status status = kedge_version_load(work->backend, work->rebase->to, 0, &head, error);
+    kedge_status status = kedge_version_load(work->rebase->to, 0, &head, error);
     if (status != KEDGE_OK) return status;
     for (size_t i = 0; i < work->push.count && status == KEDGE_OK; i++) {
         bool seen = false;
@@ -305,8 +302,7 @@ static kedge_status retire_origins(rebasing *work, kedge_error *error)
 static kedge_status replay(rebasing *work, int64_t *version, kedge_error *error)
 {
     kedge_push_result result = {.version = 0};
-    kedge_status status =
-        kedge_processor_push(work->backend, work->rebase->to, &work->push, &result, error);
+    kedge_status status = kedge_processor_push(work->rebase->to, &work->push, &result, error);
     if (status != KEDGE_OK) return status;
     *version = result.version;
     switch (result.problem) {
@@ -366,11 +362,11 @@ static kedge_status tell(const rebasing *work, int64_t version, kedge_rebase_vis
     if (work->push.count > 0) {
         const kedge_version *at = NULL;
         int64_t last = work->first_id + (int64_t)work->push.count - 1;
-        status = kedge_version_load(work->backend, work->rebase->to, version, &at, error);
+        status = kedge_version_load(work->rebase->to, version, &at, error);
         if (status == KEDGE_OK) {
-            status = kedge_client_mutations(work->backend, work->rebase->to, at,
-                                            kedge_bytes_of(work->client), work->first_id, last,
-                                            UINT32_MAX, tell_decided, &told, NULL, error);
+            status = kedge_client_mutations(work->rebase->to, at, kedge_bytes_of(work->client),
+                                            work->first_id, last, UINT32_MAX, tell_decided, &told,
+                                            NULL, error);
             kedge_version_release(at);
         }
     }
@@ -392,14 +388,12 @@ static kedge_status run_part(rebasing *work, kedge_rebase_visit visit, void *con
     return status;
 }
 
-kedge_status kedge_rebase_run(kedge_backend *backend, const kedge_rebase *rebase,
-                              kedge_rebase_visit visit, void *context, kedge_rebase_place *next,
-                              int64_t *version, kedge_error *error)
+kedge_status kedge_rebase_run(const kedge_rebase *rebase, kedge_rebase_visit visit, void *context,
+                              kedge_rebase_place *next, int64_t *version, kedge_error *error)
 {
     bool resumed = rebase->resume.version != 0;
-    rebasing work = {.backend = backend,
-                     .rebase = rebase,
-                     .arena = kedge_arena_make(backend->allocator),
+    rebasing work = {.rebase = rebase,
+                     .arena = kedge_arena_make(rebase->to->allocator),
                      .push = {.replays = true},
                      .first_id = resumed ? rebase->resume.id : 1,
                      .next_version = resumed ? rebase->resume.version : rebase->from_version};

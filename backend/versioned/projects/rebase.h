@@ -13,6 +13,7 @@
 #ifndef KEDGE_BACKEND_PROJECTS_REBASE_H
 #define KEDGE_BACKEND_PROJECTS_REBASE_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/commit/processor.h"
 
 /* One call replays whole versions, up to the one that passes any of these. */
@@ -28,10 +29,10 @@ typedef struct kedge_rebase_place {
 } kedge_rebase_place;
 
 typedef struct kedge_rebase {
-    const kedge_project_ref *from;
+    const kedge_project *from;
     int64_t from_version; /* the first and the last version of the range */
     int64_t to_version;
-    const kedge_project_ref *to;
+    const kedge_project *to;   /* of the same backend */
     kedge_bytes job;           /* [A-Za-z0-9_-], short enough for a client id */
     const char *role;          /* of the callers that mutators see */
     kedge_rebase_place resume; /* version 0: from the beginning */
@@ -55,8 +56,7 @@ typedef kedge_status (*kedge_rebase_visit)(void *context, const kedge_rebase_out
  * replayed other mutations before; "rebase-range-in-base", the target is a fork that holds the
  * first of them; "mutator-unknown", this backend has no mutator for what the source applied.
  * KEDGE_INVALID_ARGUMENT: "rebase-invalid". Nothing of the part was applied after these. */
-kedge_status kedge_rebase_run(kedge_backend *backend, const kedge_rebase *rebase,
-                              kedge_rebase_visit visit, void *context, kedge_rebase_place *next,
-                              int64_t *version, kedge_error *error);
+kedge_status kedge_rebase_run(const kedge_rebase *rebase, kedge_rebase_visit visit, void *context,
+                              kedge_rebase_place *next, int64_t *version, kedge_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* Redelivery: one version after the other, each on top of the head, until all items are in one. */
 #include "backend/versioned/projects/redeliver.h"
 
+#include "backend/base/locks.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/commit/maintain.h"
 #include "backend/versioned/state/cache.h"
@@ -14,8 +15,7 @@
 #define ENTRY_BYTES 128  /* what an item takes in a delta besides its texts */
 
 typedef struct redelivering {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_redelivery *bodies; /* by hash */
     size_t count;
     size_t items_max; /* less than usual after a version did not fit */
@@ -88,7 +88,7 @@ static kedge_status add_item(const redelivering *work, redelivered_version *made
 {
     kedge_version *version = &made->object->version;
     kedge_arena *arena = &made->object->arena;
-    bool seed = work->backend->options.cadence == KEDGE_CADENCE_SEED;
+    bool seed = work->project->backend->options.cadence == KEDGE_CADENCE_SEED;
     bool small = !seed && body.size <= KEDGE_BODY_INLINE_BYTES;
     kedge_version_change *change = &version->changes[version->change_count];
     *change = (kedge_version_change){.collection = collection->name};
@@ -119,7 +119,7 @@ static kedge_status add_items(redelivering *work, redelivered_version *made,
                               kedge_version_collection *collection, const kedge_map *map,
                               bool from_start, kedge_error *error)
 {
-    kedge_buffer body = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer body = kedge_buffer_make(work->project->allocator);
     kedge_status status = KEDGE_OK;
     const kedge_item *item = kedge_map_next(map, from_start, kedge_buffer_bytes(&work->id));
     while (item != NULL && !is_full(work, made) && status == KEDGE_OK) {
@@ -196,20 +196,20 @@ static kedge_status note_last(redelivering *work, const kedge_version *version, 
 
 static kedge_status commit(redelivering *work, const redelivered_version *made, kedge_error *error)
 {
-    kedge_backend *backend = work->backend;
+    kedge_backend *backend = work->project->backend;
     const kedge_version *version = &made->object->version;
     kedge_state *state = NULL;
     kedge_status status =
-        kedge_version_set_recent(backend, work->ref, made->head->version, made->object, error);
+        kedge_version_set_recent(work->project, made->head->version, made->object, error);
     if (status == KEDGE_OK)
-        status = kedge_commit(backend, work->ref, made->head, version, NULL, 0, &state, error);
+        status = kedge_commit(work->project, made->head, version, NULL, 0, &state, error);
     if (status == KEDGE_LIMIT_EXCEEDED && version->change_count > 1) {
         work->items_max = version->change_count / 2;
         return KEDGE_CONFLICT;
     }
     if (status != KEDGE_OK) return status;
-    kedge_cache_add(backend->cache, work->ref, state, true);
-    kedge_maintain(backend, work->ref, state);
+    kedge_cache_add(backend->cache, &work->project->ref, state, true);
+    kedge_maintain(work->project, state);
     kedge_state_close(state);
     return note_last(work, version, error);
 }
@@ -218,9 +218,9 @@ static kedge_status commit(redelivering *work, const redelivered_version *made, 
 static kedge_status try_once(redelivering *work, kedge_error *error)
 {
     redelivered_version made = {.bytes = 0};
-    kedge_status status = kedge_state_open_newest(work->backend, work->ref, &made.head, error);
+    kedge_status status = kedge_state_open_newest(work->project, &made.head, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_version_begin(work->backend, made.head->version, &made.object, error);
+    status = kedge_version_begin(work->project->backend, made.head->version, &made.object, error);
     if (status == KEDGE_OK) status = fill(work, &made, error);
     if (status == KEDGE_OK)
         status = made.object->version.change_count == 0 ? KEDGE_DONE : commit(work, &made, error);
@@ -240,36 +240,34 @@ static kedge_status redeliver_next(redelivering *work, kedge_error *error)
             return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
                               "the items could not be delivered again in %d tries", TRIES_MAX);
         }
-        kedge_backend_pause(work->backend, tries);
+        kedge_backend_pause(work->project->backend, tries);
     }
 }
 
 static kedge_status next_locked(redelivering *work, kedge_error *error)
 {
-    pthread_mutex_t *lock = kedge_backend_project_lock(work->backend, work->ref);
+    pthread_mutex_t *lock = kedge_backend_project_lock(work->project);
     pthread_mutex_lock(lock);
     kedge_status status = redeliver_next(work, error);
     pthread_mutex_unlock(lock);
-    const kedge_backend_options *options = &work->backend->options;
+    const kedge_backend_options *options = &work->project->backend->options;
     if (status == KEDGE_OK && options->committed != NULL) {
-        options->committed(options->committed_context, work->ref->organization, work->ref->project,
-                           work->version);
+        options->committed(options->committed_context, work->project->ref.organization,
+                           work->project->ref.project, work->version);
     }
     return status;
 }
 
-kedge_status kedge_processor_redeliver(kedge_backend *backend, const kedge_project_ref *ref,
-                                       kedge_redelivery *bodies, size_t count,
-                                       kedge_redelivered committed, void *context,
+kedge_status kedge_processor_redeliver(const kedge_project *project, kedge_redelivery *bodies,
+                                       size_t count, kedge_redelivered committed, void *context,
                                        kedge_error *error)
 {
-    redelivering work = {.backend = backend,
-                         .ref = ref,
+    redelivering work = {.project = project,
                          .bodies = bodies,
                          .count = count,
                          .items_max = ITEMS_MAX,
-                         .collection = kedge_buffer_make(backend->allocator),
-                         .id = kedge_buffer_make(backend->allocator)};
+                         .collection = kedge_buffer_make(project->allocator),
+                         .id = kedge_buffer_make(project->allocator)};
     kedge_status status = KEDGE_OK;
     if (count > 0) qsort(bodies, count, sizeof *bodies, compare_bodies);
     for (size_t i = 0; i < count; i++)

@@ -8,6 +8,7 @@
 #define KEDGE_BACKEND_PROJECTS_REDELIVER_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
 
 /* A body that was lost, and is there again. */
@@ -24,9 +25,8 @@ typedef kedge_status (*kedge_redelivered)(void *context, int64_t version, int64_
 /* Commits versions with every item that has one of these bodies at the newest version; none when no
  * item has one. Sorts `bodies`. May be repeated, and may run beside pushes. KEDGE_UNAVAILABLE: not
  * all of it was committed; do it again. */
-kedge_status kedge_processor_redeliver(kedge_backend *backend, const kedge_project_ref *ref,
-                                       kedge_redelivery *bodies, size_t count,
-                                       kedge_redelivered committed, void *context,
+kedge_status kedge_processor_redeliver(const kedge_project *project, kedge_redelivery *bodies,
+                                       size_t count, kedge_redelivered committed, void *context,
                                        kedge_error *error);
 
 #endif

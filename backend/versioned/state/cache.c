@@ -276,8 +276,8 @@ static void forget_above(kedge_cache_project *project, const kedge_state *head)
 void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_state *state,
                      bool head)
 {
-    KEDGE_ASSERT(kedge_bytes_equal(state->ref.organization, ref->organization));
-    KEDGE_ASSERT(kedge_bytes_equal(state->ref.project, ref->project));
+    KEDGE_ASSERT(kedge_bytes_equal(state->project.ref.organization, ref->organization));
+    KEDGE_ASSERT(kedge_bytes_equal(state->project.ref.project, ref->project));
     pthread_mutex_lock(&cache->lock);
     kedge_cache_project *project = find_project(cache, ref);
     if (project == NULL) project = make_project(cache, ref);

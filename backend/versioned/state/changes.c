@@ -76,7 +76,7 @@ static kedge_status fold_page(kedge_state *state, struct kedge_fold *fold, kedge
     size_t count = 0;
     kedge_buffer key = kedge_buffer_make(fold->allocator);
     kedge_status status =
-        kedge_version_list(state->backend, &state->ref, *below, limit, versions, &count, error);
+        kedge_version_list(&state->project, *below, limit, versions, &count, error);
     if (status == KEDGE_OK && count == 0) {
         status = kedge_fail(error, KEDGE_NOT_FOUND, "version-gone",
                             "version %lld is no longer there", (long long)(*below - 1));
@@ -120,7 +120,7 @@ static kedge_status fold_all(kedge_state *state, int64_t from, struct kedge_fold
 kedge_status kedge_state_changes(kedge_state *state, int64_t from, kedge_changes *changes,
                                  kedge_error *error)
 {
-    const kedge_allocator *allocator = state->backend->allocator;
+    const kedge_allocator *allocator = state->project.allocator;
     kedge_changes made = {.count = 0};
     int64_t to = state->version->number;
     if (from < 0 || from > to) {

@@ -23,6 +23,7 @@
 #ifndef KEDGE_BACKEND_STATE_CHECKPOINT_H
 #define KEDGE_BACKEND_STATE_CHECKPOINT_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/model/map.h"
 #include "backend/versioned/state/state_internal.h"
 
@@ -35,16 +36,15 @@
 /* `*map` is the collection at the root that was found; `*version` its project version and
  * `*number` the collection's. All empty and 0 when there is none. `*damaged`: a newer one
  * could not be used. */
-kedge_status kedge_checkpoint_read(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_checkpoint_read(const kedge_project *project,
                                    const kedge_version_collection *collection, kedge_map *map,
                                    int64_t *version, int64_t *number, bool *damaged,
                                    kedge_error *error);
 
 /* What one root record, "#0000", and its further parts and chunks hold, whatever its lineage.
  * KEDGE_CORRUPT when something of it is gone or damaged. */
-kedge_status kedge_checkpoint_read_root(kedge_backend *backend, const kedge_project_ref *ref,
-                                        kedge_bytes collection, int64_t number,
-                                        const kedge_record *root, kedge_map *map,
+kedge_status kedge_checkpoint_read_root(const kedge_project *project, kedge_bytes collection,
+                                        int64_t number, const kedge_record *root, kedge_map *map,
                                         kedge_error *error);
 
 /* The chunks that one record of a root names. */
@@ -63,7 +63,7 @@ kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_coll
                                     bool all, kedge_error *error);
 
 /* The same of a collection that is no state's: `lineage` is of the version `collection->last`. */
-kedge_status kedge_checkpoint_write_map(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_checkpoint_write_map(const kedge_project *project,
                                         const kedge_version_collection *collection,
                                         const char *lineage, const kedge_map *map,
                                         kedge_error *error);

@@ -14,8 +14,7 @@
 #define ROOTS_PER_PAGE 4
 
 typedef struct reading {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     kedge_bytes partition;
     kedge_bytes collection;
     kedge_bytes lineage; /* of the root that is being read */
@@ -66,14 +65,14 @@ kedge_status kedge_checkpoint_visit_chunks(const kedge_allocator *allocator,
 
 static kedge_status read_chunk(reading *work, kedge_bytes row, kedge_error *error)
 {
-    kedge_backend *backend = work->backend;
+    kedge_backend *backend = work->project->backend;
     const kedge_blobs *blobs = &backend->options.blobs;
     uint8_t hash[KEDGE_SHA256_SIZE];
     uint8_t found[KEDGE_SHA256_SIZE];
     kedge_bytes text = {NULL, 0};
     kedge_status status = read_name(row, hash, error);
     if (status != KEDGE_OK) return status;
-    kedge_key key = kedge_key_chunk(work->ref, hash);
+    kedge_key key = kedge_key_chunk(&work->project->ref, hash);
     kedge_arena arena = kedge_arena_make(backend->allocator);
     kedge_buffer stored = kedge_buffer_make(backend->allocator);
     status = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &stored, error);
@@ -96,7 +95,7 @@ static kedge_status read_part(reading *work, const kedge_record *record, kedge_e
     const kedge_attribute *lineage = kedge_record_attribute(record, "lineage");
     const kedge_attribute *map = kedge_record_attribute(record, "map");
     const kedge_attribute *chunks = kedge_record_attribute(record, "chunks");
-    kedge_arena arena = kedge_arena_make(work->backend->allocator);
+    kedge_arena arena = kedge_arena_make(work->project->allocator);
     kedge_bytes text;
     kedge_bytes row;
     kedge_status status = KEDGE_OK;
@@ -121,7 +120,7 @@ static kedge_status read_part(reading *work, const kedge_record *record, kedge_e
 static kedge_status read_further_part(reading *work, int64_t number, uint32_t part,
                                       kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key sort = kedge_key_collection(work->collection, number, part);
     kedge_record_key key = {work->partition, kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
@@ -154,24 +153,22 @@ static kedge_status read_root(reading *work, const kedge_record *root, int64_t n
     if (items != (int64_t)work->items.count) {
         return kedge_record_damaged("a checkpoint's number of items", error);
     }
-    return kedge_map_build(work->backend->allocator, work->items.items, work->items.count, map)
+    return kedge_map_build(work->project->allocator, work->items.items, work->items.count, map)
                ? KEDGE_OK
                : kedge_fail_no_memory(error);
 }
 
-kedge_status kedge_checkpoint_read_root(kedge_backend *backend, const kedge_project_ref *ref,
-                                        kedge_bytes collection, int64_t number,
-                                        const kedge_record *root, kedge_map *map,
+kedge_status kedge_checkpoint_read_root(const kedge_project *project, kedge_bytes collection,
+                                        int64_t number, const kedge_record *root, kedge_map *map,
                                         kedge_error *error)
 {
     const kedge_attribute *lineage = kedge_record_attribute(root, "lineage");
-    kedge_key partition = kedge_key_partition(ref);
-    reading work = {.backend = backend,
-                    .ref = ref,
+    kedge_key partition = kedge_key_partition(&project->ref);
+    reading work = {.project = project,
                     .partition = kedge_key_bytes(&partition),
                     .collection = collection,
                     .version = number_of(root, "version"),
-                    .items = {.allocator = backend->allocator}};
+                    .items = {.allocator = project->allocator}};
     if (lineage == NULL) return kedge_record_damaged("a checkpoint's root", error);
     work.lineage = lineage->bytes;
     kedge_status status = read_root(&work, root, number, map, error);
@@ -187,8 +184,8 @@ static kedge_status counts(reading *work, const kedge_record *root, int64_t last
     work->version = number_of(root, "version");
     if (lineage == NULL || work->version < 1 || work->version > last) return KEDGE_OK;
     work->lineage = lineage->bytes;
-    return kedge_version_has_lineage(work->backend, work->ref, work->version, work->lineage, fine,
-                                     NULL, error);
+    return kedge_version_has_lineage(work->project, work->version, work->lineage, fine, NULL,
+                                     error);
 }
 
 /* One record of the walk: takes it when it is a root that can be used. */
@@ -209,8 +206,7 @@ static kedge_status try_record(reading *work, const kedge_record *record,
     *found = status == KEDGE_OK;
     if (status == KEDGE_CORRUPT || status == KEDGE_LIMIT_EXCEEDED) {
         *damaged = true;
-        kedge_background_failed(work->backend, work->ref, KEDGE_BACKGROUND_CHECKPOINT_READS,
-                                &failure);
+        kedge_background_failed(work->project, KEDGE_BACKGROUND_CHECKPOINT_READS, &failure);
         return KEDGE_OK;
     }
     if (status != KEDGE_OK && error != NULL) *error = failure;
@@ -221,7 +217,7 @@ static kedge_status find_root(reading *work, const kedge_version_collection *col
                               kedge_map *map, int64_t *number, bool *found, bool *damaged,
                               kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key lowest = kedge_key_collection(collection->name, 0, 0);
     kedge_key highest = kedge_key_collection(collection->name, collection->number, KEDGE_PART_MAX);
     kedge_key after = {.size = 0};
@@ -251,17 +247,16 @@ static kedge_status find_root(reading *work, const kedge_version_collection *col
     return status;
 }
 
-kedge_status kedge_checkpoint_read(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_checkpoint_read(const kedge_project *project,
                                    const kedge_version_collection *collection, kedge_map *map,
                                    int64_t *version, int64_t *number, bool *damaged,
                                    kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
-    reading work = {.backend = backend,
-                    .ref = ref,
+    kedge_key partition = kedge_key_partition(&project->ref);
+    reading work = {.project = project,
                     .partition = kedge_key_bytes(&partition),
                     .collection = collection->name,
-                    .items = {.allocator = backend->allocator}};
+                    .items = {.allocator = project->allocator}};
     bool found = false;
     int64_t root_number = 0;
     kedge_map read = {0};

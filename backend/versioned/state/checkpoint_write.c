@@ -19,8 +19,7 @@ typedef struct chunk_name {
 } chunk_name;
 
 typedef struct writing {
-    kedge_backend *backend;
-    const kedge_project_ref *ref;
+    const kedge_project *project;
     const kedge_version_collection *collection;
     kedge_key partition;
     char lineage[KEDGE_LINEAGE_HEX]; /* of the version that gave the collection its number */
@@ -61,8 +60,8 @@ static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes
         bsearch(name, work->known, work->known_count, sizeof *name, compare_names) != NULL) {
         return KEDGE_OK;
     }
-    kedge_key key = kedge_key_chunk(work->ref, name->hash);
-    return kedge_blob_put_plain(work->backend, work->ref, &key, text, error);
+    kedge_key key = kedge_key_chunk(&work->project->ref, name->hash);
+    return kedge_blob_put_plain(work->project, &key, text, error);
 }
 
 /* The first chunk waits: when there is no second and it is small, it goes into the root. */
@@ -123,7 +122,7 @@ static kedge_status read_known_part(writing *work, const kedge_record *record, k
 /* The state was loaded from this checkpoint or one after it, so that its chunks were there. */
 static kedge_status read_known(writing *work, int64_t number, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_key lowest = kedge_key_collection(work->collection->name, number, 0);
     kedge_key highest = kedge_key_collection(work->collection->name, number, KEDGE_PART_MAX);
     kedge_key after = {.size = 0};
@@ -159,7 +158,7 @@ static kedge_status read_known(writing *work, int64_t number, kedge_error *error
 static kedge_status put_part(writing *work, uint32_t part, uint32_t parts, const char *name,
                              kedge_bytes text, kedge_error *error)
 {
-    const kedge_records *records = &work->backend->options.records;
+    const kedge_records *records = work->project->records;
     kedge_attribute attributes[5] = {
         {"version", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, work->collection->last},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->lineage), 0},
@@ -201,7 +200,7 @@ static kedge_status put_root(writing *work, kedge_error *error)
         status = put_chunk(work, &work->chunks[0], kedge_buffer_bytes(&work->only), error);
     }
     size_t parts = (work->count + KEDGE_ROOT_CHUNKS_PER_PART - 1) / KEDGE_ROOT_CHUNKS_PER_PART;
-    kedge_buffer text = kedge_buffer_make(work->backend->allocator);
+    kedge_buffer text = kedge_buffer_make(work->project->allocator);
     if (parts > KEDGE_ROOT_PARTS_MAX) {
         status = kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "checkpoint-too-large",
                             "a checkpoint would have %zu parts; %d are allowed", parts,
@@ -233,8 +232,7 @@ static kedge_status find_lineage(const kedge_state *state,
     const kedge_version *version = state->version;
     memcpy(lineage, version->lineage, KEDGE_LINEAGE_HEX);
     if (collection->last == version->number) return KEDGE_OK;
-    kedge_status status =
-        kedge_version_lineage(state->backend, &state->ref, collection->last, lineage, error);
+    kedge_status status = kedge_version_lineage(&state->project, collection->last, lineage, error);
     return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
 }
 
@@ -242,7 +240,7 @@ static kedge_status find_lineage(const kedge_state *state,
 static void tell_head(const kedge_state *state, const kedge_version_collection *collection,
                       long long tail_bytes)
 {
-    kedge_state *head = kedge_cache_head(state->backend->cache, &state->ref);
+    kedge_state *head = kedge_cache_head(state->project.backend->cache, &state->project.ref);
     if (head == NULL) return;
     kedge_slot *slot = NULL;
     if (head->family == state->family && head->version->number > state->version->number) {
@@ -257,21 +255,20 @@ static void tell_head(const kedge_state *state, const kedge_version_collection *
 }
 
 /* `known`: the number of a checkpoint whose chunks are there; 0: none. */
-static kedge_status write_map(kedge_backend *backend, const kedge_project_ref *ref,
+static kedge_status write_map(const kedge_project *project,
                               const kedge_version_collection *collection, const char *lineage,
                               const kedge_map *map, int64_t known, kedge_error *error)
 {
-    writing work = {.backend = backend,
-                    .ref = ref,
+    writing work = {.project = project,
                     .collection = collection,
-                    .partition = kedge_key_partition(ref),
-                    .arena = kedge_arena_make(backend->allocator),
-                    .only = kedge_buffer_make(backend->allocator)};
+                    .partition = kedge_key_partition(&project->ref),
+                    .arena = kedge_arena_make(project->allocator),
+                    .only = kedge_buffer_make(project->allocator)};
     kedge_status status = KEDGE_OK;
     memcpy(work.lineage, lineage, sizeof work.lineage);
     if (known > 0) status = read_known(&work, known, error);
     if (status == KEDGE_OK) {
-        status = kedge_chunks_cut(backend->allocator, map, KEDGE_CHUNK_BYTES_MAX,
+        status = kedge_chunks_cut(project->allocator, map, KEDGE_CHUNK_BYTES_MAX,
                                   KEDGE_CHUNK_BYTES_TYPICAL, take_chunk, &work, error);
     }
     if (status == KEDGE_OK) status = put_root(&work, error);
@@ -280,12 +277,12 @@ static kedge_status write_map(kedge_backend *backend, const kedge_project_ref *r
     return status;
 }
 
-kedge_status kedge_checkpoint_write_map(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_checkpoint_write_map(const kedge_project *project,
                                         const kedge_version_collection *collection,
                                         const char *lineage, const kedge_map *map,
                                         kedge_error *error)
 {
-    return write_map(backend, ref, collection, lineage, map, 0, error);
+    return write_map(project, collection, lineage, map, 0, error);
 }
 
 kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
@@ -299,7 +296,7 @@ kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_coll
     if (status != KEDGE_OK) return status;
     bool trusted = !all && !atomic_load(&slot->root_damaged);
     int64_t known = trusted ? atomic_load(&slot->root_number) : 0;
-    status = write_map(state->backend, &state->ref, collection, lineage, map, known, error);
+    status = write_map(&state->project, collection, lineage, map, known, error);
     if (status != KEDGE_OK) return status;
     atomic_store(&slot->root_number, collection->number);
     atomic_store(&slot->root_damaged, false);
@@ -328,7 +325,7 @@ bool kedge_checkpoint_any_due(kedge_state *state)
     kedge_error error = {0};
     for (size_t i = 0; i < state->version->collection_count && !due; i++) {
         if (is_needed(state, i, false, &due, &error) == KEDGE_OK) continue;
-        kedge_background_failed(state->backend, &state->ref, KEDGE_BACKGROUND_CHECKPOINTS, &error);
+        kedge_background_failed(&state->project, KEDGE_BACKGROUND_CHECKPOINTS, &error);
         return false;
     }
     return due;

@@ -23,7 +23,7 @@ void kedge_state_close(kedge_state *state)
     if (state == NULL) return;
     KEDGE_ASSERT(atomic_load_explicit(&state->references, memory_order_relaxed) > 0);
     if (atomic_fetch_sub_explicit(&state->references, 1, memory_order_acq_rel) != 1) return;
-    const kedge_allocator *allocator = state->backend->allocator;
+    const kedge_allocator *allocator = state->project.allocator;
     for (size_t i = 0; i < state->version->collection_count; i++) {
         kedge_map_free(allocator, &state->slots[i].map);
         kedge_map_free(allocator, &state->slots[i].base);
@@ -85,24 +85,25 @@ static void inherit(kedge_slot *slot, const kedge_version_collection *collection
     }
 }
 
-static kedge_state *make(kedge_backend *backend, const kedge_project_ref *ref,
-                         const kedge_version *version)
+static kedge_state *make(const kedge_project *project, const kedge_version *version)
 {
-    size_t names = ref->organization.size + ref->project.size;
-    kedge_state *state = kedge_allocate(backend->allocator, sizeof *state + names + 1);
+    size_t names = project->ref.organization.size + project->ref.project.size;
+    kedge_state *state = kedge_allocate(project->allocator, sizeof *state + names + 1);
     if (state == NULL) return NULL;
     state->slots =
-        kedge_allocate(backend->allocator, version->collection_count * sizeof *state->slots);
+        kedge_allocate(project->allocator, version->collection_count * sizeof *state->slots);
     if (state->slots == NULL) {
-        kedge_release(backend->allocator, state);
+        kedge_release(project->allocator, state);
         return NULL;
     }
     char *text = (char *)(state + 1);
-    memcpy(text, ref->organization.data, ref->organization.size);
-    memcpy(text + ref->organization.size, ref->project.data, ref->project.size);
-    state->ref.organization = (kedge_bytes){text, ref->organization.size};
-    state->ref.project = (kedge_bytes){text + ref->organization.size, ref->project.size};
-    state->backend = backend;
+    memcpy(text, project->ref.organization.data, project->ref.organization.size);
+    memcpy(text + project->ref.organization.size, project->ref.project.data,
+           project->ref.project.size);
+    state->project = *project;
+    state->project.ref.organization = (kedge_bytes){text, project->ref.organization.size};
+    state->project.ref.project =
+        (kedge_bytes){text + project->ref.organization.size, project->ref.project.size};
     state->version = version;
     kedge_version_retain(version);
     atomic_init(&state->references, 1);
@@ -110,12 +111,12 @@ static kedge_state *make(kedge_backend *backend, const kedge_project_ref *ref,
     return state;
 }
 
-kedge_status kedge_state_derive(kedge_backend *backend, const kedge_project_ref *ref,
-                                kedge_state *parent, const kedge_version *version,
-                                kedge_state **state, kedge_error *error)
+kedge_status kedge_state_derive(const kedge_project *project, kedge_state *parent,
+                                const kedge_version *version, kedge_state **state,
+                                kedge_error *error)
 {
     KEDGE_ASSERT(parent == NULL || parent->version->number <= version->number);
-    kedge_state *made = make(backend, ref, version);
+    kedge_state *made = make(project, version);
     if (made == NULL) return kedge_fail_no_memory(error);
     if (parent != NULL) {
         pthread_mutex_lock(&parent->lock);
@@ -125,7 +126,7 @@ kedge_status kedge_state_derive(kedge_backend *backend, const kedge_project_ref 
         pthread_mutex_unlock(&parent->lock);
         made->family = parent->family;
     } else {
-        made->family = atomic_fetch_add(&backend->families, 1);
+        made->family = atomic_fetch_add(&project->backend->families, 1);
     }
     *state = made;
     return KEDGE_OK;
@@ -165,8 +166,7 @@ kedge_status kedge_state_body(kedge_state *state, kedge_bytes collection, const 
                               kedge_buffer *out, kedge_error *error)
 {
     if (entry->body.data == NULL) {
-        return kedge_blob_body(state->backend, &state->ref, collection, entry->hash, NULL, out,
-                               error);
+        return kedge_blob_body(&state->project, collection, entry->hash, NULL, out, error);
     }
     kedge_buffer_append_bytes(out, entry->body);
     return kedge_buffer_status(out, error);

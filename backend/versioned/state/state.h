@@ -8,15 +8,15 @@
 #ifndef KEDGE_BACKEND_STATE_STATE_H
 #define KEDGE_BACKEND_STATE_STATE_H
 
+#include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
 typedef struct kedge_state kedge_state;
 
 /* Pins a version: `version` is retained. States of recent versions come from
  * the backend's cache. */
-kedge_status kedge_state_open(kedge_backend *backend, const kedge_project_ref *ref,
-                              const kedge_version *version, kedge_state **state,
-                              kedge_error *error);
+kedge_status kedge_state_open(const kedge_project *project, const kedge_version *version,
+                              kedge_state **state, kedge_error *error);
 void kedge_state_close(kedge_state *state);
 const kedge_version *kedge_state_version(const kedge_state *state);
 

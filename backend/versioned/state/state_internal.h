@@ -3,6 +3,7 @@
 #define KEDGE_BACKEND_STATE_STATE_INTERNAL_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/map.h"
 #include "backend/versioned/state/state.h"
 
@@ -22,8 +23,7 @@ typedef struct kedge_slot {
 
 struct kedge_state {
     atomic_uint references;
-    kedge_backend *backend;
-    kedge_project_ref ref; /* behind the struct */
+    kedge_project project; /* behind the struct */
     const kedge_version *version;
     uint64_t family;      /* states that share maps count once in the cache */
     pthread_mutex_t lock; /* held while a collection is loaded */
@@ -36,13 +36,13 @@ size_t kedge_state_bytes(const kedge_state *state);
 
 /* A state of `version` that starts from `parent` (NULL: from nothing), which is of the same line
  * and not newer. Not put into the cache. */
-kedge_status kedge_state_derive(kedge_backend *backend, const kedge_project_ref *ref,
-                                kedge_state *parent, const kedge_version *version,
-                                kedge_state **state, kedge_error *error);
+kedge_status kedge_state_derive(const kedge_project *project, kedge_state *parent,
+                                const kedge_version *version, kedge_state **state,
+                                kedge_error *error);
 
 /* The newest version by a consistent read, as a state that the cache keeps. */
-kedge_status kedge_state_open_newest(kedge_backend *backend, const kedge_project_ref *ref,
-                                     kedge_state **state, kedge_error *error);
+kedge_status kedge_state_open_newest(const kedge_project *project, kedge_state **state,
+                                     kedge_error *error);
 
 /* The whole collection, loaded; NULL when the version has none of this name. */
 kedge_status kedge_state_collection(kedge_state *state, kedge_bytes name, const kedge_map **map,

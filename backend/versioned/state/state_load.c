@@ -35,7 +35,7 @@ static kedge_status read_tail(kedge_state *state, const kedge_version_collection
                               int64_t from, kedge_map *tail, long long *bytes, int64_t *missing,
                               kedge_error *error)
 {
-    kedge_backend *backend = state->backend;
+    kedge_backend *backend = state->project.backend;
     int64_t at = collection->last;
     while (at > from) {
         const kedge_version *version = state->version;
@@ -43,7 +43,7 @@ static kedge_status read_tail(kedge_state *state, const kedge_version_collection
         if (at == state->version->number) {
             kedge_version_retain(version);
         } else {
-            status = kedge_version_load(backend, &state->ref, at, &version, error);
+            status = kedge_version_load(&state->project, at, &version, error);
         }
         if (status == KEDGE_NOT_FOUND) *missing = at;
         if (status != KEDGE_OK) return status;
@@ -86,8 +86,8 @@ static kedge_status find_start(kedge_state *state, const kedge_version_collectio
     }
     int64_t number = 0;
     bool damaged = false;
-    kedge_status status = kedge_checkpoint_read(state->backend, &state->ref, collection, map, from,
-                                                &number, &damaged, error);
+    kedge_status status =
+        kedge_checkpoint_read(&state->project, collection, map, from, &number, &damaged, error);
     if (status != KEDGE_OK) return status;
     atomic_store(&slot->root_number, number);
     atomic_store(&slot->root_damaged, damaged);
@@ -99,7 +99,7 @@ static kedge_status find_start(kedge_state *state, const kedge_version_collectio
 static kedge_status try_load(kedge_state *state, const kedge_version_collection *collection,
                              kedge_slot *slot, int64_t *missing, kedge_error *error)
 {
-    const kedge_allocator *allocator = state->backend->allocator;
+    const kedge_allocator *allocator = state->project.allocator;
     kedge_map map = {0};
     kedge_map tail = {0};
     int64_t from = 0;
@@ -142,11 +142,11 @@ static kedge_status load(kedge_state *state, const kedge_version_collection *col
     int64_t missing = 0;
     kedge_status status = try_load(state, collection, slot, &missing, error);
     if (status != KEDGE_NOT_FOUND) return status;
-    kedge_map_free(state->backend->allocator, &slot->base);
+    kedge_map_free(state->project.allocator, &slot->base);
     slot->has_base = false;
     status = try_load(state, collection, slot, &missing, error);
     if (status != KEDGE_NOT_FOUND) return status;
-    return kedge_retained_fail(state->backend, &state->ref, state->version->number, missing, error);
+    return kedge_retained_fail(&state->project, state->version->number, missing, error);
 }
 
 kedge_status kedge_state_collection(kedge_state *state, kedge_bytes name, const kedge_map **map,

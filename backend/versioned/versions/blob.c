@@ -11,10 +11,10 @@
 /* KEDGE_CONFLICT from a content address means that it is there; whether it stays there, its mark
  * tells. Without a mark nobody is going to remove it, but somebody may have done so just before the
  * mark was looked for: a second put that finds it there is what makes it sure. */
-kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref,
-                            const kedge_key *key, kedge_bytes compressed, kedge_error *error)
+kedge_status kedge_blob_put(const kedge_project *project, const kedge_key *key,
+                            kedge_bytes compressed, kedge_error *error)
 {
-    const kedge_blobs *blobs = &backend->options.blobs;
+    const kedge_blobs *blobs = project->blobs;
     bool unmarked = false;
     for (;;) {
         bool kept = false;
@@ -22,19 +22,19 @@ kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref
             blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(key), compressed, error);
         if (status != KEDGE_CONFLICT) return status;
         if (unmarked) return KEDGE_OK;
-        status = kedge_garbage_keep(backend, ref, kedge_key_bytes(key), &kept, error);
+        status = kedge_garbage_keep(project, kedge_key_bytes(key), &kept, error);
         if (status != KEDGE_OK || kept) return status;
         unmarked = true;
     }
 }
 
-kedge_status kedge_blob_put_plain(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_key *key, kedge_bytes plain, kedge_error *error)
+kedge_status kedge_blob_put_plain(const kedge_project *project, const kedge_key *key,
+                                  kedge_bytes plain, kedge_error *error)
 {
-    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
+    kedge_buffer compressed = kedge_buffer_make(project->allocator);
     kedge_status status = kedge_gzip(plain, &compressed, error);
     if (status == KEDGE_OK) {
-        status = kedge_blob_put(backend, ref, key, kedge_buffer_bytes(&compressed), error);
+        status = kedge_blob_put(project, key, kedge_buffer_bytes(&compressed), error);
     }
     kedge_buffer_free(&compressed);
     return status;
@@ -58,13 +58,13 @@ static kedge_status check(kedge_bytes compressed, kedge_bytes collection,
                       (int)collection.size, collection.data);
 }
 
-kedge_status kedge_blob_body(kedge_backend *backend, const kedge_project_ref *ref,
-                             kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE],
-                             kedge_buffer *stored, kedge_buffer *plain, kedge_error *error)
+kedge_status kedge_blob_body(const kedge_project *project, kedge_bytes collection,
+                             const uint8_t hash[KEDGE_SHA256_SIZE], kedge_buffer *stored,
+                             kedge_buffer *plain, kedge_error *error)
 {
-    const kedge_blobs *blobs = &backend->options.blobs;
-    kedge_key key = kedge_key_body(ref, collection, hash);
-    kedge_buffer compressed = kedge_buffer_make(backend->allocator);
+    const kedge_blobs *blobs = project->blobs;
+    kedge_key key = kedge_key_body(&project->ref, collection, hash);
+    kedge_buffer compressed = kedge_buffer_make(project->allocator);
     kedge_status status =
         blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &compressed, error);
     if (status == KEDGE_NOT_FOUND) {

@@ -3,22 +3,23 @@
 #define KEDGE_BACKEND_VERSIONS_BLOB_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
 
 /* Makes `compressed` durable under a key that names it by its content: what is there already is the
  * same, and stays. KEDGE_UNAVAILABLE also when it is being removed as garbage: try again. */
-kedge_status kedge_blob_put(kedge_backend *backend, const kedge_project_ref *ref,
-                            const kedge_key *key, kedge_bytes compressed, kedge_error *error);
+kedge_status kedge_blob_put(const kedge_project *project, const kedge_key *key,
+                            kedge_bytes compressed, kedge_error *error);
 
 /* The same of plain bytes, which are stored as gzip. */
-kedge_status kedge_blob_put_plain(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_key *key, kedge_bytes plain, kedge_error *error);
+kedge_status kedge_blob_put_plain(const kedge_project *project, const kedge_key *key,
+                                  kedge_bytes plain, kedge_error *error);
 
 /* Appends the body of an item, its hash checked, to `plain`, and what is stored to `stored` (NULL:
  * not wanted). One that is gone or is not what its name says stays so: KEDGE_CORRUPT,
  * "item-body-missing" or "item-body-damaged". */
-kedge_status kedge_blob_body(kedge_backend *backend, const kedge_project_ref *ref,
-                             kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE],
-                             kedge_buffer *stored, kedge_buffer *plain, kedge_error *error);
+kedge_status kedge_blob_body(const kedge_project *project, kedge_bytes collection,
+                             const uint8_t hash[KEDGE_SHA256_SIZE], kedge_buffer *stored,
+                             kedge_buffer *plain, kedge_error *error);
 
 #endif

@@ -69,11 +69,11 @@ bool kedge_garbage_is_found(const kedge_garbage_mark *mark)
 
 /* ---- changing a mark ---- */
 
-static kedge_status write(kedge_backend *backend, const kedge_project_ref *ref,
-                          const kedge_key *key, const kedge_garbage_mark *before,
-                          const kedge_garbage_mark *after, kedge_error *error)
+static kedge_status write(const kedge_project *project, const kedge_key *key,
+                          const kedge_garbage_mark *before, const kedge_garbage_mark *after,
+                          kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_attribute attributes[3];
     kedge_record_write wanted = {
         .kind = after == NULL ? KEDGE_WRITE_DELETE : KEDGE_WRITE_PUT,
@@ -93,7 +93,7 @@ static kedge_status write(kedge_backend *backend, const kedge_project_ref *ref,
         wanted.record.attributes = attributes;
         wanted.record.attribute_count = after->claimed_ms == 0 ? 2 : 3;
     }
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = project->records;
     return records->vtable->write(records->self, &wanted, error);
 }
 
@@ -102,40 +102,39 @@ static int64_t now_of(const kedge_backend *backend)
     return backend->environment->now_ms(backend->environment->context);
 }
 
-kedge_status kedge_garbage_put(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_key *key, const kedge_garbage_mark *before,
-                               kedge_error *error)
+kedge_status kedge_garbage_put(const kedge_project *project, const kedge_key *key,
+                               const kedge_garbage_mark *before, kedge_error *error)
 {
-    kedge_garbage_mark found = {.since_ms = now_of(backend), .state = FOUND "-"};
-    kedge_random_hex(backend->environment, TOKEN_BYTES, found.state + sizeof FOUND);
-    return write(backend, ref, key, before, &found, error);
+    kedge_garbage_mark found = {.since_ms = now_of(project->backend), .state = FOUND "-"};
+    kedge_random_hex(project->environment, TOKEN_BYTES, found.state + sizeof FOUND);
+    return write(project, key, before, &found, error);
 }
 
-kedge_status kedge_garbage_claim(kedge_backend *backend, const kedge_project_ref *ref,
-                                 kedge_garbage_mark *mark, kedge_error *error)
+kedge_status kedge_garbage_claim(const kedge_project *project, kedge_garbage_mark *mark,
+                                 kedge_error *error)
 {
     kedge_garbage_mark claimed = *mark;
-    claimed.claimed_ms = now_of(backend);
-    kedge_random_hex(backend->environment, TOKEN_BYTES, claimed.state);
-    kedge_status status = write(backend, ref, &mark->key, mark, &claimed, error);
+    claimed.claimed_ms = now_of(project->backend);
+    kedge_random_hex(project->environment, TOKEN_BYTES, claimed.state);
+    kedge_status status = write(project, &mark->key, mark, &claimed, error);
     if (status == KEDGE_OK) *mark = claimed;
     return status;
 }
 
-kedge_status kedge_garbage_delete(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_garbage_mark *mark, kedge_error *error)
+kedge_status kedge_garbage_delete(const kedge_project *project, const kedge_garbage_mark *mark,
+                                  kedge_error *error)
 {
-    return write(backend, ref, &mark->key, mark, NULL, error);
+    return write(project, &mark->key, mark, NULL, error);
 }
 
 /* ---- writers ---- */
 
-static kedge_status load(kedge_backend *backend, const kedge_project_ref *ref, const kedge_key *key,
+static kedge_status load(const kedge_project *project, const kedge_key *key,
                          kedge_garbage_mark *mark, kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_record_key at = {kedge_key_bytes(&partition), kedge_key_bytes(key)};
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = project->records;
     kedge_record_set set = {0};
     kedge_status status = records->vtable->get(records->self, &at, true, &set, error);
     if (status != KEDGE_OK) return status;
@@ -148,30 +147,30 @@ static kedge_status load(kedge_backend *backend, const kedge_project_ref *ref, c
 }
 
 /* Whoever has claimed the mark is at work, or has died. */
-static kedge_status take_from_collector(kedge_backend *backend, const kedge_project_ref *ref,
+static kedge_status take_from_collector(const kedge_project *project,
                                         const kedge_garbage_mark *mark, kedge_error *error)
 {
-    if (kedge_garbage_is_claimed(mark, now_of(backend))) {
+    if (kedge_garbage_is_claimed(mark, now_of(project->backend))) {
         return kedge_fail(error, KEDGE_UNAVAILABLE, "blob-being-removed",
                           "a blob that is needed again is being removed; try again");
     }
-    return kedge_garbage_delete(backend, ref, mark, error);
+    return kedge_garbage_delete(project, mark, error);
 }
 
-kedge_status kedge_garbage_keep(kedge_backend *backend, const kedge_project_ref *ref,
-                                kedge_bytes blob, bool *kept, kedge_error *error)
+kedge_status kedge_garbage_keep(const kedge_project *project, kedge_bytes blob, bool *kept,
+                                kedge_error *error)
 {
     kedge_key key;
     kedge_garbage_mark mark;
     *kept = false;
-    if (!kedge_garbage_key(ref, blob, &key)) return KEDGE_OK;
+    if (!kedge_garbage_key(&project->ref, blob, &key)) return KEDGE_OK;
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        kedge_status status = load(backend, ref, &key, &mark, error);
+        kedge_status status = load(project, &key, &mark, error);
         if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
         if (status != KEDGE_OK) return status;
         bool found = kedge_garbage_is_found(&mark);
-        status = found ? kedge_garbage_delete(backend, ref, &mark, error)
-                       : take_from_collector(backend, ref, &mark, error);
+        status = found ? kedge_garbage_delete(project, &mark, error)
+                       : take_from_collector(project, &mark, error);
         if (status == KEDGE_OK) *kept = found;
         if (status != KEDGE_CONFLICT) return status;
     }

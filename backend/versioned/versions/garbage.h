@@ -20,6 +20,7 @@
 #define KEDGE_BACKEND_VERSIONS_GARBAGE_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
 
 #define KEDGE_GARBAGE_STATE_SIZE 48     /* with its NUL */
@@ -32,8 +33,8 @@ bool kedge_garbage_key(const kedge_project_ref *ref, kedge_bytes blob, kedge_key
 /* For a writer that needs a blob whose key it has found taken: from now on nobody removes it.
  * Without `*kept` somebody may have removed it just before: put it once more. KEDGE_UNAVAILABLE: it
  * is being removed at this moment; try again. */
-kedge_status kedge_garbage_keep(kedge_backend *backend, const kedge_project_ref *ref,
-                                kedge_bytes blob, bool *kept, kedge_error *error);
+kedge_status kedge_garbage_keep(const kedge_project *project, kedge_bytes blob, bool *kept,
+                                kedge_error *error);
 
 /* ---- for the collector ---- */
 
@@ -52,12 +53,11 @@ bool kedge_garbage_is_claimed(const kedge_garbage_mark *mark, int64_t now_ms);
 /* Each fails with KEDGE_CONFLICT when the mark is no longer what it was. */
 
 /* "found" now, of a blob without a mark, or of one whose collector has died. */
-kedge_status kedge_garbage_put(kedge_backend *backend, const kedge_project_ref *ref,
-                               const kedge_key *key, const kedge_garbage_mark *before,
-                               kedge_error *error);
-kedge_status kedge_garbage_claim(kedge_backend *backend, const kedge_project_ref *ref,
-                                 kedge_garbage_mark *mark, kedge_error *error);
-kedge_status kedge_garbage_delete(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_garbage_mark *mark, kedge_error *error);
+kedge_status kedge_garbage_put(const kedge_project *project, const kedge_key *key,
+                               const kedge_garbage_mark *before, kedge_error *error);
+kedge_status kedge_garbage_claim(const kedge_project *project, kedge_garbage_mark *mark,
+                                 kedge_error *error);
+kedge_status kedge_garbage_delete(const kedge_project *project, const kedge_garbage_mark *mark,
+                                  kedge_error *error);
 
 #endif

@@ -6,13 +6,13 @@
 #include "backend/versioned/model/layout.h"
 #include "common/error.h"
 
-kedge_status kedge_retained_oldest(kedge_backend *backend, const kedge_project_ref *ref,
-                                   int64_t *oldest, kedge_error *error)
+kedge_status kedge_retained_oldest(const kedge_project *project, int64_t *oldest,
+                                   kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key sort = kedge_key_retention();
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = project->records;
     kedge_record_set set = {0};
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
     if (status == KEDGE_NOT_FOUND) {
@@ -35,11 +35,11 @@ bool kedge_retained_is_gone(const kedge_record *record)
     return kedge_record_attribute(record, "gone") != NULL;
 }
 
-kedge_status kedge_retained_fail(kedge_backend *backend, const kedge_project_ref *ref,
-                                 int64_t wanted, int64_t missing, kedge_error *error)
+kedge_status kedge_retained_fail(const kedge_project *project, int64_t wanted, int64_t missing,
+                                 kedge_error *error)
 {
     int64_t oldest = 1;
-    kedge_status status = kedge_retained_oldest(backend, ref, &oldest, error);
+    kedge_status status = kedge_retained_oldest(project, &oldest, error);
     if (status != KEDGE_OK) return status;
     if (wanted < oldest) {
         return kedge_fail(error, KEDGE_UNAVAILABLE, "version-not-retained",

@@ -17,18 +17,19 @@
 #define KEDGE_BACKEND_VERSIONS_RETAINED_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
 /* The oldest version that is kept, by a consistent read. */
-kedge_status kedge_retained_oldest(kedge_backend *backend, const kedge_project_ref *ref,
-                                   int64_t *oldest, kedge_error *error);
+kedge_status kedge_retained_oldest(const kedge_project *project, int64_t *oldest,
+                                   kedge_error *error);
 
 /* What stands for a version that is no longer kept. */
 bool kedge_retained_is_gone(const kedge_record *record);
 
 /* A version that a walk needs was not there: gone meanwhile (KEDGE_UNAVAILABLE: ask again), or lost
  * (KEDGE_CORRUPT). `wanted` is the version whose state or rows the walk is for. */
-kedge_status kedge_retained_fail(kedge_backend *backend, const kedge_project_ref *ref,
-                                 int64_t wanted, int64_t missing, kedge_error *error);
+kedge_status kedge_retained_fail(const kedge_project *project, int64_t wanted, int64_t missing,
+                                 kedge_error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #define KEDGE_BACKEND_VERSIONS_VERSION_CODEC_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/model/version_object.h"
 
@@ -30,13 +31,12 @@ typedef struct kedge_version_record {
 kedge_status kedge_version_encode(const kedge_allocator *allocator, const kedge_version *version,
                                   kedge_version_record *record, kedge_error *error);
 /* Puts the parts that do not fit the record: before the record. */
-kedge_status kedge_version_put_parts(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_version_put_parts(const kedge_project *project,
                                      const kedge_version_record *record, kedge_error *error);
 
 /* Fetches moved parts from blobs. KEDGE_CORRUPT, also when a part is gone. */
-kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_record *record, kedge_version_object **object,
-                                  kedge_error *error);
+kedge_status kedge_version_decode(const kedge_project *project, const kedge_record *record,
+                                  kedge_version_object **object, kedge_error *error);
 
 /* Its scalars and runs alone: cheap however much the version changed. */
 kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
@@ -49,8 +49,7 @@ bool kedge_version_is_import(const kedge_record *record);
 /* A version as one JSON object with the members of its record, of which the packed and the moved
  * ones stand in it as JSON; and back, as if it had been such a record: KEDGE_CORRUPT. */
 void kedge_version_write_json(const kedge_version *version, kedge_json_writer *writer);
-kedge_status kedge_version_read_json(kedge_backend *backend, const kedge_project_ref *ref,
-                                     int64_t number, kedge_bytes json,
+kedge_status kedge_version_read_json(const kedge_project *project, int64_t number, kedge_bytes json,
                                      kedge_version_object **object, kedge_error *error);
 
 /* The hash of the `index`-th blob that the record has moved args or delta to; false behind the

@@ -248,15 +248,15 @@ static kedge_status read_packed(const kedge_record *record, const char *name, ke
     return kedge_unpack(attribute, arena, text, error);
 }
 
-static kedge_status fetch_part(kedge_backend *backend, const kedge_project_ref *ref,
-                               kedge_bytes hex, kedge_buffer *out, kedge_error *error)
+static kedge_status fetch_part(const kedge_project *project, kedge_bytes hex, kedge_buffer *out,
+                               kedge_error *error)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];
     if (!kedge_hex_decode(hex, hash, sizeof hash)) return kedge_record_damaged("a part", error);
-    kedge_key key = kedge_key_version_part(ref, hash);
-    const kedge_blobs *blobs = &backend->options.blobs;
-    kedge_arena arena = kedge_arena_make(backend->allocator);
-    kedge_buffer stored = kedge_buffer_make(backend->allocator);
+    kedge_key key = kedge_key_version_part(&project->ref, hash);
+    const kedge_blobs *blobs = project->blobs;
+    kedge_arena arena = kedge_arena_make(project->allocator);
+    kedge_buffer stored = kedge_buffer_make(project->allocator);
     kedge_bytes plain;
     kedge_status status = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &stored, error);
     if (status == KEDGE_NOT_FOUND) {
@@ -283,14 +283,13 @@ static kedge_status fetch_part(kedge_backend *backend, const kedge_project_ref *
 }
 
 /* An attribute that may have been moved to blobs: its own text, or that of its parts together. */
-static kedge_status read_movable(kedge_backend *backend, const kedge_project_ref *ref,
-                                 const kedge_record *record, const char *name,
-                                 const char *parts_name, kedge_arena *arena, kedge_bytes *text,
-                                 kedge_error *error)
+static kedge_status read_movable(const kedge_project *project, const kedge_record *record,
+                                 const char *name, const char *parts_name, kedge_arena *arena,
+                                 kedge_bytes *text, kedge_error *error)
 {
     const kedge_attribute *parts = kedge_record_attribute(record, parts_name);
     if (parts == NULL) return read_packed(record, name, arena, text, error);
-    kedge_buffer whole = kedge_buffer_make(backend->allocator);
+    kedge_buffer whole = kedge_buffer_make(project->allocator);
     kedge_status status = KEDGE_OK;
     size_t step = KEDGE_SHA256_HEX;
     size_t size = parts->bytes.size;
@@ -299,7 +298,7 @@ static kedge_status read_movable(kedge_backend *backend, const kedge_project_ref
     }
     for (size_t at = 0; at < size && status == KEDGE_OK; at += step) {
         kedge_bytes hex = {parts->bytes.data + at, step - 1};
-        status = fetch_part(backend, ref, hex, &whole, error);
+        status = fetch_part(project, hex, &whole, error);
     }
     if (status == KEDGE_OK) status = kedge_buffer_status(&whole, error);
     if (status == KEDGE_OK && !kedge_arena_copy(arena, kedge_buffer_bytes(&whole), text)) {
@@ -413,11 +412,10 @@ kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_recor
     return KEDGE_OK;
 }
 
-kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_ref *ref,
-                                  const kedge_record *record, kedge_version_object **object,
-                                  kedge_error *error)
+kedge_status kedge_version_decode(const kedge_project *project, const kedge_record *record,
+                                  kedge_version_object **object, kedge_error *error)
 {
-    kedge_version_object *read = kedge_version_object_new(backend->allocator);
+    kedge_version_object *read = kedge_version_object_new(project->allocator);
     if (read == NULL) return kedge_fail_no_memory(error);
     kedge_arena *arena = &read->arena;
     kedge_bytes text;
@@ -427,12 +425,12 @@ kedge_status kedge_version_decode(kedge_backend *backend, const kedge_project_re
     if (status == KEDGE_OK) status = read_collections(text, read, error);
     if (status == KEDGE_OK) status = read_runs(record, read, error);
     if (status == KEDGE_OK) {
-        status = read_movable(backend, ref, record, "args", "args_parts", arena, &args, error);
+        status = read_movable(project, record, "args", "args_parts", arena, &args, error);
     }
     if (status == KEDGE_OK) status = read_packed(record, "mutations", arena, &text, error);
     if (status == KEDGE_OK) status = read_mutations(text, args, read, error);
     if (status == KEDGE_OK) {
-        status = read_movable(backend, ref, record, "delta", "delta_parts", arena, &text, error);
+        status = read_movable(project, record, "delta", "delta_parts", arena, &text, error);
     }
     if (status == KEDGE_OK) status = read_delta(text, read, error);
     if (status != KEDGE_OK) {
@@ -482,13 +480,12 @@ static kedge_status member_attribute(const json_member *member, kedge_bytes valu
     return kedge_text_read(value, arena, &attribute->bytes, error);
 }
 
-kedge_status kedge_version_read_json(kedge_backend *backend, const kedge_project_ref *ref,
-                                     int64_t number, kedge_bytes json,
+kedge_status kedge_version_read_json(const kedge_project *project, int64_t number, kedge_bytes json,
                                      kedge_version_object **object, kedge_error *error)
 {
-    kedge_arena arena = kedge_arena_make(backend->allocator);
+    kedge_arena arena = kedge_arena_make(project->allocator);
     kedge_attribute attributes[sizeof json_members / sizeof json_members[0]];
-    kedge_key partition = kedge_key_partition(ref);
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key sort = kedge_key_version(number);
     kedge_record record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)},
                            .attributes = attributes};
@@ -500,7 +497,7 @@ kedge_status kedge_version_read_json(kedge_backend *backend, const kedge_project
         status = member_attribute(&json_members[i], value, &arena,
                                   &attributes[record.attribute_count++], error);
     }
-    if (status == KEDGE_OK) status = kedge_version_decode(backend, ref, &record, object, error);
+    if (status == KEDGE_OK) status = kedge_version_decode(project, &record, object, error);
     kedge_arena_free(&arena);
     return status;
 }

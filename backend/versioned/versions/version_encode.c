@@ -367,13 +367,13 @@ void kedge_version_write_json(const kedge_version *version, kedge_json_writer *w
     kedge_buffer_free(&text);
 }
 
-kedge_status kedge_version_put_parts(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_version_put_parts(const kedge_project *project,
                                      const kedge_version_record *record, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < record->part_count && status == KEDGE_OK; i++) {
-        kedge_key key = kedge_key_version_part(ref, record->parts[i].hash);
-        status = kedge_blob_put(backend, ref, &key, record->parts[i].compressed, error);
+        kedge_key key = kedge_key_version_part(&project->ref, record->parts[i].hash);
+        status = kedge_blob_put(project, &key, record->parts[i].compressed, error);
     }
     return status;
 }

@@ -8,19 +8,19 @@
 
 #include <string.h>
 
-kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_version_load_creation(const kedge_project *project,
                                          const kedge_version **version, kedge_error *error)
 {
-    kedge_key partition = kedge_key_organization(ref->organization);
-    kedge_key sort = kedge_key_project(ref->project);
+    kedge_key partition = kedge_key_organization(project->ref.organization);
+    kedge_key sort = kedge_key_project(project->ref.project);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = project->records;
     kedge_record_set set = {0};
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
     if (status == KEDGE_NOT_FOUND) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found",
-                          "there is no project \"%.*s\"", (int)ref->project.size,
-                          ref->project.data);
+                          "there is no project \"%.*s\"", (int)project->ref.project.size,
+                          project->ref.project.data);
     }
     if (status != KEDGE_OK) return status;
     const kedge_attribute *lineage = kedge_record_attribute(&set.records[0], "lineage");
@@ -29,11 +29,11 @@ kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_pro
     kedge_version_object *object = NULL;
     if (lineage == NULL || created == NULL || lineage->bytes.size != KEDGE_LINEAGE_HEX - 1) {
         status = kedge_fail(error, KEDGE_CORRUPT, "record-damaged",
-                            "the record of the project \"%.*s\" is damaged", (int)ref->project.size,
-                            ref->project.data);
+                            "the record of the project \"%.*s\" is damaged",
+                            (int)project->ref.project.size, project->ref.project.data);
         goto out;
     }
-    object = kedge_version_object_new(backend->allocator);
+    object = kedge_version_object_new(project->allocator);
     if (object == NULL) {
         status = kedge_fail_no_memory(error);
         goto out;
@@ -52,77 +52,76 @@ out:
     return status;
 }
 
-static kedge_status load_newest(kedge_backend *backend, const kedge_project_ref *ref,
-                                const kedge_version **version, kedge_error *error)
+static kedge_status load_newest(const kedge_project *project, const kedge_version **version,
+                                kedge_error *error)
 {
     size_t count = 0;
-    kedge_status status = kedge_version_list(backend, ref, 0, 1, version, &count, error);
+    kedge_status status = kedge_version_list(project, 0, 1, version, &count, error);
     if (status != KEDGE_OK || count == 1) return status;
-    return kedge_version_load_creation(backend, ref, version, error);
+    return kedge_version_load_creation(project, version, error);
 }
 
-static kedge_status get_record(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
-                               kedge_record_set *set, kedge_error *error)
+static kedge_status get_record(const kedge_project *project, int64_t number, kedge_record_set *set,
+                               kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key sort = kedge_key_version(number);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = project->records;
     return records->vtable->get(records->self, &key, true, set, error);
 }
 
 /* KEDGE_NOT_FOUND also for what stands for a version that is no longer kept. */
-static kedge_status get_kept(kedge_backend *backend, const kedge_project_ref *ref, int64_t number,
-                             kedge_record_set *set, kedge_error *error)
+static kedge_status get_kept(const kedge_project *project, int64_t number, kedge_record_set *set,
+                             kedge_error *error)
 {
-    kedge_status status = get_record(backend, ref, number, set, error);
+    kedge_status status = get_record(project, number, set, error);
     if (status != KEDGE_OK || !kedge_retained_is_gone(&set->records[0])) return status;
     kedge_record_set_free(set);
     return KEDGE_NOT_FOUND;
 }
 
-kedge_status kedge_version_load(kedge_backend *backend, const kedge_project_ref *ref,
-                                int64_t number, const kedge_version **version, kedge_error *error)
+kedge_status kedge_version_load(const kedge_project *project, int64_t number,
+                                const kedge_version **version, kedge_error *error)
 {
-    kedge_status status = kedge_project_ref_check(ref, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
-    if (number == 0) return load_newest(backend, ref, version, error);
+    if (number == 0) return load_newest(project, version, error);
     kedge_version_object *object = NULL;
     kedge_record_set set = {0};
     status = number < 0 || number > KEDGE_VERSION_NUMBER_MAX
                  ? KEDGE_NOT_FOUND
-                 : get_kept(backend, ref, number, &set, error);
+                 : get_kept(project, number, &set, error);
     if (status == KEDGE_NOT_FOUND) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found",
                           "there is no version %lld of this project", (long long)number);
     }
     if (status != KEDGE_OK) return status;
-    status = kedge_version_decode(backend, ref, &set.records[0], &object, error);
+    status = kedge_version_decode(project, &set.records[0], &object, error);
     kedge_record_set_free(&set);
     if (status == KEDGE_OK) *version = &object->version;
     return status;
 }
 
-kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project_ref *ref,
-                                     int64_t number, const kedge_version **version,
-                                     kedge_error *error)
+kedge_status kedge_version_load_runs(const kedge_project *project, int64_t number,
+                                     const kedge_version **version, kedge_error *error)
 {
     kedge_version_object *object = NULL;
     kedge_record_set set = {0};
-    kedge_status status = get_kept(backend, ref, number, &set, error);
+    kedge_status status = get_kept(project, number, &set, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_version_decode_runs(backend, &set.records[0], &object, error);
+    status = kedge_version_decode_runs(project->backend, &set.records[0], &object, error);
     kedge_record_set_free(&set);
     if (status == KEDGE_OK) *version = &object->version;
     return status;
 }
 
-kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
-                                       int64_t number, kedge_bytes lineage, bool *same, bool *gone,
+kedge_status kedge_version_has_lineage(const kedge_project *project, int64_t number,
+                                       kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error)
 {
     kedge_record_set set = {0};
-    kedge_status status = get_record(backend, ref, number, &set, error);
+    kedge_status status = get_record(project, number, &set, error);
     if (gone != NULL) *gone = status == KEDGE_NOT_FOUND;
     if (status == KEDGE_NOT_FOUND) {
         *same = true;
@@ -136,12 +135,11 @@ kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_proje
     return KEDGE_OK;
 }
 
-kedge_status kedge_version_lineage(kedge_backend *backend, const kedge_project_ref *ref,
-                                   int64_t number, char lineage[KEDGE_LINEAGE_HEX],
-                                   kedge_error *error)
+kedge_status kedge_version_lineage(const kedge_project *project, int64_t number,
+                                   char lineage[KEDGE_LINEAGE_HEX], kedge_error *error)
 {
     kedge_record_set set = {0};
-    kedge_status status = get_record(backend, ref, number, &set, error);
+    kedge_status status = get_record(project, number, &set, error);
     if (status != KEDGE_OK) return status;
     const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
     if (attribute == NULL || attribute->bytes.size != KEDGE_LINEAGE_HEX - 1) {
@@ -155,12 +153,11 @@ kedge_status kedge_version_lineage(kedge_backend *backend, const kedge_project_r
     return status;
 }
 
-kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_ref *ref,
-                                    int64_t number, const char *lineage, bool *known,
-                                    kedge_error *error)
+kedge_status kedge_version_is_known(const kedge_project *project, int64_t number,
+                                    const char *lineage, bool *known, kedge_error *error)
 {
     kedge_record_set set = {0};
-    kedge_status status = get_record(backend, ref, number, &set, error);
+    kedge_status status = get_record(project, number, &set, error);
     *known = false;
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
@@ -171,11 +168,11 @@ kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_
 }
 
 /* One page of version records below `before`, decoded. */
-static kedge_status load_page(kedge_backend *backend, const kedge_project_ref *ref, int64_t before,
-                              uint32_t limit, const kedge_version **versions, size_t *count,
-                              bool *more, kedge_error *error)
+static kedge_status load_page(const kedge_project *project, int64_t before, uint32_t limit,
+                              const kedge_version **versions, size_t *count, bool *more,
+                              kedge_error *error)
 {
-    kedge_key partition = kedge_key_partition(ref);
+    kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key from = kedge_key_version(0);
     kedge_key to = kedge_key_version(before - 1);
     kedge_records_query query = {.partition = kedge_key_bytes(&partition),
@@ -184,7 +181,7 @@ static kedge_status load_page(kedge_backend *backend, const kedge_project_ref *r
                                  .descending = true,
                                  .limit = limit,
                                  .consistent = true};
-    const kedge_records *records = &backend->options.records;
+    const kedge_records *records = project->records;
     kedge_record_set set = {0};
     KEDGE_ASSERT(before > 0 && limit > 0);
     kedge_status status = records->vtable->query(records->self, &query, &set, error);
@@ -197,18 +194,17 @@ static kedge_status load_page(kedge_backend *backend, const kedge_project_ref *r
             *more = false; /* and so are all below */
             break;
         }
-        status = kedge_version_decode(backend, ref, &set.records[i], &object, error);
+        status = kedge_version_decode(project, &set.records[i], &object, error);
         if (status == KEDGE_OK) versions[(*count)++] = &object->version;
     }
     kedge_record_set_free(&set);
     return status;
 }
 
-kedge_status kedge_version_list(kedge_backend *backend, const kedge_project_ref *ref,
-                                int64_t before, uint32_t limit, const kedge_version **versions,
-                                size_t *count, kedge_error *error)
+kedge_status kedge_version_list(const kedge_project *project, int64_t before, uint32_t limit,
+                                const kedge_version **versions, size_t *count, kedge_error *error)
 {
-    kedge_status status = kedge_project_ref_check(ref, error);
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
     int64_t below = before == 0 ? KEDGE_VERSION_NUMBER_MAX : before;
     size_t found = 0;
@@ -217,7 +213,7 @@ kedge_status kedge_version_list(kedge_backend *backend, const kedge_project_ref 
         size_t old = found;
         uint32_t wanted = limit - (uint32_t)found;
         if (wanted > 1000) wanted = 1000;
-        status = load_page(backend, ref, below, wanted, versions, &found, &more, error);
+        status = load_page(project, below, wanted, versions, &found, &more, error);
         if (found > old) below = versions[found - 1]->number;
     }
     if (status != KEDGE_OK) {

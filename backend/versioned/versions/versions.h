@@ -3,41 +3,38 @@
 #define KEDGE_BACKEND_VERSIONS_VERSIONS_H
 
 #include "backend/base/backend.h"
+#include "backend/base/project.h"
 #include "backend/versioned/model/version.h"
 
 /* Version `number` of a project; 0 asks for the newest, with a consistent read. KEDGE_NOT_FOUND
  * when there is no such version; for the newest: no such project. Release each version once. */
-kedge_status kedge_version_load(kedge_backend *backend, const kedge_project_ref *ref,
-                                int64_t number, const kedge_version **version, kedge_error *error);
+kedge_status kedge_version_load(const kedge_project *project, int64_t number,
+                                const kedge_version **version, kedge_error *error);
 
 /* Up to `limit` versions below `before` (0: from the newest), newest first. */
-kedge_status kedge_version_list(kedge_backend *backend, const kedge_project_ref *ref,
-                                int64_t before, uint32_t limit, const kedge_version **versions,
-                                size_t *count, kedge_error *error);
+kedge_status kedge_version_list(const kedge_project *project, int64_t before, uint32_t limit,
+                                const kedge_version **versions, size_t *count, kedge_error *error);
 
 /* What was before the first version: number 0, and the lineage that stands in the record of the
  * project's creation. KEDGE_NOT_FOUND: no such project. */
-kedge_status kedge_version_load_creation(kedge_backend *backend, const kedge_project_ref *ref,
+kedge_status kedge_version_load_creation(const kedge_project *project,
                                          const kedge_version **version, kedge_error *error);
 
 /* A version of which only number, lineage and runs are read, not the blobs that it may refer to. */
-kedge_status kedge_version_load_runs(kedge_backend *backend, const kedge_project_ref *ref,
-                                     int64_t number, const kedge_version **version,
-                                     kedge_error *error);
+kedge_status kedge_version_load_runs(const kedge_project *project, int64_t number,
+                                     const kedge_version **version, kedge_error *error);
 
 /* Whether the record of version `number` has this lineage, by a consistent read; that of a version
  * which is no longer kept still tells. A version without a record counts as the same: what is left
  * of it is the truth. `*gone` (NULL: not asked): it is not there, or no longer kept. */
-kedge_status kedge_version_has_lineage(kedge_backend *backend, const kedge_project_ref *ref,
-                                       int64_t number, kedge_bytes lineage, bool *same, bool *gone,
+kedge_status kedge_version_has_lineage(const kedge_project *project, int64_t number,
+                                       kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error);
 /* The lineage of version `number`, also when it is no longer kept. KEDGE_NOT_FOUND: no record. */
-kedge_status kedge_version_lineage(kedge_backend *backend, const kedge_project_ref *ref,
-                                   int64_t number, char lineage[KEDGE_LINEAGE_HEX],
-                                   kedge_error *error);
+kedge_status kedge_version_lineage(const kedge_project *project, int64_t number,
+                                   char lineage[KEDGE_LINEAGE_HEX], kedge_error *error);
 /* Whether there is or was a version of this number and lineage: what a client says that it has. */
-kedge_status kedge_version_is_known(kedge_backend *backend, const kedge_project_ref *ref,
-                                    int64_t number, const char *lineage, bool *known,
-                                    kedge_error *error);
+kedge_status kedge_version_is_known(const kedge_project *project, int64_t number,
+                                    const char *lineage, bool *known, kedge_error *error);
 
 #endif
