@@ -7,14 +7,18 @@
 #define KEDGE_CORE_AT_ONCE INT64_MIN
 #define KEDGE_CORE_NEVER   INT64_MAX
 
-/* ---- core.c ---- */
+/* ---- core_action.c ---- */
 
 kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind);
+
+/* ---- core_time.c ---- */
+
 /* `now_ms` + `delay_ms`, never beyond the ends. */
 int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms);
 /* A random number in 0..bound. */
 int64_t kedge_core_draw(kedge_core *core, int64_t bound);
-bool kedge_core_may_send(const kedge_core *core);
+/* It is `now_ms`. */
+void kedge_core_take_time(kedge_core *core, int64_t now_ms);
 
 /* ---- core_channel.c ---- */
 
@@ -32,6 +36,10 @@ void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
 /* The same for what the app itself asks: whatever wakes were spent, at most once in
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
 void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel);
+
+/* ---- core.c ---- */
+
+bool kedge_core_may_send(const kedge_core *core);
 
 /* ---- core_advance.c ---- */
 
@@ -95,7 +103,6 @@ void kedge_core_sync_hurried(kedge_core *core);
 void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
 void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
 /* core_timer.c */
-void kedge_core_take_time(kedge_core *core, int64_t now_ms);
 void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions);
 int64_t kedge_core_next_moment(const kedge_core *core);
 

@@ -1,44 +1,7 @@
-/* Time: clocks that go back, guards over what never ends, and the next moment to look. */
+/* Guards over what never ends, and the next moment to look. */
 #include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
-
-/* ---- a clock that goes back ---- */
-
-static void shift(int64_t *moment, int64_t by)
-{
-    KEDGE_ASSERT(by < 0);
-    if (*moment != KEDGE_CORE_AT_ONCE && *moment != KEDGE_CORE_NEVER) *moment += by;
-}
-
-static void shift_channel(kedge_core_channel *channel, int64_t by)
-{
-    shift(&channel->at_ms, by);
-    shift(&channel->floor_ms, by);
-    shift(&channel->ask_ms, by);
-    shift(&channel->guard_ms, by);
-}
-
-/* When the clock goes back all moments go with it, as if it had stood still: no wait becomes longer
- * than it was. When it jumps ahead, waits end early. */
-void kedge_core_take_time(kedge_core *core, int64_t now_ms)
-{
-    if (core->started && now_ms < core->now_ms) {
-        int64_t by = now_ms - core->now_ms;
-        shift_channel(&core->push, by);
-        shift_channel(&core->pull, by);
-        shift_channel(&core->stream, by);
-        shift(&core->stall_ms, by);
-        shift(&core->next_pull_ms, by);
-        shift(&core->rotate_ms, by);
-        core->spell_ms += by;
-        core->rotated_ms += by;
-        core->stream_up_ms += by;
-        core->stream_heard_ms += by;
-        core->timer_ms = KEDGE_CORE_NEVER;
-    }
-    core->now_ms = now_ms;
-}
 
 /* ---- guards ---- */
 
