@@ -16,12 +16,6 @@ void kedge_core_init(kedge_core *core, bool online)
     core->stall_ms = KEDGE_CORE_NEVER;
 }
 
-bool kedge_core_may_send(const kedge_core *core)
-{
-    return core->started && core->online && !core->stopped && !core->shut_down &&
-           !core->token_wanted;
-}
-
 /* What was given up may still end: nobody waits for it. */
 static bool is_running_step(const kedge_core *core, kedge_request_kind request)
 {

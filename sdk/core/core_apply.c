@@ -14,17 +14,6 @@ void kedge_core_pull_again(kedge_core *core)
     kedge_channel_fail(core, &core->pull, 0);
 }
 
-/* Soon while something pushed is not covered, and then ever later. Spread by a tenth. */
-int64_t kedge_core_pull_interval(kedge_core *core)
-{
-    int64_t interval = KEDGE_CORE_PULL_INTERVAL_MS;
-    if (kedge_core_is_uncovered(core) && core->looks < 6) {
-        interval = (int64_t)KEDGE_CORE_COVER_MS << core->looks;
-    }
-    if (interval > KEDGE_CORE_PULL_INTERVAL_MS) interval = KEDGE_CORE_PULL_INTERVAL_MS;
-    return interval - kedge_core_draw(core, interval / 10);
-}
-
 /* A pull, with all that belonged to it, has ended. */
 static void pulled(kedge_core *core)
 {

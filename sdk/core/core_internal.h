@@ -37,36 +37,41 @@ void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
 void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel);
 
-/* ---- core.c ---- */
+/* ---- core_state.c ---- */
 
 bool kedge_core_may_send(const kedge_core *core);
-
-/* ---- core_advance.c ---- */
-
-/* What comes next, in every channel. The end of every step. */
-void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
-bool kedge_core_push_is_wanted(const kedge_core *core);
-bool kedge_core_pull_is_wanted(const kedge_core *core);
-bool kedge_core_stream_is_wanted(const kedge_core *core);
 /* Something that was pushed is not covered. */
 bool kedge_core_is_uncovered(const kedge_core *core);
 /* … and stands in the server's queue: no version is known that will cover it. */
 bool kedge_core_is_queued(const kedge_core *core);
+bool kedge_core_push_is_wanted(const kedge_core *core);
+bool kedge_core_pull_is_wanted(const kedge_core *core);
+bool kedge_core_stream_is_wanted(const kedge_core *core);
+/* The request that the pull's step is about. */
 kedge_request_kind kedge_core_step_request(const kedge_core *core);
+/* A rotation is wanted, and may not come yet. */
+bool kedge_core_rotation_waits(const kedge_core *core);
+
+/* ---- core_moment.c ---- */
+
+/* How long pushed mutations may stay uncovered before they are pushed again. */
+int64_t kedge_core_stall_delay(const kedge_core *core);
+/* How long until the next pull, when nothing tells of changes. */
+int64_t kedge_core_pull_interval(kedge_core *core);
+/* When a stream that says nothing is taken for dead. */
+int64_t kedge_core_silence_end(const kedge_core *core);
+/* When one of the channels may begin something, or has to give something up. */
+int64_t kedge_core_next_moment(const kedge_core *core);
 
 /* ---- one file an event, or a few that belong together ---- */
 
 /* core_push.c */
-/* How long pushed mutations may stay uncovered before they are pushed again. */
-int64_t kedge_core_stall_delay(const kedge_core *core);
 void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
                            kedge_core_actions *actions);
 /* core_pull.c */
 void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
                                 kedge_core_actions *actions);
 /* core_apply.c */
-/* How long until the next pull, when nothing tells of changes. */
-int64_t kedge_core_pull_interval(kedge_core *core);
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
 void kedge_core_pull_again(kedge_core *core);
 /* core_rotate.c */
@@ -77,8 +82,6 @@ void kedge_core_rotate(kedge_core *core, bool lost);
 void kedge_core_rotate_between_pulls(kedge_core *core);
 /* There is a new client id, and all pending mutations have new ids. */
 void kedge_core_rotated(kedge_core *core);
-/* A rotation is wanted, and may not come yet. */
-bool kedge_core_rotation_waits(const kedge_core *core);
 /* What the app is told meanwhile; the same for as long as it waits. */
 void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
 /* core_stream.c */
@@ -102,8 +105,13 @@ void kedge_core_sync_hurried(kedge_core *core);
 /* One channel has reached the server: while the app waits, `other` does not sit out a backoff. */
 void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
 void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
-/* core_timer.c */
+/* core_guard.c */
+/* Gives up what has run for too long. */
 void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions);
-int64_t kedge_core_next_moment(const kedge_core *core);
+
+/* ---- core_advance.c ---- */
+
+/* What comes next, in every channel. The end of every step. */
+void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
 
 #endif

@@ -1,34 +1,27 @@
-/* Guards over what never ends, and the next moment to look. */
-#include "common/assert.h"
-#include "common/error.h"
+/* How long the waits are, and the next moment at which something may begin by itself. */
 #include "sdk/core/core_internal.h"
 
-/* ---- guards ---- */
-
-static void give_up(kedge_core *core, kedge_core_channel *channel, kedge_request_kind request,
-                    kedge_core_actions *actions)
+int64_t kedge_core_stall_delay(const kedge_core *core)
 {
-    if (!channel->running || core->now_ms < channel->guard_ms) return;
-    kedge_fail(&core->error, KEDGE_TIMEOUT, "request-timeout",
-               "the server did not answer within %d seconds",
-               KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
-    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = request;
-    kedge_channel_fail(core, channel, 0);
+    int64_t delay = KEDGE_CORE_STALL_MAX_MS;
+    if (core->stalls < 5) delay = (int64_t)KEDGE_CORE_STALL_MS << core->stalls;
+    return delay < KEDGE_CORE_STALL_MAX_MS ? delay : KEDGE_CORE_STALL_MAX_MS;
 }
 
-static int64_t silence_end(const kedge_core *core)
+/* Soon while something pushed is not covered, and then ever later. Spread by a tenth. */
+int64_t kedge_core_pull_interval(kedge_core *core)
+{
+    int64_t interval = KEDGE_CORE_PULL_INTERVAL_MS;
+    if (kedge_core_is_uncovered(core) && core->looks < 6) {
+        interval = (int64_t)KEDGE_CORE_COVER_MS << core->looks;
+    }
+    if (interval > KEDGE_CORE_PULL_INTERVAL_MS) interval = KEDGE_CORE_PULL_INTERVAL_MS;
+    return interval - kedge_core_draw(core, interval / 10);
+}
+
+int64_t kedge_core_silence_end(const kedge_core *core)
 {
     return core->stream_heard_ms + KEDGE_CORE_STREAM_SILENCE_MS;
-}
-
-void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions)
-{
-    give_up(core, &core->push, KEDGE_REQUEST_PUSH, actions);
-    give_up(core, &core->pull, kedge_core_step_request(core), actions);
-    if (core->stream.running && core->now_ms >= silence_end(core)) {
-        kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
-        kedge_core_stream_went_down(core, NULL);
-    }
 }
 
 /* ---- the next moment ---- */
@@ -66,7 +59,7 @@ static int64_t pull_moment(const kedge_core *core)
 
 static int64_t stream_moment(const kedge_core *core)
 {
-    if (core->stream.running) return silence_end(core);
+    if (core->stream.running) return kedge_core_silence_end(core);
     return kedge_core_stream_is_wanted(core) ? core->stream.at_ms : KEDGE_CORE_NEVER;
 }
 
