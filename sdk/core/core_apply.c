@@ -3,17 +3,6 @@
 
 #include "common/assert.h"
 
-/* A round without progress. The first is taken at once, further ones back off, so that a server and
- * a store that do not understand each other cannot keep each other busy. */
-void kedge_core_pull_again(kedge_core *core)
-{
-    core->pull_due = true;
-    core->agains++;
-    if (core->agains < 2) return;
-    core->pull.failures = core->agains - 2;
-    kedge_channel_fail(core, &core->pull, 0);
-}
-
 /* A pull, with all that belonged to it, has ended. */
 static void pulled(kedge_core *core)
 {

@@ -1,4 +1,7 @@
-/* What the files of the core share. Private to sdk/core. */
+/* What the files of the core share. Private to sdk/core.
+ *
+ * Each file calls only those that stand above it here; the handlers of events, which share a rung,
+ * do not call each other. docs/explanation/client-core.md draws the order. */
 #ifndef KEDGE_SDK_CORE_CORE_INTERNAL_H
 #define KEDGE_SDK_CORE_CORE_INTERNAL_H
 
@@ -20,6 +23,21 @@ int64_t kedge_core_draw(kedge_core *core, int64_t bound);
 /* It is `now_ms`. */
 void kedge_core_take_time(kedge_core *core, int64_t now_ms);
 
+/* ---- core_state.c ---- */
+
+bool kedge_core_may_send(const kedge_core *core);
+/* Something that was pushed is not covered. */
+bool kedge_core_is_uncovered(const kedge_core *core);
+/* … and stands in the server's queue: no version is known that will cover it. */
+bool kedge_core_is_queued(const kedge_core *core);
+bool kedge_core_push_is_wanted(const kedge_core *core);
+bool kedge_core_pull_is_wanted(const kedge_core *core);
+bool kedge_core_stream_is_wanted(const kedge_core *core);
+/* The request that the pull's step is about. */
+kedge_request_kind kedge_core_step_request(const kedge_core *core);
+/* A rotation is wanted, and may not come yet. */
+bool kedge_core_rotation_waits(const kedge_core *core);
+
 /* ---- core_channel.c ---- */
 
 void kedge_channel_init(kedge_core_channel *channel);
@@ -37,21 +55,6 @@ void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
 void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel);
 
-/* ---- core_state.c ---- */
-
-bool kedge_core_may_send(const kedge_core *core);
-/* Something that was pushed is not covered. */
-bool kedge_core_is_uncovered(const kedge_core *core);
-/* … and stands in the server's queue: no version is known that will cover it. */
-bool kedge_core_is_queued(const kedge_core *core);
-bool kedge_core_push_is_wanted(const kedge_core *core);
-bool kedge_core_pull_is_wanted(const kedge_core *core);
-bool kedge_core_stream_is_wanted(const kedge_core *core);
-/* The request that the pull's step is about. */
-kedge_request_kind kedge_core_step_request(const kedge_core *core);
-/* A rotation is wanted, and may not come yet. */
-bool kedge_core_rotation_waits(const kedge_core *core);
-
 /* ---- core_moment.c ---- */
 
 /* How long pushed mutations may stay uncovered before they are pushed again. */
@@ -63,18 +66,27 @@ int64_t kedge_core_silence_end(const kedge_core *core);
 /* When one of the channels may begin something, or has to give something up. */
 int64_t kedge_core_next_moment(const kedge_core *core);
 
-/* ---- one file an event, or a few that belong together ---- */
+/* ---- core_failure.c ---- */
 
-/* core_push.c */
-void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
-                           kedge_core_actions *actions);
-/* core_pull.c */
-void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
-                                kedge_core_actions *actions);
-/* core_apply.c */
-void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
+void kedge_core_cancel_requests(kedge_core *core, kedge_core_actions *actions);
+/* Until ONLINE or a token. What runs is given up. */
+void kedge_core_stop(kedge_core *core, kedge_core_actions *actions);
+/* A request of `channel` failed in a way that has nothing to do with what it asked. */
+void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
+                               const kedge_request_result *result, kedge_core_actions *actions);
+/* A round of the pull has ended without progress: there is another one. */
 void kedge_core_pull_again(kedge_core *core);
-/* core_rotate.c */
+
+/* ---- core_sync.c ---- */
+
+void kedge_core_sync_asked(kedge_core *core);
+void kedge_core_sync_hurried(kedge_core *core);
+/* One channel has reached the server: while the app waits, `other` does not sit out a backoff. */
+void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
+void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
+
+/* ---- core_rotate.c ---- */
+
 /* This client id is spent, or (`lost`) the lineage is another one: the next step is to retire it.
  * When it may not be another yet, that step waits. */
 void kedge_core_rotate(kedge_core *core, bool lost);
@@ -84,6 +96,17 @@ void kedge_core_rotate_between_pulls(kedge_core *core);
 void kedge_core_rotated(kedge_core *core);
 /* What the app is told meanwhile; the same for as long as it waits. */
 void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
+
+/* ---- the handlers: one file an event, or a few that belong together ---- */
+
+/* core_push.c */
+void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
+                           kedge_core_actions *actions);
+/* core_pull.c */
+void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
+                                kedge_core_actions *actions);
+/* core_apply.c */
+void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
 /* core_stream.c */
 void kedge_core_stream_came_up(kedge_core *core);
 /* `error` NULL: it was silent for too long. */
@@ -96,16 +119,9 @@ void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions);
 /* `given` false: the app had none. */
 void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions);
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions);
-/* A request of `channel` failed in a way that has nothing to do with what it asked. */
-void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
-                               const kedge_request_result *result, kedge_core_actions *actions);
-/* core_sync.c */
-void kedge_core_sync_asked(kedge_core *core);
-void kedge_core_sync_hurried(kedge_core *core);
-/* One channel has reached the server: while the app waits, `other` does not sit out a backoff. */
-void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
-void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
-/* core_guard.c */
+
+/* ---- core_guard.c ---- */
+
 /* Gives up what has run for too long. */
 void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions);
 

@@ -20,8 +20,9 @@ COPIES = re.compile(r"_unasserted\.dir|/planted|_copy\.dir|/tests/|/bench/|/exam
 DEFINED, UNDEFINED = "TDBRVWGSC", "U"
 
 
-def sources_of(build):
-    """Object file -> path of its source below the root, one object a source."""
+def sources_of(root, build):
+    """Source below the root -> its object file, one a source. A build keeps the objects of sources
+    that were moved or removed since; those do not count."""
     found = {}
     for path in sorted(build.rglob("*.c.o")):
         name = str(path.relative_to(build))
@@ -29,7 +30,7 @@ def sources_of(build):
             continue
         folder, _, rest = name.partition("CMakeFiles/")
         source = folder + rest.split("/", 1)[1][: -len(".o")]
-        if check_style.folder_of(pathlib.Path(source)) in ROOMS:
+        if check_style.folder_of(pathlib.Path(source)) in ROOMS and (root / source).is_file():
             found.setdefault(source, path)
     return found
 
@@ -128,7 +129,8 @@ def main():
         print("skipped: there is no nm (Debian: binutils)")
         sys.exit(77)
     self_test()
-    arrows = arrows_of(symbols_of(sources_of(pathlib.Path(sys.argv[2]).resolve())))
+    root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+    arrows = arrows_of(symbols_of(sources_of(root, build)))
     rooms = {room(node) for pair in arrows for node in pair}
     between = {(room(a), room(b)) for a, b in arrows if room(a) != room(b)}
     up = sorted(pair for pair in arrows if not allowed(*pair))
