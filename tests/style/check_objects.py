@@ -37,17 +37,17 @@ def sources_of(root, build):
 
 def symbols_of(objects):
     """Source -> (the symbols that it defines, those that it uses of others)."""
-    table = {}
-    for source, path in objects.items():
-        out = subprocess.run(["nm", "-g", str(path)], capture_output=True, text=True, check=True)
-        defined, used = set(), set()
-        for line in out.stdout.split("\n"):
-            parts = line.split()
-            if len(parts) >= 2 and parts[-2] in DEFINED:
-                defined.add(parts[-1])
-            elif len(parts) >= 2 and parts[-2] in UNDEFINED:
-                used.add(parts[-1])
-        table[source] = (defined, used)
+    table = {source: (set(), set()) for source in objects}
+    sources = {str(path): source for source, path in objects.items()}
+    out = subprocess.run(["nm", "-A", "-g", *sources], capture_output=True, text=True, check=True)
+    for line in out.stdout.splitlines():
+        path, _, rest = line.partition(".o:")
+        kind, symbol = rest.split()[-2:]
+        defined, used = table[sources[path + ".o"]]
+        if kind in DEFINED:
+            defined.add(symbol)
+        elif kind in UNDEFINED:
+            used.add(symbol)
     return table
 
 
@@ -130,7 +130,10 @@ def main():
         sys.exit(77)
     self_test()
     root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
-    arrows = arrows_of(symbols_of(sources_of(root, build)))
+    objects = sources_of(root, build)
+    if not objects:
+        sys.exit(f"nothing is built in {build}")
+    arrows = arrows_of(symbols_of(objects))
     rooms = {room(node) for pair in arrows for node in pair}
     between = {(room(a), room(b)) for a, b in arrows if room(a) != room(b)}
     up = sorted(pair for pair in arrows if not allowed(*pair))
