@@ -1,7 +1,7 @@
 /* What the files of the core share. Private to sdk/core.
  *
- * Each file calls only those that stand above it here; the handlers of events, which share a rung,
- * do not call each other. docs/explanation/client-core.md draws the order. */
+ * Each file calls only files that stand above it here, and no handler of an event calls another.
+ * docs/explanation/client-core.md draws the order. */
 #ifndef KEDGE_SDK_CORE_CORE_INTERNAL_H
 #define KEDGE_SDK_CORE_CORE_INTERNAL_H
 
