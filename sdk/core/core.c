@@ -16,39 +16,6 @@ void kedge_core_init(kedge_core *core, bool online)
     core->stall_ms = KEDGE_CORE_NEVER;
 }
 
-kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind)
-{
-    KEDGE_ASSERT(actions->count < KEDGE_CORE_ACTIONS_MAX);
-    kedge_core_action *action = &actions->list[actions->count++];
-    *action = (kedge_core_action){.kind = kind};
-    return action;
-}
-
-int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms)
-{
-    KEDGE_ASSERT(delay_ms >= 0);
-    if (core->now_ms > KEDGE_CORE_NEVER - 1 - delay_ms) return KEDGE_CORE_NEVER - 1;
-    return core->now_ms + delay_ms;
-}
-
-/* One step of splitmix64 a draw: the event brings one random number, a step may need several. */
-int64_t kedge_core_draw(kedge_core *core, int64_t bound)
-{
-    KEDGE_ASSERT(bound >= 0);
-    core->random += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t mixed = core->random;
-    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
-    mixed ^= mixed >> 31;
-    return (int64_t)(mixed % ((uint64_t)bound + 1));
-}
-
-bool kedge_core_may_send(const kedge_core *core)
-{
-    return core->started && core->online && !core->stopped && !core->shut_down &&
-           !core->token_wanted;
-}
-
 /* What was given up may still end: nobody waits for it. */
 static bool is_running_step(const kedge_core *core, kedge_request_kind request)
 {

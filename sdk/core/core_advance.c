@@ -11,34 +11,6 @@
 
 /* ---- push ---- */
 
-/* An identity change is under way: what would be pushed has no id yet. */
-static bool rotating(const kedge_core *core)
-{
-    return core->step == KEDGE_STEP_RETIRE || core->step == KEDGE_STEP_ROTATE ||
-           (core->step == KEDGE_STEP_OUTCOMES && core->source == KEDGE_REQUEST_RETIRE);
-}
-
-bool kedge_core_push_is_wanted(const kedge_core *core)
-{
-    const kedge_core_position *position = &core->position;
-    if (position->lowest_pending_id > position->highest_id) return false;
-    if (core->identity_held || rotating(core)) return false;
-    if (position->highest_id <= core->pushed_through_id) return false;
-    return !core->push_cut || position->lowest_pending_id > core->push_cut_at_id;
-}
-
-bool kedge_core_is_uncovered(const kedge_core *core)
-{
-    return core->position.lowest_pending_id <= core->pushed_through_id &&
-           core->position.lowest_pending_id <= core->position.highest_id;
-}
-
-bool kedge_core_is_queued(const kedge_core *core)
-{
-    return core->position.lowest_pending_id <= core->queued_through_id &&
-           kedge_core_is_uncovered(core);
-}
-
 /* Everything was pushed, a pull has looked, and it is still not covered. A server that takes long
  * is not helped by more of the same: each time in a row comes later. */
 static void push_what_stalls(kedge_core *core)
@@ -79,28 +51,6 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
 }
 
 /* ---- pull, and what runs in its place ---- */
-
-bool kedge_core_pull_is_wanted(const kedge_core *core)
-{
-    return core->pull_due || core->want_version > core->position.version ||
-           ((!core->stream_up || kedge_core_is_queued(core)) && core->now_ms >= core->next_pull_ms);
-}
-
-kedge_request_kind kedge_core_step_request(const kedge_core *core)
-{
-    switch (core->step) {
-    case KEDGE_STEP_PAGE:
-        return KEDGE_REQUEST_PAGE;
-    case KEDGE_STEP_OUTCOMES:
-        return KEDGE_REQUEST_OUTCOMES;
-    case KEDGE_STEP_BODY:
-        return KEDGE_REQUEST_BODY;
-    case KEDGE_STEP_RETIRE:
-        return KEDGE_REQUEST_RETIRE;
-    default:
-        return KEDGE_REQUEST_PULL;
-    }
-}
 
 /* What is true of a pull from its first moment on. */
 static void begin_pull(kedge_core *core)
@@ -172,11 +122,6 @@ static void advance_pull(kedge_core *core, kedge_core_actions *actions)
 }
 
 /* ---- stream ---- */
-
-bool kedge_core_stream_is_wanted(const kedge_core *core)
-{
-    return kedge_core_may_send(core) && core->pulled;
-}
 
 static void advance_stream(kedge_core *core, kedge_core_actions *actions)
 {

@@ -3,28 +3,6 @@
 
 #include "common/assert.h"
 
-/* A round without progress. The first is taken at once, further ones back off, so that a server and
- * a store that do not understand each other cannot keep each other busy. */
-void kedge_core_pull_again(kedge_core *core)
-{
-    core->pull_due = true;
-    core->agains++;
-    if (core->agains < 2) return;
-    core->pull.failures = core->agains - 2;
-    kedge_channel_fail(core, &core->pull, 0);
-}
-
-/* Soon while something pushed is not covered, and then ever later. Spread by a tenth. */
-int64_t kedge_core_pull_interval(kedge_core *core)
-{
-    int64_t interval = KEDGE_CORE_PULL_INTERVAL_MS;
-    if (kedge_core_is_uncovered(core) && core->looks < 6) {
-        interval = (int64_t)KEDGE_CORE_COVER_MS << core->looks;
-    }
-    if (interval > KEDGE_CORE_PULL_INTERVAL_MS) interval = KEDGE_CORE_PULL_INTERVAL_MS;
-    return interval - kedge_core_draw(core, interval / 10);
-}
-
 /* A pull, with all that belonged to it, has ended. */
 static void pulled(kedge_core *core)
 {

@@ -1,4 +1,7 @@
-/* What the files of the core share. Private to sdk/core. */
+/* What the files of the core share. Private to sdk/core.
+ *
+ * Each file calls only files that stand above it here, and no handler of an event calls another.
+ * docs/explanation/client-core.md draws the order. */
 #ifndef KEDGE_SDK_CORE_CORE_INTERNAL_H
 #define KEDGE_SDK_CORE_CORE_INTERNAL_H
 
@@ -7,14 +10,33 @@
 #define KEDGE_CORE_AT_ONCE INT64_MIN
 #define KEDGE_CORE_NEVER   INT64_MAX
 
-/* ---- core.c ---- */
+/* ---- core_action.c ---- */
 
 kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind);
+
+/* ---- core_time.c ---- */
+
 /* `now_ms` + `delay_ms`, never beyond the ends. */
 int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms);
 /* A random number in 0..bound. */
 int64_t kedge_core_draw(kedge_core *core, int64_t bound);
+/* It is `now_ms`. */
+void kedge_core_take_time(kedge_core *core, int64_t now_ms);
+
+/* ---- core_state.c ---- */
+
 bool kedge_core_may_send(const kedge_core *core);
+/* Something that was pushed is not covered. */
+bool kedge_core_is_uncovered(const kedge_core *core);
+/* … and stands in the server's queue: no version is known that will cover it. */
+bool kedge_core_is_queued(const kedge_core *core);
+bool kedge_core_push_is_wanted(const kedge_core *core);
+bool kedge_core_pull_is_wanted(const kedge_core *core);
+bool kedge_core_stream_is_wanted(const kedge_core *core);
+/* The request that the pull's step is about. */
+kedge_request_kind kedge_core_step_request(const kedge_core *core);
+/* A rotation is wanted, and may not come yet. */
+bool kedge_core_rotation_waits(const kedge_core *core);
 
 /* ---- core_channel.c ---- */
 
@@ -33,35 +55,38 @@ void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
 void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel);
 
-/* ---- core_advance.c ---- */
+/* ---- core_moment.c ---- */
 
-/* What comes next, in every channel. The end of every step. */
-void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
-bool kedge_core_push_is_wanted(const kedge_core *core);
-bool kedge_core_pull_is_wanted(const kedge_core *core);
-bool kedge_core_stream_is_wanted(const kedge_core *core);
-/* Something that was pushed is not covered. */
-bool kedge_core_is_uncovered(const kedge_core *core);
-/* … and stands in the server's queue: no version is known that will cover it. */
-bool kedge_core_is_queued(const kedge_core *core);
-kedge_request_kind kedge_core_step_request(const kedge_core *core);
-
-/* ---- one file an event, or a few that belong together ---- */
-
-/* core_push.c */
 /* How long pushed mutations may stay uncovered before they are pushed again. */
 int64_t kedge_core_stall_delay(const kedge_core *core);
-void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
-                           kedge_core_actions *actions);
-/* core_pull.c */
-void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
-                                kedge_core_actions *actions);
-/* core_apply.c */
 /* How long until the next pull, when nothing tells of changes. */
 int64_t kedge_core_pull_interval(kedge_core *core);
-void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
+/* When a stream that says nothing is taken for dead. */
+int64_t kedge_core_silence_end(const kedge_core *core);
+/* When one of the channels may begin something, or has to give something up. */
+int64_t kedge_core_next_moment(const kedge_core *core);
+
+/* ---- core_failure.c ---- */
+
+void kedge_core_cancel_requests(kedge_core *core, kedge_core_actions *actions);
+/* Until ONLINE or a token. What runs is given up. */
+void kedge_core_stop(kedge_core *core, kedge_core_actions *actions);
+/* A request of `channel` failed in a way that has nothing to do with what it asked. */
+void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
+                               const kedge_request_result *result, kedge_core_actions *actions);
+/* A round of the pull has ended without progress: there is another one. */
 void kedge_core_pull_again(kedge_core *core);
-/* core_rotate.c */
+
+/* ---- core_sync.c ---- */
+
+void kedge_core_sync_asked(kedge_core *core);
+void kedge_core_sync_hurried(kedge_core *core);
+/* One channel has reached the server: while the app waits, `other` does not sit out a backoff. */
+void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
+void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
+
+/* ---- core_rotate.c ---- */
+
 /* This client id is spent, or (`lost`) the lineage is another one: the next step is to retire it.
  * When it may not be another yet, that step waits. */
 void kedge_core_rotate(kedge_core *core, bool lost);
@@ -69,10 +94,19 @@ void kedge_core_rotate(kedge_core *core, bool lost);
 void kedge_core_rotate_between_pulls(kedge_core *core);
 /* There is a new client id, and all pending mutations have new ids. */
 void kedge_core_rotated(kedge_core *core);
-/* A rotation is wanted, and may not come yet. */
-bool kedge_core_rotation_waits(const kedge_core *core);
 /* What the app is told meanwhile; the same for as long as it waits. */
 void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
+
+/* ---- the handlers: one file an event, or a few that belong together ---- */
+
+/* core_push.c */
+void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
+                           kedge_core_actions *actions);
+/* core_pull.c */
+void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
+                                kedge_core_actions *actions);
+/* core_apply.c */
+void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
 /* core_stream.c */
 void kedge_core_stream_came_up(kedge_core *core);
 /* `error` NULL: it was silent for too long. */
@@ -85,18 +119,15 @@ void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions);
 /* `given` false: the app had none. */
 void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions);
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions);
-/* A request of `channel` failed in a way that has nothing to do with what it asked. */
-void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
-                               const kedge_request_result *result, kedge_core_actions *actions);
-/* core_sync.c */
-void kedge_core_sync_asked(kedge_core *core);
-void kedge_core_sync_hurried(kedge_core *core);
-/* One channel has reached the server: while the app waits, `other` does not sit out a backoff. */
-void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
-void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
-/* core_timer.c */
-void kedge_core_take_time(kedge_core *core, int64_t now_ms);
+
+/* ---- core_guard.c ---- */
+
+/* Gives up what has run for too long. */
 void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions);
-int64_t kedge_core_next_moment(const kedge_core *core);
+
+/* ---- core_advance.c ---- */
+
+/* What comes next, in every channel. The end of every step. */
+void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
 
 #endif

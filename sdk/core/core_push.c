@@ -15,13 +15,6 @@ static void grow(kedge_core *core)
     }
 }
 
-int64_t kedge_core_stall_delay(const kedge_core *core)
-{
-    int64_t delay = KEDGE_CORE_STALL_MAX_MS;
-    if (core->stalls < 5) delay = (int64_t)KEDGE_CORE_STALL_MS << core->stalls;
-    return delay < KEDGE_CORE_STALL_MAX_MS ? delay : KEDGE_CORE_STALL_MAX_MS;
-}
-
 /* The server holds it in its queue: nothing to be seen yet, and what comes next may follow. */
 static void queued(kedge_core *core, const kedge_core_event *event)
 {

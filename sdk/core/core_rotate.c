@@ -15,17 +15,6 @@
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
-/* Nothing but its wait holds it up. */
-static bool is_wanted(const kedge_core *core)
-{
-    return core->rotation_held || core->step == KEDGE_STEP_RETIRE;
-}
-
-bool kedge_core_rotation_waits(const kedge_core *core)
-{
-    return is_wanted(core) && core->now_ms < core->rotate_ms;
-}
-
 /* The next spell begins with two that come at once. */
 static void begin_spell(kedge_core *core)
 {

@@ -41,9 +41,7 @@ void kedge_driver_free(kedge_driver *driver)
 
 static void cancel(kedge_driver *driver, kedge_request_kind kind)
 {
-    uint64_t *number = kind == KEDGE_REQUEST_PUSH ? &driver->push_number : &driver->pull_number;
-    if (*number != 0) driver->transport.cancel(driver->transport.context, *number);
-    *number = 0;
+    kedge_driver_give_up(driver, kind);
     if (kind == KEDGE_REQUEST_PUSH) kedge_driver_upload_end(driver);
 }
 
@@ -133,25 +131,14 @@ static void step(kedge_driver *driver, kedge_core_event *event)
         perform(driver, &actions.list[i]);
 }
 
-void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event)
-{
-    if (driver->event_count == KEDGE_DRIVER_EVENTS_MAX) return;
-    size_t at = (driver->event_first + driver->event_count) % KEDGE_DRIVER_EVENTS_MAX;
-    driver->events[at] = *event;
-    driver->event_count++;
-}
-
 static void run(kedge_driver *driver, const kedge_core_event *event)
 {
+    kedge_core_event next;
     kedge_driver_tell(driver, event);
     if (driver->running) return;
     driver->running = true;
-    while (driver->event_count > 0) {
-        kedge_core_event next = driver->events[driver->event_first];
-        driver->event_first = (driver->event_first + 1) % KEDGE_DRIVER_EVENTS_MAX;
-        driver->event_count--;
+    while (kedge_driver_next_event(driver, &next))
         step(driver, &next);
-    }
     driver->running = false;
 }
 
@@ -191,16 +178,7 @@ void kedge_driver_timer(kedge_driver *driver)
 void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response)
 {
     kedge_request_kind kind;
-    if (response->number == 0) return;
-    if (response->number == driver->push_number) {
-        kind = KEDGE_REQUEST_PUSH;
-        driver->push_number = 0;
-    } else if (response->number == driver->pull_number) {
-        kind = driver->pull_kind;
-        driver->pull_number = 0;
-    } else {
-        return;
-    }
+    if (!kedge_driver_take_back(driver, response->number, &kind)) return;
     kedge_core_event event = kedge_driver_request_ended(kind);
     if (kind == KEDGE_REQUEST_PUSH && driver->upload.step != KEDGE_UPLOAD_NONE) {
         if (kedge_driver_upload_goes_on(driver, response, &event)) return;

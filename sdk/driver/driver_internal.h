@@ -81,15 +81,22 @@ struct kedge_driver {
     kedge_driver_damage damage; /* what the cache lacks, as far as this opening was told */
 };
 
-/* driver.c: adds an event to those that wait. */
+/* queue.c: adds an event to those that wait. */
 void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event);
+/* Takes the one that has waited longest. False: none waits. */
+bool kedge_driver_next_event(kedge_driver *driver, kedge_core_event *event);
+
+/* in_flight.c: gives the transport `request`, which comes with all but its number. */
+kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
+                                    kedge_driver_request *request, kedge_error *error);
+/* Cancels the push, or the step of a pull, if one is in flight. */
+void kedge_driver_give_up(kedge_driver *driver, kedge_request_kind kind);
+/* The request with this number has ended, and `kind` tells which it was. False: nobody waits for
+ * it. */
+bool kedge_driver_take_back(kedge_driver *driver, uint64_t number, kedge_request_kind *kind);
 
 /* request.c: carries out KEDGE_ACTION_PUSH and _PULL_STEP; a failure comes back as an event. */
 void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
-
-/* The last step of it: `request` comes with all but its number. */
-kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
-                                    kedge_driver_request *request, kedge_error *error);
 
 /* push.c: writes a push with the mutations from the lowest uncovered id above `after_id` on:
  * at most `count_max` and about `bytes_max` (at least one). `*count` 0: nothing to push, and `out`

@@ -153,21 +153,6 @@ static kedge_status build(kedge_driver *driver, const kedge_core_action *action,
     return status;
 }
 
-kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
-                                    kedge_driver_request *request, kedge_error *error)
-{
-    request->number = ++driver->last_number;
-    kedge_status status = driver->transport.send(driver->transport.context, request, error);
-    if (status != KEDGE_OK) return status;
-    if (kind == KEDGE_REQUEST_PUSH) {
-        driver->push_number = request->number;
-    } else {
-        driver->pull_number = request->number;
-        driver->pull_kind = kind;
-    }
-    return KEDGE_OK;
-}
-
 static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *action,
                               const outgoing *out, kedge_error *error)
 {

@@ -131,8 +131,6 @@ static void must_run(test_world *world, const char *name, int64_t from, int64_t 
     }
 }
 
-/* ---- reading the target ---- */
-
 static int64_t head_of_copy(test_world *world)
 {
     const kedge_version *head = NULL;
@@ -278,8 +276,6 @@ static void test_a_rebase_onto_an_empty_project_is_a_replay_of_everything(void *
     assert_int_equal(told.applied, STORY - 1);
     check_same_as_notes(world);
 }
-
-/* ---- what does not fit one part ---- */
 
 static void test_a_long_range_is_replayed_in_parts(void **state)
 {

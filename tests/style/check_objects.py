@@ -20,8 +20,9 @@ COPIES = re.compile(r"_unasserted\.dir|/planted|_copy\.dir|/tests/|/bench/|/exam
 DEFINED, UNDEFINED = "TDBRVWGSC", "U"
 
 
-def sources_of(build):
-    """Object file -> path of its source below the root, one object a source."""
+def sources_of(root, build):
+    """Source below the root -> its object file, one a source. A build keeps the objects of sources
+    that were moved or removed since; those do not count."""
     found = {}
     for path in sorted(build.rglob("*.c.o")):
         name = str(path.relative_to(build))
@@ -29,24 +30,24 @@ def sources_of(build):
             continue
         folder, _, rest = name.partition("CMakeFiles/")
         source = folder + rest.split("/", 1)[1][: -len(".o")]
-        if check_style.folder_of(pathlib.Path(source)) in ROOMS:
+        if check_style.folder_of(pathlib.Path(source)) in ROOMS and (root / source).is_file():
             found.setdefault(source, path)
     return found
 
 
 def symbols_of(objects):
     """Source -> (the symbols that it defines, those that it uses of others)."""
-    table = {}
-    for source, path in objects.items():
-        out = subprocess.run(["nm", "-g", str(path)], capture_output=True, text=True, check=True)
-        defined, used = set(), set()
-        for line in out.stdout.split("\n"):
-            parts = line.split()
-            if len(parts) >= 2 and parts[-2] in DEFINED:
-                defined.add(parts[-1])
-            elif len(parts) >= 2 and parts[-2] in UNDEFINED:
-                used.add(parts[-1])
-        table[source] = (defined, used)
+    table = {source: (set(), set()) for source in objects}
+    sources = {str(path): source for source, path in objects.items()}
+    out = subprocess.run(["nm", "-A", "-g", *sources], capture_output=True, text=True, check=True)
+    for line in out.stdout.splitlines():
+        path, _, rest = line.partition(".o:")
+        kind, symbol = rest.split()[-2:]
+        defined, used = table[sources[path + ".o"]]
+        if kind in DEFINED:
+            defined.add(symbol)
+        elif kind in UNDEFINED:
+            used.add(symbol)
     return table
 
 
@@ -128,7 +129,11 @@ def main():
         print("skipped: there is no nm (Debian: binutils)")
         sys.exit(77)
     self_test()
-    arrows = arrows_of(symbols_of(sources_of(pathlib.Path(sys.argv[2]).resolve())))
+    root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+    objects = sources_of(root, build)
+    if not objects:
+        sys.exit(f"nothing is built in {build}")
+    arrows = arrows_of(symbols_of(objects))
     rooms = {room(node) for pair in arrows for node in pair}
     between = {(room(a), room(b)) for a, b in arrows if room(a) != room(b)}
     up = sorted(pair for pair in arrows if not allowed(*pair))

@@ -1,0 +1,62 @@
+/* What a failure brings: a backoff, the question for a token, the stop, another round.
+ *
+ * What a response says about the request itself (an identity, a gap, a push that is too large) is
+ * answered where that request ends, in core_push.c and core_pull.c. */
+#include "sdk/core/core_internal.h"
+
+#include "common/assert.h"
+
+void kedge_core_cancel_requests(kedge_core *core, kedge_core_actions *actions)
+{
+    if (core->push.running) {
+        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = KEDGE_REQUEST_PUSH;
+        kedge_channel_cancel(core, &core->push);
+    }
+    if (core->pull.running) {
+        kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request =
+            kedge_core_step_request(core);
+        kedge_channel_cancel(core, &core->pull);
+    }
+}
+
+void kedge_core_stop(kedge_core *core, kedge_core_actions *actions)
+{
+    core->stopped = true;
+    kedge_core_cancel_requests(core, actions);
+}
+
+/* The app is asked once; when the server does not take that token either, it is over. Channels that
+ * used an older token just try again. */
+static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
+                         kedge_core_actions *actions)
+{
+    KEDGE_ASSERT(channel->token <= core->token_count);
+    if (channel->token != core->token_count || core->token_wanted) return;
+    if (core->token_asked) {
+        kedge_core_stop(core, actions);
+        return;
+    }
+    core->token_wanted = true;
+    kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN);
+}
+
+void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
+                               const kedge_request_result *result, kedge_core_actions *actions)
+{
+    KEDGE_ASSERT(channel->running && result->response != KEDGE_RESPONSE_OK);
+    core->error = result->error;
+    kedge_channel_fail(core, channel, result->retry_after_ms);
+    if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) refuse_token(core, channel, actions);
+    if (result->response == KEDGE_RESPONSE_REFUSED) kedge_core_stop(core, actions);
+}
+
+/* A round without progress. The first is taken at once, further ones back off, so that a server and
+ * a store that do not understand each other cannot keep each other busy. */
+void kedge_core_pull_again(kedge_core *core)
+{
+    core->pull_due = true;
+    core->agains++;
+    if (core->agains < 2) return;
+    core->pull.failures = core->agains - 2;
+    kedge_channel_fail(core, &core->pull, 0);
+}

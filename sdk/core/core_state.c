@@ -1,0 +1,82 @@
+/* What the state says: what is wanted, what may be sent, what waits. Nothing here changes it. */
+#include "sdk/core/core_internal.h"
+
+bool kedge_core_may_send(const kedge_core *core)
+{
+    return core->started && core->online && !core->stopped && !core->shut_down &&
+           !core->token_wanted;
+}
+
+/* ---- push ---- */
+
+bool kedge_core_is_uncovered(const kedge_core *core)
+{
+    return core->position.lowest_pending_id <= core->pushed_through_id &&
+           core->position.lowest_pending_id <= core->position.highest_id;
+}
+
+bool kedge_core_is_queued(const kedge_core *core)
+{
+    return core->position.lowest_pending_id <= core->queued_through_id &&
+           kedge_core_is_uncovered(core);
+}
+
+/* An identity change is under way: what would be pushed has no id yet. */
+static bool rotating(const kedge_core *core)
+{
+    return core->step == KEDGE_STEP_RETIRE || core->step == KEDGE_STEP_ROTATE ||
+           (core->step == KEDGE_STEP_OUTCOMES && core->source == KEDGE_REQUEST_RETIRE);
+}
+
+bool kedge_core_push_is_wanted(const kedge_core *core)
+{
+    const kedge_core_position *position = &core->position;
+    if (position->lowest_pending_id > position->highest_id) return false;
+    if (core->identity_held || rotating(core)) return false;
+    if (position->highest_id <= core->pushed_through_id) return false;
+    return !core->push_cut || position->lowest_pending_id > core->push_cut_at_id;
+}
+
+/* ---- pull, and what runs in its place ---- */
+
+bool kedge_core_pull_is_wanted(const kedge_core *core)
+{
+    return core->pull_due || core->want_version > core->position.version ||
+           ((!core->stream_up || kedge_core_is_queued(core)) && core->now_ms >= core->next_pull_ms);
+}
+
+kedge_request_kind kedge_core_step_request(const kedge_core *core)
+{
+    switch (core->step) {
+    case KEDGE_STEP_PAGE:
+        return KEDGE_REQUEST_PAGE;
+    case KEDGE_STEP_OUTCOMES:
+        return KEDGE_REQUEST_OUTCOMES;
+    case KEDGE_STEP_BODY:
+        return KEDGE_REQUEST_BODY;
+    case KEDGE_STEP_RETIRE:
+        return KEDGE_REQUEST_RETIRE;
+    default:
+        return KEDGE_REQUEST_PULL;
+    }
+}
+
+/* ---- stream ---- */
+
+bool kedge_core_stream_is_wanted(const kedge_core *core)
+{
+    return kedge_core_may_send(core) && core->pulled;
+}
+
+/* ---- rotation ---- */
+
+/* Nothing but its wait holds it up. */
+static bool rotation_is_wanted(const kedge_core *core)
+{
+    return core->rotation_held || core->step == KEDGE_STEP_RETIRE;
+}
+
+bool kedge_core_rotation_waits(const kedge_core *core)
+{
+    return rotation_is_wanted(core) && core->now_ms < core->rotate_ms;
+}
