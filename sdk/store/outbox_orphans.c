@@ -3,9 +3,9 @@
  * Ids and sequences rise together, so a hole between two present rows holds the missing ids in the
  * order of the damaged rows that stand in it. Where fewer rows than ids are left, the ids that the
  * rows still show say which ones they are, if these rise; otherwise the places of the rows say so,
- * if no sequence was skipped; otherwise the rows count as the last ones of the hole. An id without a
- * row gets a sequence between its neighbours that no other row has. A damaged row that stands in no
- * hole has a damaged key: only its text is used.
+ * if no sequence was skipped; otherwise the rows count as the last ones of the hole. An id without
+ * a row gets a sequence between its neighbours that no other row has. A damaged row that stands in
+ * no hole has a damaged key: only its text is used.
  *
  * A disk can also bring back an old page: its rows prove themselves, and say what was true once.
  * One of which another table shows that it is decided fills no hole. One that the inbox shows as
