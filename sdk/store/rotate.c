@@ -97,6 +97,18 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_outcome_row *ou
     return status;
 }
 
+/* It was applied in a version that the cache has reached, and the cache does not have it: the
+ * backend was restored, and that version is another one. The next pull says so; until then the edit
+ * must not count as covered. A row that is withheld may be in the state of the cache all the same.
+ */
+static bool contradicts_cache(const rotation *turn, const kedge_outcome_row *outcome,
+                              const kedge_pending *row)
+{
+    return outcome->decision != KEDGE_DECISION_REJECTED && !row->withheld &&
+           row->id > turn->cache.lmid && outcome->version <= turn->cache.version &&
+           strcmp(turn->cache.client, turn->old_client) == 0;
+}
+
 static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pending *row,
                              kedge_error *error)
 {
@@ -105,7 +117,8 @@ static kedge_status turn_row(kedge_store *store, rotation *turn, const kedge_pen
     if (own && turn->answer) outcome = kedge_pull_outcome_of(&turn->answer->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !turn->lost) return KEDGE_OK;
-    bool kept = outcome && (!turn->lost || outcome->decision == KEDGE_DECISION_REJECTED);
+    bool kept = outcome && (!turn->lost || outcome->decision == KEDGE_DECISION_REJECTED) &&
+                !contradicts_cache(turn, outcome, row);
     if (kept) return keep_outcome(store, outcome, row->sequence, error);
     return renumber(store, turn, row->sequence, error);
 }
@@ -216,9 +229,11 @@ static kedge_status recall_displaced(kedge_store *store, rotation *turn, kedge_e
     int64_t sequence = 0;
     kedge_pending row = {0};
     kedge_status status;
+    /* An older answer than the state is of a backend that was restored once more. */
+    bool same = turn->answer->version >= turn->staging.version;
     while ((status = next_confirmed(store, turn, sequence, &sequence, &row, error)) == KEDGE_OK) {
         const kedge_outcome_row *outcome = NULL;
-        if (row.digest.size == KEDGE_DIGEST_SIZE)
+        if (same && row.digest.size == KEDGE_DIGEST_SIZE)
             outcome = kedge_pull_outcome_of(&turn->answer->outcomes, &row);
         if (outcome && outcome->decision != KEDGE_DECISION_REJECTED) continue;
         status = run_for(&store->outbox, recall, sequence, 0, "", error);
