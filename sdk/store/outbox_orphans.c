@@ -2,9 +2,10 @@
  *
  * Ids and sequences rise together, so a hole between two present rows holds the missing ids in the
  * order of the damaged rows that stand in it. Where fewer rows than ids are left, the ids that the
- * rows still show say which ones they are, if these rise; otherwise the rows count as the last ones
- * of the hole. An id without a row gets a sequence between its neighbours that no other row has.
- * A damaged row that stands in no hole has a damaged key: only its text is used.
+ * rows still show say which ones they are, if these rise; otherwise the places of the rows say so,
+ * if no sequence was skipped; otherwise the rows count as the last ones of the hole. An id without
+ * a row gets a sequence between its neighbours that no other row has. A damaged row that stands in
+ * no hole has a damaged key: only its text is used.
  *
  * A disk can also bring back an old page: its rows prove themselves, and say what was true once.
  * One of which another table shows that it is decided fills no hole. One that the inbox shows as
@@ -148,11 +149,38 @@ static size_t count_untold(const kedge_outbox_healing *heal, size_t first, size_
     return count;
 }
 
+static size_t count_lacking(const hole *at, size_t untold)
+{
+    return at->count > untold ? at->count - untold : 0;
+}
+
+/* As if no sequence was skipped. Rows say so that stand where this puts an id each. */
+static bool place_densely(const kedge_outbox_healing *heal, const hole *at, size_t first,
+                          size_t end, bool avoid_decided)
+{
+    size_t untold = count_untold(heal, first, end), lacking = count_lacking(at, untold);
+    size_t left = at->count, found = 0;
+    forget_orphans(at);
+    if (untold == 0 || !give_sequences(heal, at, avoid_decided)) return false;
+    for (size_t i = end; i-- > first && left > 0;) {
+        const kedge_orphan *orphan = &orphans_of(heal)[i];
+        if (orphan->settled || (orphan->told && lacking == 0)) continue;
+        while (left > 0 && at->missing[left - 1].sequence > orphan->key)
+            left--;
+        if (left == 0 || at->missing[left - 1].sequence != orphan->key) continue;
+        at->missing[--left].orphan = orphan->key;
+        if (orphan->told)
+            lacking--;
+        else
+            found++;
+    }
+    return found == untold;
+}
+
 static bool place_last(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
                        bool avoid_decided)
 {
-    size_t untold = count_untold(heal, first, end);
-    size_t lacking = at->count > untold ? at->count - untold : 0;
+    size_t untold = count_untold(heal, first, end), lacking = count_lacking(at, untold);
     size_t left = at->count;
     forget_orphans(at);
     for (size_t i = end; i-- > first && left > 0;) {
@@ -179,6 +207,7 @@ static bool place(const kedge_outbox_healing *heal, const hole *at, size_t first
                   bool avoid_decided)
 {
     return place_by_id(heal, at, first, end, avoid_decided) ||
+           place_densely(heal, at, first, end, avoid_decided) ||
            place_last(heal, at, first, end, avoid_decided);
 }
 

@@ -97,6 +97,18 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
     return status;
 }
 
+/* It was applied in a version that the cache has reached, and the cache does not have it: the
+ * backend was restored, and that version is another one. The next pull says so; until then the edit
+ * must not count as covered. A row that is withheld may be in the state of the cache all the same.
+ */
+static bool contradicts_cache(const rotation *work, const kedge_wire_outcome *outcome,
+                              const kedge_pending *row)
+{
+    return !kedge_wire_is_rejection(outcome->decision) && !row->withheld &&
+           row->id > work->cache.lmid && outcome->version <= work->cache.version &&
+           strcmp(work->cache.client, work->old_client) == 0;
+}
+
 static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_pending *row,
                                kedge_error *error)
 {
@@ -105,7 +117,8 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
     if (own && work->answer) outcome = kedge_pull_outcome_of(&work->answer->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
-    bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision));
+    bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision)) &&
+                !contradicts_cache(work, outcome, row);
     if (kept) return keep_outcome(store, outcome, row->sequence, error);
     return renumber(store, work, row->sequence, error);
 }
@@ -216,9 +229,11 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
     int64_t sequence = 0;
     kedge_pending row = {0};
     kedge_status status;
+    /* An older answer than the state is of a backend that was restored once more. */
+    bool same = work->answer->version >= work->staging.version;
     while ((status = next_confirmed(store, work, sequence, &sequence, &row, error)) == KEDGE_OK) {
         const kedge_wire_outcome *outcome = NULL;
-        if (row.digest.size == KEDGE_DIGEST_SIZE)
+        if (same && row.digest.size == KEDGE_DIGEST_SIZE)
             outcome = kedge_pull_outcome_of(&work->answer->outcomes, &row);
         if (outcome && !kedge_wire_is_rejection(outcome->decision)) continue;
         status = run_for(&store->outbox, recall, sequence, 0, "", error);

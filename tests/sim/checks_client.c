@@ -247,8 +247,7 @@ static const sim_entry *entry_of(const view *of, const inbox_row *row)
 }
 
 /* In a lineage that is lost a rejection of the next one may be shown: between two commits. And an
- * older outbox shows those of the lineage that it knew, until the next pull says that it is
- * lost. */
+ * older outbox shows those of the lineage that it knew, until a pull says that it is lost. */
 static bool is_applied(const view *of, const sim_entry *entry)
 {
     if (of->client->damage.outbox_older && is_of_other_lineage(of)) return false;

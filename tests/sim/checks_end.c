@@ -23,8 +23,8 @@ static bool is_quiet(sim_world *world)
     return true;
 }
 
-/* A wrong value is noticed when it is read, and no checker reads a client that lacks items. Then
- * the cache is set aside, and pulled anew. */
+/* A wrong value is noticed when it is read, and no checker reads a client that lacks items. Its
+ * cache is set aside then, and pulled anew. */
 static bool finds_damage(sim_client *client)
 {
     kedge_buffer dump = kedge_buffer_make(&kedge_allocator_default);

@@ -326,7 +326,8 @@ static void test_what_a_twin_displaced_on_the_restored_backend_comes_back_too(vo
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {.lmid = 3, .outcomes = {.rows = decided, .count = 3}};
+    kedge_wire_retire_response answer = {
+        .version = f->server->version, .lmid = 3, .outcomes = {.rows = decided, .count = 3}};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).pending, 2);
     fixture_sync(f);
@@ -354,7 +355,8 @@ static void test_what_a_restored_backend_rejects_this_time_is_in_the_inbox(void 
     naive_server_edit(f->server, "set", "{\"id\":\"other\",\"value\":1}");
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
+    kedge_wire_retire_response answer = {
+        .version = f->server->version, .lmid = 2, .outcomes = {.rows = decided, .count = 2}};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).pending, 1);
     assert_int_equal(fixture_position(f).rejected, 1);
@@ -387,7 +389,8 @@ static void test_rejections_of_a_lost_lineage_are_void(void **state)
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {.lmid = 2, .outcomes = {.rows = decided, .count = 2}};
+    kedge_wire_retire_response answer = {
+        .version = f->server->version, .lmid = 2, .outcomes = {.rows = decided, .count = 2}};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).rejected, 1);
     assert_int_equal(fixture_position(f).pending, 2);
@@ -483,7 +486,7 @@ static void test_an_earlier_client_that_nobody_names_is_not_counted_yet(void **s
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {.lmid = 1};
+    kedge_wire_retire_response answer = {.version = f->server->version, .lmid = 1};
     assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).unrecovered, 0);
     assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);

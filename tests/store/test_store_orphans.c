@@ -186,6 +186,38 @@ static void test_old_rows_of_decided_edits_stand_for_no_missing_one(void **state
     check_old_rows(6, six);
 }
 
+/* The page of an earlier client came back whose edits have other ids since: 1 to 4 are decided, and
+ * of 6 to 15 it has the rows. 16 to 18 were made behind it. */
+static void test_old_rows_that_stand_where_no_sequence_was_skipped_keep_their_places(void **state)
+{
+    static const int64_t decided[] = {1, 2, 3, 4};
+    kedge_outbox_healing heal = {.orphans = kedge_buffer_make(&kedge_allocator_default),
+                                 .missing = kedge_buffer_make(&kedge_allocator_default),
+                                 .decided = kedge_buffer_make(&kedge_allocator_default)};
+    (void)state;
+    kedge_buffer_append(&heal.decided, decided, sizeof decided);
+    for (int64_t key = 4; key <= 15; key++) {
+        kedge_orphan orphan = {.key = key, .id = key, .sound = true, .settled = key == 4};
+        if (key == 5) continue;
+        kedge_buffer_append(&heal.orphans, &orphan, sizeof orphan);
+        heal.orphan_count++;
+    }
+    for (int64_t id = 1; id <= 13; id++) {
+        kedge_missing_id missing = {.id = id, .low = 0, .high = 19};
+        kedge_buffer_append(&heal.missing, &missing, sizeof missing);
+        heal.missing_count++;
+    }
+    assert_int_equal(kedge_outbox_place_missing(&heal, NULL), KEDGE_OK);
+    const kedge_missing_id *missing = (const kedge_missing_id *)(const void *)heal.missing.data;
+    for (int64_t i = 0; i < 13; i++) {
+        assert_int_equal(missing[i].sequence, 6 + i);
+        assert_int_equal(missing[i].orphan, i < 10 ? 6 + i : 0);
+    }
+    kedge_buffer_free(&heal.orphans);
+    kedge_buffer_free(&heal.missing);
+    kedge_buffer_free(&heal.decided);
+}
+
 static void test_ids_that_find_only_sequences_of_decided_edits_need_none(void **state)
 {
     static const int64_t decided[] = {1, 2, 4, 5, 6}, expected[] = {0, 0, 3, 7};
@@ -214,6 +246,7 @@ int main(void)
         cmocka_unit_test(
             test_missing_mutations_get_sequences_that_rise_and_their_own_where_rows_tell),
         cmocka_unit_test(test_old_rows_of_decided_edits_stand_for_no_missing_one),
+        cmocka_unit_test(test_old_rows_that_stand_where_no_sequence_was_skipped_keep_their_places),
         cmocka_unit_test(test_ids_that_find_only_sequences_of_decided_edits_need_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

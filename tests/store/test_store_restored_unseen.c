@@ -1,0 +1,114 @@
+/* A backend that was restored, and answers a retire before a pull has told the client so: what it
+ * says it has applied is not in the state that the client has. */
+#include "tests/store/outbox_scenario.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static int setup(void **state)
+{
+    fixture *f = malloc(sizeof *f);
+    fixture_begin(f);
+    fixture_open(f);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture_end(*state);
+    free(*state);
+    return 0;
+}
+
+/* The push of all that is pending, for naive_server_push. */
+static kedge_buffer push_body(fixture *f)
+{
+    uint32_t count;
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status = fixture_push_body(f->store, 100, 1 << 20, &body, &count, NULL, &f->error);
+    assert_int_equal(status, KEDGE_OK);
+    return body;
+}
+
+static void others_edit(fixture *f, int times)
+{
+    for (int i = 0; i < times; i++)
+        naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":1}");
+}
+
+static void
+test_an_edit_that_was_applied_below_the_version_of_the_cache_is_not_covered(void **state)
+{
+    fixture *f = *state;
+    outbox_make_edit(f, 1);
+    fixture_sync(f);
+    int64_t kept = f->server->version;
+    others_edit(f, 5);
+    fixture_pull(f);
+    outbox_make_edit(f, 2);
+    kedge_buffer body = push_body(f);
+    naive_server_restore(f->server, kept);
+    assert_int_equal(naive_server_push(f->server, kedge_buffer_bytes(&body)), NAIVE_OK);
+    kedge_buffer_free(&body);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_int_equal(fixture_outcome(f, 2), KEDGE_OUTCOME_PENDING);
+    fixture_sync(f);
+    assert_int_equal(fixture_outcome(f, 2), KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(outbox_applied(f, 1), 1);
+    assert_int_equal(outbox_applied(f, 2), 1);
+    fixture_check(f);
+}
+
+/* A twin has taken the id on the backend as it was restored first; on the second one it is ours. */
+static void test_an_answer_older_than_the_staged_state_settles_nothing(void **state)
+{
+    fixture *f = *state;
+    kedge_apply_result result;
+    char own[160], twin[160];
+    snprintf(own, sizeof own, "%s", f->path);
+    snprintf(twin, sizeof twin, "%s/twin", f->folder);
+    fixture_close_flat(f);
+    fixture_copy_tree(own, twin);
+    snprintf(f->path, sizeof f->path, "%s", twin);
+    fixture_open(f);
+    (void)outbox_make_edit_anew(f, 9);
+    kedge_buffer theirs = push_body(f);
+    fixture_close(f);
+    snprintf(f->path, sizeof f->path, "%s", own);
+    fixture_open(f);
+    outbox_make_edit(f, 1);
+    kedge_buffer ours = push_body(f);
+    fixture_sync(f);
+    naive_server_restore(f->server, 0);
+    assert_int_equal(naive_server_push(f->server, kedge_buffer_bytes(&theirs)), NAIVE_OK);
+    others_edit(f, 5);
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    naive_server_restore(f->server, 0);
+    assert_int_equal(naive_server_push(f->server, kedge_buffer_bytes(&ours)), NAIVE_OK);
+    assert_int_equal(fixture_try_rotate_lost(f), KEDGE_OK);
+    assert_int_equal(outbox_applied(f, 1), 0);
+    assert_int_equal(fixture_position(f).pending, 1);
+    fixture_sync(f);
+    assert_int_equal(outbox_applied(f, 1), 1);
+    fixture_check(f);
+    kedge_buffer_free(&theirs);
+    kedge_buffer_free(&ours);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_edit_that_was_applied_below_the_version_of_the_cache_is_not_covered),
+        TEST(test_an_answer_older_than_the_staged_state_settles_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
