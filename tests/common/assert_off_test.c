@@ -1,5 +1,7 @@
 /* KEDGE_ASSERT where it is off: the condition is compiled, and never evaluated. */
+#ifndef KEDGE_ASSERT_OFF
 #define KEDGE_ASSERT_OFF
+#endif
 #include "common/assert.h"
 
 #include <setjmp.h>

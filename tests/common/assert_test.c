@@ -1,4 +1,5 @@
 /* KEDGE_ASSERT where it is on: a condition that does not hold ends the process and says where. */
+#undef KEDGE_ASSERT_OFF /* a coverage build is without assertions */
 #include "common/assert.h"
 
 #include <setjmp.h>
@@ -6,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
