@@ -1,7 +1,7 @@
 /* See recorder.h. */
 #include "bench/recorder.h"
 
-#include "backend/ports/arena.h"
+#include "common/arena.h"
 #include "common/error.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct request {
 
 struct bench_log {
     const kedge_allocator *allocator;
-    kedge_port_arena *arena;
+    kedge_arena *arena;
     request *requests;
     size_t count;
     size_t capacity;
@@ -36,7 +36,7 @@ static _Thread_local bench_log *current;
 
 static void *take(bench_log *log, size_t size)
 {
-    void *bytes = kedge_port_arena_take(log->arena, size > 0 ? size : 1);
+    void *bytes = kedge_arena_take(log->arena, size > 0 ? size : 1);
     if (bytes == NULL) abort();
     return bytes;
 }
@@ -226,14 +226,14 @@ bench_log *bench_log_make(const kedge_allocator *allocator)
     bench_log *log = calloc(1, sizeof *log);
     if (log == NULL) abort();
     log->allocator = allocator;
-    log->arena = kedge_port_arena_make(allocator);
+    log->arena = kedge_arena_new(allocator);
     if (log->arena == NULL) abort();
     return log;
 }
 
 void bench_log_free(bench_log *log)
 {
-    kedge_port_arena_free(log->arena);
+    kedge_arena_delete(log->arena);
     free(log->requests);
     free(log);
 }

@@ -21,10 +21,10 @@ static kedge_status fail_corrupt(const char *name, const char *why, kedge_error 
 /* ---- values ---- */
 
 /* A text without NUL, as every JSON that was checked has it. */
-static kedge_status read_text(kedge_port_arena *arena, kedge_bytes value, kedge_bytes *text,
+static kedge_status read_text(kedge_arena *arena, kedge_bytes value, kedge_bytes *text,
                               kedge_error *error)
 {
-    char *room = kedge_port_arena_take(arena, value.size + 1);
+    char *room = kedge_arena_take(arena, value.size + 1);
     if (room == NULL) return kedge_fail_no_memory(error);
     if (!kedge_json_to_chars(value, room, value.size + 1))
         return kedge_dynamodb_fail_response("a value is no string", error);
@@ -32,13 +32,13 @@ static kedge_status read_text(kedge_port_arena *arena, kedge_bytes value, kedge_
     return KEDGE_OK;
 }
 
-static kedge_status read_binary(kedge_port_arena *arena, kedge_bytes value, kedge_bytes *bytes,
+static kedge_status read_binary(kedge_arena *arena, kedge_bytes value, kedge_bytes *bytes,
                                 kedge_error *error)
 {
     kedge_bytes text;
     kedge_status status = read_text(arena, value, &text, error);
     if (status != KEDGE_OK) return status;
-    char *room = kedge_port_arena_take(arena, KEDGE_BASE64_DECODED_MAX(text.size) + 1);
+    char *room = kedge_arena_take(arena, KEDGE_BASE64_DECODED_MAX(text.size) + 1);
     if (room == NULL) return kedge_fail_no_memory(error);
     size_t size;
     if (!kedge_base64_decode(text, room, &size))
@@ -76,8 +76,8 @@ static kedge_status read_number(kedge_bytes value, kedge_attribute *attribute, k
 }
 
 /* `value` is {"S":…}, {"B":…} or {"N":…}. */
-static kedge_status read_value(kedge_port_arena *arena, kedge_bytes value,
-                               kedge_attribute *attribute, kedge_error *error)
+static kedge_status read_value(kedge_arena *arena, kedge_bytes value, kedge_attribute *attribute,
+                               kedge_error *error)
 {
     kedge_bytes type, inner, none;
     kedge_json_iterator members = kedge_json_iterate(value);
@@ -108,8 +108,8 @@ typedef struct found_attributes {
     size_t count;
 } found_attributes;
 
-static kedge_status read_attributes(kedge_port_arena *arena, kedge_bytes item,
-                                    found_attributes *found, kedge_error *error)
+static kedge_status read_attributes(kedge_arena *arena, kedge_bytes item, found_attributes *found,
+                                    kedge_error *error)
 {
     kedge_bytes key, value, name;
     kedge_json_iterator members = kedge_json_iterate(item);
@@ -154,7 +154,7 @@ kedge_status kedge_dynamodb_read_item(kedge_bytes item, kedge_record_page *page,
     if (status == KEDGE_OK) status = take_key(&found, KEDGE_RECORDS_SORT, &record.key.sort, error);
     if (status != KEDGE_OK) return status;
     size_t size = found.count * sizeof found.list[0];
-    kedge_attribute *attributes = kedge_port_arena_take(page->arena, size);
+    kedge_attribute *attributes = kedge_arena_take(page->arena, size);
     if (attributes == NULL) return kedge_fail_no_memory(error);
     memcpy(attributes, found.list, size);
     record.attributes = attributes;

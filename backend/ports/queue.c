@@ -131,11 +131,11 @@ void kedge_queue_receipt_write(kedge_queue_receipt receipt, char text[KEDGE_QUEU
 static bool start_batch(kedge_queue_batch *batch, const kedge_allocator *allocator, size_t capacity)
 {
     if (batch->memory != NULL) return true;
-    kedge_port_arena *arena = kedge_port_arena_make(allocator);
+    kedge_arena *arena = kedge_arena_new(allocator);
     if (arena == NULL) return false;
     batch->memory = arena;
-    batch->memory_free = kedge_port_arena_free;
-    batch->messages = kedge_port_arena_take(arena, capacity * sizeof *batch->messages);
+    batch->memory_free = kedge_arena_delete;
+    batch->messages = kedge_arena_take(arena, capacity * sizeof *batch->messages);
     return batch->messages != NULL;
 }
 
@@ -146,10 +146,9 @@ kedge_status kedge_queue_batch_add(kedge_queue_batch *batch, const kedge_allocat
     if (!start_batch(batch, allocator, capacity)) return kedge_fail_no_memory(error);
     kedge_queue_message copy = *message;
     size_t receipt_size = strlen(message->receipt) + 1;
-    copy.receipt = kedge_port_arena_take(batch->memory, receipt_size);
-    if (copy.receipt == NULL ||
-        !kedge_port_arena_copy(batch->memory, message->group, &copy.group) ||
-        !kedge_port_arena_copy(batch->memory, message->body, &copy.body))
+    copy.receipt = kedge_arena_take(batch->memory, receipt_size);
+    if (copy.receipt == NULL || !kedge_arena_copy(batch->memory, message->group, &copy.group) ||
+        !kedge_arena_copy(batch->memory, message->body, &copy.body))
         return kedge_fail_no_memory(error);
     memcpy(copy.receipt, message->receipt, receipt_size);
     batch->messages[batch->count++] = copy;

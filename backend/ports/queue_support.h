@@ -3,8 +3,8 @@
 #ifndef KEDGE_BACKEND_PORTS_QUEUE_SUPPORT_H
 #define KEDGE_BACKEND_PORTS_QUEUE_SUPPORT_H
 
-#include "backend/ports/arena.h"
 #include "backend/ports/queue.h"
+#include "common/arena.h"
 
 /* A clock that went back by more than this ends what was measured by it. */
 #define KEDGE_QUEUE_CLOCK_SLACK_MS 60000

@@ -162,11 +162,11 @@ kedge_status kedge_record_condition_check(const kedge_record_write *write, bool 
 
 bool kedge_record_page_room(kedge_record_page *page)
 {
-    if (page->arena == NULL) page->arena = kedge_port_arena_make(page->allocator);
+    if (page->arena == NULL) page->arena = kedge_arena_new(page->allocator);
     if (page->arena == NULL) return false;
     if (page->count < page->capacity) return true;
     size_t capacity = page->capacity == 0 ? 4 : page->capacity * 2;
-    kedge_record *records = kedge_port_arena_take(page->arena, capacity * sizeof *records);
+    kedge_record *records = kedge_arena_take(page->arena, capacity * sizeof *records);
     if (records == NULL) return false;
     if (page->count > 0) memcpy(records, page->records, page->count * sizeof *records);
     page->records = records;
@@ -186,13 +186,13 @@ kedge_status kedge_record_page_add(kedge_record_page *page, const kedge_record_k
     kedge_record record = {0};
     kedge_bytes rest;
     if (!kedge_record_page_room(page) ||
-        !kedge_port_arena_copy(page->arena, key->partition, &record.key.partition) ||
-        !kedge_port_arena_copy(page->arena, key->sort, &record.key.sort) ||
-        !kedge_port_arena_copy(page->arena, encoded, &rest))
+        !kedge_arena_copy(page->arena, key->partition, &record.key.partition) ||
+        !kedge_arena_copy(page->arena, key->sort, &record.key.sort) ||
+        !kedge_arena_copy(page->arena, encoded, &rest))
         return kedge_fail_no_memory(error);
     if (!read_header(&rest, &record.attribute_count)) return fail_corrupt(error);
     kedge_attribute *attributes =
-        kedge_port_arena_take(page->arena, record.attribute_count * sizeof *attributes);
+        kedge_arena_take(page->arena, record.attribute_count * sizeof *attributes);
     if (attributes == NULL) return kedge_fail_no_memory(error);
     for (size_t i = 0; i < record.attribute_count; i++) {
         if (!read_attribute(&rest, &attributes[i])) return fail_corrupt(error);
@@ -209,12 +209,12 @@ void kedge_record_page_finish(kedge_record_page *page, bool more, kedge_record_s
                               .count = page->count,
                               .more = more,
                               .memory = page->arena,
-                              .memory_free = kedge_port_arena_free};
+                              .memory_free = kedge_arena_delete};
     *page = (kedge_record_page){.allocator = page->allocator};
 }
 
 void kedge_record_page_free(kedge_record_page *page)
 {
-    kedge_port_arena_free(page->arena);
+    kedge_arena_delete(page->arena);
     *page = (kedge_record_page){.allocator = page->allocator};
 }

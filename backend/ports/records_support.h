@@ -3,8 +3,8 @@
 #ifndef KEDGE_BACKEND_PORTS_RECORDS_SUPPORT_H
 #define KEDGE_BACKEND_PORTS_RECORDS_SUPPORT_H
 
-#include "backend/ports/arena.h"
 #include "backend/ports/records.h"
+#include "common/arena.h"
 
 /* ---- checks: KEDGE_OK, KEDGE_INVALID_ARGUMENT or KEDGE_LIMIT_EXCEEDED ---- */
 
@@ -52,7 +52,7 @@ void kedge_record_encode(const kedge_record *record, kedge_buffer *out);
 /* A set under construction. Start from {0} with `allocator` set. */
 typedef struct kedge_record_page {
     const kedge_allocator *allocator;
-    kedge_port_arena *arena;
+    kedge_arena *arena;
     kedge_record *records;
     size_t count;
     size_t capacity;

@@ -13,9 +13,9 @@
 #ifndef KEDGE_BACKEND_COMMIT_PLAN_H
 #define KEDGE_BACKEND_COMMIT_PLAN_H
 
-#include "backend/base/arena.h"
 #include "backend/base/project.h"
 #include "backend/versioned/commit/processor.h"
+#include "common/arena.h"
 
 /* A client of one sender: what another sender pushes under the same id is another one's. */
 typedef struct kedge_plan_client {

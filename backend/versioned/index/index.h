@@ -19,10 +19,10 @@
 #ifndef KEDGE_BACKEND_INDEX_INDEX_H
 #define KEDGE_BACKEND_INDEX_INDEX_H
 
-#include "backend/base/arena.h"
 #include "backend/base/project.h"
 #include "backend/versioned/index/clients.h"
 #include "backend/versioned/model/layout.h"
+#include "common/arena.h"
 
 /* One row of a run, with its memory. Start from {0}; kedge_run_row_free. */
 typedef struct kedge_run_row {

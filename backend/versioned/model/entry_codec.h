@@ -8,8 +8,8 @@
 #ifndef KEDGE_BACKEND_MODEL_ENTRY_CODEC_H
 #define KEDGE_BACKEND_MODEL_ENTRY_CODEC_H
 
-#include "backend/base/arena.h"
 #include "backend/versioned/model/version.h"
+#include "common/arena.h"
 #include "common/json.h"
 
 void kedge_entry_write(kedge_json_writer *writer, const kedge_entry *entry, bool deleted);

@@ -2,8 +2,8 @@
 #ifndef KEDGE_BACKEND_MODEL_PACKED_H
 #define KEDGE_BACKEND_MODEL_PACKED_H
 
-#include "backend/base/arena.h"
 #include "backend/ports/records.h"
+#include "common/arena.h"
 
 #define KEDGE_PACK_TEXT_BYTES 128
 /* No packed attribute or blob part is larger: 256 MiB. A version whose delta were would be

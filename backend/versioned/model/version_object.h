@@ -3,8 +3,8 @@
 #ifndef KEDGE_BACKEND_MODEL_VERSION_OBJECT_H
 #define KEDGE_BACKEND_MODEL_VERSION_OBJECT_H
 
-#include "backend/base/arena.h"
 #include "backend/versioned/model/version.h"
+#include "common/arena.h"
 
 #include <stdatomic.h>
 

@@ -1,9 +1,9 @@
 /* Rebases: gather a part of the range, push it under the job's client, tell its outcomes. */
 #include "backend/versioned/projects/rebase.h"
 
-#include "backend/base/arena.h"
 #include "backend/base/backend.h"
 #include "backend/versioned/versions/retained.h"
+#include "common/arena.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"

@@ -2,8 +2,8 @@
 #ifndef KEDGE_BACKEND_STATE_CHECKPOINT_CHUNKS_H
 #define KEDGE_BACKEND_STATE_CHECKPOINT_CHUNKS_H
 
-#include "backend/base/arena.h"
 #include "backend/versioned/model/map.h"
+#include "common/arena.h"
 
 /* One piece of a collection: the text {id: entry, …} of some neighbouring items. */
 typedef struct kedge_chunk {

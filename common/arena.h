@@ -1,6 +1,7 @@
-/* Memory that is given back all at once: what a decoded record borrows from. */
-#ifndef KEDGE_BACKEND_BASE_ARENA_H
-#define KEDGE_BACKEND_BASE_ARENA_H
+/* Memory that is taken piece by piece and given back all at once: what a decoded record, or the
+ * result of a port, borrows from. One thread at a time. */
+#ifndef KEDGE_COMMON_ARENA_H
+#define KEDGE_COMMON_ARENA_H
 
 #include "common/bytes.h"
 
@@ -14,6 +15,11 @@ typedef struct kedge_arena {
 
 kedge_arena kedge_arena_make(const kedge_allocator *allocator);
 void kedge_arena_free(kedge_arena *arena);
+/* One that stands in memory of its own. NULL: no memory. */
+kedge_arena *kedge_arena_new(const kedge_allocator *allocator);
+/* Frees an arena that kedge_arena_new has made; NULL is allowed. Takes a `void *` because it is the
+ * `memory_free` of what a port gives. */
+void kedge_arena_delete(void *arena);
 /* Zeroed and aligned for anything; NULL: no memory. */
 void *kedge_arena_take(kedge_arena *arena, size_t size);
 /* Zeroed; NULL: no memory, or a product that does not fit. */

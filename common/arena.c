@@ -1,10 +1,10 @@
 /* Memory that is given back all at once: a chain of blocks, filled one after the other. */
-#include "backend/base/arena.h"
+#include "common/arena.h"
 
 #include <stdalign.h>
 #include <string.h>
 
-#define BLOCK_BYTES ((size_t)4096)
+#define BLOCK_BYTES ((size_t)65536)
 /* The first block. Each next one is twice as large: most arenas stay small. */
 #define FIRST_BLOCK_BYTES ((size_t)512)
 
@@ -28,6 +28,22 @@ void kedge_arena_free(kedge_arena *arena)
         arena->blocks = next;
     }
     arena->bytes = 0;
+}
+
+kedge_arena *kedge_arena_new(const kedge_allocator *allocator)
+{
+    kedge_arena *arena = kedge_allocate(allocator, sizeof *arena);
+    if (arena != NULL) *arena = kedge_arena_make(allocator);
+    return arena;
+}
+
+void kedge_arena_delete(void *arena)
+{
+    kedge_arena *self = arena;
+    if (self == NULL) return;
+    const kedge_allocator *allocator = self->allocator;
+    kedge_arena_free(self);
+    kedge_release(allocator, self);
 }
 
 static kedge_arena_block *add_block(kedge_arena *arena, size_t size)
