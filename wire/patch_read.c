@@ -222,9 +222,9 @@ static kedge_status check_keys(kedge_wire_place place, const kedge_wire_member *
 kedge_status kedge_wire_patch_read(kedge_wire_place place, const kedge_wire_member *member,
                                    bool items, kedge_wire_patch *patch, kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(member->value);
+    kedge_json_iterator iterator = kedge_json_iterate(member->value);
     kedge_bytes object;
-    while (kedge_json_next_element(&walk, &object)) {
+    while (kedge_json_next_element(&iterator, &object)) {
         kedge_wire_patch_operation operation = {0};
         kedge_status status = grow(patch, error);
         if (status == KEDGE_OK) {
@@ -234,7 +234,7 @@ kedge_status kedge_wire_patch_read(kedge_wire_place place, const kedge_wire_memb
         if (status != KEDGE_OK) return status;
         patch->operations[patch->count++] = operation;
     }
-    if (walk.failed) return kedge_wire_response_fail(place, member, "an array", error);
+    if (iterator.failed) return kedge_wire_response_fail(place, member, "an array", error);
     return check_keys(place, member, patch, error);
 }
 
@@ -300,14 +300,14 @@ kedge_status kedge_wire_damaged_read(const kedge_wire_member *member, kedge_wire
     if (status == KEDGE_OK)
         status = kedge_wire_response_integer(place, &members[COUNT], 1, &damaged->count, error);
     if (status != KEDGE_OK) return status;
-    kedge_json_iterator walk = kedge_json_iterate(members[KEYS].value);
-    while (kedge_json_next_element(&walk, &key)) {
+    kedge_json_iterator iterator = kedge_json_iterate(members[KEYS].value);
+    while (kedge_json_next_element(&iterator, &key)) {
         if (kedge_json_type_of(key) != KEDGE_JSON_STRING ||
             kedge_json_check(key, 1, NULL) != KEDGE_OK) {
             return kedge_wire_response_fail(place, &members[KEYS], "an array of keys", error);
         }
     }
-    if (walk.failed)
+    if (iterator.failed)
         return kedge_wire_response_fail(place, &members[KEYS], "an array of keys", error);
     damaged->keys = members[KEYS].value;
     damaged->collections = members[COLLECTIONS].value;

@@ -45,17 +45,17 @@ static kedge_status check_pair(const char *name, const char *order, const kedge_
 
 static kedge_status check_changes(const kedge_wire_member *member, kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(member->value);
+    kedge_json_iterator iterator = kedge_json_iterate(member->value);
     kedge_bytes client;
     kedge_bytes lmid;
     int64_t id;
-    while (kedge_json_next_member(&walk, &client, &lmid)) {
+    while (kedge_json_next_member(&iterator, &client, &lmid)) {
         if (!kedge_json_to_integer(lmid, &id) || id < 0) {
             return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "an object of integers",
                                             error);
         }
     }
-    if (walk.failed) {
+    if (iterator.failed) {
         return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "an object of integers",
                                         error);
     }

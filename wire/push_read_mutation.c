@@ -40,8 +40,8 @@ static void find_members(kedge_bytes element, mutation_members *members)
     kedge_bytes key;
     kedge_bytes value;
     *members = (mutation_members){.ambiguous = false};
-    kedge_json_iterator walk = kedge_json_iterate(element);
-    while (kedge_json_next_member(&walk, &key, &value)) {
+    kedge_json_iterator iterator = kedge_json_iterate(element);
+    while (kedge_json_next_member(&iterator, &key, &value)) {
         for (size_t at = 0; at < sizeof known / sizeof known[0]; at++) {
             if (!kedge_json_text_equals(key, known[at].name)) continue;
             if (known[at].value->data == NULL) {

@@ -38,10 +38,10 @@ kedge_status kedge_wire_response_members(kedge_wire_place place, kedge_bytes obj
                                          kedge_wire_member *members, size_t count,
                                          kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(object);
+    kedge_json_iterator iterator = kedge_json_iterate(object);
     kedge_bytes key;
     kedge_bytes value;
-    while (kedge_json_next_member(&walk, &key, &value)) {
+    while (kedge_json_next_member(&iterator, &key, &value)) {
         for (size_t i = 0; i < count; i++) {
             if (!name_is(key, members[i].name, strlen(members[i].name))) continue;
             if (members[i].value.data != NULL) {
@@ -51,7 +51,7 @@ kedge_status kedge_wire_response_members(kedge_wire_place place, kedge_bytes obj
             break;
         }
     }
-    if (walk.failed) return kedge_wire_response_fail(place, NULL, "a JSON object", error);
+    if (iterator.failed) return kedge_wire_response_fail(place, NULL, "a JSON object", error);
     return KEDGE_OK;
 }
 

@@ -108,7 +108,7 @@ kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state
 /* "id", "hash", "size", "meta" of an item. */
 void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry);
 /* "outcome", and "code" and "message" of a rejection. */
-void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation);
+void kedge_api_write_outcome(kedge_json_writer *writer, const kedge_version_mutation *mutation);
 /* The members of a mutation, without the braces. */
 void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation);
 /* The outcomes of a client's mutations `from` to `to` at a version, as many as an answer may have;

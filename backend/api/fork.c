@@ -25,8 +25,8 @@ static bool read_request(kedge_api_call *call, fork_request *out)
 }
 
 /* What the new project is, or how far it is. */
-static kedge_status write_answer(kedge_api_call *call, const fork_request *request,
-                                 const kedge_fork *fork)
+static kedge_status write_response(kedge_api_call *call, const fork_request *request,
+                                   const kedge_fork *fork)
 {
     const kedge_version *creation = NULL;
     kedge_json_writer writer = kedge_json_write(&call->response->body);
@@ -93,7 +93,7 @@ void kedge_api_fork(kedge_api_call *call)
         kedge_fork_project(&call->project, request.version, &request.target, &fork, &call->error);
     if (status == KEDGE_OK) {
         call->response->status = fork.created ? 201 : fork.done ? 200 : 202;
-        status = write_answer(call, &request, &fork);
+        status = write_response(call, &request, &fork);
         if (status != KEDGE_OK) kedge_api_fail(call, status);
         return;
     }

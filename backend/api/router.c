@@ -196,7 +196,7 @@ static bool may_enter(kedge_api_call *call)
     return false;
 }
 
-static void answer(kedge_api_call *call)
+static void respond(kedge_api_call *call)
 {
     kedge_wire_path pattern;
     kedge_wire_path path;
@@ -227,7 +227,7 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->content_range[0] = '\0';
     response->damaged_items = 0;
     kedge_cost before = kedge_meter_of_thread();
-    answer(&call);
+    respond(&call);
     kedge_cost after = kedge_meter_of_thread();
     response->cost = kedge_cost_minus(&after, &before);
 }

@@ -120,7 +120,7 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     return status;
 }
 
-static void answer_page(kedge_api_call *call, const page_request *request)
+static void respond_page(kedge_api_call *call, const page_request *request)
 {
     const kedge_version *version;
     kedge_state *state;
@@ -137,6 +137,6 @@ static void answer_page(kedge_api_call *call, const page_request *request)
 void kedge_api_snapshot(kedge_api_call *call)
 {
     page_request request = {.after = kedge_buffer_make(call->allocator)};
-    if (read_request(call, &request)) answer_page(call, &request);
+    if (read_request(call, &request)) respond_page(call, &request);
     kedge_buffer_free(&request.after);
 }

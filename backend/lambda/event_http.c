@@ -273,12 +273,12 @@ static void log_response(const http_call *call)
     int64_t took_ms = environment->monotonic_ms(environment->context) - call->started_ms;
     /* Nobody asks a function for its totals, so each line of what costs anything is one of them. */
     bool costs = kedge_cost_dollars(&call->response.cost) > 0;
-    kedge_answered answered = {.level = costs ? KEDGE_LOG_INFO : KEDGE_LOG_DEBUG,
-                               .method = call->method,
-                               .path = kedge_buffer_bytes(&call->path),
-                               .response = &call->response,
-                               .took_us = took_ms * 1000,
-                               .received_bytes = call->received_bytes};
+    kedge_response_line answered = {.level = costs ? KEDGE_LOG_INFO : KEDGE_LOG_DEBUG,
+                                    .method = call->method,
+                                    .path = kedge_buffer_bytes(&call->path),
+                                    .response = &call->response,
+                                    .took_us = took_ms * 1000,
+                                    .received_bytes = call->received_bytes};
     kedge_response_log(call->lambda->log, &answered);
 }
 

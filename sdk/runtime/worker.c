@@ -123,7 +123,7 @@ static requests take_requests(kedge_db *db)
     return taken;
 }
 
-static void answer_token(kedge_db *db)
+static void provide_token(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
     if (!worker->token_asked) return;
@@ -240,7 +240,7 @@ static void *run(void *context)
         if (asked.edited) after_edit(db);
         kedge_worker_sync(db, asked.online, asked.syncs);
         kedge_worker_history(db, asked.history, online);
-        answer_token(db);
+        provide_token(db);
         bool moved = db->worker.moved;
         if (moved) plan_maintenance(db);
         kedge_worker_tell_peers(db);

@@ -289,12 +289,12 @@ kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_row_total *bases,
     return delete_row(db, &BASE, bases, collection, id, &changed, error);
 }
 
-static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *walk, kedge_row_total *seen,
+static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_row_total *seen,
                              kedge_overlay *base, kedge_error *error)
 {
     kedge_cache_row row;
     kedge_bytes collection;
-    if (!kedge_row_read_any(KEDGE_ROW_BASE, walk, &collection, &row))
+    if (!kedge_row_read_any(KEDGE_ROW_BASE, cursor, &collection, &row))
         return kedge_row_fail(db, "base", collection, row.id, error);
     kedge_row_total_add(seen, row.checksum);
     if (!row.has_value) return kedge_overlay_delete(base, collection, row.id, error);
@@ -305,14 +305,14 @@ kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *ba
                                    kedge_overlay *base, kedge_error *error)
 {
     static const char sql[] = "SELECT collection, id, value, checksum FROM base";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_row_total seen = {0};
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
-        status = load_row(db, walk, &seen, base, error);
+    while ((status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
+        status = load_row(db, cursor, &seen, base, error);
         if (status != KEDGE_OK) {
-            sqlite3_reset(walk);
+            sqlite3_reset(cursor);
             return status;
         }
     }

@@ -8,7 +8,7 @@
 
 struct kedge_cache_check {
     kedge_store_reader *reader;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_row_total expected;
     kedge_row_total seen;
     kedge_buffer collection; /* of the last row */
@@ -55,7 +55,7 @@ static kedge_status check_begin(kedge_store *store, kedge_error *error)
     status = kedge_reader_begin_cache(check->reader, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(db, &meta, error);
     if (status == KEDGE_OK) status = check_base(store, db, &meta, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &check->walk, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &check->cursor, error);
     if (status == KEDGE_OK) check->expected = meta.items;
     return status;
 }
@@ -84,7 +84,7 @@ static kedge_status check_row(kedge_cache_check *check, kedge_error *error)
 {
     kedge_cache_row row;
     kedge_bytes collection;
-    if (!kedge_row_read_any(KEDGE_ROW_ITEM, check->walk, &collection, &row) ||
+    if (!kedge_row_read_any(KEDGE_ROW_ITEM, check->cursor, &collection, &row) ||
         !in_order(check, collection, row.id))
         return kedge_row_fail(&check->reader->cache, "item", collection, row.id, error);
     kedge_row_total_add(&check->seen, row.checksum);
@@ -96,7 +96,7 @@ static kedge_status check_slice(kedge_store *store, kedge_error *error)
     kedge_cache_check *check = store->check;
     kedge_store_db *db = &check->reader->cache;
     for (int i = 0; i < KEDGE_STORE_CHECK_ROWS; i++) {
-        kedge_status status = kedge_store_db_step(db, check->walk, error);
+        kedge_status status = kedge_store_db_step(db, check->cursor, error);
         if (status == KEDGE_OK) status = check_row(check, error);
         if (status != KEDGE_OK) return status;
     }

@@ -65,7 +65,8 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
     return status == KEDGE_OK ? kedge_buffer_status(args, error) : status;
 }
 
-kedge_status kedge_inbox_answer(kedge_store *store, int64_t sequence, int state, kedge_error *error)
+kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int state,
+                                   kedge_error *error)
 {
     static const char sql[] = "UPDATE rejected SET state = ?2, args = '' WHERE sequence = ?1";
     static const char seal[] =
@@ -112,7 +113,7 @@ static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error 
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = check_shown(store, sequence, error);
     if (status == KEDGE_OK)
-        status = kedge_inbox_answer(store, sequence, KEDGE_INBOX_DISMISSED, error);
+        status = kedge_inbox_set_state(store, sequence, KEDGE_INBOX_DISMISSED, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;
 }

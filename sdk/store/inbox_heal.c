@@ -136,7 +136,7 @@ static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *e
 
 /* An entry that the app has answered is kept without its args, to answer kedge_wait. What is left
  * of it when it is damaged is nothing to show. */
-static kedge_status delete_answered(kedge_outbox_healing *heal, kedge_error *error)
+static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char sql[] = "DELETE FROM rejected WHERE state IN (1, 2) AND args = ''"
                               " AND checksum IS NOT " KEDGE_REJECTED_CHECKSUM;
@@ -170,7 +170,7 @@ kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
     kedge_status status;
     int64_t key;
     bool own = false;
-    status = delete_answered(heal, error);
+    status = delete_closed(heal, error);
     while (status == KEDGE_OK) {
         entry = (kedge_inbox_entry){.message = "this rejected edit was damaged on the disk"};
         status = next_damaged(heal, &key, &entry, error);

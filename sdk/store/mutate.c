@@ -105,7 +105,7 @@ static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta
     kedge_outbox_digest(row.name, row.args, row.uid, digest);
     kedge_status status = kedge_outbox_insert(&store->outbox, &row, outbox, error);
     if (status == KEDGE_OK && made->rejected > 0)
-        status = kedge_inbox_answer(store, made->rejected, KEDGE_INBOX_RESUBMITTED, error);
+        status = kedge_inbox_set_state(store, made->rejected, KEDGE_INBOX_RESUBMITTED, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, outbox, error);
     if (status == KEDGE_OK) made->sequence = row.sequence;
     return status;

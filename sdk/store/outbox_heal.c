@@ -188,14 +188,14 @@ static kedge_status look(kedge_outbox_healing *heal, kedge_error *error)
     int64_t counted = heal->meta.pending_rows;
     kedge_pending row;
     bool sound;
-    sqlite3_stmt *walk;
-    kedge_status status = kedge_outbox_walk_all(db, &walk, error);
+    sqlite3_stmt *cursor;
+    kedge_status status = kedge_outbox_cursor_open_all(db, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_outbox_walk_any(db, walk, &row, &sound, error)) == KEDGE_OK) {
+    while ((status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error)) == KEDGE_OK) {
         status = look_at(heal, &row, sound, error);
         if (status != KEDGE_OK) break;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     if (status != KEDGE_DONE) return status;
     status = look_behind(heal, error);
     if (status == KEDGE_OK) status = look_before(heal, counted, error);

@@ -22,15 +22,16 @@
 /* Damage must not be sealed. */
 static kedge_status check_pending(kedge_store_db *db, kedge_error *error)
 {
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_pending row;
     bool sound = true;
-    kedge_status status = kedge_outbox_walk_all(db, &walk, error);
+    kedge_status status = kedge_outbox_cursor_open_all(db, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_outbox_walk_any(db, walk, &row, &sound, error)) == KEDGE_OK && sound)
+    while ((status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error)) == KEDGE_OK &&
+           sound)
         continue;
     int64_t sequence = row.sequence;
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     if (status == KEDGE_OK) return kedge_outbox_fail_row(db, "pending", sequence, error);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }

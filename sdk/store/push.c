@@ -32,11 +32,11 @@ static kedge_status give_rows(kedge_store *store, push *asked, const char *clien
                               const kedge_cache_meta *cache, kedge_error *error)
 {
     kedge_pending row;
-    sqlite3_stmt *walk;
-    kedge_status status = kedge_outbox_walk(&store->outbox, cache, &walk, error);
+    sqlite3_stmt *cursor;
+    kedge_status status = kedge_outbox_cursor_open(&store->outbox, cache, &cursor, error);
     if (status != KEDGE_OK) return status;
     while (asked->count < asked->count_max) {
-        status = kedge_outbox_walk_next(&store->outbox, walk, &row, error);
+        status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
         if (status != KEDGE_OK) break;
         /* What an earlier client pushed waits for its version only. */
         if (!kedge_bytes_equal_text(row.client, client) || row.id <= asked->after_id) continue;
@@ -45,7 +45,7 @@ static kedge_status give_rows(kedge_store *store, push *asked, const char *clien
         asked->count++;
         asked->last_id = row.id;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 

@@ -12,8 +12,9 @@
 #include <string.h>
 
 typedef struct rotation {
-    bool lost;                                /* the lineage */
-    const kedge_wire_retire_response *answer; /* of the old client; NULL: none, of a lost lineage */
+    bool lost; /* the lineage */
+    const kedge_wire_retire_response
+        *response; /* of the old client; NULL: none, of a lost lineage */
     kedge_change_set *changes;
     /* While it runs. */
     int64_t restored_lmid; /* what the backend has decided of the old client */
@@ -114,7 +115,7 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
 {
     const kedge_wire_outcome *outcome = NULL;
     bool own = kedge_bytes_equal_text(row->client, work->old_client);
-    if (own && work->answer) outcome = kedge_pull_outcome_of(&work->answer->outcomes, row);
+    if (own && work->response) outcome = kedge_pull_outcome_of(&work->response->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
     bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision)) &&
@@ -230,11 +231,11 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
     kedge_pending row = {0};
     kedge_status status;
     /* An older answer than the state is of a backend that was restored once more. */
-    bool same = work->answer->version >= work->staging.version;
+    bool same = work->response->version >= work->staging.version;
     while ((status = next_confirmed(store, work, sequence, &sequence, &row, error)) == KEDGE_OK) {
         const kedge_wire_outcome *outcome = NULL;
         if (same && row.digest.size == KEDGE_DIGEST_SIZE)
-            outcome = kedge_pull_outcome_of(&work->answer->outcomes, &row);
+            outcome = kedge_pull_outcome_of(&work->response->outcomes, &row);
         if (outcome && !kedge_wire_is_rejection(outcome->decision)) continue;
         status = run_for(&store->outbox, recall, sequence, 0, "", error);
         if (status == KEDGE_OK)
@@ -271,7 +272,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
 {
     static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
-    const kedge_wire_client_marks *decided = work->answer ? &work->answer->earlier : NULL;
+    const kedge_wire_client_marks *decided = work->response ? &work->response->earlier : NULL;
     KEDGE_ASSERT(work->lost && work->staging.complete);
     kedge_status status = set_tail_aside(store, &work->outbox, error);
     if (status == KEDGE_OK)
@@ -280,7 +281,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
     if (status == KEDGE_OK) status = count_unrecovered(store, work, error);
     if (status == KEDGE_OK) status = run_tail(store, work, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, work, delete_recalled, error);
-    if (status == KEDGE_OK && work->answer) status = recall_displaced(store, work, error);
+    if (status == KEDGE_OK && work->response) status = recall_displaced(store, work, error);
     if (status == KEDGE_OK) status = recall_rejections(store, error);
     work->outbox.ask_settled = 0;
     work->outbox.settled_version = work->staging.version;
@@ -311,9 +312,9 @@ static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_erro
     work->outbox.sent_through = 0;
     work->outbox.trimmed_through = 0;
     work->outbox.revision++;
-    if (!work->lost && work->answer->outcomes.count > 0) {
-        work->outbox.settled_version = work->answer->version;
-        memcpy(work->outbox.settled_lineage, work->answer->lineage,
+    if (!work->lost && work->response->outcomes.count > 0) {
+        work->outbox.settled_version = work->response->version;
+        memcpy(work->outbox.settled_lineage, work->response->lineage,
                sizeof work->outbox.settled_lineage);
     }
     while ((status = next_row(&store->outbox, row.sequence, &row, error)) == KEDGE_OK) {
@@ -350,14 +351,14 @@ static kedge_status rotate_cache(kedge_store *store, rotation *work, kedge_error
 static kedge_status read_work(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_pull_state state;
-    KEDGE_ASSERT(work->lost || work->answer != NULL);
+    KEDGE_ASSERT(work->lost || work->response != NULL);
     kedge_status status = kedge_pull_state_read(store, &state, error);
     if (status != KEDGE_OK) return status;
     work->outbox = state.outbox;
     work->cache = state.cache;
     work->staging = state.staging;
     memcpy(work->old_client, state.outbox.client, sizeof work->old_client);
-    work->restored_lmid = work->lost ? state.staging.lmid : work->answer->lmid;
+    work->restored_lmid = work->lost ? state.staging.lmid : work->response->lmid;
     if (!work->lost) return KEDGE_OK;
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
@@ -397,20 +398,20 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
     return status;
 }
 
-kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *response,
                                 kedge_change_set *changes, kedge_error *error)
 {
-    rotation work = {.answer = answer, .changes = changes};
+    rotation work = {.response = response, .changes = changes};
     return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 
 /* The lmid of the staged state is never more than what the backend had decided when it retired the
  * client: sending something again as an origin is safe, and what is counted as lost is rather too
  * much, should it have come out of the queue in between, than too little. */
-kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *response,
                                      kedge_change_set *changes, kedge_error *error)
 {
-    rotation work = {.lost = true, .answer = answer, .changes = changes};
+    rotation work = {.lost = true, .response = response, .changes = changes};
     return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 

@@ -158,7 +158,7 @@ typedef enum kedge_apply_result {
  * rejections; (2) cache, one BEGIN IMMEDIATE, commit FULL; (3) outbox: covered pending deleted, the
  * tail extended. Each step may be repeated after a crash. A mutation is dropped only when the
  * outcome carries its digest. */
-kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *answer,
+kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *response,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);
 
@@ -179,7 +179,7 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
  * their digest in `answer` get its version as covered_version (a rejected one goes to the inbox);
  * the others are renumbered 1, 2, 3… in order of sequence, with their origin. Then the prediction
  * is rebuilt. */
-kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *response,
                                 kedge_change_set *changes, kedge_error *error);
 /* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
  * that the restored backend may lack: of this client above the lmid that came with the staged
@@ -189,7 +189,7 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_resp
  * With `answer` (NULL: the backend does not know this client) those of the tail at or below that
  * lmid come too that have no outcome with their digest: a twin may have taken their ids on the
  * restored backend. */
-kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *response,
                                      kedge_change_set *changes, kedge_error *error);
 /* Earlier clients of this folder of which mutations have left the tail, and up to which id: what a
  * retire is to ask the lmids of. */

@@ -287,18 +287,19 @@ kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error);
 #define KEDGE_PENDING_IS_COVERED                                                                   \
     "(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))"
 /* Walks `pending` in order of sequence, leaving out what the cache covers. */
-kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache,
-                               sqlite3_stmt **walk, kedge_error *error);
-kedge_status kedge_outbox_walk_next(kedge_store_db *db, sqlite3_stmt *walk, kedge_pending *row,
-                                    kedge_error *error);
+kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
+                                      sqlite3_stmt **cursor, kedge_error *error);
+kedge_status kedge_outbox_cursor_next(kedge_store_db *db, sqlite3_stmt *cursor, kedge_pending *row,
+                                      kedge_error *error);
 kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pending *row,
                                kedge_error *error);
 bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row);
 bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *row);
 /* Walks all of `pending`, and tells of each row whether it proves itself. */
-kedge_status kedge_outbox_walk_all(kedge_store_db *db, sqlite3_stmt **walk, kedge_error *error);
-kedge_status kedge_outbox_walk_any(kedge_store_db *db, sqlite3_stmt *walk, kedge_pending *row,
-                                   bool *sound, kedge_error *error);
+kedge_status kedge_outbox_cursor_open_all(kedge_store_db *db, sqlite3_stmt **cursor,
+                                          kedge_error *error);
+kedge_status kedge_outbox_cursor_next_any(kedge_store_db *db, sqlite3_stmt *cursor,
+                                          kedge_pending *row, bool *sound, kedge_error *error);
 /* KEDGE_CORRUPT for a row that does not prove itself; the turn heals the outbox then. */
 kedge_status kedge_outbox_fail_row(kedge_store_db *db, const char *table, int64_t key,
                                    kedge_error *error);
@@ -435,8 +436,8 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error);
 /* In the outbox's transaction: the row is no longer shown, and its args are given up. */
-kedge_status kedge_inbox_answer(kedge_store *store, int64_t sequence, int state,
-                                kedge_error *error);
+kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int state,
+                                   kedge_error *error);
 
 /* ---- pull.c, pull_steps.c ---- */
 typedef struct kedge_pull_state {

@@ -114,15 +114,15 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
         " WHERE totals.rows IS NOT counted.rows OR totals.sum IS NOT counted.sum"
         " OR totals.checksum IS NOT kedge_checksum(6, totals.name, totals.rows, totals.sum)";
     kedge_store_db *db = &heal->store->outbox;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     gone missing = {0};
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
+    while ((status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
         heal->totals_wrong = true;
         /* A total that is damaged itself says nothing of its table. */
-        if (sqlite3_column_int(walk, 2) == 1)
-            note_missing(&missing, kedge_store_column(walk, 0), sqlite3_column_int64(walk, 1));
+        if (sqlite3_column_int(cursor, 2) == 1)
+            note_missing(&missing, kedge_store_column(cursor, 0), sqlite3_column_int64(cursor, 1));
     }
     if (status != KEDGE_DONE) return status;
     heal->meta.unrecovered += missing.rejected + missing.trimmed;

@@ -43,23 +43,23 @@ kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *mar
 {
     static const char sql[] = "SELECT client, through, checksum = " KEDGE_TRIMMED_CHECKSUM
                               ", ordinal FROM trimmed ORDER BY ordinal";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     marks->count = 0;
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
-    while (status == KEDGE_OK && (status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
+    while (status == KEDGE_OK && (status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
         kedge_wire_client_mark *mark = &marks->marks[marks->count];
-        if (sqlite3_column_int(walk, 2) != 1) {
-            int64_t ordinal = sqlite3_column_int64(walk, 3);
-            sqlite3_reset(walk);
+        if (sqlite3_column_int(cursor, 2) != 1) {
+            int64_t ordinal = sqlite3_column_int64(cursor, 3);
+            sqlite3_reset(cursor);
             return kedge_outbox_fail_row(db, "trimmed", ordinal, error);
         }
         bool fits = marks->count < KEDGE_LIMIT_EARLIER_CLIENTS &&
-                    kedge_store_column_chars(walk, 0, mark->client_id, sizeof mark->client_id);
+                    kedge_store_column_chars(cursor, 0, mark->client_id, sizeof mark->client_id);
         if (!fits) {
-            sqlite3_reset(walk);
+            sqlite3_reset(cursor);
             return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading the trimmed clients", error);
         }
-        mark->id = sqlite3_column_int64(walk, 1);
+        mark->id = sqlite3_column_int64(cursor, 1);
         marks->count++;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;

@@ -29,11 +29,11 @@ static kedge_status open_file(const kedge_store *store, const char *name, int *f
 /* False when it would have to wait and `how` says not to, or when it failed. */
 static bool lock_file(int file, int how)
 {
-    int answer;
+    int response;
     do
-        answer = flock(file, how);
-    while (answer != 0 && errno == EINTR);
-    return answer == 0;
+        response = flock(file, how);
+    while (response != 0 && errno == EINTR);
+    return response == 0;
 }
 
 kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error)

@@ -144,7 +144,7 @@ void api_world_free(api_world *world)
 /* ---- asking ---- */
 
 /* What must hold of every answer: a body that is I-JSON, and problems in the shape of RFC 9457. */
-static void check_answer(api_world *world)
+static void check_response_to(api_world *world)
 {
     const kedge_api_response *response = &world->response;
     assert_true(response->status >= 200 && response->status < 600);
@@ -188,7 +188,7 @@ int api_ask(api_world *world, const kedge_identity *who, const char *method, con
     world->json = NULL;
     kedge_buffer_free(&world->response.body);
     kedge_backend_handle(world->backend, &request, &world->response);
-    check_answer(world);
+    check_response_to(world);
     return world->response.status;
 }
 

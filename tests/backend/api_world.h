@@ -75,7 +75,7 @@ int64_t api_number(const api_world *world, const char *path);
 const char *api_string(const api_world *world, const char *path);
 int api_count(const api_world *world, const char *path); /* elements; -1: no such array */
 
-#define assert_answer(world, expected_status, expected_code)                                       \
+#define assert_response_is(world, expected_status, expected_code)                                  \
     do {                                                                                           \
         assert_string_equal(api_code(world), expected_code);                                       \
         assert_int_equal((world)->response.status, expected_status);                               \

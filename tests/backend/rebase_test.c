@@ -89,11 +89,11 @@ static kedge_status note(void *context, const kedge_rebase_outcome *outcome, ked
     assert_memory_equal(outcome->decided->digest, outcome->from->digest, KEDGE_DIGEST_SIZE);
     static const char *const names[] = {"applied", "rejected", "duplicate"};
     int *const counts[] = {&told->applied, &told->rejected, &told->duplicates};
-    ++*counts[outcome->decided->verdict];
+    ++*counts[outcome->decided->outcome];
     if (told->size < sizeof told->text - 64) {
         told->size +=
             (size_t)snprintf(told->text + told->size, sizeof told->text - told->size, "%lld %s, ",
-                             (long long)outcome->id, names[outcome->decided->verdict]);
+                             (long long)outcome->id, names[outcome->decided->outcome]);
     }
     return KEDGE_OK;
 }

@@ -368,12 +368,12 @@ static void check_whole_version(const answered *of)
                     number, items_seen, wrong, kedge_overlay_count(state));
 }
 
-void check_answer(sim_world *world, const sim_message *message, const sim_version *head_before)
+void check_response_to(sim_world *world, const sim_message *message, const sim_version *head_before)
 {
     answered of = {.world = world,
                    .message = message,
                    .request = {message->body, message->body_size},
-                   .body = {message->answer, message->answer_size},
+                   .body = {message->response, message->response_size},
                    .before = head_before};
     if (path_is(&of, "push")) {
         check_push(&of);

@@ -49,7 +49,7 @@ typedef enum sim_fault {
     SIM_QUEUE_KILLER, /* … that ends the processor */
     SIM_QUEUE_REDRIVE,
     /* client */
-    SIM_OLD_ANSWER, /* an answer to an earlier pull is applied, as by another process */
+    SIM_OLD_RESPONSE, /* an answer to an earlier pull is applied, as by another process */
     SIM_CLIENT_KILL,
     SIM_CLIENT_POWER_CUT,
     SIM_POWER_WRITE_DROPPED, /* of a power cut: an unsynced write is gone */

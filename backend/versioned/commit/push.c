@@ -65,7 +65,7 @@ static bool make_smaller(pushing *work, const kedge_version *version)
         work->mutations_max = version->mutation_count / 2;
         return true;
     }
-    if (version->mutations[0].verdict != KEDGE_VERDICT_APPLIED) return false;
+    if (version->mutations[0].outcome != KEDGE_MUTATION_APPLIED) return false;
     work->mutations_max = 1;
     work->refuse = true;
     return true;

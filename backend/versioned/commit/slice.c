@@ -95,7 +95,7 @@ static kedge_status keep_rejection(kedge_slice *slice, kedge_version_mutation *m
     kedge_bytes code_text = clip(kedge_bytes_of(code), KEDGE_LIMIT_REJECTION_CODE_BYTES);
     kedge_bytes text = clip(kedge_bytes_of(message), KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
     KEDGE_ASSERT(code_text.size > 0);
-    mutation->verdict = KEDGE_VERDICT_REJECTED;
+    mutation->outcome = KEDGE_MUTATION_REJECTED;
     bool fine = kedge_arena_copy(arena, code_text, &mutation->code) &&
                 kedge_arena_copy(arena, text, &mutation->message);
     return fine ? KEDGE_OK : kedge_fail_no_memory(error);
@@ -151,7 +151,7 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
                                   .now_ms = mutation->timestamp_ms}};
     kedge_status status = kedge_tx_run(slice->tx, &call, &failure);
     if (status == KEDGE_OK) {
-        mutation->verdict = KEDGE_VERDICT_APPLIED;
+        mutation->outcome = KEDGE_MUTATION_APPLIED;
         return KEDGE_OK;
     }
     if (is_decision(status, &failure)) {

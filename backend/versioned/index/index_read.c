@@ -127,16 +127,16 @@ static kedge_status read_outcome(kedge_bytes value, kedge_arena *arena,
 {
     kedge_json_iterator parts = kedge_json_iterate(value);
     kedge_bytes part;
-    int64_t verdict = -1;
+    int64_t outcome = -1;
     bool fine = kedge_json_next_element(&parts, &part) && part.size == KEDGE_DIGEST_HEX + 1 &&
                 kedge_hex_decode((kedge_bytes){part.data + 1, part.size - 2}, mutation->digest,
                                  KEDGE_DIGEST_SIZE) &&
-                kedge_json_next_element(&parts, &part) && kedge_json_to_integer(part, &verdict) &&
-                verdict >= KEDGE_VERDICT_APPLIED && verdict <= KEDGE_VERDICT_DUPLICATE;
+                kedge_json_next_element(&parts, &part) && kedge_json_to_integer(part, &outcome) &&
+                outcome >= KEDGE_MUTATION_APPLIED && outcome <= KEDGE_MUTATION_DUPLICATE;
     if (!fine) return kedge_record_damaged("an outcome", error);
-    mutation->verdict = (kedge_verdict)verdict;
+    mutation->outcome = (kedge_mutation_outcome)outcome;
     bool more = kedge_json_next_element(&parts, &part);
-    if (!more && mutation->verdict != KEDGE_VERDICT_REJECTED) return KEDGE_OK;
+    if (!more && mutation->outcome != KEDGE_MUTATION_REJECTED) return KEDGE_OK;
     if (!more) return kedge_record_damaged("an outcome", error);
     kedge_status status = kedge_text_read(part, arena, &mutation->code, error);
     if (status != KEDGE_OK) return status;

@@ -67,7 +67,7 @@ static void write_outcomes(kedge_buffer *out, const kedge_version *version, kedg
         kedge_hex_encode(mutation->digest, KEDGE_DIGEST_SIZE, digest);
         kedge_json_begin_array(&writer);
         kedge_json_chars(&writer, digest);
-        kedge_json_integer(&writer, mutation->verdict);
+        kedge_json_integer(&writer, mutation->outcome);
         if (kedge_mutation_has_reason(mutation)) {
             kedge_json_text(&writer, mutation->code);
             kedge_json_text(&writer, mutation->message);
@@ -121,7 +121,7 @@ kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *ver
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++) {
         const kedge_version_mutation *mutation = &version->mutations[i];
-        bool decided = mutation->verdict != KEDGE_VERDICT_DUPLICATE;
+        bool decided = mutation->outcome != KEDGE_MUTATION_DUPLICATE;
         if (mutation->origin_client.size == 0 || !decided) continue;
         status = add_origin(rows, partition, version, mutation, error);
     }

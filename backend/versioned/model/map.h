@@ -52,6 +52,6 @@ bool kedge_map_build(const kedge_allocator *allocator, kedge_item *const *items,
 
 /* All items in order. The visit returns false to stop. */
 typedef bool (*kedge_map_visit)(void *context, kedge_item *item);
-void kedge_map_walk(const kedge_map *map, kedge_map_visit visit, void *context);
+void kedge_map_visit_items(const kedge_map *map, kedge_map_visit visit, void *context);
 
 #endif

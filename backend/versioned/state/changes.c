@@ -148,7 +148,7 @@ kedge_status kedge_state_changes(kedge_state *state, int64_t from, kedge_changes
         kedge_changes_free(&made);
         return status;
     }
-    kedge_map_walk(&made.fold->map, add_change, made.fold);
+    kedge_map_visit_items(&made.fold->map, add_change, made.fold);
     made.changes = made.fold->changes;
     made.count = made.fold->count;
     *changes = made;

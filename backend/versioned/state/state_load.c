@@ -110,7 +110,7 @@ static kedge_status try_load(kedge_state *state, const kedge_version_collection 
         status = read_tail(state, collection, from, &tail, &bytes, missing, error);
     }
     if (status != KEDGE_OK) goto out;
-    kedge_map_walk(&tail, lay_item, &to);
+    kedge_map_visit_items(&tail, lay_item, &to);
     if (!to.fine) {
         status = kedge_fail_no_memory(error);
         goto out;

@@ -80,10 +80,10 @@ static void write_text_member(kedge_json_writer *writer, const char *name, kedge
 
 static void write_outcome(kedge_json_writer *writer, const kedge_version_mutation *mutation)
 {
-    static const char *const names[] = {[KEDGE_VERDICT_APPLIED] = "applied",
-                                        [KEDGE_VERDICT_REJECTED] = "rejected",
-                                        [KEDGE_VERDICT_DUPLICATE] = "duplicate"};
-    write_text_member(writer, "outcome", kedge_bytes_of(names[mutation->verdict]));
+    static const char *const names[] = {[KEDGE_MUTATION_APPLIED] = "applied",
+                                        [KEDGE_MUTATION_REJECTED] = "rejected",
+                                        [KEDGE_MUTATION_DUPLICATE] = "duplicate"};
+    write_text_member(writer, "outcome", kedge_bytes_of(names[mutation->outcome]));
     if (!kedge_mutation_has_reason(mutation)) return;
     write_text_member(writer, "code", mutation->code);
     write_text_member(writer, "message", mutation->message);
