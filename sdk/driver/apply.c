@@ -1,5 +1,5 @@
-/* What the store does with the answers that are held. An answer that the store could not take for
- * want of disk or memory stays held, since the core will have it tried again. */
+/* What the store does with the responses that are held. A response that the store could not take
+ * for want of disk or memory stays held, since the core will have it tried again. */
 #include "common/assert.h"
 #include "sdk/driver/driver_internal.h"
 #include "wire/key.h"

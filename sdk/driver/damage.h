@@ -23,7 +23,7 @@ typedef struct kedge_driver_damage {
 
 /* One item, by its wire key. A key that is known already counts once. */
 void kedge_driver_damage_add(kedge_driver_damage *damage, kedge_bytes key);
-/* What an answer says, or another damage. */
+/* What a response says, or another damage. */
 void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_wire_damaged *told);
 void kedge_driver_damage_add_all(kedge_driver_damage *damage, const kedge_driver_damage *more);
 /* An item was written anew, or deleted: it is whole. Nobody can tell which of the others it may be:

@@ -68,7 +68,7 @@ typedef struct keyed_table {
     const char *name;
     int64_t kind;
     const char *find;   /* id, value, checksum */
-    const char *insert; /* ?3 value, ?4 checksum; leaves a row that is there */
+    const char *insert; /* ?3 value, ?4 checksum; does not change an existing row */
     const char *update; /* likewise */
     const char *remove;
 } keyed_table;
@@ -97,7 +97,7 @@ static kedge_status take_keyed(kedge_store_db *db, const char *sql, kedge_bytes 
     return KEDGE_OK;
 }
 
-/* KEDGE_NOT_FOUND, or the row, checked. */
+/* Finds a row and checks it, or returns KEDGE_NOT_FOUND. */
 static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge_bytes collection,
                              kedge_bytes id, kedge_cache_row *row, kedge_error *error)
 {
@@ -106,7 +106,7 @@ static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge
     if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;
     if (status != KEDGE_OK) return status;
-    /* In pages that are out of order SQLite finds another row than the one that was asked for. */
+    /* When pages are out of order, SQLite can find a row with another key. */
     if (!kedge_row_read(kedge_row_begin(table->kind, collection), find, 0, row) ||
         !kedge_bytes_equal(row->id, id))
         return kedge_row_fail(db, table->name, collection, id, error);
@@ -130,8 +130,8 @@ static bool same_value(const kedge_cache_row *row, const kedge_bytes *value)
     return row->has_value == (value != NULL) && (!value || kedge_bytes_equal(row->value, *value));
 }
 
-/* Most rows that are put are new, so that what stands there is looked for only when there is
- * something. `*inserted` false: it was left as it is. */
+/* Most rows that are put are new, so the old row is read only when the insert found one.
+ * `*inserted` false: there was a row, which was not changed. */
 static kedge_status insert_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
                                kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
                                bool *inserted, kedge_error *error)
@@ -151,7 +151,7 @@ static kedge_status put_row(kedge_store_db *db, const keyed_table *table, kedge_
     kedge_status status = insert_row(db, table, total, collection, id, value, changed, error);
     if (status != KEDGE_OK || *changed) return status;
     status = find_row(db, table, collection, id, &old, error);
-    /* The insert found the key: only an index out of order loses it again. */
+    /* The insert found the key, so the row can be missing only if the index is out of order. */
     if (status == KEDGE_NOT_FOUND) return kedge_row_fail(db, table->name, collection, id, error);
     if (status != KEDGE_OK || same_value(&old, value)) return status;
     int64_t checksum = kedge_row_checksum(kedge_row_begin(table->kind, collection), id, value);

@@ -1,7 +1,7 @@
-/* The check of the whole cache in the background: the order of the keys, every checksum, the
- * totals. It finds what no read of one row can: rows that are missing, pages that were swapped, and
- * an old page that came back. It reads one snapshot in slices, so that no call takes long; writers
- * wait for no reader. */
+/* Checks the whole cache in the background: the order of the keys, every checksum, the totals. The
+ * check finds damage that reads of single rows cannot find: missing rows, swapped pages, and old
+ * pages that the disk brought back. It reads one snapshot in slices, so that no call takes long.
+ * Writers do not wait for it. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -44,7 +44,8 @@ static kedge_status check_begin(kedge_store *store, kedge_error *error)
     kedge_cache_meta meta;
     kedge_cache_check *check = kedge_allocate(store->allocator, sizeof *check);
     if (!check) return kedge_fail_no_memory(error);
-    /* Here, not behind it: a cache that is replaced meanwhile is due for a check of its own. */
+    /* Cleared at the start of the check: a cache that replaces this one meanwhile needs a check of
+     * its own. */
     atomic_store(&store->check_due, false);
     check->collection = kedge_buffer_make(store->allocator);
     check->id = kedge_buffer_make(store->allocator);

@@ -1,8 +1,8 @@
 /* The inbox of rejected mutations.
  *
- * A row of the inbox is shown when its mutation is no longer predicted: when the cache covers it,
- * or when it is no longer pending at all. Before that it is shown as pending, and only there. What
- * was read of a damaged mutation is shown at once: its place among the pending ones has a no-op. */
+ * A row of the inbox is listed when its mutation is no longer predicted: when the cache covers it,
+ * or when it is no longer pending. Until then the mutation is listed only as pending. A damaged
+ * mutation is listed at once, since a no-op has replaced it among the pending ones. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -84,7 +84,7 @@ kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int sta
     return kedge_store_db_run(db, update, error);
 }
 
-/* Is it shown? A row that does not prove itself is healed first. */
+/* Whether the row is listed. A damaged row is healed first. */
 static kedge_status check_shown(kedge_store *store, int64_t sequence, kedge_error *error)
 {
     static const char sql[] =

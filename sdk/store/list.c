@@ -42,8 +42,8 @@ static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_er
     return KEDGE_OK;
 }
 
-/* What the list will show is looked through first: a row that does not prove itself is set aside
- * before the app sees any. */
+/* Checks all rows of the list first, so that damaged rows are set aside before the app sees any
+ * row. */
 static kedge_status check_rows(kedge_mutation_list *list, const char *sql, kedge_error *error)
 {
     kedge_store_db *db = &list->reader->outbox;
@@ -100,7 +100,7 @@ kedge_status kedge_store_rejected_open(kedge_store *store, kedge_mutation_list *
     return open_list(store, REJECTED, list, error);
 }
 
-/* NULL without memory: no column of a list is null. */
+/* NULL means no memory, since no column of a list is null. */
 static const char *text_of(sqlite3_stmt *cursor, int column)
 {
     return (const char *)sqlite3_column_text(cursor, column);

@@ -1,5 +1,5 @@
-/* The rows of `pending`. A row that is read proves itself: by its checksum, and by the digest,
- * which is made again from what it names. */
+/* The rows of `pending`. Each row that is read is checked: its checksum, and its digest, which is
+ * computed again from the mutation. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -17,8 +17,8 @@ bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row
     return row->id <= cache->lmid && kedge_bytes_equal_text(row->client, cache->client);
 }
 
-/* A mutation with an origin had another name before, under which it may have left; one that is
- * withheld may have left before its outbox was put back. */
+/* A mutation with an origin had another (client, id) before, under which it may have been sent. A
+ * withheld mutation may have been sent before the outbox was replaced by an older copy. */
 bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *row)
 {
     return row->origin_client.size > 0 || row->withheld || row->id <= meta->sent_through ||

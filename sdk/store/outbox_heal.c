@@ -1,4 +1,4 @@
-/* Rows of the outbox that do not prove themselves, and rows that are missing.
+/* Rows of the outbox that are damaged, and rows that are missing.
  *
  * The ids of the living client have no gap from the lowest undecided one to highest_id, and their
  * sequences rise with them. So what belongs to `pending` is known without any of its rows:

@@ -91,7 +91,7 @@ static key_cursor key_cursor_start(const kedge_overlay *base, const kedge_overla
     return all;
 }
 
-/* The walk visits each key once, in ascending order. */
+/* The cursor visits each key once, in ascending order. */
 static bool is_behind(const key_cursor *all, const kedge_overlay_entry *entry)
 {
     const kedge_overlay_entry last = {.collection = all->collection, .id = all->id};

@@ -1,4 +1,4 @@
-/* Applying the answer to a pull: first the decision what it means for this copy, then the steps.
+/* Applies the response to a pull: decides which case it is, then does the steps.
  *
  *   another lineage      the whole state is staged; kedge_store_rotate_lost puts it in
  *   retired, or outcomes about other mutations than ours: this client id is not ours alone: rotate
@@ -38,9 +38,9 @@ static bool is_whole(const kedge_wire_pull_response *response)
                                   response->patch.operations[0].kind == KEDGE_WIRE_PATCH_CLEAR);
 }
 
-/* Every id below the lowest row of `pending` was covered once. A server that has decided fewer is
- * not the one that it was, whether it knows our lineage or, the cache having been lost, was not
- * asked. */
+/* Every id below the lowest row of `pending` was covered once. A server that has decided fewer ids
+ * was restored, even if it knows our lineage, or was not asked for it because the cache was
+ * lost. */
 static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
                             const kedge_wire_pull_response *response, bool *lost,
                             kedge_error *error)
@@ -153,7 +153,7 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
     if (response->retired) return KEDGE_OK;
     asked->result = KEDGE_APPLY_STALE;
     if (is_stale(state, response)) {
-        /* The answer to kedge_store_pull_request's question. */
+        /* The response to kedge_store_pull_request's question. */
         if (state->cache.lineage[0] == '\0' && response->from == state->outbox.settled_version)
             atomic_store(&store->lineage_known, true);
         return KEDGE_OK;

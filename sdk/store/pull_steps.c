@@ -1,5 +1,5 @@
-/* The parts that an applied delta and an applied snapshot share: do the outcomes fit, and the steps
- * on the outbox. */
+/* What applying a delta and applying a snapshot share: the check of the outcomes, and the steps on
+ * the outbox. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"

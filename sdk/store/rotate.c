@@ -1,4 +1,4 @@
-/* A new client id: for a folder that was copied or restored, and for a backend that was restored.
+/* Takes a new client id, when the folder was copied or restored, or the backend was restored.
  *
  * In one outbox transaction the mutations that are already decided under the old id are told apart
  * by their digests, and the others get the ids 1, 2, 3… of the new client in the order of their
@@ -54,9 +54,9 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
     return none ? KEDGE_DONE : kedge_outbox_find(db, sequence, row, error);
 }
 
-/* Nothing has decided it under the name that it had. Under another one a copy of this folder may
- * have got it decided, or a later self that was put back to this one; or a restored backend has it.
- * So it is withheld until the server has said what became of it. */
+/* The mutation is not decided under its old client and id. It may be decided under another one: a
+ * copy of this folder may have sent it, or this folder before it was restored from a backup, or a
+ * restored backend has it. So it is withheld until the server has told its outcome. */
 static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequence,
                              kedge_error *error)
 {
@@ -64,7 +64,7 @@ static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequenc
         "UPDATE pending SET origin_id = CASE WHEN origin_client IS NULL THEN id ELSE origin_id END,"
         " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
         " covered_version = NULL, withheld = 1 WHERE sequence = ?1";
-    /* A rejection that was noted for it was of a state that is gone. */
+    /* A rejection that was noted for it is of a lost lineage. */
     static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(strcmp(work->outbox.client, work->old_client) != 0);
@@ -126,14 +126,14 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
 
-/* A no-op may stand in the place of an edit that a damaged disk had forgotten, and the tail has it:
- * the edit takes its place back. */
+/* A no-op may have replaced an edit that was damaged on the disk, and the tail has this edit: the
+ * edit replaces the no-op again. */
 #define RECALL(from)                                                                               \
     "INSERT OR REPLACE INTO pending(" KEDGE_PENDING_COLUMNS                                        \
     ", checksum) SELECT " KEDGE_PENDING_COLUMNS ", " KEDGE_PENDING_CHECKSUM                        \
     " FROM (SELECT *, NULL AS covered_version, 0 AS withheld FROM " from ")"
 
-/* Then what is left in the tail of the client that was the living one is an earlier one's. */
+/* The rest of the tail of the old client is then the tail of an earlier client. */
 static kedge_status count_unrecovered(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;
@@ -230,7 +230,8 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
     int64_t sequence = 0;
     kedge_pending row = {0};
     kedge_status status;
-    /* An older answer than the state is of a backend that was restored once more. */
+    /* A response that is older than the staged state comes from a backend that was restored once
+     * more. */
     bool same = work->response->version >= work->staging.version;
     while ((status = next_confirmed(store, work, sequence, &sequence, &row, error)) == KEDGE_OK) {
         const kedge_wire_outcome *outcome = NULL;
@@ -245,8 +246,9 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* A rejection that the app has not answered is void with its lineage: the edit is decided anew.
- * Should the backend have decided it already, that is what its origin is answered with. */
+/* A rejection of the lost lineage that the app has not dismissed or resubmitted no longer holds:
+ * the edit is sent again. If the restored backend has already decided it, the response tells that
+ * outcome by its origin. */
 static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 {
     static const char *const steps[] = {

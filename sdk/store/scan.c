@@ -1,4 +1,4 @@
-/* An ordered walk over a collection, on one snapshot. */
+/* A scan over a collection in order, on one snapshot. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
@@ -94,7 +94,7 @@ static kedge_status prepare(kedge_store_scan *scan, kedge_bytes collection,
     kedge_store_bind_text(db, scan->cursor, 2, bounds.low);
     if (below) kedge_store_bind_text(db, scan->cursor, 3, bounds.high);
     kedge_store_bind_integer(db, scan->cursor, 4, options->limit > 0 ? options->limit : -1);
-    /* The snapshot is of now, not of the first row that is asked for. */
+    /* Takes the snapshot now, not at the first row. */
     return kedge_store_db_execute(db, "SELECT 1 FROM meta", error);
 }
 
@@ -157,7 +157,7 @@ kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedg
     }
     scan->ended = true;
     if (status != KEDGE_CORRUPT) return status;
-    /* What is left of this walk is lost; the next one sees the cache that takes its place. */
+    /* This scan cannot continue. The next one reads the cache that replaces this one. */
     kedge_reader_end(scan->reader);
     (void)kedge_reader_heal(scan->store, scan->reader, error);
     return status;
