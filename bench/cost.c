@@ -190,7 +190,7 @@ static kedge_cost pull(cost_world *world, const bench_client *client, const char
     return bench_ask(&world->stage, "POST", "notes", "/pull", kedge_buffer_bytes(body), response);
 }
 
-/* What the answer says that the next pull starts from. */
+/* What the response says that the next pull starts from. */
 static void keep_cookie(kedge_bytes response, char *cookie, size_t size)
 {
     kedge_bytes value = {0};

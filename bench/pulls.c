@@ -1,6 +1,6 @@
-/* Pulls: a first pull of 100,000 items of 150 bytes, from the answer's bytes to the durable commit,
- * against raw SQLite upserts of the same rows in one transaction; and a rebase of 1,000 pending
- * mutations over a pull of 100 rows, in a small project and in a large one. */
+/* Pulls: a first pull of 100,000 items of 150 bytes, from the response's bytes to the durable
+ * commit, against raw SQLite upserts of the same rows in one transaction; and a rebase of 1,000
+ * pending mutations over a pull of 100 rows, in a small project and in a large one. */
 #include "bench/bench.h"
 #include "bench/project.h"
 

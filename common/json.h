@@ -7,7 +7,7 @@
  *   2. kedge_json_check validates: grammar, depth, UTF-8, no duplicate member, no lone surrogate,
  *      no NUL, no number out of double's range.
  *   3. The readers below work on text that passed kedge_json_check. On skipped but unchecked text
- *      they are memory-safe and may answer false.
+ *      they are memory-safe and may return false.
  *
  * Nothing here recurses deeper than KEDGE_LIMIT_JSON_DEPTH, and nothing depends on the locale. */
 #ifndef KEDGE_COMMON_JSON_H

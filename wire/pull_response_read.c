@@ -21,7 +21,7 @@ enum {
     NATIVE_MEMBERS
 };
 
-/* `{"<order>": V, "lineage": T}`, which must name the answer's own version. */
+/* `{"<order>": V, "lineage": T}`, which must name the response's own version. */
 static kedge_status check_pair(const char *name, const char *order, const kedge_wire_member *member,
                                const kedge_wire_pull_response *response, kedge_error *error)
 {

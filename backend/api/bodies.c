@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void respond_stored(kedge_api_call *call, kedge_bytes stored)
 {

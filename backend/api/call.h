@@ -20,14 +20,14 @@
 #define KEDGE_API_BODY_BY_HASH_BYTES 65536   /* a native patch or page names larger ones by hash */
 #define KEDGE_API_INLINE_PULL_BYTES  262144  /* a first pull up to this needs no pages */
 #define KEDGE_API_DELTA_BYTES_MAX    8388608 /* a native delta over this becomes a snapshot */
-#define KEDGE_API_ANSWER_BYTES_MAX   134217728 /* no answer is larger: 128 MiB */
-/* Of an answer to a pull, what a patch leaves to 1,000 outcomes with their messages, escaped. */
+#define KEDGE_API_ANSWER_BYTES_MAX   134217728 /* no response is larger: 128 MiB */
+/* Of a response to a pull, what a patch leaves to 1,000 outcomes with their messages, escaped. */
 #define KEDGE_API_PULL_AROUND_BYTES 2097152
 #define KEDGE_API_PAGE_BYTES        1048576 /* of a snapshot, when the request does not say */
 #define KEDGE_API_PAGE_BYTES_MAX    4194304
-#define KEDGE_API_LIST_MAX          100  /* versions or projects in one answer */
-#define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one answer */
-#define KEDGE_API_DAMAGED_MAX       100  /* lost items that an answer names, and that end a page */
+#define KEDGE_API_LIST_MAX          100  /* versions or projects in one response */
+#define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one response */
+#define KEDGE_API_DAMAGED_MAX       100  /* lost items that a response names, and that end a page */
 #define KEDGE_API_ARGUMENTS_MAX     5    /* variable segments of a path */
 
 /* One request on its way to its answer. `error` is scratch for whoever fails. */
@@ -50,7 +50,7 @@ void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const 
     KEDGE_PRINTF(4, 5);
 /* The problem for a failure of the core, told by call->error: transient (503) or internal (500). */
 void kedge_api_fail(kedge_api_call *call, kedge_status status);
-/* Ends an answer: 200 unless memory ran out while it was written. */
+/* Ends a response: 200 unless memory ran out while it was written. */
 void kedge_api_finish(kedge_api_call *call);
 /* The answer has grown over KEDGE_API_ANSWER_BYTES_MAX. */
 bool kedge_api_too_large(const kedge_api_call *call);
@@ -64,7 +64,7 @@ static inline size_t kedge_api_at_most(size_t limit, size_t most)
 
 /* ---- addresses (address.c) ---- */
 
-/* Reads of the query. Each answers false after it refused the call with `query-invalid`. An absent
+/* Reads of the query. Each returns false after it refused the call with `query-invalid`. An absent
  * parameter leaves the output as it was. */
 bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t least, int64_t most,
                              int64_t *value);
@@ -84,7 +84,7 @@ kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *
 /* The newest version, by a consistent read; creates the project where that is allowed. */
 kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
                             kedge_error *error);
-/* The same; refuses the call when it fails, and answers false. */
+/* The same; refuses the call when it fails, and returns false. */
 bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head);
 /* Version `number` (0: the newest) of a project that exists; refuses with `status` and `code` when
  * there is no such version. */
@@ -111,7 +111,7 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry);
 void kedge_api_write_outcome(kedge_json_writer *writer, const kedge_version_mutation *mutation);
 /* The members of a mutation, without the braces. */
 void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation);
-/* The outcomes of a client's mutations `from` to `to` at a version, as many as an answer may have;
+/* The outcomes of a client's mutations `from` to `to` at a version, as many as a response may have;
  * `outcomes` comes in made and empty. */
 kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *at,
                                      kedge_bytes client, int64_t from, int64_t to,
@@ -121,7 +121,7 @@ void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t n
 
 /* ---- lost items (damage.c) ---- */
 
-/* What an answer leaves out because the backend has lost it. */
+/* What a response leaves out because the backend has lost it. */
 typedef struct kedge_api_damage {
     int64_t count;            /* of items, also of those that are not named */
     kedge_buffer keys;        /* of the first ones: a JSON array without its end, or empty */
@@ -136,7 +136,7 @@ void kedge_api_damage_item(kedge_api_damage *damage, kedge_bytes collection, ked
                            const kedge_error *cause);
 void kedge_api_damage_collection(kedge_api_damage *damage, kedge_bytes collection, int64_t items,
                                  const kedge_error *cause);
-/* For a part of an answer that is taken back: how much was noted in front of it. */
+/* For a part of a response that is taken back: how much was noted in front of it. */
 typedef struct kedge_api_damage_mark {
     int64_t count;
     size_t keys;
@@ -176,13 +176,13 @@ static inline kedge_wire_request kedge_api_body(const kedge_api_call *call)
 {
     return (kedge_wire_request){call->request->body, call->request->body_truncated};
 }
-/* What a reader of the wire made of the body, with call->error: refuses the call and answers false
+/* What a reader of the wire made of the body, with call->error: refuses the call and returns false
  * unless it is KEDGE_OK. */
 bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status);
-/* Checks the body as JSON of an object; refuses the call and answers false otherwise. */
+/* Checks the body as JSON of an object; refuses the call and returns false otherwise. */
 bool kedge_api_body_object(kedge_api_call *call, kedge_bytes *object);
 /* Members of a checked object. Each refuses the call with `body-invalid`, naming `path`, when the
- * member is absent or wrong, and answers false. `chars` holds KEDGE_LIMIT_CLIENT_ID_BYTES + 1. */
+ * member is absent or wrong, and returns false. `chars` holds KEDGE_LIMIT_CLIENT_ID_BYTES + 1. */
 bool kedge_api_body_client_id(kedge_api_call *call, kedge_bytes object, const char *name,
                               const char *path, char *chars);
 bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char *name,
@@ -206,7 +206,7 @@ static inline bool kedge_api_uploads_are_served(const kedge_backend *backend)
     return backend->options.blobs.vtable->presign_put != NULL;
 }
 /* When the request names an upload, it has that upload's body from here on. Refuses the call and
- * answers false when there is no such upload. Close in both cases. */
+ * returns false when there is no such upload. Close in both cases. */
 bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload);
 /* Removes the upload when the push was answered with 200. */
 void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload);

@@ -1,11 +1,11 @@
 /* POST pull: one pinned version, told as a difference from the version that the client has.
  *
  * The cookie names that version by number and lineage. A pair that the versions do not know is
- * lost. From nothing (null or lost) the answer starts with `clear` and holds every item; a native
+ * lost. From nothing (null or lost) the response starts with `clear` and holds every item; a native
  * client gets the name of a snapshot instead when that would be long.
  *
  * A Replicache client takes no cookie whose `order` is not above its own, and no lmid below the one
- * that it has. So the answer to a lost cookie continues from that cookie's order, which from then
+ * that it has. So the response to a lost cookie continues from that cookie's order, which from then
  * on runs ahead of `version` by a constant; and a group that has clients here, whose lmids may be
  * older than what it has seen, starts anew. The group that it then makes has none, but keeps the
  * lost cookie. */
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* What an answer is made from. */
+/* What a response is made from. */
 typedef struct pull_response {
     kedge_api_call *call;
     const kedge_wire_pull_request *request;
@@ -328,7 +328,7 @@ static kedge_status write_native(pull_response *response, const kedge_wire_damag
     return status;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static kedge_wire_cookie cookie_of(const pull_response *response)
 {

@@ -1,7 +1,7 @@
 /* POST push: decode, let the processor decide, answer in the language of the client that asked.
  *
  * In queued mode a native push is only looked at. What of it is undecided goes to the queue, and
- * the answer says so; what can be told already, because no later version changes it, is told at
+ * the response says so; what can be told already, because no later version changes it, is told at
  * once. */
 #include "backend/api/call.h"
 #include "backend/api/push_body.h"

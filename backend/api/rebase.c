@@ -46,7 +46,7 @@ static bool read_request(kedge_api_call *call, rebase_request *out)
     return true;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void write_source(kedge_json_writer *writer, const kedge_rebase_outcome *outcome)
 {

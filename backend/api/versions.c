@@ -150,7 +150,7 @@ typedef struct item_list {
     kedge_bytes collection;
     bool from_start;
     kedge_bytes after;
-    int64_t limit; /* 0: all of them, as far as an answer may go */
+    int64_t limit; /* 0: all of them, as far as a response may go */
     bool values;
     bool more;
     kedge_bytes last; /* the id of the last item written */

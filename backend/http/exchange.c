@@ -179,7 +179,7 @@ void kedge_exchange_free(kedge_exchange *exchange)
     atomic_fetch_sub(&context->running, 1);
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static void add_header(void *message, const char *name, const char *value)
 {

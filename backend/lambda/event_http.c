@@ -133,7 +133,7 @@ static bool read_event(http_call *call, kedge_bytes event)
     return read_body(call, event);
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static const char *or_null(const char *header)
 {

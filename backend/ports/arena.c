@@ -1,4 +1,4 @@
-/* The memory of one answer: a list of blocks, each twice as large as the one before. */
+/* The memory of one response: a list of blocks, each twice as large as the one before. */
 #include "backend/ports/arena.h"
 
 #include <stdalign.h>

@@ -1,4 +1,4 @@
-/* The memory of one answer: blocks that are taken one by one and freed together. */
+/* The memory of one response: blocks that are taken one by one and freed together. */
 #ifndef KEDGE_BACKEND_PORTS_ARENA_H
 #define KEDGE_BACKEND_PORTS_ARENA_H
 
@@ -12,7 +12,7 @@ kedge_port_arena *kedge_port_arena_make(const kedge_allocator *allocator);
 void *kedge_port_arena_take(kedge_port_arena *arena, size_t size);
 /* Copies `bytes` and a NUL behind them; false: no memory. */
 bool kedge_port_arena_copy(kedge_port_arena *arena, kedge_bytes bytes, kedge_bytes *copy);
-/* NULL is allowed; fits `memory_free` of the ports' answers. */
+/* NULL is allowed; fits `memory_free` of the results of the ports. */
 void kedge_port_arena_free(void *arena);
 
 #endif

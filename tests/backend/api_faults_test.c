@@ -14,7 +14,7 @@
 typedef enum fault_kind {
     FAULT_NONE,
     FAULT_BEFORE, /* the call does nothing */
-    FAULT_AFTER   /* a write takes effect, and the answer is lost */
+    FAULT_AFTER   /* a write takes effect, and the response is lost */
 } fault_kind;
 
 static kedge_records real_records;

@@ -118,7 +118,7 @@ static void test_the_cookie_from_before_the_first_version_gets_a_delta(void **st
     (void)state;
 }
 
-/* An answer whose cookie is equal to the client's is dropped whole: an lmid may not change without
+/* A response whose cookie is equal to the client's is dropped whole: an lmid may not change without
  * one. */
 static void test_a_changed_lmid_always_comes_with_a_higher_cookie(void **state)
 {

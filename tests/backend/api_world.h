@@ -66,7 +66,7 @@ int api_post_as(api_world *world, const kedge_identity *who, const char *path, c
 /* The answer: its text, the code of a problem ("" for none), members by a path such as
  * "kedge.outcomes.0.id". */
 const char *api_text(const api_world *world);
-const char *api_patch(const api_world *world); /* the answer's `patch` */
+const char *api_patch(const api_world *world); /* the response's `patch` */
 /* One pull of a Replicache group. */
 void api_pull(api_world *world, const char *group, const char *cookie);
 const char *api_code(const api_world *world);

@@ -1,4 +1,4 @@
-/* Index rows and checkpoints are derived: whatever becomes of them, no answer changes. */
+/* Index rows and checkpoints are derived: whatever becomes of them, no response changes. */
 #include "tests/backend/world.h"
 
 #include "tests/support/project.h"

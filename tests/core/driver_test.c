@@ -1,4 +1,4 @@
-/* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
+/* The driver over a real store: what is sent, what a response means, what the store makes of it. */
 #include "common/gzip.h"
 #include "sdk/driver/driver_internal.h"
 #include "sdk/store/store_internal.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define REQUESTS_MAX 8
-/* An answer holds items, each of which may be as deep as a value may be. */
+/* A response holds items, each of which may be as deep as a value may be. */
 #define RESPONSE_DEPTH_MAX KEDGE_LIMIT_JSON_DEPTH
 #define PROJECT            "/v1/orgs/acme/projects/notes"
 

@@ -247,7 +247,7 @@ static bool responds_once(void *context, const scripted_request *request)
     return echo(context, request);
 }
 
-/* A kept connection that closes before an answer: the request goes out again on another one, or
+/* A kept connection that closes before a response: the request goes out again on another one, or
  * fails when it is to be sent only once. */
 static void test_a_request_is_sent_only_once_on_demand(void **state)
 {

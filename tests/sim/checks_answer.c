@@ -207,7 +207,7 @@ static void check_delta(const answered *of, const kedge_wire_pull_response *pull
     kedge_overlay_free(state);
 }
 
-/* The version that an answer names, on the present branch. False: there is no such. */
+/* The version that a response names, on the present branch. False: there is no such. */
 static bool find_version(const answered *of, int64_t number, const char *lineage,
                          const sim_version **at)
 {
@@ -379,7 +379,7 @@ void check_response_to(sim_world *world, const sim_message *message, const sim_v
         check_push(&of);
         return;
     }
-    /* Of an item whose body is gone nothing is told in an answer. */
+    /* Of an item whose body is gone nothing is told in a response. */
     if (message->status == 404 && strstr(message->path, "/bodies/") != NULL)
         of.world->clients[message->client].lacks_items = true;
     if (message->status != 200) return;

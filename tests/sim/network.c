@@ -181,7 +181,7 @@ static void note_order(sim_world *world, sim_client *client, const sim_message *
     if (message->order > client->arrived_order) client->arrived_order = message->order;
 }
 
-/* What becomes of the answer on its way back. NULL: nothing arrives. */
+/* What becomes of the response on its way back. NULL: nothing arrives. */
 static sim_message *send_back(sim_world *world, sim_client *client, sim_message *message)
 {
     if (client->one_way || client->partitioned) {
@@ -233,11 +233,11 @@ void sim_network_request(sim_world *world, const sim_event *event)
 
 /* ---- at the client ---- */
 
-/* ---- an answer that another process got, and applies late ---- */
+/* ---- a response that another process got, and applies late ---- */
 
 static void keep_response(sim_client *client, const sim_message *message)
 {
-    /* An answer does not say whose version it starts from, so one of a lost lineage would fit by
+    /* A response does not say whose version it starts from, so one of a lost lineage would fit by
      * its number; only a process that pulls without the folder's lock could bring one. */
     bool pull = strcmp(message->path, "pull") == 0 && message->status == 200;
     if (client->world->restored) client->old_response_size = 0;

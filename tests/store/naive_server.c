@@ -288,7 +288,7 @@ void naive_server_restore(naive_server *server, int64_t version)
     server->version = version;
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static void write_outcomes(kedge_json_writer *writer, const naive_server *server,
                            const char *client, int64_t low, int64_t high)

@@ -2,7 +2,7 @@
  *
  * Load the head, THEN dedupe by lmid and digest, run the mutators in order, each in a savepoint of
  * its own, write large bodies, put version head+1 if absent, then index rows. From a cached head
- * only a commit may follow; every other answer is given after a consistent read. Lost race,
+ * only a commit may follow; every other response is given after a consistent read. Lost race,
  * timeout, unknown outcome: reload, dedupe, replay, with jittered retry. Correct without any lock
  * or queue: the steps of the article that docs/explanation/backend.md names, for a batch. */
 #ifndef KEDGE_BACKEND_COMMIT_PROCESSOR_H

@@ -177,7 +177,7 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
         kedge_backend_pause(work->project->backend, tries);
     }
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
-    /* A cached head is only a hint: the answer is of a head that was read or committed. */
+    /* A cached head is only a hint: the response is of a head that was read or committed. */
     work->result->version = work->head->version->number;
     /* A try that failed may have committed: its version is not above this one. */
     if (tries > 0) work->committed = work->result->version;
