@@ -24,7 +24,7 @@ static bool read_request(kedge_api_call *call, fork_request *out)
     return true;
 }
 
-/* What the new project is, or how far it is. */
+/* Writes the new project, or how far the fork is. */
 static kedge_status write_response(kedge_api_call *call, const fork_request *request,
                                    const kedge_fork *fork)
 {
@@ -57,7 +57,7 @@ static kedge_status write_response(kedge_api_call *call, const fork_request *req
     return KEDGE_OK;
 }
 
-/* Of the failures of a fork, those that the caller can do something about. */
+/* Responds to the failures of a fork that the caller can resolve. */
 static void refuse_fork(kedge_api_call *call, const fork_request *request, kedge_status status)
 {
     static const char *const told[] = {"project-exists", "import-under-way", "fork-too-large",

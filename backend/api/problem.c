@@ -18,7 +18,7 @@ void kedge_api_problem(kedge_api_response *response, int status, const char *cod
     response->retry_after_s = status == 503 ? RETRY_AFTER_S : 0;
     kedge_buffer_free(&response->body);
     kedge_wire_problem_write(status, code, detail, &response->body);
-    /* Without memory even for this, the status alone has to do. */
+    /* When there is no memory for the document, the response has only the status. */
     if (response->body.no_memory) kedge_buffer_free(&response->body);
 }
 
@@ -32,7 +32,7 @@ void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const 
     kedge_api_problem(call->response, status, code, detail);
 }
 
-/* Only the code leaves the backend: messages may name its files. */
+/* Only the code is sent, since messages may contain names of the backend's files. */
 void kedge_api_fail(kedge_api_call *call, kedge_status status)
 {
     call->response->cause = call->error;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* What a response is made from. */
+/* The inputs and the writer of a pull response. */
 typedef struct pull_response {
     kedge_api_call *call;
     const kedge_wire_pull_request *request;
@@ -32,7 +32,7 @@ typedef struct pull_response {
 
 /* ---- the request ---- */
 
-/* False: answered already. */
+/* Returns false when it has already responded. */
 static bool read_request(kedge_api_call *call, kedge_wire_pull_request *out)
 {
     kedge_wire_request body = kedge_api_body(call);
@@ -178,7 +178,7 @@ static kedge_status write_delta(pull_response *response, size_t most)
     return status;
 }
 
-/* Takes back what was written of a patch. */
+/* Discards the part of a patch that was written. */
 static void restart_patch(pull_response *response, size_t start)
 {
     kedge_buffer_truncate(response->writer.buffer, start);

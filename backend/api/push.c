@@ -1,8 +1,8 @@
-/* POST push: decode, let the processor decide, answer in the language of the client that asked.
+/* POST push: decodes the request, calls the processor, and responds in the protocol of the client
+ * (native or Replicache).
  *
- * In queued mode a native push is only looked at. What of it is undecided goes to the queue, and
- * the response says so; what can be told already, because no later version changes it, is told at
- * once. */
+ * In queued mode the undecided mutations of a native push go to the queue, and the response says
+ * so. A result that no later version can change is given at once. */
 #include "backend/api/call.h"
 #include "backend/api/push_body.h"
 #include "wire/replicache.h"
@@ -49,7 +49,7 @@ static void respond_applied(kedge_api_call *call, bool native, int64_t version)
 
 /* ---- queued mode ---- */
 
-/* A later version cannot make good of it. */
+/* A problem that a later version cannot resolve. */
 static bool is_final(kedge_push_problem problem)
 {
     return problem == KEDGE_PUSH_MISMATCH || problem == KEDGE_PUSH_RETIRED ||
@@ -109,7 +109,7 @@ static void respond_queued(kedge_api_call *call, const kedge_push_request *push)
 
 /* ---- direct mode ---- */
 
-/* The processor is asked first, without a look whether the project is there. */
+/* Calls the processor first, without a read that checks whether the project exists. */
 static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_push_result *result)
 {
     kedge_status status = kedge_processor_push(&call->project, push, result, &call->error);

@@ -1,10 +1,11 @@
-/* Retiring a client, and what the backend has decided of it and of earlier ones. */
+/* Retires a client, and responds with the outcomes of its mutations and the lmids of earlier
+ * clients. */
 #include "wire/retire.h"
 #include "backend/api/call.h"
 
 #include <string.h>
 
-/* One that is unknown, or somebody else's, has decided nothing. */
+/* A client that is unknown, or of another group or user, has no decided mutations. */
 static kedge_status load_earlier(kedge_api_call *call, const kedge_version *at,
                                  kedge_wire_client_marks *earlier)
 {

@@ -1,5 +1,5 @@
-/* From a request to its handler: the table of routes, the parts of a path, and the check of who
- * asks.
+/* Finds the handler of a request: the table of routes, the parts of a path, and the check of the
+ * identity.
  *
  * A path is cut at its slashes first and decoded afterwards, each part by itself, so that an
  * encoded slash belongs to a name and "..", encoded or not, is a name like any other (and no valid
@@ -126,7 +126,7 @@ static kedge_status check_argument(char kind, kedge_bytes text, kedge_error *err
     }
 }
 
-/* Decodes one part behind what path_text holds already. The whole is no longer than the path. */
+/* Decodes one part and appends it to path_text. All parts together are not longer than the path. */
 static bool read_argument(kedge_api_call *call, char kind, kedge_bytes encoded,
                           kedge_buffer *scratch, kedge_bytes *text)
 {
@@ -183,7 +183,7 @@ static bool has_fine_user(kedge_api_call *call)
     return false;
 }
 
-/* Routes of one project. The others look for themselves at what they show. */
+/* Checks access for the routes of one project. Other routes check it themselves. */
 static bool may_enter(kedge_api_call *call)
 {
     if (call->project.ref.organization.size == 0 || call->project.ref.project.size == 0)

@@ -1,4 +1,4 @@
-/* How the things of a project are written on the wire. */
+/* Writes the objects of a project as the wire has them. */
 #include "backend/api/call.h"
 #include "common/error.h"
 #include "wire/patch.h"
@@ -37,7 +37,7 @@ kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state
     }
     kedge_wire_value_write(writer, entry->body);
     if (entry->body.data != NULL) return KEDGE_OK;
-    /* Straight into the answer: nothing is copied twice. */
+    /* Reads the body directly into the response, without a copy. */
     return kedge_state_body(state, collection, entry, writer->buffer, error);
 }
 

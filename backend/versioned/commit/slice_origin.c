@@ -101,7 +101,7 @@ kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
         status = look_up(&wanted, kedge_bytes_of(row.client), row.id, error);
     if (status == KEDGE_OK && !wanted.found)
         status = look_up(&wanted, pushed->origin_client, pushed->origin_id, error);
-    /* A row alone is enough not to apply it again. */
+    /* The row alone proves that the mutation must not be applied again. */
     if (status == KEDGE_OK && row.found && !wanted.found) {
         mutation->outcome = KEDGE_MUTATION_DUPLICATE;
         wanted.found = true;

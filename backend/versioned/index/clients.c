@@ -2,9 +2,9 @@
  * index rows.
  *
  * `recent` of a version covers the versions above its `indexed_through`, the rows cover those up to
- * it: the two never overlap, and together they are everything. When a row that must be there is not
- * (all may have been deleted), they are made again from the version records and the question is
- * asked once more. */
+ * it: the two never overlap, and together they are everything. When a required row is missing (all
+ * may have been deleted), the rows are made again from the version records and the read is
+ * repeated. */
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
@@ -70,7 +70,7 @@ kedge_status kedge_client_load(const kedge_project *project, const kedge_version
         bool repaired = false;
         bool gone = false;
         status = load_from_rows(project, at, client, &found, &gone, error);
-        /* A row of a version that is gone is there for ever, also when newer ones are not. */
+        /* A row of a removed version is kept for ever, even when newer rows are missing. */
         if (status == KEDGE_OK && (!found.known || gone)) {
             status = kedge_index_repair(project, at, false, &repaired, error);
         }
@@ -84,7 +84,7 @@ kedge_status kedge_client_load(const kedge_project *project, const kedge_version
 
 /* ---- its mutations ---- */
 
-/* A walk over ids in order, from rows and then from recent versions. */
+/* A cursor over ids in order, from rows and then from recent versions. */
 typedef struct mutation_cursor {
     const kedge_project *project;
     const kedge_version *at;

@@ -60,8 +60,8 @@ static bool fill_row(const kedge_record *record, kedge_run_row *row)
     return row->run.group.size > 0;
 }
 
-/* Walks a client's rows downwards from the key of `from` to the first that counts. Rows that do not
- * are few: those of another lineage, and, seen from an older version, those written since. */
+/* Reads a client's rows downwards from the key of `from` to the first that counts. Few rows do not
+ * count: those of another lineage, and those that are newer than the version. */
 static kedge_status find_down(const kedge_project *project, const kedge_version *at,
                               int64_t through, kedge_bytes client, int64_t from, kedge_run_row *row,
                               kedge_error *error)

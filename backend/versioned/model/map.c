@@ -1,7 +1,7 @@
 /* A persistent ordered map: an AVL tree that copies the path of a change.
  *
  * Functions that build a tree return it with one reference, or NULL when memory ran out;
- * what they were given stays the caller's. Recursion is as deep as the tree: at most 30
+ * the caller keeps its own references. Recursion is as deep as the tree: at most 30
  * for a million items. */
 #include "backend/versioned/model/map.h"
 

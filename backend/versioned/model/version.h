@@ -1,9 +1,9 @@
 /* The version record: the commit of a project.
  *
- * One version of a project is one record, put under the condition that its key is free. It carries
- * everything: the project record, the ordered mutations with their outcomes, the delta, and enough
- * of the past (`recent`, `indexed_through`) that every other record is an index of it, written
- * afterwards, repeatable, never the truth. */
+ * One version of a project is one record, put under the condition that its key is free. It contains
+ * the project record, the ordered mutations with their outcomes, the delta, and the runs of earlier
+ * versions that are not indexed yet (`recent`, `indexed_through`). All other records are indexes of
+ * version records: they are written afterwards and can be made again. */
 #ifndef KEDGE_BACKEND_MODEL_VERSION_H
 #define KEDGE_BACKEND_MODEL_VERSION_H
 

@@ -112,7 +112,7 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
         KEDGE_REBASE_GENERATIONS_MAX);
 }
 
-/* Nothing is begun that cannot be ended. */
+/* Checked before anything is applied. */
 static kedge_status check_range(const rebasing *work, kedge_error *error)
 {
     const kedge_rebase *rebase = work->rebase;

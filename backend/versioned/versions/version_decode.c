@@ -27,7 +27,7 @@ size_t kedge_json_count(kedge_bytes container)
 
 /* ---- reading fields in order ---- */
 
-/* The elements of one array, one after the other; the first that is wrong spoils the rest. */
+/* Reads the elements of an array one by one; after the first wrong element all reads fail. */
 typedef struct fields {
     kedge_json_iterator elements;
     kedge_arena *arena;

@@ -211,7 +211,7 @@ static kedge_status add_part(kedge_version_record *record, kedge_bytes plain, ke
     return KEDGE_OK;
 }
 
-/* Replaces an attribute by the names of the parts that its text was cut into. */
+/* Replaces an attribute by the names of the parts into which its text is split. */
 static kedge_status move(kedge_version_record *record, size_t index, const char *name,
                          const kedge_buffer *plain, kedge_error *error)
 {
