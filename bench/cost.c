@@ -194,7 +194,7 @@ static kedge_cost pull(cost_world *world, const bench_client *client, const char
 static void keep_cookie(kedge_bytes response, char *cookie, size_t size)
 {
     kedge_bytes value = {0};
-    kedge_error error = {.code = "no-cookie", .message = "a pull's answer has no cookie"};
+    kedge_error error = {.code = "no-cookie", .message = "a pull's response has no cookie"};
     bool found = kedge_json_member(response, "cookie", &value) && value.size < size;
     bench_check(found ? KEDGE_OK : KEDGE_INTERNAL, &error, "pull");
     memcpy(cookie, value.data, value.size);

@@ -188,7 +188,7 @@ static kedge_status append(kedge_wire_place place, kedge_bytes object, int64_t i
     }
     if (row.version > version_max) {
         return kedge_wire_response_fail(place, &(kedge_wire_member){"version", object},
-                                        "at or below the answer's version", error);
+                                        "at or below the response's version", error);
     }
     return kedge_wire_outcomes_add(list, &row, error);
 }

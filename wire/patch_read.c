@@ -65,7 +65,7 @@ static kedge_status take_string(kedge_wire_patch *patch, kedge_bytes string, ked
     follow_text(patch, from, start);
     kedge_status status = kedge_buffer_status(&patch->text, error);
     if (status != KEDGE_OK) return status;
-    if (!decoded) return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid", "a key is no text");
+    if (!decoded) return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid", "a key is not text");
     *out = (kedge_bytes){patch->text.data + start, patch->text.size - start};
     return KEDGE_OK;
 }
@@ -157,7 +157,7 @@ static kedge_status read_operation(kedge_wire_place place, kedge_bytes object, b
     if (status != KEDGE_OK || operation->kind == KEDGE_WIRE_PATCH_CLEAR) return status;
     status = read_key(place, &members[KEY], patch, operation, error);
     if (status != KEDGE_OK || operation->kind == KEDGE_WIRE_PATCH_DELETE) return status;
-    /* The key may stand in `text`, which the value may move. */
+    /* The key may be in `text`, which may move when the value is appended. */
     patch->operations[patch->count++] = *operation;
     status = read_put(place, members, patch, operation, error);
     patch->count--;
@@ -193,7 +193,8 @@ static int compare_pointers(const void *a, const void *b)
                         *(const kedge_wire_patch_operation *const *)b);
 }
 
-/* Each key once. Operations mostly come in order, which shows it in one pass. */
+/* Checks that each key occurs once. Operations are usually in order, and then one pass is
+ * enough. */
 static kedge_status check_keys(kedge_wire_place place, const kedge_wire_member *member,
                                const kedge_wire_patch *patch, kedge_error *error)
 {
@@ -253,7 +254,7 @@ kedge_status kedge_wire_patch_set_body(kedge_wire_patch *patch, size_t operation
     if (status == KEDGE_OK && !kedge_bytes_equal(kedge_buffer_bytes(&copy), body)) {
         status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is no canonical JSON");
     } else if (status == KEDGE_INVALID_JSON || status == KEDGE_LIMIT_EXCEEDED) {
-        status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is no I-JSON");
+        status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is not I-JSON");
     }
     if (status != KEDGE_OK) {
         kedge_buffer_free(&copy);

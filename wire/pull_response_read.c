@@ -37,7 +37,7 @@ static kedge_status check_pair(const char *name, const char *order, const kedge_
     if (status == KEDGE_OK) status = kedge_wire_response_lineage(place, &pair[1], lineage, error);
     if (status != KEDGE_OK) return status;
     if (version != response->version || strcmp(lineage, response->lineage) != 0) {
-        return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "the answer's version",
+        return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "the response's version",
                                         error);
     }
     return KEDGE_OK;
@@ -62,7 +62,7 @@ static kedge_status check_changes(const kedge_wire_member *member, kedge_error *
     return KEDGE_OK;
 }
 
-/* What must hold between the members. */
+/* Checks the members against each other. */
 static kedge_status check_native(kedge_wire_place place, const kedge_wire_member *members,
                                  const kedge_wire_pull_response *response, kedge_error *error)
 {

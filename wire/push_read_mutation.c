@@ -22,10 +22,11 @@ typedef struct mutation_members {
     kedge_bytes timestamp;
     kedge_bytes uid;
     kedge_bytes origin;
-    bool ambiguous; /* clientID or id stands there twice */
+    bool ambiguous; /* clientID or id occurs twice */
 } mutation_members;
 
-/* Finds the members; of one that stands there twice the first, which the check then refuses. */
+/* Finds the members. Of a member that occurs twice it takes the first; the check then refuses the
+ * mutation. */
 static void find_members(kedge_bytes element, mutation_members *members)
 {
     struct {
@@ -249,7 +250,7 @@ static void digest_raw(kedge_bytes element, kedge_wire_mutation *out)
     memcpy(out->digest, hash, sizeof out->digest);
 }
 
-/* Makes of a mutation that cannot be taken as what it says one that is rejected. */
+/* Marks a mutation as invalid, so that it is decided as rejected. */
 static void make_invalid(kedge_bytes element, kedge_wire_mutation *out)
 {
     digest_raw(element, out);

@@ -52,7 +52,7 @@ void kedge_api_fail(kedge_api_call *call, kedge_status status)
     default:
         kedge_api_refuse(
             call, 503, "unavailable",
-            "the backend cannot answer now (%s); nothing was applied by half, try again",
+            "the backend is not available now (%s); nothing was applied by half, try again",
             kedge_status_name(status));
         return;
     }
@@ -71,6 +71,6 @@ bool kedge_api_too_large(const kedge_api_call *call)
 void kedge_api_refuse_too_large(kedge_api_call *call)
 {
     kedge_api_refuse(call, 500, "answer-too-large",
-                     "the answer would have more than %d bytes; read it in pages",
+                     "the response would have more than %d bytes; read it in pages",
                      KEDGE_API_ANSWER_BYTES_MAX);
 }

@@ -82,7 +82,7 @@ static const api_route *find_route(kedge_api_call *call, kedge_wire_path *patter
         if (kedge_bytes_equal_text(call->request->method, routes[at].method)) return &routes[at];
     }
     if (known) {
-        kedge_api_refuse(call, 405, "method-not-allowed", "this path does not answer to %.*s",
+        kedge_api_refuse(call, 405, "method-not-allowed", "this path does not have the method %.*s",
                          call->request->method.size < 16 ? (int)call->request->method.size : 16,
                          call->request->method.data);
     } else {

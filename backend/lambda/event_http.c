@@ -177,7 +177,7 @@ static bool authenticate(http_call *call, kedge_auth_result *who)
     kedge_error error = {0};
     if (call->lambda->auth == NULL) {
         kedge_api_problem(&call->response, 503, "identity-not-configured",
-                          "this function has no KEDGE_JWKS, and so answers no requests");
+                          "this function has no KEDGE_JWKS, and so serves no requests");
         return false;
     }
     kedge_status status =

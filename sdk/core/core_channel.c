@@ -71,7 +71,7 @@ void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel)
     if (channel->at_ms < next) channel->at_ms = next;
 }
 
-/* What was asked comes as early as it may. */
+/* A sync of the app starts as early as it may. */
 static void hurry(const kedge_core *core, kedge_core_channel *channel)
 {
     int64_t moment = core->now_ms;
@@ -104,7 +104,7 @@ void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t r
         channel->at_ms = kedge_core_after(core, delay);
     } else {
         channel->at_ms +=
-            delay; /* so that those who were told the same moment do not come at once */
+            delay; /* so that clients with the same Retry-After do not all come at once */
     }
     if (channel->asked) hurry(core, channel);
     KEDGE_ASSERT(channel->at_ms >= channel->floor_ms);

@@ -1,4 +1,4 @@
-/* kedge/read.h: ordered walks. The store's, with the app's parameters checked. */
+/* kedge/read.h: scans: checks the app's parameters and calls the store. */
 #include "common/error.h"
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"

@@ -157,7 +157,7 @@ static void after_edit(kedge_db *db)
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* Both do nothing when there is nothing to do; what fails is tried again. */
+/* Both return at once when there is nothing to do, and are tried again after a failure. */
 static void maintain(kedge_db *db)
 {
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
@@ -208,8 +208,8 @@ static void wait_for_news(kedge_db *db, bool more)
     run_timers(db);
 }
 
-/* A process that closes right behind its edit must have woken the others all the same: nobody else
- * knows of it. */
+/* A process that closes right after an edit must still wake the other processes, which do not know
+ * of the edit otherwise. */
 static void tell_last_edits(kedge_db *db, bool edited)
 {
     bool readable = false;

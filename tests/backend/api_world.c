@@ -157,7 +157,7 @@ static void check_response_to(api_world *world)
     world->json = cJSON_ParseWithLength(body.data, body.size);
     /* Values may be as deep as a document, inside of the response. */
     if ((status != KEDGE_OK && status != KEDGE_LIMIT_EXCEEDED) || world->json == NULL) {
-        fail_msg("the answer is no I-JSON: %s: %s", error.message, response->body.data);
+        fail_msg("the response is not I-JSON: %s: %s", error.message, response->body.data);
     }
     if (response->status < 300) {
         assert_string_equal(response->content_type, "application/json");

@@ -1,5 +1,5 @@
-/* Fuzz target: what the client reads of the server's answers: pulls, pages, retirements, outcomes,
- * by the first byte of the input. Each value of a patch that was read is I-JSON. */
+/* Fuzz target: what the client reads of the server's responses: pulls, pages, retirements,
+ * outcomes, by the first byte of the input. Each value of a patch that was read is I-JSON. */
 #include "tests/fuzz/fuzz.h"
 #include "wire/page.h"
 #include "wire/pull.h"

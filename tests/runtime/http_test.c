@@ -285,7 +285,7 @@ static void test_a_deadline_ends_a_hung_and_a_dripping_answer(void **state)
 
 static bool no_http(void *context, const scripted_request *request)
 {
-    static const char text[] = "\x16\x03\x01 this is no HTTP\r\n\r\n";
+    static const char text[] = "\x16\x03\x01 this is not HTTP\r\n\r\n";
     (void)context;
     scripted_send(request, text, sizeof text - 1);
     return false;

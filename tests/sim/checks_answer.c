@@ -1,5 +1,5 @@
-/* Checkers of the server's answers, as they leave it: against what the oracle knows of the version
- * that they speak of. */
+/* Checkers of the server's responses, as they leave it: against what the oracle knows of the
+ * version that they speak of. */
 #include "tests/sim/sim.h"
 
 #include "common/json.h"

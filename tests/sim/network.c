@@ -219,7 +219,7 @@ void sim_network_request(sim_world *world, const sim_event *event)
     note_order(world, client, message);
     bool answered = sim_server_handle(world, message);
     check_i22_sent(world, message);
-    sim_trace(world, "server answers client %u's %" PRIu64 ": %d, %zu bytes", message->client,
+    sim_trace(world, "server responds to client %u's %" PRIu64 ": %d, %zu bytes", message->client,
               message->number, answered ? message->status : -1, message->response_size);
     if (answered && message->status >= 400)
         sim_trace(world, "  %.*s", (int)message->response_size, message->response);

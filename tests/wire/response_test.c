@@ -322,7 +322,7 @@ static void test_a_body_that_is_no_json_is_refused(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         kedge_error error = {0};
         assert_int_equal(decode_pull(bodies[i], strlen(bodies[i]), &error), KEDGE_PROTOCOL);
-        assert_string_equal(error.message, "the server's answer is not a JSON object");
+        assert_string_equal(error.message, "the server's response is not a JSON object");
     }
 }
 

@@ -101,7 +101,7 @@ static kedge_status keep_rejection(kedge_slice *slice, kedge_version_mutation *m
     return fine ? KEDGE_OK : kedge_fail_no_memory(error);
 }
 
-/* Canonical args; "null" for what is no JSON or is over a limit, which the transaction then
+/* Canonical args; "null" for what is not JSON or is over a limit, which the transaction then
  * rejects. */
 static kedge_status keep_args(kedge_slice *slice, const kedge_push_mutation *pushed,
                               kedge_version_mutation *mutation, kedge_error *error)

@@ -27,7 +27,7 @@
 #define KEDGE_GARBAGE_STATE_SIZE 48     /* with its NUL */
 #define KEDGE_GARBAGE_CLAIM_MS   600000 /* ten minutes */
 
-/* The key of a blob's mark; false when it is no blob of the project that is
+/* The key of a blob's mark; false when it is not a blob of the project that is
  * named by its content. */
 bool kedge_garbage_key(const kedge_project_ref *ref, kedge_bytes blob, kedge_key *mark);
 
