@@ -4,7 +4,7 @@
 
 #include "common/json.h"
 
-/* A walk over an object's members that can look at the next one. */
+/* A cursor over an object's members that can look at the next one. */
 typedef struct member_cursor {
     kedge_json_iterator iterator;
     kedge_bytes key;

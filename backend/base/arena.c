@@ -1,4 +1,4 @@
-/* Memory that is given back all at once: a chain of blocks, filled one after the other. */
+/* Memory that is freed all at once: a chain of blocks, filled one after the other. */
 #include "backend/base/arena.h"
 
 #include <stdalign.h>

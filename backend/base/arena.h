@@ -1,4 +1,4 @@
-/* Memory that is given back all at once: what a decoded record borrows from. */
+/* Memory that is freed all at once; decoded records borrow from it. */
 #ifndef KEDGE_BACKEND_BASE_ARENA_H
 #define KEDGE_BACKEND_BASE_ARENA_H
 
@@ -16,7 +16,7 @@ kedge_arena kedge_arena_make(const kedge_allocator *allocator);
 void kedge_arena_free(kedge_arena *arena);
 /* Zeroed and aligned for anything; NULL: no memory. */
 void *kedge_arena_take(kedge_arena *arena, size_t size);
-/* Zeroed; NULL: no memory, or a product that does not fit. */
+/* Zeroed. Returns NULL when there is no memory, or the product overflows. */
 void *kedge_arena_take_array(kedge_arena *arena, size_t count, size_t size);
 /* Copies `bytes` and a NUL behind them. False: no memory, and `copy` is untouched. */
 bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy);

@@ -51,7 +51,7 @@ void kedge_channel_postpone(kedge_core *core, kedge_core_channel *channel, int64
 /* Cancels the running request. An app that goes offline and online all the time is slowed down,
  * too. */
 void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel);
-/* Lets the channel go on at once, once a backoff period. */
+/* Lets the channel continue at once, but only once in a backoff period. */
 void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
 /* The same for what the app itself asks: whatever wakes were spent, at most once in
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
@@ -92,7 +92,7 @@ void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const ke
 /* This client id can no longer be used, or (`lost`) the lineage is another one: the next step
  * retires it. That step waits while a new id may not be taken yet. */
 void kedge_core_rotate(kedge_core *core, bool lost);
-/* The same, found between two pulls, which may go on until the moment is there. */
+/* The same, found between two pulls, which may continue until the rotation is due. */
 void kedge_core_rotate_between_pulls(kedge_core *core);
 /* There is a new client id, and all pending mutations have new ids. */
 void kedge_core_rotated(kedge_core *core);

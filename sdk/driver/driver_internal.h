@@ -92,8 +92,8 @@ kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kin
                                     kedge_driver_request *request, kedge_error *error);
 /* Cancels the push, or the step of a pull, if one is in flight. */
 void kedge_driver_give_up(kedge_driver *driver, kedge_request_kind kind);
-/* The request with this number has ended, and `kind` tells which it was. False: nobody waits for
- * it. */
+/* The request with this number has ended, and `kind` tells which it was. Returns false when it was
+ * given up. */
 bool kedge_driver_take_back(kedge_driver *driver, uint64_t number, kedge_request_kind *kind);
 
 /* request.c: carries out KEDGE_ACTION_PUSH and _PULL_STEP; a failure comes back as an event. */
@@ -136,8 +136,8 @@ kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *erro
 /* bound.c: a pull or page whose bodies are within the bound, be it by paging. */
 void kedge_driver_bound_pull(kedge_wire_pull_response *pull);
 kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error *error);
-/* Outcomes of ids that this copy has not given out, and is not about to, are of no use: a list that
- * goes on there is complete, or a server could lengthen it for ever. */
+/* Outcomes of ids that this copy has not used yet, and will not use soon, are ignored: a list that
+ * continues with such ids counts as complete, since otherwise a server could extend it for ever. */
 void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_wire_outcomes *outcomes);
 
 /* apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */

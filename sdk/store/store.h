@@ -10,8 +10,8 @@
  *     client == cache.client and id <= cache.lmid, or covered_version <= cache.version.
  * The second half serves a rotation, which learns outcomes of versions that it has not pulled yet.
  *
- * Lock order is cache, then outbox. All functions may be called from any thread; writers wait for
- * each other, readers for nobody. Several processes may open one folder. */
+ * Lock order is cache, then outbox. All functions may be called from any thread. Writers wait for
+ * each other; readers do not wait. Several processes may open one folder. */
 #ifndef KEDGE_SDK_STORE_H
 #define KEDGE_SDK_STORE_H
 
