@@ -177,7 +177,7 @@ static kedge_cost run_pushes(kedge_cadence cadence, size_t batch, size_t pushes)
 /* ---- pulls ---- */
 
 static kedge_cost pull(cost_world *world, const bench_client *client, const char *cookie,
-                       kedge_buffer *answer)
+                       kedge_buffer *response)
 {
     kedge_buffer *body = &world->body;
     kedge_buffer_clear(body);
@@ -187,15 +187,15 @@ static kedge_cost pull(cost_world *world, const bench_client *client, const char
         "\"schemaVersion\":\"\",\"kedge\":{\"client\":\"%s\",\"lowest_pending\":0,"
         "\"highest_id\":0}}",
         client->id, cookie, client->id);
-    return bench_ask(&world->stage, "POST", "notes", "/pull", kedge_buffer_bytes(body), answer);
+    return bench_ask(&world->stage, "POST", "notes", "/pull", kedge_buffer_bytes(body), response);
 }
 
-/* What the answer says that the next pull starts from. */
-static void keep_cookie(kedge_bytes answer, char *cookie, size_t size)
+/* What the response says that the next pull starts from. */
+static void keep_cookie(kedge_bytes response, char *cookie, size_t size)
 {
     kedge_bytes value = {0};
-    kedge_error error = {.code = "no-cookie", .message = "a pull's answer has no cookie"};
-    bool found = kedge_json_member(answer, "cookie", &value) && value.size < size;
+    kedge_error error = {.code = "no-cookie", .message = "a pull's response has no cookie"};
+    bool found = kedge_json_member(response, "cookie", &value) && value.size < size;
     bench_check(found ? KEDGE_OK : KEDGE_INTERNAL, &error, "pull");
     memcpy(cookie, value.data, value.size);
     cookie[value.size] = '\0';
@@ -209,16 +209,16 @@ static kedge_cost run_pulls(kedge_cadence cadence, bool first, bool cold)
     kedge_cost sum = {0};
     open_world(&world, cadence);
     bench_client_make(&reader, 99);
-    kedge_buffer answer = kedge_buffer_make(world.environment.allocator);
+    kedge_buffer response = kedge_buffer_make(world.environment.allocator);
     for (size_t i = 0; i < WARM_UP + PULLS; i++) {
         for (size_t j = 0; j < DELTA_PUSHES; j++)
             push_next(&world, 1);
         if (cold) bench_stage_restart(&world.stage);
-        kedge_cost one = pull(&world, &reader, first ? "null" : cookie, &answer);
-        keep_cookie(kedge_buffer_bytes(&answer), cookie, sizeof cookie);
+        kedge_cost one = pull(&world, &reader, first ? "null" : cookie, &response);
+        keep_cookie(kedge_buffer_bytes(&response), cookie, sizeof cookie);
         if (i >= WARM_UP) sum = kedge_cost_plus(&sum, &one);
     }
-    kedge_buffer_free(&answer);
+    kedge_buffer_free(&response);
     close_world(&world);
     return sum;
 }

@@ -37,7 +37,7 @@ void bench_write_value(kedge_buffer *out, int number, int version)
         number, number, version);
 }
 
-void bench_write_answer(kedge_buffer *out, int version, int first, int count, int step)
+void bench_write_response(kedge_buffer *out, int version, int first, int count, int step)
 {
     kedge_buffer_clear(out);
     kedge_buffer_append_format(out,
@@ -62,15 +62,15 @@ void bench_write_answer(kedge_buffer *out, int version, int first, int count, in
 double bench_apply(kedge_store *store, kedge_bytes body)
 {
     kedge_error error = {0};
-    kedge_wire_pull_response answer = {0};
+    kedge_wire_pull_response response = {0};
     kedge_apply_result result = KEDGE_APPLY_STALE;
     kedge_change_set changes = kedge_change_set_make(environment.allocator);
     double start = bench_now_ms();
-    bench_check(kedge_wire_pull_response_read(environment.allocator, body, &answer, &error), &error,
-                "decode");
-    bench_check(kedge_store_apply(store, &answer, &result, &changes, &error), &error, "apply");
+    bench_check(kedge_wire_pull_response_read(environment.allocator, body, &response, &error),
+                &error, "decode");
+    bench_check(kedge_store_apply(store, &response, &result, &changes, &error), &error, "apply");
     double took = bench_now_ms() - start;
-    kedge_wire_pull_response_free(&answer);
+    kedge_wire_pull_response_free(&response);
     kedge_change_set_free(&changes);
     snprintf(error.message, sizeof error.message, "the store answered %d", (int)result);
     bench_check(result == KEDGE_APPLY_DONE ? KEDGE_OK : KEDGE_INTERNAL, &error, "apply");

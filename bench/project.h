@@ -8,9 +8,9 @@
 kedge_store *bench_open_store(const char *folder, kedge_registry **registry);
 /* About 150 bytes of canonical JSON. */
 void bench_write_value(kedge_buffer *out, int number, int version);
-/* A pull answer from version `version - 1` to `version` that puts the items first, first + step, …
- * of the collection `notes`. */
-void bench_write_answer(kedge_buffer *out, int version, int first, int count, int step);
+/* A pull response from version `version - 1` to `version` that puts the items first, first + step,
+ * … of the collection `notes`. */
+void bench_write_response(kedge_buffer *out, int version, int first, int count, int step);
 /* Decodes and applies; the time in milliseconds. */
 double bench_apply(kedge_store *store, kedge_bytes body);
 

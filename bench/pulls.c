@@ -1,6 +1,6 @@
-/* Pulls: a first pull of 100,000 items of 150 bytes, from the answer's bytes to the durable commit,
- * against raw SQLite upserts of the same rows in one transaction; and a rebase of 1,000 pending
- * mutations over a pull of 100 rows, in a small project and in a large one. */
+/* Pulls: a first pull of 100,000 items of 150 bytes, from the response's bytes to the durable
+ * commit, against raw SQLite upserts of the same rows in one transaction; and a rebase of 1,000
+ * pending mutations over a pull of 100 rows, in a small project and in a large one. */
 #include "bench/bench.h"
 #include "bench/project.h"
 
@@ -60,7 +60,7 @@ size_t bench_pulls(bench_row *rows)
 {
     environment = kedge_environment_system(NULL);
     kedge_buffer body = kedge_buffer_make(environment.allocator);
-    bench_write_answer(&body, 1, 0, ITEMS, 1);
+    bench_write_response(&body, 1, 0, ITEMS, 1);
     double ours[PULL_ROUNDS];
     double floors[PULL_ROUNDS];
     double ratios[PULL_ROUNDS];
@@ -95,7 +95,7 @@ static double rebase(int items)
     kedge_registry *registry = NULL;
     kedge_store *store = bench_open_store(folder, &registry);
     kedge_buffer body = kedge_buffer_make(environment.allocator);
-    bench_write_answer(&body, 1, 0, items, 1);
+    bench_write_response(&body, 1, 0, items, 1);
     bench_apply(store, kedge_buffer_bytes(&body));
     kedge_error error = {0};
     for (int i = 0; i < PENDING; i++) {
@@ -111,7 +111,7 @@ static double rebase(int items)
     }
     double times[REBASE_ROUNDS];
     for (int round = 0; round < REBASE_ROUNDS; round++) {
-        bench_write_answer(&body, 2 + round, round % 7, REBASE_ROWS, items / REBASE_ROWS - 1);
+        bench_write_response(&body, 2 + round, round % 7, REBASE_ROWS, items / REBASE_ROWS - 1);
         times[round] = bench_apply(store, kedge_buffer_bytes(&body));
     }
     kedge_buffer_free(&body);

@@ -40,7 +40,7 @@ static void fill(const char *folder)
     kedge_registry *registry = NULL;
     kedge_store *store = bench_open_store(folder, &registry);
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
-    bench_write_answer(&body, 1, 0, ITEMS, 1);
+    bench_write_response(&body, 1, 0, ITEMS, 1);
     bench_apply(store, kedge_buffer_bytes(&body));
     kedge_buffer_free(&body);
     kedge_store_close(store);

@@ -50,11 +50,11 @@ void bench_make_folder(char *path, size_t size)
     }
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
     (void)info;
     (void)kind;
-    (void)walk;
+    (void)place;
     return remove(path);
 }
 

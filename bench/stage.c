@@ -45,7 +45,7 @@ void bench_stage_close(bench_stage *stage)
 
 static kedge_cost ask_as(bench_stage *stage, const char *user, const char *method,
                          const char *project, const char *path, kedge_bytes body,
-                         kedge_buffer *answer)
+                         kedge_buffer *received)
 {
     const kedge_identity identity = {.user = user, .role = "member", .organization = "bench"};
     char whole[512];
@@ -65,18 +65,18 @@ static kedge_cost ask_as(bench_stage *stage, const char *user, const char *metho
                 (int)response.body.size, response.body.data, response.cause.message);
         exit(2);
     }
-    if (answer != NULL) {
-        kedge_buffer_clear(answer);
-        kedge_buffer_append_bytes(answer, kedge_buffer_bytes(&response.body));
+    if (received != NULL) {
+        kedge_buffer_clear(received);
+        kedge_buffer_append_bytes(received, kedge_buffer_bytes(&response.body));
     }
     kedge_buffer_free(&response.body);
     return response.cost;
 }
 
 kedge_cost bench_ask(bench_stage *stage, const char *method, const char *project, const char *path,
-                     kedge_bytes body, kedge_buffer *answer)
+                     kedge_bytes body, kedge_buffer *received)
 {
-    return ask_as(stage, "reader", method, project, path, body, answer);
+    return ask_as(stage, "reader", method, project, path, body, received);
 }
 
 /* ---- clients ---- */

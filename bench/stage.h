@@ -26,10 +26,10 @@ void bench_stage_open(bench_stage *stage, const kedge_environment *environment,
 void bench_stage_restart(bench_stage *stage);
 void bench_stage_close(bench_stage *stage);
 
-/* Answers a request on the project bench/{project}; anything but 2xx ends the program. `answer` is
- * NULL or gets the body. */
+/* Answers a request on the project bench/{project}; anything but 2xx ends the program. `response`
+ * is NULL or gets the body. */
 kedge_cost bench_ask(bench_stage *stage, const char *method, const char *project, const char *path,
-                     kedge_bytes body, kedge_buffer *answer);
+                     kedge_bytes body, kedge_buffer *response);
 
 /* A client of its own user, with its mutations numbered from 1. */
 typedef struct bench_client {

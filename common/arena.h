@@ -22,7 +22,7 @@ kedge_arena *kedge_arena_new(const kedge_allocator *allocator);
 void kedge_arena_delete(void *arena);
 /* Zeroed and aligned for anything; NULL: no memory. */
 void *kedge_arena_take(kedge_arena *arena, size_t size);
-/* Zeroed; NULL: no memory, or a product that does not fit. */
+/* Zeroed. Returns NULL when there is no memory, or the product overflows. */
 void *kedge_arena_take_array(kedge_arena *arena, size_t count, size_t size);
 /* Copies `bytes` and a NUL behind them. False: no memory, and `copy` is untouched. */
 bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy);

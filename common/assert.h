@@ -4,9 +4,9 @@
  * the condition is compiled but never evaluated. So a condition must not have side effects: no call
  * that changes anything, no assignment, no increment.
  *
- * Only what Kedge's own code guarantees is asserted. What comes from outside (a request, a
- * response, a file, a record of a store, an argument of the public API) may be anything, and is
- * answered with a kedge_status. */
+ * Assert only what Kedge's own code guarantees. Input from outside (a request, a response, a file,
+ * a record of a store, an argument of the public API) may be anything, and errors in it are
+ * returned as a kedge_status. */
 #ifndef KEDGE_COMMON_ASSERT_H
 #define KEDGE_COMMON_ASSERT_H
 

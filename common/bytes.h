@@ -5,7 +5,7 @@
 #include <kedge/allocator.h>
 #include <kedge/error.h>
 
-/* Bytes that somebody else owns. `data` may be NULL only when `size` is 0. Passed by value. */
+/* Borrowed bytes. `data` may be NULL only when `size` is 0. Passed by value. */
 typedef struct kedge_bytes {
     const char *data;
     size_t size;
@@ -42,7 +42,7 @@ typedef struct kedge_buffer {
 kedge_buffer kedge_buffer_make(const kedge_allocator *allocator);
 void kedge_buffer_free(kedge_buffer *buffer);  /* empties it; usable again */
 void kedge_buffer_clear(kedge_buffer *buffer); /* keeps the memory */
-/* Takes back what was appended behind `size`; a failed allocation stays remembered. */
+/* Removes the bytes from `size` on; a failed allocation is still reported. */
 void kedge_buffer_truncate(kedge_buffer *buffer, size_t size);
 void kedge_buffer_append(kedge_buffer *buffer, const void *data, size_t size);
 void kedge_buffer_append_bytes(kedge_buffer *buffer, kedge_bytes bytes);

@@ -27,7 +27,7 @@ static int64_t system_monotonic_ms(void *context)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-/* Ids must never repeat: without randomness there is nothing safe to go on with. */
+/* Ids must never repeat, so the process cannot continue without randomness. */
 static void system_random(void *context, void *bytes, size_t size)
 {
     (void)context;

@@ -1,5 +1,5 @@
-/* What a component may not take from the system by itself: memory, the time, randomness. A program
- * passes kedge_environment_system(); the simulator passes its own. */
+/* The resources that a component must not take from the system directly: memory, time, randomness.
+ * A program passes kedge_environment_system(); the simulator passes its own. */
 #ifndef KEDGE_COMMON_ENVIRONMENT_H
 #define KEDGE_COMMON_ENVIRONMENT_H
 

@@ -5,8 +5,8 @@
 #include "common/bytes.h"
 
 kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error);
-/* KEDGE_CORRUPT for anything but one whole gzip stream; KEDGE_LIMIT_EXCEEDED as soon as the output
- * would pass `size_max`, so that a bomb costs no more than that. */
+/* Returns KEDGE_CORRUPT for anything but one whole gzip stream, and KEDGE_LIMIT_EXCEEDED as soon as
+ * the output would exceed `size_max`, which also bounds the work. */
 kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer *out,
                           kedge_error *error);
 

@@ -2,12 +2,12 @@
  *
  * A JSON value is handled as the bytes of its text: a kedge_bytes that covers exactly one value,
  * with no copy and no tree. Three levels of trust:
- *   1. kedge_json_skip finds where a value ends, whatever is inside. It is how a push body is cut
- *      into mutations, so that a bad one harms only itself.
+ *   1. kedge_json_skip finds where a value ends, whatever is inside. A push body is split into
+ *      mutations by it, so that a malformed mutation does not affect the others.
  *   2. kedge_json_check validates: grammar, depth, UTF-8, no duplicate member, no lone surrogate,
  *      no NUL, no number out of double's range.
  *   3. The readers below work on text that passed kedge_json_check. On skipped but unchecked text
- *      they are memory-safe and may answer false.
+ *      they are memory-safe and may return false.
  *
  * Nothing here recurses deeper than KEDGE_LIMIT_JSON_DEPTH, and nothing depends on the locale. */
 #ifndef KEDGE_COMMON_JSON_H
@@ -35,11 +35,11 @@ bool kedge_json_skip(kedge_bytes text, kedge_bytes *value, kedge_bytes *rest);
 
 kedge_json_type kedge_json_type_of(kedge_bytes value); /* by its first byte */
 
-/* Walks over an object or array. `key` is the member's string value still in quotes. */
+/* Iterates over an object or array. `key` is the member's string value still in quotes. */
 typedef struct kedge_json_iterator {
     kedge_bytes rest;
     bool started;
-    bool failed; /* the text between the values was not what JSON has there */
+    bool failed; /* the text between the values is not JSON */
 } kedge_json_iterator;
 
 kedge_json_iterator kedge_json_iterate(kedge_bytes container);
@@ -72,7 +72,7 @@ bool kedge_json_member_chars(kedge_bytes object, const char *name, char *out, si
  * ES6 shortest numbers, minimal escapes, no space. */
 kedge_status kedge_json_canonical(kedge_bytes value, kedge_buffer *out, kedge_error *error);
 /* kedge_json_check and kedge_json_canonical in one; skips the copy's sorting when it is canonical
- * already. What every value that is stored, hashed or sent has gone through. */
+ * already. Every value that is stored, hashed or sent is made canonical by it. */
 kedge_status kedge_json_normalize(kedge_bytes text, uint32_t depth_max, kedge_buffer *out,
                                   kedge_error *error);
 

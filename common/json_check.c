@@ -1,4 +1,4 @@
-/* Is a text exactly one I-JSON value?
+/* Checks that a text is exactly one I-JSON value.
  *
  * One pass by recursive descent, no deeper than the limit. Beside the grammar it watches whether
  * the text is canonical already, which most texts are: they come from another Kedge. The members of

@@ -1,4 +1,4 @@
-/* What the files of the JSON code share: strings, numbers, keys. Not for other folders. */
+/* Shared by the files of the JSON code and private to this folder: strings, numbers, keys. */
 #ifndef KEDGE_COMMON_JSON_INTERNAL_H
 #define KEDGE_COMMON_JSON_INTERNAL_H
 

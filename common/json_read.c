@@ -1,4 +1,5 @@
-/* Finding values in JSON text by quotes and brackets alone, walking over them, and typed reads. */
+/* Finds values in JSON text by quotes and brackets alone, iterates over them, and reads them by
+ * type. */
 #include "common/json_internal.h"
 
 #include <math.h>

@@ -66,7 +66,7 @@ void kedge_json_key_bytes(kedge_json_writer *writer, kedge_bytes name)
 
 /* ---- values ---- */
 
-/* What stands for the byte at `at`, which cannot stand for itself. */
+/* The escape for the byte at `at`, which cannot be written as it is. */
 static void append_substitute(kedge_buffer *buffer, unsigned char byte)
 {
     char escape[6];

@@ -1,4 +1,4 @@
-/* What may stand in a name. */
+/* The allowed characters and lengths of names. */
 #include "common/names.h"
 
 #include "common/error.h"

@@ -1,4 +1,4 @@
-/* What may stand in a name. Each function returns KEDGE_OK or an error that says
+/* The allowed characters and lengths of names. Each function returns KEDGE_OK or an error that says
  * which name was wrong, where, and what is allowed. `what` names it in the
  * message ("collection", "mutator", …). */
 #ifndef KEDGE_COMMON_NAMES_H

@@ -11,7 +11,7 @@
 void kedge_percent_encode(kedge_bytes text, const char *kept, kedge_buffer *out);
 
 /* Decodes %XX strictly into `out`; false on a malformed escape, NUL, or no UTF-8, which `error`
- * names. Without memory the answer is true and `out` says so. */
+ * names. Returns true without memory, too; then `out` is a failed buffer. */
 bool kedge_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *error);
 
 #endif

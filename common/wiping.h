@@ -1,5 +1,5 @@
-/* An allocator for secrets: it overwrites every block before it gives it back,
- * also when one grows. */
+/* An allocator for secrets: it overwrites every block before it frees it, also when a block
+ * grows. */
 #ifndef KEDGE_COMMON_WIPING_H
 #define KEDGE_COMMON_WIPING_H
 

@@ -1,4 +1,4 @@
-/* One running request: what http.c, call.c and response.c share. */
+/* One running request. Shared by http.c, call.c and response.c. */
 #ifndef KEDGE_HTTP_CALL_H
 #define KEDGE_HTTP_CALL_H
 
@@ -28,7 +28,7 @@ struct kedge_http_call {
     size_t response_bytes_max;
     bool too_large;
     bool headers_complete;
-    bool announced; /* the stream function saw the headers */
+    bool announced; /* the stream function was called for the headers */
     char curl_error[CURL_ERROR_SIZE];
 };
 

@@ -91,8 +91,8 @@ static kedge_http_call *ready_stream(const kedge_http *http)
     return NULL;
 }
 
-/* Tells one stream what it got. The bytes are taken out of the call first, since the callback may
- * cancel it. */
+/* Gives one stream its bytes. They are moved out of the call first, since the callback may cancel
+ * it. */
 static void deliver_stream(kedge_http_call *call)
 {
     kedge_http_response head;
@@ -130,8 +130,8 @@ static void finish(kedge_http_call *call, CURLcode code)
     kedge_http_call_free(call);
 }
 
-/* What libcurl has finished. A finished call stays in the list until here, so that a callback of an
- * earlier one may still cancel it: then libcurl forgets its message. */
+/* Ends the calls that libcurl has finished. A finished call stays in the list until here, so that a
+ * callback of an earlier one may still cancel it: then libcurl drops its message. */
 static bool deliver_finished(kedge_http *http)
 {
     int left = 0;
@@ -169,8 +169,8 @@ kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, 
     if (timeout_ms < 0) timeout_ms = 0;
     if (timeout_ms > INT_MAX) timeout_ms = INT_MAX;
 
-    /* What is there already must not wait for what is not: libcurl would sleep over a response that
-     * it has read. */
+    /* Data that has arrived must be handled before waiting: libcurl would sleep although it has
+     * already read a response. */
     CURLMcode code = advance(http, &delivered);
     if (delivered) timeout_ms = 0;
     if (code == CURLM_OK) {

@@ -1,9 +1,9 @@
 /* An HTTP client over libcurl's multi interface: non-blocking requests on one thread.
  *
- * A kedge_http belongs to one thread; only kedge_http_wake may come from others. Nothing is called
- * back but from inside kedge_http_poll. A callback may send and cancel, but not free the client.
+ * A kedge_http belongs to one thread; only kedge_http_wake may come from others. Callbacks are only
+ * called from inside kedge_http_poll. A callback may send and cancel, but not free the client.
  *
- * What holds for every request: only http and https; TLS is verified (by the system's
+ * The rules for every request: only http and https; TLS is verified (by the system's
  * authorities, or those of SSL_CERT_FILE); no redirect is followed (to a client of an API a
  * redirect is a captive portal: its status is the response); a deadline; a response of at most
  * `response_bytes_max` decoded bytes; connections are kept and reused, and their number is capped.
@@ -26,7 +26,7 @@ typedef struct kedge_http_header {
     const char *value;
 } kedge_http_header;
 
-/* `status` 0: no whole response came, and `error` says why:
+/* `status` 0: there was no complete response, and `error` says why:
  *   KEDGE_NETWORK         "host-not-found", "connection-refused", "connection-failed",
  *                         "answer-truncated"
  *   KEDGE_TIMEOUT         "request-timeout"
@@ -40,7 +40,7 @@ typedef struct kedge_http_response {
     int64_t retry_after_ms;   /* from seconds or an HTTP date; 0: none, or past; at most a day */
     kedge_bytes headers;      /* lines "Name: value\r\n" */
     kedge_bytes body;         /* decoded; of a stream only what came with a status other than 2xx */
-    bool sent;                /* bytes of the request left: it may have had an effect */
+    bool sent;                /* bytes of the request were sent: it may have had an effect */
     kedge_error error;
 } kedge_http_response;
 
@@ -77,10 +77,11 @@ kedge_status kedge_http_new(const kedge_environment *environment, uint32_t conne
                             kedge_http **http, kedge_error *error);
 void kedge_http_free(kedge_http *http); /* cancels what runs */
 
-/* Starts a request. `call` (may be NULL) names it for kedge_http_cancel until `done` was called. */
+/* Starts a request. `call` (may be NULL) is its handle for kedge_http_cancel until `done` was
+ * called. */
 kedge_status kedge_http_send(kedge_http *http, const kedge_http_request *request,
                              kedge_http_call **call, kedge_error *error);
-/* Ends a request at once; neither of its callbacks comes any more. */
+/* Ends a request at once; its callbacks are not called any more. */
 void kedge_http_cancel(kedge_http_call *call);
 
 /* Waits until something happened, `timeout_ms` passed, kedge_http_wake was called or `wake_fd` (-1:

@@ -22,7 +22,7 @@ kedge_status kedge_builtin_refuse(kedge_tx *tx, kedge_error *error, const char *
     return kedge_tx_reject(tx, code, message, error);
 }
 
-/* Refuses a member that none of the three is: a misspelt one would otherwise be lost silently. */
+/* Refuses any other member, since a misspelt one would otherwise be ignored silently. */
 static kedge_status check_members(kedge_tx *tx, kedge_bytes args, const char *extra,
                                   kedge_error *error)
 {

@@ -3,7 +3,7 @@
 #include "mutate/json_patch.h"
 #include "mutate/transaction.h"
 
-/* What a failed patch means for the mutation. */
+/* Turns the error of a patch into a rejection of the mutation. */
 static kedge_status patch_failed(kedge_tx *tx, const kedge_error *why, kedge_error *error)
 {
     if (why->status == KEDGE_REJECTED) return kedge_tx_reject(tx, why->code, why->message, error);

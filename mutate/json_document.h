@@ -1,8 +1,9 @@
 /* A canonical JSON document that can be changed at places.
  *
- * It is a tree that is opened only where somebody goes: a node is its canonical text until it is
- * opened, and its children after. So a change deep in a large document costs the containers on the
- * way, two values are equal when their texts are, and a number is never converted.
+ * It is a tree that is opened only at the places that are visited: a node is its canonical text
+ * until it is opened, and its children afterwards. So a change deep in a large document costs the
+ * containers on the way, two values are equal when their texts are, and a number is never
+ * converted.
  *
  * Work is counted, in bytes read, moved or held, and bounded by `cost_max`: the count depends on
  * the document and the changes alone, not on the machine. */

@@ -4,22 +4,22 @@
 
 #include "common/json.h"
 
-/* A walk over an object's members that can look at the next one. */
-typedef struct walk {
+/* A cursor over an object's members that can look at the next one. */
+typedef struct member_cursor {
     kedge_json_iterator iterator;
     kedge_bytes key;
     kedge_bytes value;
     bool more;
-} walk;
+} member_cursor;
 
-static void advance(walk *members)
+static void advance(member_cursor *members)
 {
     members->more = kedge_json_next_member(&members->iterator, &members->key, &members->value);
 }
 
-static walk start(kedge_bytes object)
+static member_cursor start(kedge_bytes object)
 {
-    walk members = {.iterator = kedge_json_iterate(object)};
+    member_cursor members = {.iterator = kedge_json_iterate(object)};
     advance(&members);
     return members;
 }
@@ -42,8 +42,8 @@ void kedge_json_merge(kedge_bytes target, kedge_bytes patch, kedge_buffer *out)
     if (kedge_json_type_of(target) != KEDGE_JSON_OBJECT) target = KEDGE_BYTES("{}");
 
     bool comma = false;
-    walk old = start(target);
-    walk changes = start(patch);
+    member_cursor old = start(target);
+    member_cursor changes = start(patch);
     kedge_buffer_append_byte(out, '{');
     while (old.more || changes.more) {
         int order = !changes.more ? -1

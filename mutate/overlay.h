@@ -9,9 +9,9 @@
 
 #include "common/bytes.h"
 
-/* A state that can be read by key and walked in order. The functions return KEDGE_OK,
- * KEDGE_NOT_FOUND (get) or KEDGE_DONE (next), or a transient failure. `value` and `id` are appended
- * to buffers that come in empty. */
+/* A state that can be read by key and in order. The functions return KEDGE_OK, KEDGE_NOT_FOUND
+ * (get) or KEDGE_DONE (next), or a transient failure. `value` and `id` are appended to buffers that
+ * come in empty. */
 typedef struct kedge_state_reader {
     void *context;
     kedge_status (*get)(void *context, kedge_bytes collection, kedge_bytes id, kedge_buffer *value,
@@ -48,7 +48,8 @@ void kedge_overlay_forget(kedge_overlay *overlay, kedge_bytes collection, kedge_
 /* False when the overlay says nothing of the key. The entry is borrowed until the next change. */
 bool kedge_overlay_get(const kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                        kedge_overlay_entry *entry);
-/* Walks all entries in key order: `at` NULL starts, else the entry behind it. */
+/* Iterates over all entries in key order: returns the first entry when `at` is NULL, otherwise the
+ * one after `at`. */
 bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry *at,
                         kedge_overlay_entry *entry);
 

@@ -1,5 +1,5 @@
-/* GET collections/{collection}/bodies/{hash}: the body of an item, in parts. Which part is asked
- * for and which one comes stands in headers (RFC 9110, section 14). */
+/* GET collections/{collection}/bodies/{hash}: the body of an item, in parts. The requested part and
+ * the part of the response are in headers (RFC 9110, section 14). */
 #ifndef KEDGE_WIRE_BODY_H
 #define KEDGE_WIRE_BODY_H
 
@@ -8,9 +8,9 @@
 
 #define KEDGE_WIRE_RANGE_SIZE 64 /* of both headers, with a NUL */
 
-/* What a Range header asks for of a body of a size that is known. */
+/* The result of a Range header for a body of known size. */
 typedef enum kedge_wire_range {
-    KEDGE_WIRE_RANGE_ALL, /* there is none, or one of a kind that a server may ignore */
+    KEDGE_WIRE_RANGE_ALL, /* no Range header, or one that a server may ignore */
     KEDGE_WIRE_RANGE_PART,
     KEDGE_WIRE_RANGE_OUTSIDE
 } kedge_wire_range;

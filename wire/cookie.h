@@ -8,8 +8,8 @@
 
 typedef enum kedge_wire_cookie_kind {
     KEDGE_WIRE_COOKIE_NULL, /* of a client that has nothing yet */
-    KEDGE_WIRE_COOKIE_OURS, /* names a version by its number and lineage */
-    KEDGE_WIRE_COOKIE_OTHER /* of another backend: any number, string or object */
+    KEDGE_WIRE_COOKIE_OURS, /* has the number and lineage of a version */
+    KEDGE_WIRE_COOKIE_OTHER /* of another kind of backend: any number, string or object */
 } kedge_wire_cookie_kind;
 
 typedef struct kedge_wire_cookie {
@@ -27,7 +27,8 @@ typedef struct kedge_wire_cookie {
 kedge_wire_cookie kedge_wire_cookie_of(int64_t version, const char *lineage);
 /* null or one that is OURS. */
 void kedge_wire_cookie_write(kedge_json_writer *writer, const kedge_wire_cookie *cookie);
-/* Reads a value out of a checked text. False when it can be nobody's cookie: an array or a boolean.
+/* Reads a value from a checked text. Returns false when it is an array or a boolean, which no
+ * backend uses as a cookie.
  */
 bool kedge_wire_cookie_read(kedge_bytes value, kedge_wire_cookie *out);
 

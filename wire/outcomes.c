@@ -188,7 +188,7 @@ static kedge_status append(kedge_wire_place place, kedge_bytes object, int64_t i
     }
     if (row.version > version_max) {
         return kedge_wire_response_fail(place, &(kedge_wire_member){"version", object},
-                                        "at or below the answer's version", error);
+                                        "at or below the response's version", error);
     }
     return kedge_wire_outcomes_add(list, &row, error);
 }
@@ -198,10 +198,10 @@ kedge_status kedge_wire_outcomes_read(kedge_wire_place place, const kedge_wire_m
                                       int64_t version_max, kedge_wire_outcomes *list,
                                       kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(member->value);
+    kedge_json_iterator iterator = kedge_json_iterate(member->value);
     kedge_bytes object;
     size_t index = 0;
-    while (kedge_json_next_element(&walk, &object)) {
+    while (kedge_json_next_element(&iterator, &object)) {
         if (index == KEDGE_LIMIT_OUTCOMES_PER_PULL) {
             return kedge_wire_response_fail(place, member, "of at most 1,000 outcomes", error);
         }
@@ -209,7 +209,8 @@ kedge_status kedge_wire_outcomes_read(kedge_wire_place place, const kedge_wire_m
         kedge_status status = append(row, object, id_max, version_max, list, error);
         if (status != KEDGE_OK) return status;
     }
-    if (walk.failed) return kedge_wire_response_fail(place, member, "an array of outcomes", error);
+    if (iterator.failed)
+        return kedge_wire_response_fail(place, member, "an array of outcomes", error);
     return read_next(place, next, list, error);
 }
 

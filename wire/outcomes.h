@@ -1,4 +1,4 @@
-/* Outcomes: what became of mutations. In the response of a pull, of a retire, and of GET
+/* The outcomes of mutations, in the responses of a pull, of a retire, and of GET
  * clients/{client}/mutations. */
 #ifndef KEDGE_WIRE_OUTCOMES_H
 #define KEDGE_WIRE_OUTCOMES_H
@@ -31,7 +31,7 @@ typedef struct kedge_wire_outcomes {
     kedge_wire_outcome *rows; /* in id order */
     size_t count;
     size_t capacity;
-    int64_t next; /* the id to go on from; 0: complete */
+    int64_t next; /* the id from which the next request continues; 0: complete */
     const kedge_allocator *allocator;
 } kedge_wire_outcomes;
 
@@ -53,8 +53,8 @@ void kedge_wire_outcomes_request_write(const char *client_id, int64_t from, int6
                                        int64_t version, kedge_buffer *path);
 /* The response to it. */
 void kedge_wire_outcomes_response_write(const kedge_wire_outcomes *outcomes, kedge_buffer *out);
-/* Appends to `outcomes`, and sets its `next`. KEDGE_PROTOCOL when the body is no such response;
- * then `outcomes` is as it was. */
+/* Appends to `outcomes`, and sets its `next`. Returns KEDGE_PROTOCOL, with `outcomes` unchanged,
+ * when the body is not such a response. */
 kedge_status kedge_wire_outcomes_response_read(kedge_bytes body, kedge_wire_outcomes *outcomes,
                                                kedge_error *error);
 

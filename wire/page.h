@@ -10,7 +10,7 @@ typedef struct kedge_wire_page_response {
     char lineage[KEDGE_WIRE_LINEAGE_SIZE];
     kedge_wire_patch items; /* KEDGE_WIRE_PATCH_PUT and _PUT_HASH only */
     bool last;
-    kedge_bytes next; /* key to go on behind, decoded; in next_text */
+    kedge_bytes next; /* the key after which the next page starts, decoded; in next_text */
     kedge_buffer next_text;
     kedge_wire_damaged damaged;
 } kedge_wire_page_response;
@@ -24,8 +24,8 @@ void kedge_wire_page_response_begin(kedge_json_writer *writer, int64_t version,
                                     const char *lineage);
 void kedge_wire_page_response_end(kedge_json_writer *writer, const kedge_bytes *next,
                                   const kedge_wire_damaged *damaged);
-/* Strict: what is not exactly such a response is KEDGE_PROTOCOL. `out` comes in zeroed; free it
- * also after a failure. It borrows from the body. */
+/* Strict: returns KEDGE_PROTOCOL when the body is not exactly such a response. The caller must zero
+ * `out` before and free it, also after a failure. It borrows from the body. */
 kedge_status kedge_wire_page_response_read(const kedge_allocator *allocator, kedge_bytes body,
                                            kedge_wire_page_response *out, kedge_error *error);
 void kedge_wire_page_response_free(kedge_wire_page_response *response);

@@ -1,5 +1,5 @@
-/* Patches: the changed keys in the response of a pull, and the items of a snapshot's page. And what
- * is left out of both because the server has lost it. */
+/* Patches: the changed keys in the response of a pull, and the items of a snapshot's page. Also the
+ * items that both leave out because the server has lost them. */
 #ifndef KEDGE_WIRE_PATCH_H
 #define KEDGE_WIRE_PATCH_H
 
@@ -32,7 +32,8 @@ typedef struct kedge_wire_patch {
     kedge_buffer text; /* decoded keys and normalized values that are not the body's own */
 } kedge_wire_patch;
 
-/* What the server has lost and left out of a response. Both lists are JSON arrays; borrowed. */
+/* The items and collections that the server has lost and left out of a response. Both lists are
+ * JSON arrays; borrowed. */
 typedef struct kedge_wire_damaged {
     int64_t count;           /* of items; 0: nothing is lost */
     kedge_bytes keys;        /* of the first ones */
@@ -41,7 +42,8 @@ typedef struct kedge_wire_damaged {
 
 /* ---- writing, one operation after the other ---- */
 
-/* {"op":…,"key":…: the object stays open, for a value or the end. `scratch` is emptied first. */
+/* Writes {"op":…,"key":… and leaves the object open for a value or its end. `scratch` is emptied
+ * first. */
 void kedge_wire_operation_begin(kedge_json_writer *writer, kedge_wire_patch_kind kind,
                                 kedge_bytes collection, kedge_bytes id, kedge_buffer *scratch);
 /* The same of an item of a page, which has no "op". */
@@ -61,7 +63,7 @@ void kedge_wire_patch_free(kedge_wire_patch *patch);
 /* A body fetched by hash: checks the hash and puts the value into the operation. */
 kedge_status kedge_wire_patch_set_body(kedge_wire_patch *patch, size_t operation, kedge_bytes body,
                                        kedge_error *error);
-/* Takes an operation out: its body is lost. */
+/* Removes an operation whose body is lost. */
 void kedge_wire_patch_leave_out(kedge_wire_patch *patch, size_t operation);
 
 #endif

@@ -65,7 +65,7 @@ static kedge_status take_string(kedge_wire_patch *patch, kedge_bytes string, ked
     follow_text(patch, from, start);
     kedge_status status = kedge_buffer_status(&patch->text, error);
     if (status != KEDGE_OK) return status;
-    if (!decoded) return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid", "a key is no text");
+    if (!decoded) return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid", "a key is not text");
     *out = (kedge_bytes){patch->text.data + start, patch->text.size - start};
     return KEDGE_OK;
 }
@@ -157,7 +157,7 @@ static kedge_status read_operation(kedge_wire_place place, kedge_bytes object, b
     if (status != KEDGE_OK || operation->kind == KEDGE_WIRE_PATCH_CLEAR) return status;
     status = read_key(place, &members[KEY], patch, operation, error);
     if (status != KEDGE_OK || operation->kind == KEDGE_WIRE_PATCH_DELETE) return status;
-    /* The key may stand in `text`, which the value may move. */
+    /* The key may be in `text`, which may move when the value is appended. */
     patch->operations[patch->count++] = *operation;
     status = read_put(place, members, patch, operation, error);
     patch->count--;
@@ -193,7 +193,8 @@ static int compare_pointers(const void *a, const void *b)
                         *(const kedge_wire_patch_operation *const *)b);
 }
 
-/* Each key once. Operations mostly come in order, which shows it in one pass. */
+/* Checks that each key occurs once. Operations are usually in order, and then one pass is
+ * enough. */
 static kedge_status check_keys(kedge_wire_place place, const kedge_wire_member *member,
                                const kedge_wire_patch *patch, kedge_error *error)
 {
@@ -222,9 +223,9 @@ static kedge_status check_keys(kedge_wire_place place, const kedge_wire_member *
 kedge_status kedge_wire_patch_read(kedge_wire_place place, const kedge_wire_member *member,
                                    bool items, kedge_wire_patch *patch, kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(member->value);
+    kedge_json_iterator iterator = kedge_json_iterate(member->value);
     kedge_bytes object;
-    while (kedge_json_next_element(&walk, &object)) {
+    while (kedge_json_next_element(&iterator, &object)) {
         kedge_wire_patch_operation operation = {0};
         kedge_status status = grow(patch, error);
         if (status == KEDGE_OK) {
@@ -234,7 +235,7 @@ kedge_status kedge_wire_patch_read(kedge_wire_place place, const kedge_wire_memb
         if (status != KEDGE_OK) return status;
         patch->operations[patch->count++] = operation;
     }
-    if (walk.failed) return kedge_wire_response_fail(place, member, "an array", error);
+    if (iterator.failed) return kedge_wire_response_fail(place, member, "an array", error);
     return check_keys(place, member, patch, error);
 }
 
@@ -253,7 +254,7 @@ kedge_status kedge_wire_patch_set_body(kedge_wire_patch *patch, size_t operation
     if (status == KEDGE_OK && !kedge_bytes_equal(kedge_buffer_bytes(&copy), body)) {
         status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is no canonical JSON");
     } else if (status == KEDGE_INVALID_JSON || status == KEDGE_LIMIT_EXCEEDED) {
-        status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is no I-JSON");
+        status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is not I-JSON");
     }
     if (status != KEDGE_OK) {
         kedge_buffer_free(&copy);
@@ -300,14 +301,14 @@ kedge_status kedge_wire_damaged_read(const kedge_wire_member *member, kedge_wire
     if (status == KEDGE_OK)
         status = kedge_wire_response_integer(place, &members[COUNT], 1, &damaged->count, error);
     if (status != KEDGE_OK) return status;
-    kedge_json_iterator walk = kedge_json_iterate(members[KEYS].value);
-    while (kedge_json_next_element(&walk, &key)) {
+    kedge_json_iterator iterator = kedge_json_iterate(members[KEYS].value);
+    while (kedge_json_next_element(&iterator, &key)) {
         if (kedge_json_type_of(key) != KEDGE_JSON_STRING ||
             kedge_json_check(key, 1, NULL) != KEDGE_OK) {
             return kedge_wire_response_fail(place, &members[KEYS], "an array of keys", error);
         }
     }
-    if (walk.failed)
+    if (iterator.failed)
         return kedge_wire_response_fail(place, &members[KEYS], "an array of keys", error);
     damaged->keys = members[KEYS].value;
     damaged->collections = members[COLLECTIONS].value;

@@ -12,9 +12,9 @@ typedef struct kedge_wire_problem {
     char detail[4096]; /* "": there is none, or it is longer */
 } kedge_wire_problem;
 
-/* Without memory `out` says so. */
+/* Without memory `out` is a failed buffer. */
 void kedge_wire_problem_write(int status, const char *code, const char *detail, kedge_buffer *out);
-/* False: the body of this type is no problem document of Kedge. */
+/* Returns false when the body of this type is not a problem document of Kedge. */
 bool kedge_wire_problem_read(kedge_bytes content_type, kedge_bytes body, kedge_wire_problem *out);
 
 #endif

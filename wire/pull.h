@@ -1,4 +1,4 @@
-/* POST pull: one version of the project, told as a difference from the one that a client has. */
+/* POST pull: one version of the project, as a difference from the version that a client has. */
 #ifndef KEDGE_WIRE_PULL_H
 #define KEDGE_WIRE_PULL_H
 
@@ -15,12 +15,12 @@ typedef struct kedge_wire_pull_request {
     char client_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
     int64_t lowest_pending;
     int64_t highest_id;
-    bool seen; /* the client has been told outcomes of another version than the cookie's */
+    bool seen; /* the client has outcomes of another version than the cookie's */
     int64_t seen_version;
     char seen_lineage[KEDGE_WIRE_LINEAGE_SIZE];
 } kedge_wire_pull_request;
 
-/* What a native client is told. */
+/* The members for a native client. */
 typedef struct kedge_wire_pull_response {
     int64_t from; /* the cookie's version that the patch starts from */
     int64_t version;
@@ -53,8 +53,8 @@ void kedge_wire_pull_response_native(kedge_json_writer *writer,
                                      const kedge_wire_pull_response *response);
 void kedge_wire_pull_response_end(kedge_json_writer *writer);
 
-/* Strict: what is not exactly the response to a native client is KEDGE_PROTOCOL. `out` comes in
- * zeroed; free it also after a failure. It borrows from the body. */
+/* Strict: returns KEDGE_PROTOCOL when the body is not exactly the response to a native client. The
+ * caller must zero `out` before and free it, also after a failure. It borrows from the body. */
 kedge_status kedge_wire_pull_response_read(const kedge_allocator *allocator, kedge_bytes body,
                                            kedge_wire_pull_response *out, kedge_error *error);
 void kedge_wire_pull_response_free(kedge_wire_pull_response *response);

@@ -66,7 +66,7 @@ static kedge_status read_cookie(kedge_bytes object, kedge_wire_cookie *out, kedg
         return KEDGE_OK;
     }
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-invalid",
-                      "cookie must be null or a cookie that a pull has answered");
+                      "cookie must be null or a cookie from the response of a pull");
 }
 
 /* The optional member `seen`, of the shape of a cookie. */

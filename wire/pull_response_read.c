@@ -21,7 +21,7 @@ enum {
     NATIVE_MEMBERS
 };
 
-/* `{"<order>": V, "lineage": T}`, which must name the answer's own version. */
+/* `{"<order>": V, "lineage": T}`, which must name the response's own version. */
 static kedge_status check_pair(const char *name, const char *order, const kedge_wire_member *member,
                                const kedge_wire_pull_response *response, kedge_error *error)
 {
@@ -37,7 +37,7 @@ static kedge_status check_pair(const char *name, const char *order, const kedge_
     if (status == KEDGE_OK) status = kedge_wire_response_lineage(place, &pair[1], lineage, error);
     if (status != KEDGE_OK) return status;
     if (version != response->version || strcmp(lineage, response->lineage) != 0) {
-        return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "the answer's version",
+        return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "the response's version",
                                         error);
     }
     return KEDGE_OK;
@@ -45,24 +45,24 @@ static kedge_status check_pair(const char *name, const char *order, const kedge_
 
 static kedge_status check_changes(const kedge_wire_member *member, kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(member->value);
+    kedge_json_iterator iterator = kedge_json_iterate(member->value);
     kedge_bytes client;
     kedge_bytes lmid;
     int64_t id;
-    while (kedge_json_next_member(&walk, &client, &lmid)) {
+    while (kedge_json_next_member(&iterator, &client, &lmid)) {
         if (!kedge_json_to_integer(lmid, &id) || id < 0) {
             return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "an object of integers",
                                             error);
         }
     }
-    if (walk.failed) {
+    if (iterator.failed) {
         return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "an object of integers",
                                         error);
     }
     return KEDGE_OK;
 }
 
-/* What must hold between the members. */
+/* Checks the members against each other. */
 static kedge_status check_native(kedge_wire_place place, const kedge_wire_member *members,
                                  const kedge_wire_pull_response *response, kedge_error *error)
 {

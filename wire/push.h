@@ -1,8 +1,8 @@
 /* POST push: mutations to be decided.
  *
- * A malformed mutation harms only itself. What must be clear of each is whose it is and which, by
- * its client id and its id; without them nothing can be decided, and the push is refused. Whatever
- * else is wrong makes the mutation an invalid one, which is decided as rejected. */
+ * A malformed mutation does not affect the others. Each must have a client id and an id; without
+ * them it cannot be decided, and the push is refused. Any other error makes the mutation invalid,
+ * and an invalid mutation is decided as rejected. */
 #ifndef KEDGE_WIRE_PUSH_H
 #define KEDGE_WIRE_PUSH_H
 
@@ -44,20 +44,21 @@ void kedge_wire_push_request_mutation(kedge_json_writer *writer,
                                       const kedge_wire_mutation *mutation);
 void kedge_wire_push_request_end(kedge_json_writer *writer, const char *client_id);
 
-/* A body that was cut off at the cap is the prefix of a push: its whole mutations count. The errors
- * are those of wire/request.h, and name the place: "mutations[3].id". Free `out` in every case. */
+/* When the body was truncated at the size limit, reads the mutations that are complete. The errors
+ * are those of wire/request.h, and name the place: "mutations[3].id". The caller must free `out` in
+ * every case. */
 kedge_status kedge_wire_push_request_read(const kedge_allocator *allocator,
                                           const kedge_wire_request *request,
                                           kedge_wire_push_request *out, kedge_error *error);
 void kedge_wire_push_request_free(kedge_wire_push_request *request);
-/* Writes what was read as a body of its own, its mutations byte for byte. */
+/* Writes a push that was read as a body again, with the same bytes for each mutation. */
 void kedge_wire_push_request_copy(const kedge_wire_push_request *request, kedge_buffer *out);
 
-/* The response when there is nothing to complain of. */
+/* The response to a push without a problem. */
 typedef struct kedge_wire_push_response {
     bool native;     /* tells the following */
     bool queued;     /* it will be decided */
-    int64_t version; /* that covers all of the push, unless it is queued */
+    int64_t version; /* the version that covers the whole push, unless it is queued */
 } kedge_wire_push_response;
 
 void kedge_wire_push_response_write(const kedge_wire_push_response *response, kedge_buffer *out);

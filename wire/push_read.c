@@ -1,12 +1,12 @@
 /* Reading a push; see push.h.
  *
  * The body is cut, not parsed: kedge_json_skip finds where "mutations" and each of its elements
- * end, so that a mutation which is no I-JSON harms only itself. What is around "mutations" is
+ * end, so that a mutation which is not I-JSON harms only itself. What is around "mutations" is
  * checked as a document of its own, with [] in its place.
  *
- * A body that was cut off at the cap is the prefix of a push. Its whole mutations count; what
- * stands behind "mutations" is missing then, so that pushVersion is taken as ours and a client
- * whose first mutation has a uid as a native one. */
+ * A body that was cut off at the cap is the prefix of a push. Its complete mutations are read. The
+ * members after "mutations" are missing then, so pushVersion is assumed to be ours, and a client
+ * whose first mutation has a uid is assumed to be native. */
 #include "wire/push_read.h"
 
 #include "common/error.h"
@@ -14,10 +14,10 @@
 #define PUSH_VERSION   1
 #define FIRST_CAPACITY 64
 
-/* Where the parts of a push stand in its body. */
+/* The places of the parts of a push in its body. */
 typedef struct push_parts {
     kedge_bytes body; /* of the object, from its brace on */
-    size_t end;       /* behind the last whole member */
+    size_t end;       /* after the last complete member */
     size_t list;      /* where the value of "mutations" starts … */
     size_t list_end;  /* … and ends */
     bool list_found;
@@ -96,7 +96,7 @@ static kedge_status fail(kedge_error *error, const char *message)
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-invalid", "%s", message);
 }
 
-/* Without this the whole mutations of a body that was cut off cannot be told. */
+/* Without this the complete mutations of a truncated body could not be found. */
 static kedge_status fail_cut_off(const char *what, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "body-too-large",
@@ -121,7 +121,7 @@ static kedge_status cut_body(const kedge_wire_request *request, push_parts *part
     return fail_cut_off("\"mutations\" among the first", error);
 }
 
-/* Appends what is around "mutations", and checks it. */
+/* Appends the members around "mutations", and checks them. */
 static kedge_status read_envelope(const kedge_wire_request *request, const push_parts *parts,
                                   kedge_buffer *envelope, kedge_error *error)
 {

@@ -22,10 +22,11 @@ typedef struct mutation_members {
     kedge_bytes timestamp;
     kedge_bytes uid;
     kedge_bytes origin;
-    bool ambiguous; /* clientID or id stands there twice */
+    bool ambiguous; /* clientID or id occurs twice */
 } mutation_members;
 
-/* Finds the members; of one that stands there twice the first, which the check then refuses. */
+/* Finds the members. Of a member that occurs twice it takes the first; the check then refuses the
+ * mutation. */
 static void find_members(kedge_bytes element, mutation_members *members)
 {
     struct {
@@ -40,8 +41,8 @@ static void find_members(kedge_bytes element, mutation_members *members)
     kedge_bytes key;
     kedge_bytes value;
     *members = (mutation_members){.ambiguous = false};
-    kedge_json_iterator walk = kedge_json_iterate(element);
-    while (kedge_json_next_member(&walk, &key, &value)) {
+    kedge_json_iterator iterator = kedge_json_iterate(element);
+    while (kedge_json_next_member(&iterator, &key, &value)) {
         for (size_t at = 0; at < sizeof known / sizeof known[0]; at++) {
             if (!kedge_json_text_equals(key, known[at].name)) continue;
             if (known[at].value->data == NULL) {
@@ -249,7 +250,7 @@ static void digest_raw(kedge_bytes element, kedge_wire_mutation *out)
     memcpy(out->digest, hash, sizeof out->digest);
 }
 
-/* Makes of a mutation that cannot be taken as what it says one that is rejected. */
+/* Marks a mutation as invalid, so that it is decided as rejected. */
 static void make_invalid(kedge_bytes element, kedge_wire_mutation *out)
 {
     digest_raw(element, out);

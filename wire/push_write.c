@@ -113,5 +113,5 @@ kedge_status kedge_wire_push_response_read(kedge_bytes body, kedge_wire_push_res
         }
     }
     return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the answer of a push is not Kedge's");
+                      "the response to a push is not Kedge's");
 }

@@ -5,7 +5,7 @@
 #include "common/hash.h"
 #include "common/names.h"
 
-/* What kedge_json_check said of a body, as an error of the request. */
+/* Turns an error of kedge_json_check into an error of the request. */
 static kedge_status fail_check(kedge_status status, const kedge_error *why, kedge_error *error)
 {
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);

@@ -2,7 +2,7 @@
  *
  * A body is checked as a whole first; the members are read from what was checked. The errors:
  * KEDGE_INVALID_ARGUMENT "body-not-json" and "body-invalid", KEDGE_LIMIT_EXCEEDED "body-too-large",
- * KEDGE_NO_MEMORY. Their messages are told to whoever sent the request. */
+ * KEDGE_NO_MEMORY. Their messages are sent to the client. */
 #ifndef KEDGE_WIRE_REQUEST_H
 #define KEDGE_WIRE_REQUEST_H
 
@@ -10,16 +10,16 @@
 
 #include <kedge/limits.h>
 
-/* A body as it came in. Borrowed. */
+/* A body as it was received. Borrowed. */
 typedef struct kedge_wire_request {
     kedge_bytes body; /* at most KEDGE_LIMIT_PUSH_BYTES */
-    bool truncated;   /* what is behind them is missing */
+    bool truncated;   /* the rest of the body is missing */
 } kedge_wire_request;
 
-/* The object that the body is. */
+/* Checks that the body is a JSON object. */
 kedge_status kedge_wire_request_object(const kedge_wire_request *request, kedge_bytes *object,
                                        kedge_error *error);
-/* Why `text` is not the text of an object: always an error. */
+/* Returns the error that says why `text` is not a JSON object. */
 kedge_status kedge_wire_request_no_object(kedge_bytes text, kedge_error *error);
 
 /* Members that must be there; `path` names them in the error. `chars` holds

@@ -13,19 +13,19 @@ kedge_status kedge_wire_response_fail(kedge_wire_place place, const kedge_wire_m
     const char *dot = place.name[0] == '\0' ? "" : ".";
     const char *name = member == NULL ? "" : member->name;
     if (member == NULL && place.name[0] == '\0') {
-        return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid", "the server's answer is not %s",
-                          expected);
+        return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+                          "the server's response is not %s", expected);
     }
     if (member == NULL) dot = "";
     if (place.index >= 0) snprintf(at, sizeof at, "[%lld]", (long long)place.index);
     if (member != NULL && member->value.data == NULL) {
         return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                          "the server's answer lacks the member '%s%s%s%s'", place.name, at, dot,
+                          "the server's response lacks the member '%s%s%s%s'", place.name, at, dot,
                           name);
     }
     return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the member '%s%s%s%s' of the server's answer is not %s", place.name, at, dot,
-                      name, expected);
+                      "the member '%s%s%s%s' of the server's response is not %s", place.name, at,
+                      dot, name, expected);
 }
 
 static bool name_is(kedge_bytes key, const char *name, size_t name_size)
@@ -38,10 +38,10 @@ kedge_status kedge_wire_response_members(kedge_wire_place place, kedge_bytes obj
                                          kedge_wire_member *members, size_t count,
                                          kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(object);
+    kedge_json_iterator iterator = kedge_json_iterate(object);
     kedge_bytes key;
     kedge_bytes value;
-    while (kedge_json_next_member(&walk, &key, &value)) {
+    while (kedge_json_next_member(&iterator, &key, &value)) {
         for (size_t i = 0; i < count; i++) {
             if (!name_is(key, members[i].name, strlen(members[i].name))) continue;
             if (members[i].value.data != NULL) {
@@ -51,7 +51,7 @@ kedge_status kedge_wire_response_members(kedge_wire_place place, kedge_bytes obj
             break;
         }
     }
-    if (walk.failed) return kedge_wire_response_fail(place, NULL, "a JSON object", error);
+    if (iterator.failed) return kedge_wire_response_fail(place, NULL, "a JSON object", error);
     return KEDGE_OK;
 }
 

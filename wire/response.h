@@ -2,9 +2,8 @@
  *
  * Reading is strict: a response that is not exactly what docs/reference/wire.md says is
  * KEDGE_PROTOCOL and has no effect. A response as a whole may be nested deeper than
- * KEDGE_LIMIT_JSON_DEPTH allows a value, so its frame is walked by the reader below, which checks
- * every byte that it uses, and each value is checked by itself. Members that the wire does not name
- * are stepped over. */
+ * KEDGE_LIMIT_JSON_DEPTH allows a value, so its frame is read by the functions below, which check
+ * every byte that they use, and each value is checked by itself. Unknown members are skipped. */
 #ifndef KEDGE_WIRE_RESPONSE_H
 #define KEDGE_WIRE_RESPONSE_H
 
@@ -12,10 +11,10 @@
 #include "wire/outcomes.h"
 #include "wire/patch.h"
 
-/* Where in the response an object stands, for messages: "kedge.outcomes[3]". */
+/* The place of an object in the response, for messages: "kedge.outcomes[3]". */
 typedef struct kedge_wire_place {
     const char *name; /* "": the response itself */
-    int64_t index;    /* -1: it stands in no array */
+    int64_t index;    /* -1: it is not in an array */
 } kedge_wire_place;
 
 #define KEDGE_WIRE_PLACE(text)           ((kedge_wire_place){(text), -1})
@@ -27,13 +26,14 @@ typedef struct kedge_wire_member {
     kedge_bytes value;
 } kedge_wire_member;
 
-/* Walks `object` once and fills the members found. Fails when it is no object, when its text is
- * malformed, or when a member that is looked for stands there twice. */
+/* Reads `object` once and fills the members that it finds. Fails when `object` is not an object,
+ * when its text is malformed, or when a wanted member occurs twice. */
 kedge_status kedge_wire_response_members(kedge_wire_place place, kedge_bytes object,
                                          kedge_wire_member *members, size_t count,
                                          kedge_error *error);
 
-/* KEDGE_PROTOCOL, "answer-invalid": the member at this place is not `expected`, or is missing. */
+/* Returns KEDGE_PROTOCOL, "answer-invalid": the member at this place is not `expected`, or is
+ * missing. */
 kedge_status kedge_wire_response_fail(kedge_wire_place place, const kedge_wire_member *member,
                                       const char *expected, kedge_error *error);
 

@@ -47,9 +47,9 @@ static kedge_status read_earlier(kedge_bytes object, kedge_wire_client_marks *ou
     kedge_bytes list, client;
     out->count = 0;
     if (!kedge_json_member(object, "earlier", &list)) return KEDGE_OK;
-    kedge_json_iterator walk = kedge_json_iterate(list);
+    kedge_json_iterator iterator = kedge_json_iterate(list);
     bool fits = kedge_json_type_of(list) == KEDGE_JSON_ARRAY;
-    while (fits && kedge_json_next_element(&walk, &client)) {
+    while (fits && kedge_json_next_element(&iterator, &client)) {
         fits = out->count < KEDGE_LIMIT_EARLIER_CLIENTS;
         if (!fits) break;
         kedge_wire_client_mark *mark = &out->marks[out->count++];
@@ -108,9 +108,9 @@ void kedge_wire_retire_response_write(const kedge_wire_retire_response *response
 static kedge_status read_lmids(kedge_wire_place place, const kedge_wire_member *member,
                                kedge_wire_client_marks *out, kedge_error *error)
 {
-    kedge_json_iterator walk = kedge_json_iterate(member->value);
+    kedge_json_iterator iterator = kedge_json_iterate(member->value);
     kedge_bytes key, value;
-    while (kedge_json_next_member(&walk, &key, &value)) {
+    while (kedge_json_next_member(&iterator, &key, &value)) {
         kedge_wire_client_mark *mark = &out->marks[out->count];
         bool fits = out->count < KEDGE_LIMIT_EARLIER_CLIENTS &&
                     kedge_json_to_chars(key, mark->client_id, NATIVE_CLIENT_ID_SIZE) &&
@@ -118,7 +118,7 @@ static kedge_status read_lmids(kedge_wire_place place, const kedge_wire_member *
         if (!fits) return kedge_wire_response_fail(place, member, "the lmids of clients", error);
         out->count++;
     }
-    if (walk.failed) return kedge_wire_response_fail(place, member, "an object", error);
+    if (iterator.failed) return kedge_wire_response_fail(place, member, "an object", error);
     return KEDGE_OK;
 }
 

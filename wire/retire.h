@@ -1,4 +1,4 @@
-/* POST clients/{client}/retire: the end of a client, and what was decided of it. */
+/* POST clients/{client}/retire: retires a client and tells the outcomes of its mutations. */
 #ifndef KEDGE_WIRE_RETIRE_H
 #define KEDGE_WIRE_RETIRE_H
 
@@ -22,7 +22,7 @@ typedef struct kedge_wire_client_marks {
 typedef struct kedge_wire_retire_request {
     char group_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
     int64_t lowest_pending;
-    kedge_wire_client_marks earlier; /* whose lmids are asked for; the ids are 0 */
+    kedge_wire_client_marks earlier; /* the clients whose lmids are requested; the ids are 0 */
 } kedge_wire_retire_request;
 
 typedef struct kedge_wire_retire_response {
@@ -42,8 +42,8 @@ kedge_status kedge_wire_retire_request_read(const kedge_wire_request *request,
 
 void kedge_wire_retire_response_write(const kedge_wire_retire_response *response,
                                       kedge_buffer *out);
-/* Strict: what is not exactly such a response is KEDGE_PROTOCOL. `out` comes in zeroed; free it
- * also after a failure. */
+/* Strict: returns KEDGE_PROTOCOL when the body is not exactly such a response. The caller must zero
+ * `out` before and free it, also after a failure. */
 kedge_status kedge_wire_retire_response_read(const kedge_allocator *allocator, kedge_bytes body,
                                              kedge_wire_retire_response *out, kedge_error *error);
 void kedge_wire_retire_response_free(kedge_wire_retire_response *response);

@@ -1,5 +1,5 @@
-/* A push that is larger than a front end carries: POST push/upload asks where to put it, and the
- * push that follows names it. */
+/* A push that is larger than a front end can receive: POST push/upload requests a URL for it, and
+ * the push that follows names the upload. */
 #ifndef KEDGE_WIRE_UPLOAD_H
 #define KEDGE_WIRE_UPLOAD_H
 
@@ -18,7 +18,7 @@ typedef struct kedge_wire_upload_header {
     const char *value;
 } kedge_wire_upload_header;
 
-/* Where to put it, and with which headers. */
+/* The URL for the upload, and its headers. */
 typedef struct kedge_wire_upload_response {
     const char *url;
     kedge_wire_upload_header headers[KEDGE_WIRE_UPLOAD_HEADERS_MAX];
@@ -37,13 +37,13 @@ void kedge_wire_upload_response_write(const kedge_wire_upload_response *response
 /* KEDGE_PROTOCOL when the body is no such response. Free it in both cases. */
 kedge_status kedge_wire_upload_response_read(const kedge_allocator *allocator, kedge_bytes body,
                                              kedge_wire_upload_response *out, kedge_error *error);
-/* Overwrites what was read: whoever has the URL may upload. */
+/* Overwrites the memory, since anyone who has the URL may upload. */
 void kedge_wire_upload_response_free(kedge_wire_upload_response *response);
 
 /* The body of a push that names an upload. */
 void kedge_wire_upload_reference_write(const uint8_t sha256[KEDGE_SHA256_SIZE], kedge_buffer *out);
-/* `*named` false: it is a push that comes with its mutations, or none. The errors are those of
- * wire/request.h. */
+/* `*named` is false when the body does not name an upload: it is a push with its mutations, or not
+ * a push. The errors are those of wire/request.h. */
 kedge_status kedge_wire_upload_reference_read(const kedge_wire_request *request, bool *named,
                                               uint8_t sha256[KEDGE_SHA256_SIZE],
                                               kedge_error *error);

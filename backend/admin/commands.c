@@ -328,7 +328,7 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --before V          versions: below this one\n"
         "  --after NAME        projects, items: behind this one (\"next\" of the page before)\n"
         "  --limit N           how many in one page\n"
-        "  --                  what follows is no option\n"
+        "  --                  what follows is not an option\n"
         "\n"
         "The response goes to the standard output. Ends with 1 when there is none (the reason "
         "goes\n"

@@ -1,4 +1,5 @@
-/* Who may see what. What an identity may not see answers exactly as what does not exist. */
+/* What an identity may see. The response for a thing that it may not see is exactly that for one
+ * that does not exist. */
 #include "backend/api/call.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/versions/retained.h"

@@ -1,4 +1,4 @@
-/* What the query of a request says, or a refusal of the request. */
+/* Reads the query of a request, and refuses the request when it is wrong. */
 #include "backend/api/call.h"
 #include "common/utf8.h"
 

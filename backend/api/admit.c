@@ -1,5 +1,5 @@
-/* Whether a push may bring the client ids that are new with it. Nothing is written before that is
- * known, not even that the clients of its origins are retired. */
+/* Decides whether a push may add its new client ids. This is checked before anything is written,
+ * even before the clients of its origins are retired. */
 #include "backend/api/call.h"
 
 /* Only a client's first mutation has the id 1, and each client counts once. */
@@ -14,7 +14,7 @@ static bool begins_client(const kedge_push *push, size_t index)
     return true;
 }
 
-/* At a head of NULL, that of a project which is not there yet, none is known. */
+/* `head` is NULL for a project that does not exist yet: then every client is new. */
 static kedge_status count_new(kedge_api_call *call, const kedge_push *push,
                               const kedge_version *head, size_t *count)
 {

@@ -33,18 +33,18 @@ typedef struct kedge_api_response {
     int32_t retry_after_s;                     /* 0: none */
     char content_range[KEDGE_WIRE_RANGE_SIZE]; /* "" when none */
     kedge_buffer body;
-    /* Of a 500 or 503, or of items that were left out; for the log alone: it may name what nobody
-     * else should see. */
+    /* The cause of a 500 or 503, or of items that were left out. Only for the log: it may contain
+     * names that users must not see. */
     kedge_error cause;
-    int64_t damaged_items; /* that the answer leaves out because the backend has lost them */
+    int64_t damaged_items; /* items left out of the response because the backend has lost them */
     /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
      * (backend/ports/meter.h); what `later` took is not in it. */
     kedge_cost cost;
 } kedge_api_response;
 
-/* Answers every request of docs/reference/wire.md but events, health and metrics, which belong to
- * front ends. Always fills `response` (an internal failure is a problem document of its own);
- * `response->body` comes in made and empty. */
+/* Handles every request of docs/reference/wire.md but events, health and metrics, which belong to
+ * front ends. Always fills `response` (an internal failure is a problem document of its own); The
+ * caller initializes `response->body` as an empty buffer. */
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response);
 
@@ -52,7 +52,7 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail);
 
-/* Whether what stands at this path is answered without an identity. */
+/* Returns whether a request to this path needs no identity. */
 bool kedge_api_is_for_everybody(kedge_bytes path);
 
 /* For the event stream: checks that the identity may read the project and tells its current

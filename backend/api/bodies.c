@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
-static void answer_stored(kedge_api_call *call, kedge_bytes stored)
+static void respond_stored(kedge_api_call *call, kedge_bytes stored)
 {
     kedge_wire_body_part part = {.size_bytes = (int64_t)stored.size};
     kedge_api_response *response = call->response;
@@ -57,7 +57,7 @@ static kedge_status is_referred_to(kedge_api_call *call, const kedge_version *he
     kedge_status status = kedge_state_open(&call->project, head, &state, &call->error);
     if (status != KEDGE_OK) return status;
     status = kedge_state_collection(state, call->argument[0], &map, &call->error);
-    if (status == KEDGE_OK && map != NULL) kedge_map_walk(map, has_hash, &search);
+    if (status == KEDGE_OK && map != NULL) kedge_map_visit_items(map, has_hash, &search);
     kedge_state_close(state);
     *referred = search.found;
     return status;
@@ -88,7 +88,7 @@ static kedge_status refuse_missing(kedge_api_call *call, const kedge_version *he
 
 /* ---- the request ---- */
 
-static kedge_status answer_body(kedge_api_call *call, const kedge_version *head)
+static kedge_status respond_body(kedge_api_call *call, const kedge_version *head)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_error damage = {0};
@@ -98,7 +98,7 @@ static kedge_status answer_body(kedge_api_call *call, const kedge_version *head)
     kedge_status status =
         kedge_blob_body(&call->project, call->argument[0], hash, &stored, &plain, &damage);
     if (status == KEDGE_OK && call->request->accepts_gzip) {
-        answer_stored(call, kedge_buffer_bytes(&stored));
+        respond_stored(call, kedge_buffer_bytes(&stored));
     } else if (status == KEDGE_OK) {
         kedge_buffer_append_bytes(&call->response->body, kedge_buffer_bytes(&plain));
         call->response->immutable = true;
@@ -119,7 +119,7 @@ void kedge_api_item_body(kedge_api_call *call)
 {
     const kedge_version *head;
     if (!kedge_api_open_head(call, &head)) return;
-    kedge_status status = answer_body(call, head);
+    kedge_status status = respond_body(call, head);
     kedge_version_release(head);
     if (status != KEDGE_OK) kedge_api_fail(call, status);
 }

@@ -1,5 +1,5 @@
-/* What the files of the API share: the call that is being answered, the parts of its address, and
- * how things are written on the wire. Not for other folders. */
+/* Shared by the files of the API and private to this folder: the call that is being handled, the
+ * parts of its address, and the writers of wire objects. */
 #ifndef KEDGE_BACKEND_API_CALL_H
 #define KEDGE_BACKEND_API_CALL_H
 
@@ -17,20 +17,22 @@
 #include "wire/patch.h"
 #include "wire/request.h"
 
-#define KEDGE_API_BODY_BY_HASH_BYTES 65536   /* a native patch or page names larger ones by hash */
-#define KEDGE_API_INLINE_PULL_BYTES  262144  /* a first pull up to this needs no pages */
-#define KEDGE_API_DELTA_BYTES_MAX    8388608 /* a native delta over this becomes a snapshot */
-#define KEDGE_API_ANSWER_BYTES_MAX   134217728 /* no answer is larger: 128 MiB */
-/* Of an answer to a pull, what a patch leaves to 1,000 outcomes with their messages, escaped. */
+#define KEDGE_API_BODY_BY_HASH_BYTES 65536 /* a native patch or page names larger ones by hash */
+/* a larger first pull is sent as a snapshot in pages */
+#define KEDGE_API_INLINE_PULL_BYTES 262144
+#define KEDGE_API_DELTA_BYTES_MAX   8388608   /* a native delta over this becomes a snapshot */
+#define KEDGE_API_ANSWER_BYTES_MAX  134217728 /* the largest response: 128 MiB */
+/* The part of a pull response that a patch leaves to 1,000 outcomes with their messages,
+ * escaped. */
 #define KEDGE_API_PULL_AROUND_BYTES 2097152
 #define KEDGE_API_PAGE_BYTES        1048576 /* of a snapshot, when the request does not say */
 #define KEDGE_API_PAGE_BYTES_MAX    4194304
-#define KEDGE_API_LIST_MAX          100  /* versions or projects in one answer */
-#define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one answer */
-#define KEDGE_API_DAMAGED_MAX       100  /* lost items that an answer names, and that end a page */
+#define KEDGE_API_LIST_MAX          100  /* versions or projects in one response */
+#define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one response */
+#define KEDGE_API_DAMAGED_MAX       100  /* lost items that a response names, and that end a page */
 #define KEDGE_API_ARGUMENTS_MAX     5    /* variable segments of a path */
 
-/* One request on its way to its answer. `error` is scratch for whoever fails. */
+/* One request and its response. A function that fails fills `error`. */
 typedef struct kedge_api_call {
     kedge_project project;
     const kedge_api_request *request;
@@ -45,14 +47,14 @@ typedef struct kedge_api_call {
 
 /* ---- refusing (problem.c) ---- */
 
-/* Drops what was written and answers with a problem. */
+/* Discards what was written and responds with a problem. */
 void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const char *format, ...)
     KEDGE_PRINTF(4, 5);
-/* The problem for a failure of the core, told by call->error: transient (503) or internal (500). */
+/* Responds with the problem for call->error: transient (503) or internal (500). */
 void kedge_api_fail(kedge_api_call *call, kedge_status status);
-/* Ends an answer: 200 unless memory ran out while it was written. */
+/* Finishes a response: 200 unless memory ran out while it was written. */
 void kedge_api_finish(kedge_api_call *call);
-/* The answer has grown over KEDGE_API_ANSWER_BYTES_MAX. */
+/* Returns whether the response is larger than KEDGE_API_ANSWER_BYTES_MAX. */
 bool kedge_api_too_large(const kedge_api_call *call);
 void kedge_api_refuse_too_large(kedge_api_call *call);
 
@@ -64,8 +66,8 @@ static inline size_t kedge_api_at_most(size_t limit, size_t most)
 
 /* ---- addresses (address.c) ---- */
 
-/* Reads of the query. Each answers false after it refused the call with `query-invalid`. An absent
- * parameter leaves the output as it was. */
+/* Read parameters of the query. Each returns false after it refused the call with `query-invalid`.
+ * The output is not changed when the parameter is absent. */
 bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t least, int64_t most,
                              int64_t *value);
 bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *text,
@@ -75,16 +77,16 @@ bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project);
-/* The identity is an admin; otherwise the call is refused. */
+/* Returns true when the identity is an admin; otherwise refuses the call and returns false. */
 bool kedge_api_is_admin(kedge_api_call *call);
-/* The answer for what does not exist and for what this identity may not see: the same. */
+/* Responds that there is no such project, also when this identity may not see it. */
 void kedge_api_refuse_project(kedge_api_call *call);
 /* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
 kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error);
 /* The newest version, by a consistent read; creates the project where that is allowed. */
 kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
                             kedge_error *error);
-/* The same; refuses the call when it fails, and answers false. */
+/* The same; refuses the call when it fails, and returns false. */
 bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head);
 /* Version `number` (0: the newest) of a project that exists; refuses with `status` and `code` when
  * there is no such version. */
@@ -108,11 +110,11 @@ kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state
 /* "id", "hash", "size", "meta" of an item. */
 void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry);
 /* "outcome", and "code" and "message" of a rejection. */
-void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation);
+void kedge_api_write_outcome(kedge_json_writer *writer, const kedge_version_mutation *mutation);
 /* The members of a mutation, without the braces. */
 void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mutation *mutation);
-/* The outcomes of a client's mutations `from` to `to` at a version, as many as an answer may have;
- * `outcomes` comes in made and empty. */
+/* The outcomes of a client's mutations `from` to `to` at a version, as many as a response may have;
+ * the caller initializes `outcomes` as empty. */
 kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *at,
                                      kedge_bytes client, int64_t from, int64_t to,
                                      kedge_wire_outcomes *outcomes);
@@ -121,7 +123,7 @@ void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t n
 
 /* ---- lost items (damage.c) ---- */
 
-/* What an answer leaves out because the backend has lost it. */
+/* The items that a response leaves out because the backend has lost them. */
 typedef struct kedge_api_damage {
     int64_t count;            /* of items, also of those that are not named */
     kedge_buffer keys;        /* of the first ones: a JSON array without its end, or empty */
@@ -136,7 +138,7 @@ void kedge_api_damage_item(kedge_api_damage *damage, kedge_bytes collection, ked
                            const kedge_error *cause);
 void kedge_api_damage_collection(kedge_api_damage *damage, kedge_bytes collection, int64_t items,
                                  const kedge_error *cause);
-/* For a part of an answer that is taken back: how much was noted in front of it. */
+/* A position to which the notes are taken back when a part of the response is discarded. */
 typedef struct kedge_api_damage_mark {
     int64_t count;
     size_t keys;
@@ -144,8 +146,8 @@ typedef struct kedge_api_damage_mark {
 } kedge_api_damage_mark;
 kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage);
 void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
-/* Tells the front end, for its log and metrics; and `told`, for the client. At the end: nothing may
- * be noted after it. */
+/* Reports the noted items to the front end, for its log and metrics, and in `told` to the client.
+ * Call it last: nothing may be noted after it. */
 kedge_status kedge_api_damage_tell(kedge_api_call *call, kedge_api_damage *damage,
                                    kedge_wire_damaged *told);
 
@@ -159,14 +161,16 @@ typedef struct kedge_api_cursor {
     size_t collection; /* index of the one where it stands */
     bool from_start;
     kedge_bytes after;
-    kedge_api_damage *damage; /* collections that cannot be read are noted here and passed over;
-                                 NULL: they end the cursor with their failure */
+    /* notes collections that cannot be read, which are skipped; NULL: such a collection ends the
+     * cursor with its error */
+    kedge_api_damage *damage;
 } kedge_api_cursor;
 
 kedge_api_cursor kedge_api_cursor_from_start(kedge_state *state);
 kedge_api_cursor kedge_api_cursor_behind(kedge_state *state, kedge_bytes collection,
                                          kedge_bytes id);
-/* KEDGE_DONE behind the last. The project record comes with two empty names and its body. */
+/* Returns KEDGE_DONE when there are no more. The project record has two empty names and its
+ * body. */
 kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collection,
                                    kedge_entry *entry, kedge_error *error);
 
@@ -176,13 +180,13 @@ static inline kedge_wire_request kedge_api_body(const kedge_api_call *call)
 {
     return (kedge_wire_request){call->request->body, call->request->body_truncated};
 }
-/* What a reader of the wire made of the body, with call->error: refuses the call and answers false
- * unless it is KEDGE_OK. */
+/* Takes the status of a function that has read the body, with call->error. Unless it is KEDGE_OK,
+ * refuses the call and returns false. */
 bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status);
-/* Checks the body as JSON of an object; refuses the call and answers false otherwise. */
+/* Checks the body as JSON of an object; refuses the call and returns false otherwise. */
 bool kedge_api_body_object(kedge_api_call *call, kedge_bytes *object);
 /* Members of a checked object. Each refuses the call with `body-invalid`, naming `path`, when the
- * member is absent or wrong, and answers false. `chars` holds KEDGE_LIMIT_CLIENT_ID_BYTES + 1. */
+ * member is absent or wrong, and returns false. `chars` holds KEDGE_LIMIT_CLIENT_ID_BYTES + 1. */
 bool kedge_api_body_client_id(kedge_api_call *call, kedge_bytes object, const char *name,
                               const char *path, char *chars);
 bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char *name,
@@ -205,10 +209,10 @@ static inline bool kedge_api_uploads_are_served(const kedge_backend *backend)
 {
     return backend->options.blobs.vtable->presign_put != NULL;
 }
-/* When the request names an upload, it has that upload's body from here on. Refuses the call and
- * answers false when there is no such upload. Close in both cases. */
+/* When the request names an upload, replaces the request's body by that of the upload. Refuses the
+ * call and returns false when there is no such upload. The caller must close it in both cases. */
 bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload);
-/* Removes the upload when the push was answered with 200. */
+/* Removes the upload when the response to the push is 200. */
 void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload);
 
 /* ---- handlers, by route ---- */

@@ -1,4 +1,4 @@
-/* Items whose bodies are lost: left out of an answer, and named in it. */
+/* Items whose bodies are lost: left out of a response, and named in it. */
 #include "backend/api/call.h"
 #include "common/error.h"
 #include "wire/key.h"

@@ -24,9 +24,9 @@ static bool read_request(kedge_api_call *call, fork_request *out)
     return true;
 }
 
-/* What the new project is, or how far it is. */
-static kedge_status write_answer(kedge_api_call *call, const fork_request *request,
-                                 const kedge_fork *fork)
+/* Writes the new project, or how far the fork is. */
+static kedge_status write_response(kedge_api_call *call, const fork_request *request,
+                                   const kedge_fork *fork)
 {
     const kedge_version *creation = NULL;
     kedge_json_writer writer = kedge_json_write(&call->response->body);
@@ -57,7 +57,7 @@ static kedge_status write_answer(kedge_api_call *call, const fork_request *reque
     return KEDGE_OK;
 }
 
-/* Of the failures of a fork, those that the caller can do something about. */
+/* Responds to the failures of a fork that the caller can resolve. */
 static void refuse_fork(kedge_api_call *call, const fork_request *request, kedge_status status)
 {
     static const char *const told[] = {"project-exists", "import-under-way", "fork-too-large",
@@ -93,7 +93,7 @@ void kedge_api_fork(kedge_api_call *call)
         kedge_fork_project(&call->project, request.version, &request.target, &fork, &call->error);
     if (status == KEDGE_OK) {
         call->response->status = fork.created ? 201 : fork.done ? 200 : 202;
-        status = write_answer(call, &request, &fork);
+        status = write_response(call, &request, &fork);
         if (status != KEDGE_OK) kedge_api_fail(call, status);
         return;
     }

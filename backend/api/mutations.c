@@ -1,4 +1,4 @@
-/* What became of a client's mutations (queries 5 and 6). */
+/* The outcomes of a client's mutations (queries 5 and 6). */
 #include "backend/api/call.h"
 
 /* ---- ranges of outcomes ---- */

@@ -18,7 +18,7 @@ void kedge_api_problem(kedge_api_response *response, int status, const char *cod
     response->retry_after_s = status == 503 ? RETRY_AFTER_S : 0;
     kedge_buffer_free(&response->body);
     kedge_wire_problem_write(status, code, detail, &response->body);
-    /* Without memory even for this, the status alone has to do. */
+    /* When there is no memory for the document, the response has only the status. */
     if (response->body.no_memory) kedge_buffer_free(&response->body);
 }
 
@@ -32,7 +32,7 @@ void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const 
     kedge_api_problem(call->response, status, code, detail);
 }
 
-/* Only the code leaves the backend: messages may name its files. */
+/* Only the code is sent, since messages may contain names of the backend's files. */
 void kedge_api_fail(kedge_api_call *call, kedge_status status)
 {
     call->response->cause = call->error;
@@ -52,7 +52,7 @@ void kedge_api_fail(kedge_api_call *call, kedge_status status)
     default:
         kedge_api_refuse(
             call, 503, "unavailable",
-            "the backend cannot answer now (%s); nothing was applied by half, try again",
+            "the backend is not available now (%s); nothing was applied by half, try again",
             kedge_status_name(status));
         return;
     }
@@ -71,6 +71,6 @@ bool kedge_api_too_large(const kedge_api_call *call)
 void kedge_api_refuse_too_large(kedge_api_call *call)
 {
     kedge_api_refuse(call, 500, "answer-too-large",
-                     "the answer would have more than %d bytes; read it in pages",
+                     "the response would have more than %d bytes; read it in pages",
                      KEDGE_API_ANSWER_BYTES_MAX);
 }

@@ -24,7 +24,7 @@ static void write_project(kedge_api_call *call, const kedge_version *creation, i
     kedge_json_end_object(&writer);
 }
 
-static void answer_project(kedge_api_call *call)
+static void respond_project(kedge_api_call *call)
 {
     const kedge_version *creation;
     const kedge_version *head;
@@ -49,12 +49,12 @@ void kedge_api_project_create(kedge_api_call *call)
         return;
     }
     if (created) call->response->status = 201;
-    answer_project(call);
+    respond_project(call);
 }
 
 void kedge_api_project(kedge_api_call *call)
 {
-    answer_project(call);
+    respond_project(call);
 }
 
 /* ---- the projects of an organization ---- */
@@ -118,7 +118,7 @@ static kedge_status fill_page(project_page *page, kedge_bytes after)
     return KEDGE_OK;
 }
 
-static void answer_list(kedge_api_call *call, kedge_bytes after, int64_t limit)
+static void respond_list(kedge_api_call *call, kedge_bytes after, int64_t limit)
 {
     project_page page = {.call = call,
                          .writer = kedge_json_write(&call->response->body),
@@ -157,7 +157,7 @@ void kedge_api_project_list(kedge_api_call *call)
     kedge_buffer after = kedge_buffer_make(call->allocator);
     if (kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) &&
         kedge_api_query_text(call, "after", &after, &present)) {
-        answer_list(call, kedge_buffer_bytes(&after), limit);
+        respond_list(call, kedge_buffer_bytes(&after), limit);
     }
     kedge_buffer_free(&after);
 }

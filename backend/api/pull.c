@@ -1,11 +1,11 @@
 /* POST pull: one pinned version, told as a difference from the version that the client has.
  *
  * The cookie names that version by number and lineage. A pair that the versions do not know is
- * lost. From nothing (null or lost) the answer starts with `clear` and holds every item; a native
+ * lost. From nothing (null or lost) the response starts with `clear` and holds every item; a native
  * client gets the name of a snapshot instead when that would be long.
  *
  * A Replicache client takes no cookie whose `order` is not above its own, and no lmid below the one
- * that it has. So the answer to a lost cookie continues from that cookie's order, which from then
+ * that it has. So the response to a lost cookie continues from that cookie's order, which from then
  * on runs ahead of `version` by a constant; and a group that has clients here, whose lmids may be
  * older than what it has seen, starts anew. The group that it then makes has none, but keeps the
  * lost cookie. */
@@ -15,8 +15,8 @@
 
 #include <string.h>
 
-/* What an answer is made from. */
-typedef struct pull_answer {
+/* The inputs and the writer of a pull response. */
+typedef struct pull_response {
     kedge_api_call *call;
     const kedge_wire_pull_request *request;
     const kedge_version *head;
@@ -28,11 +28,11 @@ typedef struct pull_answer {
     kedge_json_writer writer;
     kedge_buffer scratch;
     kedge_api_damage damage;
-} pull_answer;
+} pull_response;
 
 /* ---- the request ---- */
 
-/* False: answered already. */
+/* Returns false when it has already responded. */
 static bool read_request(kedge_api_call *call, kedge_wire_pull_request *out)
 {
     kedge_wire_request body = kedge_api_body(call);
@@ -51,14 +51,15 @@ static bool is_first(const kedge_wire_pull_request *request)
 
 /* ---- the cookie ---- */
 
-static kedge_status is_known(pull_answer *answer, int64_t number, const char *lineage, bool *known)
+static kedge_status is_known(pull_response *response, int64_t number, const char *lineage,
+                             bool *known)
 {
-    kedge_api_call *call = answer->call;
+    kedge_api_call *call = response->call;
     const kedge_version *creation;
     *known = false;
-    if (number > answer->head->number) return KEDGE_OK;
-    if (number == answer->head->number) {
-        *known = strcmp(lineage, answer->head->lineage) == 0;
+    if (number > response->head->number) return KEDGE_OK;
+    if (number == response->head->number) {
+        *known = strcmp(lineage, response->head->lineage) == 0;
         return KEDGE_OK;
     }
     if (number > 0) {
@@ -73,113 +74,116 @@ static kedge_status is_known(pull_answer *answer, int64_t number, const char *li
 }
 
 /* Lost: the cookie, or a newer version that a native client knows of without having its state. */
-static kedge_status find_lost(pull_answer *answer)
+static kedge_status find_lost(pull_response *response)
 {
-    const kedge_wire_pull_request *request = answer->request;
+    const kedge_wire_pull_request *request = response->request;
     kedge_status status = KEDGE_OK;
     bool known = true;
     if (!is_first(request)) {
         known = false;
         if (request->cookie.kind == KEDGE_WIRE_COOKIE_OURS)
-            status = is_known(answer, request->cookie.version, request->cookie.lineage, &known);
+            status = is_known(response, request->cookie.version, request->cookie.lineage, &known);
     }
     if (status == KEDGE_OK && known && request->seen)
-        status = is_known(answer, request->seen_version, request->seen_lineage, &known);
-    answer->lost = !known;
+        status = is_known(response, request->seen_version, request->seen_lineage, &known);
+    response->lost = !known;
     return status;
 }
 
-static int64_t order_of_answer(const pull_answer *answer)
+static int64_t order_of_response(const pull_response *response)
 {
-    const kedge_wire_pull_request *request = answer->request;
-    int64_t version = answer->head->number;
+    const kedge_wire_pull_request *request = response->request;
+    int64_t version = response->head->number;
     if (is_first(request) || request->native) return version;
-    if (!answer->lost) return version + (request->cookie.order - request->cookie.version);
+    if (!response->lost) return version + (request->cookie.order - request->cookie.version);
     return request->cookie.order >= version ? request->cookie.order + 1 : version;
 }
 
 /* ---- the patch ---- */
 
 /* An item whose body is lost is left out: what the client has of it stays. */
-static kedge_status write_put(pull_answer *answer, kedge_bytes collection, const kedge_entry *entry)
+static kedge_status write_put(pull_response *response, kedge_bytes collection,
+                              const kedge_entry *entry)
 {
-    size_t start = answer->writer.buffer->size;
-    bool comma = answer->writer.comma;
-    kedge_wire_operation_begin(&answer->writer, KEDGE_WIRE_PATCH_PUT, collection, entry->id,
-                               &answer->scratch);
-    kedge_status status = kedge_api_write_value(&answer->writer, answer->state, collection, entry,
-                                                answer->request->native, &answer->call->error);
-    kedge_json_end_object(&answer->writer);
+    size_t start = response->writer.buffer->size;
+    bool comma = response->writer.comma;
+    kedge_wire_operation_begin(&response->writer, KEDGE_WIRE_PATCH_PUT, collection, entry->id,
+                               &response->scratch);
+    kedge_status status =
+        kedge_api_write_value(&response->writer, response->state, collection, entry,
+                              response->request->native, &response->call->error);
+    kedge_json_end_object(&response->writer);
     if (status != KEDGE_CORRUPT) return status;
-    kedge_buffer_truncate(answer->writer.buffer, start);
-    answer->writer.comma = comma;
-    kedge_api_damage_item(&answer->damage, collection, entry->id, &answer->call->error);
+    kedge_buffer_truncate(response->writer.buffer, start);
+    response->writer.comma = comma;
+    kedge_api_damage_item(&response->damage, collection, entry->id, &response->call->error);
     return KEDGE_OK;
 }
 
 /* KEDGE_LIMIT_EXCEEDED: longer than `most`. */
-static kedge_status write_everything(pull_answer *answer, size_t most)
+static kedge_status write_everything(pull_response *response, size_t most)
 {
     kedge_bytes collection;
     kedge_entry entry;
-    size_t start = answer->writer.buffer->size;
-    kedge_api_cursor cursor = kedge_api_cursor_from_start(answer->state);
-    cursor.damage = &answer->damage;
+    size_t start = response->writer.buffer->size;
+    kedge_api_cursor cursor = kedge_api_cursor_from_start(response->state);
+    cursor.damage = &response->damage;
     kedge_bytes none = {NULL, 0};
-    kedge_wire_operation_begin(&answer->writer, KEDGE_WIRE_PATCH_CLEAR, none, none,
-                               &answer->scratch);
-    kedge_json_end_object(&answer->writer);
+    kedge_wire_operation_begin(&response->writer, KEDGE_WIRE_PATCH_CLEAR, none, none,
+                               &response->scratch);
+    kedge_json_end_object(&response->writer);
     for (;;) {
         kedge_status status =
-            kedge_api_cursor_next(&cursor, &collection, &entry, &answer->call->error);
+            kedge_api_cursor_next(&cursor, &collection, &entry, &response->call->error);
         if (status == KEDGE_DONE) return KEDGE_OK;
-        if (status == KEDGE_OK) status = write_put(answer, collection, &entry);
+        if (status == KEDGE_OK) status = write_put(response, collection, &entry);
         if (status != KEDGE_OK) return status;
-        if (answer->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
+        if (response->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
     }
 }
 
-static kedge_status write_changes(pull_answer *answer, const kedge_changes *changes, size_t most)
+static kedge_status write_changes(pull_response *response, const kedge_changes *changes,
+                                  size_t most)
 {
-    size_t start = answer->writer.buffer->size;
-    kedge_bytes record = answer->head->project_record;
+    size_t start = response->writer.buffer->size;
+    kedge_bytes record = response->head->project_record;
     kedge_status status = KEDGE_OK;
     if (changes->project_changed) {
         kedge_entry entry = {.size = (int64_t)record.size, .body = record};
-        status = write_put(answer, (kedge_bytes){NULL, 0}, &entry);
+        status = write_put(response, (kedge_bytes){NULL, 0}, &entry);
     }
     for (size_t at = 0; status == KEDGE_OK && at < changes->count; at++) {
         const kedge_version_change *change = &changes->changes[at];
         if (change->deleted) {
-            kedge_wire_operation_begin(&answer->writer, KEDGE_WIRE_PATCH_DELETE, change->collection,
-                                       change->entry.id, &answer->scratch);
-            kedge_json_end_object(&answer->writer);
+            kedge_wire_operation_begin(&response->writer, KEDGE_WIRE_PATCH_DELETE,
+                                       change->collection, change->entry.id, &response->scratch);
+            kedge_json_end_object(&response->writer);
         } else {
-            status = write_put(answer, change->collection, &change->entry);
+            status = write_put(response, change->collection, &change->entry);
         }
-        if (answer->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
+        if (response->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
     }
     return status;
 }
 
 /* KEDGE_NOT_FOUND: the versions in between are gone, KEDGE_CORRUPT: one of them is damaged. */
-static kedge_status write_delta(pull_answer *answer, size_t most)
+static kedge_status write_delta(pull_response *response, size_t most)
 {
     kedge_changes changes = {.count = 0};
     kedge_status status =
-        kedge_state_changes(answer->state, answer->from, &changes, &answer->call->error);
+        kedge_state_changes(response->state, response->from, &changes, &response->call->error);
     if (status != KEDGE_OK) return status;
-    status = write_changes(answer, &changes, most);
+    status = write_changes(response, &changes, most);
     kedge_changes_free(&changes);
     return status;
 }
 
-/* Takes back what was written of a patch. */
-static void restart_patch(pull_answer *answer, size_t start)
+/* Discards the part of a patch that was written. */
+static void restart_patch(pull_response *response, size_t start)
 {
-    kedge_buffer_truncate(answer->writer.buffer, start);
-    answer->writer.comma = false;
-    kedge_api_damage_back(&answer->damage, (kedge_api_damage_mark){.count = 0});
+    kedge_buffer_truncate(response->writer.buffer, start);
+    response->writer.comma = false;
+    kedge_api_damage_back(&response->damage, (kedge_api_damage_mark){.count = 0});
 }
 
 static size_t native_delta_bytes_max(const kedge_backend_options *options)
@@ -190,29 +194,30 @@ static size_t native_delta_bytes_max(const kedge_backend_options *options)
     return kedge_api_at_most(KEDGE_API_DELTA_BYTES_MAX, most);
 }
 
-static kedge_status fill_patch(pull_answer *answer)
+static kedge_status fill_patch(pull_response *response)
 {
-    const kedge_backend_options *options = &answer->call->project.backend->options;
-    bool native = answer->request->native;
-    size_t start = answer->writer.buffer->size;
-    if (answer->from == answer->head->number && !answer->lost && !is_first(answer->request)) {
+    const kedge_backend_options *options = &response->call->project.backend->options;
+    bool native = response->request->native;
+    size_t start = response->writer.buffer->size;
+    if (response->from == response->head->number && !response->lost &&
+        !is_first(response->request)) {
         return KEDGE_OK;
     }
     kedge_status status = KEDGE_NOT_FOUND;
-    if (!answer->lost && !is_first(answer->request)) {
-        status = write_delta(answer,
+    if (!response->lost && !is_first(response->request)) {
+        status = write_delta(response,
                              native ? native_delta_bytes_max(options) : KEDGE_API_ANSWER_BYTES_MAX);
     }
     bool gone = status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT;
     if (gone || (native && status == KEDGE_LIMIT_EXCEEDED)) {
-        restart_patch(answer, start);
-        answer->from = 0;
-        status = write_everything(answer, native ? KEDGE_API_INLINE_PULL_BYTES
-                                                 : KEDGE_API_ANSWER_BYTES_MAX);
+        restart_patch(response, start);
+        response->from = 0;
+        status = write_everything(response, native ? KEDGE_API_INLINE_PULL_BYTES
+                                                   : KEDGE_API_ANSWER_BYTES_MAX);
     }
     if (native && status == KEDGE_LIMIT_EXCEEDED) {
-        restart_patch(answer, start);
-        answer->snapshot = true;
+        restart_patch(response, start);
+        response->snapshot = true;
         status = KEDGE_OK;
     }
     return status;
@@ -220,12 +225,12 @@ static kedge_status fill_patch(pull_answer *answer)
 
 /* ---- clients ---- */
 
-static kedge_status is_of_caller(pull_answer *answer, kedge_bytes client, bool *own,
+static kedge_status is_of_caller(pull_response *response, kedge_bytes client, bool *own,
                                  kedge_error *error)
 {
-    kedge_api_call *call = answer->call;
+    kedge_api_call *call = response->call;
     kedge_client_state state;
-    kedge_status status = kedge_client_load(&call->project, answer->head, client, &state, error);
+    kedge_status status = kedge_client_load(&call->project, response->head, client, &state, error);
     if (status != KEDGE_OK) return status;
     *own = kedge_bytes_equal_text(kedge_bytes_of(state.user), call->request->identity->user);
     return KEDGE_OK;
@@ -235,134 +240,137 @@ static kedge_status is_of_caller(pull_answer *answer, kedge_bytes client, bool *
 static kedge_status write_client(void *context, kedge_bytes client, int64_t lmid,
                                  kedge_error *error)
 {
-    pull_answer *answer = context;
+    pull_response *response = context;
     bool own = false;
-    kedge_status status = is_of_caller(answer, client, &own, error);
+    kedge_status status = is_of_caller(response, client, &own, error);
     if (status != KEDGE_OK || !own) return status;
-    kedge_wire_pull_response_client(&answer->writer, client, lmid);
+    kedge_wire_pull_response_client(&response->writer, client, lmid);
     return KEDGE_OK;
 }
 
 static kedge_status see_client(void *context, kedge_bytes client, int64_t lmid, kedge_error *error)
 {
-    pull_answer *answer = context;
+    pull_response *response = context;
     bool own = false;
     (void)lmid;
-    kedge_status status = is_of_caller(answer, client, &own, error);
-    if (status == KEDGE_OK && own) answer->anew = true;
+    kedge_status status = is_of_caller(response, client, &own, error);
+    if (status == KEDGE_OK && own) response->anew = true;
     return status;
 }
 
 /* Whether a Replicache client has to start anew. */
-static kedge_status check_anew(pull_answer *answer)
+static kedge_status check_anew(pull_response *response)
 {
-    const kedge_wire_pull_request *request = answer->request;
-    kedge_api_call *call = answer->call;
-    if (!answer->lost || request->native) return KEDGE_OK;
-    answer->anew = !request->cookie.ordered;
-    return kedge_group_clients(&call->project, answer->head, kedge_bytes_of(request->group_id), 0,
-                               see_client, answer, &call->error);
+    const kedge_wire_pull_request *request = response->request;
+    kedge_api_call *call = response->call;
+    if (!response->lost || request->native) return KEDGE_OK;
+    response->anew = !request->cookie.ordered;
+    return kedge_group_clients(&call->project, response->head, kedge_bytes_of(request->group_id), 0,
+                               see_client, response, &call->error);
 }
 
 /* Of the version that the cookie names, whatever the patch starts from. */
-static kedge_status write_clients(pull_answer *answer)
+static kedge_status write_clients(pull_response *response)
 {
-    kedge_api_call *call = answer->call;
+    kedge_api_call *call = response->call;
     kedge_status status = KEDGE_OK;
-    bool everything = answer->lost || is_first(answer->request);
-    if (everything || answer->from < answer->head->number) {
+    bool everything = response->lost || is_first(response->request);
+    if (everything || response->from < response->head->number) {
         status = kedge_group_clients(
-            &call->project, answer->head, kedge_bytes_of(answer->request->group_id),
-            everything ? 0 : answer->from, write_client, answer, &call->error);
+            &call->project, response->head, kedge_bytes_of(response->request->group_id),
+            everything ? 0 : response->from, write_client, response, &call->error);
     }
     return status;
 }
 
 /* The native client's own state; one of another group or user is not known. */
-static kedge_status load_own(pull_answer *answer, kedge_client_state *own)
+static kedge_status load_own(pull_response *response, kedge_client_state *own)
 {
-    kedge_api_call *call = answer->call;
+    kedge_api_call *call = response->call;
     kedge_status status =
-        kedge_client_load(&call->project, answer->head, kedge_bytes_of(answer->request->client_id),
-                          own, &call->error);
+        kedge_client_load(&call->project, response->head,
+                          kedge_bytes_of(response->request->client_id), own, &call->error);
     if (status != KEDGE_OK) return status;
     bool mine = own->known &&
-                kedge_bytes_equal_text(kedge_bytes_of(own->group), answer->request->group_id) &&
+                kedge_bytes_equal_text(kedge_bytes_of(own->group), response->request->group_id) &&
                 kedge_bytes_equal_text(kedge_bytes_of(own->user), call->request->identity->user);
     if (!mine) *own = (kedge_client_state){.known = false};
     return KEDGE_OK;
 }
 
-static kedge_status fill_native(pull_answer *answer, kedge_wire_pull_response *out)
+static kedge_status fill_native(pull_response *response, kedge_wire_pull_response *out)
 {
-    const kedge_wire_pull_request *request = answer->request;
+    const kedge_wire_pull_request *request = response->request;
     kedge_client_state own;
-    kedge_status status = load_own(answer, &own);
+    kedge_status status = load_own(response, &own);
     if (status != KEDGE_OK) return status;
-    out->from = answer->from;
-    out->version = answer->head->number;
-    memcpy(out->lineage, answer->head->lineage, sizeof out->lineage);
+    out->from = response->from;
+    out->version = response->head->number;
+    memcpy(out->lineage, response->head->lineage, sizeof out->lineage);
     out->lmid = own.lmid;
     out->retired = own.retired;
     out->known = own.known;
-    out->lost = answer->lost;
-    out->snapshot = answer->snapshot;
+    out->lost = response->lost;
+    out->snapshot = response->snapshot;
     int64_t to = own.lmid < request->highest_id ? own.lmid : request->highest_id;
     int64_t from = request->lowest_pending < 1 ? 1 : request->lowest_pending;
-    return kedge_api_load_outcomes(answer->call, answer->head, kedge_bytes_of(request->client_id),
-                                   from, to, &out->outcomes);
+    return kedge_api_load_outcomes(response->call, response->head,
+                                   kedge_bytes_of(request->client_id), from, to, &out->outcomes);
 }
 
-static kedge_status write_native(pull_answer *answer, const kedge_wire_damaged *damaged)
+static kedge_status write_native(pull_response *response, const kedge_wire_damaged *damaged)
 {
     kedge_wire_pull_response native = {
-        .outcomes = kedge_wire_outcomes_make(answer->call->allocator), .damaged = *damaged};
-    kedge_status status = fill_native(answer, &native);
-    if (status == KEDGE_OK) kedge_wire_pull_response_native(&answer->writer, &native);
+        .outcomes = kedge_wire_outcomes_make(response->call->allocator), .damaged = *damaged};
+    kedge_status status = fill_native(response, &native);
+    if (status == KEDGE_OK) kedge_wire_pull_response_native(&response->writer, &native);
     kedge_wire_outcomes_free(&native.outcomes);
     return status;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
-static kedge_wire_cookie cookie_of(const pull_answer *answer)
+static kedge_wire_cookie cookie_of(const pull_response *response)
 {
-    kedge_wire_cookie cookie = kedge_wire_cookie_of(answer->head->number, answer->head->lineage);
-    cookie.order = order_of_answer(answer);
+    kedge_wire_cookie cookie =
+        kedge_wire_cookie_of(response->head->number, response->head->lineage);
+    cookie.order = order_of_response(response);
     return cookie;
 }
 
-static kedge_status write_answer(pull_answer *answer)
+static kedge_status write_response(pull_response *response)
 {
-    kedge_json_writer *writer = &answer->writer;
-    kedge_wire_cookie cookie = cookie_of(answer);
+    kedge_json_writer *writer = &response->writer;
+    kedge_wire_cookie cookie = cookie_of(response);
     kedge_wire_damaged damaged;
     kedge_wire_pull_response_begin(writer, &cookie);
-    kedge_status status = write_clients(answer);
+    kedge_status status = write_clients(response);
     kedge_wire_pull_response_patch_begin(writer);
-    if (status == KEDGE_OK) status = fill_patch(answer);
+    if (status == KEDGE_OK) status = fill_patch(response);
     kedge_wire_pull_response_patch_end(writer);
-    if (status == KEDGE_OK) status = kedge_api_damage_tell(answer->call, &answer->damage, &damaged);
-    if (status == KEDGE_OK && answer->request->native) status = write_native(answer, &damaged);
+    if (status == KEDGE_OK)
+        status = kedge_api_damage_tell(response->call, &response->damage, &damaged);
+    if (status == KEDGE_OK && response->request->native) status = write_native(response, &damaged);
     kedge_wire_pull_response_end(writer);
     return status;
 }
 
-static void answer_pull(pull_answer *answer)
+static void respond_pull(pull_response *response)
 {
-    kedge_api_call *call = answer->call;
-    kedge_status status = find_lost(answer);
-    answer->from = is_first(answer->request) || answer->lost ? 0 : answer->request->cookie.version;
-    if (status == KEDGE_OK) status = check_anew(answer);
-    if (status == KEDGE_OK && answer->anew) {
+    kedge_api_call *call = response->call;
+    kedge_status status = find_lost(response);
+    response->from =
+        is_first(response->request) || response->lost ? 0 : response->request->cookie.version;
+    if (status == KEDGE_OK) status = check_anew(response);
+    if (status == KEDGE_OK && response->anew) {
         kedge_wire_client_state_not_found_write(&call->response->body);
         return;
     }
     if (status == KEDGE_OK) {
-        status = kedge_state_open(&call->project, answer->head, &answer->state, &call->error);
+        status = kedge_state_open(&call->project, response->head, &response->state, &call->error);
     }
-    if (status == KEDGE_OK) status = write_answer(answer);
-    if (answer->state != NULL) kedge_state_close(answer->state);
+    if (status == KEDGE_OK) status = write_response(response);
+    if (response->state != NULL) kedge_state_close(response->state);
     if (status == KEDGE_LIMIT_EXCEEDED) {
         kedge_api_refuse_too_large(call);
     } else if (status != KEDGE_OK) {
@@ -374,14 +382,14 @@ void kedge_api_pull(kedge_api_call *call)
 {
     kedge_wire_pull_request request;
     if (!read_request(call, &request)) return;
-    pull_answer answer = {.call = call,
-                          .request = &request,
-                          .writer = kedge_json_write(&call->response->body),
-                          .scratch = kedge_buffer_make(call->allocator),
-                          .damage = kedge_api_damage_make(call->allocator)};
-    if (!kedge_api_open_head(call, &answer.head)) return;
-    answer_pull(&answer);
-    kedge_version_release(answer.head);
-    kedge_buffer_free(&answer.scratch);
-    kedge_api_damage_free(&answer.damage);
+    pull_response response = {.call = call,
+                              .request = &request,
+                              .writer = kedge_json_write(&call->response->body),
+                              .scratch = kedge_buffer_make(call->allocator),
+                              .damage = kedge_api_damage_make(call->allocator)};
+    if (!kedge_api_open_head(call, &response.head)) return;
+    respond_pull(&response);
+    kedge_version_release(response.head);
+    kedge_buffer_free(&response.scratch);
+    kedge_api_damage_free(&response.damage);
 }

@@ -1,15 +1,15 @@
-/* POST push: decode, let the processor decide, answer in the language of the client that asked.
+/* POST push: decodes the request, calls the processor, and responds in the protocol of the client
+ * (native or Replicache).
  *
- * In queued mode a native push is only looked at. What of it is undecided goes to the queue, and
- * the answer says so; what can be told already, because no later version changes it, is told at
- * once. */
+ * In queued mode the undecided mutations of a native push go to the queue, and the response says
+ * so. A result that no later version can change is given at once. */
 #include "backend/api/call.h"
 #include "backend/api/push_body.h"
 #include "wire/replicache.h"
 
 /* A Replicache client starts anew when its state is gone; a gap is an error that it repeats, by
  * when the missing mutation may have come. */
-static void answer_problem(kedge_api_call *call, bool native, const kedge_push_result *result)
+static void respond_problem(kedge_api_call *call, bool native, const kedge_push_result *result)
 {
     switch (result->problem) {
     case KEDGE_PUSH_GAP:
@@ -41,7 +41,7 @@ static void answer_problem(kedge_api_call *call, bool native, const kedge_push_r
     }
 }
 
-static void answer_fine(kedge_api_call *call, bool native, int64_t version)
+static void respond_applied(kedge_api_call *call, bool native, int64_t version)
 {
     kedge_wire_push_response response = {.native = native, .version = version};
     kedge_wire_push_response_write(&response, &call->response->body);
@@ -49,7 +49,7 @@ static void answer_fine(kedge_api_call *call, bool native, int64_t version)
 
 /* ---- queued mode ---- */
 
-/* A later version cannot make good of it. */
+/* A problem that a later version cannot resolve. */
 static bool is_final(kedge_push_problem problem)
 {
     return problem == KEDGE_PUSH_MISMATCH || problem == KEDGE_PUSH_RETIRED ||
@@ -82,7 +82,7 @@ static kedge_status enqueue(kedge_api_call *call, const kedge_push_request *push
     return status;
 }
 
-static void answer_queued(kedge_api_call *call, const kedge_push_request *push)
+static void respond_queued(kedge_api_call *call, const kedge_push_request *push)
 {
     kedge_push_result result = {.version = 0};
     size_t undecided = 0;
@@ -93,7 +93,7 @@ static void answer_queued(kedge_api_call *call, const kedge_push_request *push)
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     } else if (is_final(result.problem)) {
-        answer_problem(call, true, &result);
+        respond_problem(call, true, &result);
     } else if (push->wire.too_large) {
         kedge_api_refuse(call, 503, "push-too-large",
                          "the first %zu mutations are queued; push the others without them "
@@ -103,13 +103,13 @@ static void answer_queued(kedge_api_call *call, const kedge_push_request *push)
         kedge_wire_push_response response = {.native = true, .queued = true};
         kedge_wire_push_response_write(&response, &call->response->body);
     } else {
-        answer_fine(call, true, result.version);
+        respond_applied(call, true, result.version);
     }
 }
 
 /* ---- direct mode ---- */
 
-/* The processor is asked first, without a look whether the project is there. */
+/* Calls the processor first, without a read that checks whether the project exists. */
 static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_push_result *result)
 {
     kedge_status status = kedge_processor_push(&call->project, push, result, &call->error);
@@ -119,7 +119,7 @@ static kedge_status decide(kedge_api_call *call, const kedge_push *push, kedge_p
     return kedge_processor_push(&call->project, push, result, &call->error);
 }
 
-static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
+static void respond_direct(kedge_api_call *call, const kedge_push_request *push)
 {
     kedge_push_result result = {.version = 0};
     kedge_status status = decide(call, &push->push, &result);
@@ -128,7 +128,7 @@ static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     } else if (result.problem != KEDGE_PUSH_FINE) {
-        answer_problem(call, push->wire.native, &result);
+        respond_problem(call, push->wire.native, &result);
     } else if (push->wire.too_large || result.taken < push->push.count) {
         kedge_api_refuse(call, 503, "push-too-large",
                          "the first %zu mutations are decided; push the others without them "
@@ -136,11 +136,11 @@ static void answer_direct(kedge_api_call *call, const kedge_push_request *push)
                          result.taken, KEDGE_LIMIT_PUSH_BYTES, KEDGE_LIMIT_PUSH_MUTATIONS,
                          KEDGE_PUSH_ORIGINS_MAX);
     } else {
-        answer_fine(call, push->wire.native, result.version);
+        respond_applied(call, push->wire.native, result.version);
     }
 }
 
-static void answer_push(kedge_api_call *call)
+static void respond_push(kedge_api_call *call)
 {
     kedge_push_request push;
     kedge_wire_request body = kedge_api_body(call);
@@ -154,9 +154,9 @@ static void answer_push(kedge_api_call *call)
         } else if (!kedge_api_admit_clients(call, &push.push)) {
             /* refused */
         } else if (queued) {
-            answer_queued(call, &push);
+            respond_queued(call, &push);
         } else {
-            answer_direct(call, &push);
+            respond_direct(call, &push);
         }
     }
     kedge_push_request_free(&push);
@@ -165,6 +165,6 @@ static void answer_push(kedge_api_call *call)
 void kedge_api_push(kedge_api_call *call)
 {
     kedge_api_upload upload;
-    if (kedge_api_upload_open(call, &upload)) answer_push(call);
+    if (kedge_api_upload_open(call, &upload)) respond_push(call);
     kedge_api_upload_close(call, &upload);
 }

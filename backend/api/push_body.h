@@ -1,12 +1,11 @@
-/* A push that was read, as the processor takes it: the same whether it came as a request or out of
- * a queue. */
+/* A decoded push, in the form that the processor takes, from a request or from a queue. */
 #ifndef KEDGE_BACKEND_CORE_PUSH_BODY_H
 #define KEDGE_BACKEND_CORE_PUSH_BODY_H
 
 #include "backend/versioned/commit/processor.h"
 #include "wire/push.h"
 
-/* Borrows from the body. Is not to be moved: `push` points to `sender`. */
+/* Borrows from the body. Must not be moved in memory, since `push` points to `sender`. */
 typedef struct kedge_push_request {
     kedge_wire_push_request wire;
     kedge_push push;

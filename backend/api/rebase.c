@@ -46,7 +46,7 @@ static bool read_request(kedge_api_call *call, rebase_request *out)
     return true;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void write_source(kedge_json_writer *writer, const kedge_rebase_outcome *outcome)
 {
@@ -60,7 +60,7 @@ static void write_source(kedge_json_writer *writer, const kedge_rebase_outcome *
     kedge_json_integer(writer, outcome->from->id);
     kedge_json_key(writer, "name");
     kedge_json_text(writer, outcome->from->name);
-    kedge_api_write_verdict(writer, outcome->from);
+    kedge_api_write_outcome(writer, outcome->from);
     kedge_json_end_object(writer);
 }
 
@@ -74,7 +74,7 @@ static kedge_status write_outcome(void *context, const kedge_rebase_outcome *out
         kedge_json_integer(writer, outcome->id);
         kedge_json_key(writer, "version");
         kedge_json_integer(writer, outcome->version);
-        kedge_api_write_verdict(writer, outcome->decided);
+        kedge_api_write_outcome(writer, outcome->decided);
     } else {
         kedge_json_key(writer, "outcome");
         kedge_json_chars(writer, "left-out");

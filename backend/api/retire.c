@@ -1,10 +1,11 @@
-/* Retiring a client, and what the backend has decided of it and of earlier ones. */
+/* Retires a client, and responds with the outcomes of its mutations and the lmids of earlier
+ * clients. */
 #include "wire/retire.h"
 #include "backend/api/call.h"
 
 #include <string.h>
 
-/* One that is unknown, or somebody else's, has decided nothing. */
+/* A client that is unknown, or of another group or user, has no decided mutations. */
 static kedge_status load_earlier(kedge_api_call *call, const kedge_version *at,
                                  kedge_wire_client_marks *earlier)
 {
@@ -36,8 +37,8 @@ static kedge_status load_response(kedge_api_call *call, const kedge_version *at,
     return status == KEDGE_OK ? load_earlier(call, at, &out->earlier) : status;
 }
 
-static kedge_status answer_retired(kedge_api_call *call, const kedge_version *at,
-                                   const kedge_wire_retire_request *request)
+static kedge_status respond_retired(kedge_api_call *call, const kedge_version *at,
+                                    const kedge_wire_retire_request *request)
 {
     kedge_wire_retire_response response = {.earlier = request->earlier,
                                            .outcomes = kedge_wire_outcomes_make(call->allocator)};
@@ -64,7 +65,7 @@ void kedge_api_retire(kedge_api_call *call)
         return;
     }
     if (status == KEDGE_OK) {
-        status = answer_retired(call, at, &request);
+        status = respond_retired(call, at, &request);
         kedge_version_release(at);
     }
     if (status != KEDGE_OK) kedge_api_fail(call, status);

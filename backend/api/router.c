@@ -1,5 +1,5 @@
-/* From a request to its handler: the table of routes, the parts of a path, and the check of who
- * asks.
+/* Finds the handler of a request: the table of routes, the parts of a path, and the check of the
+ * identity.
  *
  * A path is cut at its slashes first and decoded afterwards, each part by itself, so that an
  * encoded slash belongs to a name and "..", encoded or not, is a name like any other (and no valid
@@ -82,7 +82,7 @@ static const api_route *find_route(kedge_api_call *call, kedge_wire_path *patter
         if (kedge_bytes_equal_text(call->request->method, routes[at].method)) return &routes[at];
     }
     if (known) {
-        kedge_api_refuse(call, 405, "method-not-allowed", "this path does not answer to %.*s",
+        kedge_api_refuse(call, 405, "method-not-allowed", "this path does not have the method %.*s",
                          call->request->method.size < 16 ? (int)call->request->method.size : 16,
                          call->request->method.data);
     } else {
@@ -126,7 +126,7 @@ static kedge_status check_argument(char kind, kedge_bytes text, kedge_error *err
     }
 }
 
-/* Decodes one part behind what path_text holds already. The whole is no longer than the path. */
+/* Decodes one part and appends it to path_text. All parts together are not longer than the path. */
 static bool read_argument(kedge_api_call *call, char kind, kedge_bytes encoded,
                           kedge_buffer *scratch, kedge_bytes *text)
 {
@@ -183,7 +183,7 @@ static bool has_fine_user(kedge_api_call *call)
     return false;
 }
 
-/* Routes of one project. The others look for themselves at what they show. */
+/* Checks access for the routes of one project. Other routes check it themselves. */
 static bool may_enter(kedge_api_call *call)
 {
     if (call->project.ref.organization.size == 0 || call->project.ref.project.size == 0)
@@ -196,7 +196,7 @@ static bool may_enter(kedge_api_call *call)
     return false;
 }
 
-static void answer(kedge_api_call *call)
+static void respond(kedge_api_call *call)
 {
     kedge_wire_path pattern;
     kedge_wire_path path;
@@ -227,7 +227,7 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->content_range[0] = '\0';
     response->damaged_items = 0;
     kedge_cost before = kedge_meter_of_thread();
-    answer(&call);
+    respond(&call);
     kedge_cost after = kedge_meter_of_thread();
     response->cost = kedge_cost_minus(&after, &before);
 }

@@ -6,7 +6,7 @@
 typedef struct page_request {
     int64_t version;
     int64_t limit_bytes;
-    bool behind; /* goes on behind `after` */
+    bool behind; /* the page starts after `after` */
     kedge_buffer after;
 } page_request;
 
@@ -41,12 +41,12 @@ typedef struct page_writing {
     size_t start; /* of the items in the buffer */
     size_t limit;
     size_t count;
-    kedge_buffer last; /* the key to go on behind */
+    kedge_buffer last; /* the key after which the next page starts */
     bool full;
 } page_writing;
 
-/* One item. An item whose body is lost is left out; one that passes the limit is taken back, if it
- * is not the first, and the page is full. */
+/* Writes one item. An item whose body is lost is left out. An item with which the page exceeds its
+ * limit is removed again, if it is not the first, and the page is full. */
 static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_error *error)
 {
     kedge_json_writer *writer = page->writer;
@@ -80,8 +80,8 @@ static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_erro
     return KEDGE_OK;
 }
 
-/* Writes items until the page is full. Looking for bodies that are lost takes time, too: so many of
- * them fill a page. */
+/* Writes items until the page is full. Lost bodies count, too, since looking for them takes
+ * time. */
 static kedge_status write_items(page_writing *page, kedge_error *error)
 {
     kedge_buffer key = kedge_buffer_make(page->writer->buffer->allocator);
@@ -120,7 +120,7 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     return status;
 }
 
-static void answer_page(kedge_api_call *call, const page_request *request)
+static void respond_page(kedge_api_call *call, const page_request *request)
 {
     const kedge_version *version;
     kedge_state *state;
@@ -137,6 +137,6 @@ static void answer_page(kedge_api_call *call, const page_request *request)
 void kedge_api_snapshot(kedge_api_call *call)
 {
     page_request request = {.after = kedge_buffer_make(call->allocator)};
-    if (read_request(call, &request)) answer_page(call, &request);
+    if (read_request(call, &request)) respond_page(call, &request);
     kedge_buffer_free(&request.after);
 }

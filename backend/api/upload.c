@@ -1,9 +1,10 @@
-/* Pushes that are larger than the front end carries: their body goes into the blobs first.
+/* Pushes that are larger than the front end can receive: the client uploads their body as a blob
+ * first.
  *
  * POST push/upload grants the upload of a gzip body, named by its SHA-256; the client makes it;
- * then POST push names it, and goes on as with that body in hand. The object is nobody's
- * afterwards, and is removed; what is left of pushes that were given up, garbage collection removes
- * by its age. Who may push may name any upload of the project: it is pushed as his own. */
+ * then POST push names it, and is handled as if it had that body. Afterwards the object is removed;
+ * garbage collection removes old uploads that no push has used. A user who may push may name any
+ * upload of the project; it is pushed as that user's own. */
 #include "wire/upload.h"
 #include "backend/api/call.h"
 #include "backend/base/background.h"
@@ -62,7 +63,8 @@ void kedge_api_push_upload(kedge_api_call *call)
                          KEDGE_LIMIT_PUSH_BYTES);
         return;
     }
-    /* What is uploaded for no project, no project's garbage collection would find. */
+    /* The project must exist, since garbage collection would not find an upload without a
+     * project. */
     if (!kedge_api_open_head(call, &head)) return;
     kedge_version_release(head);
     grant_upload(call, &upload);
@@ -137,7 +139,7 @@ void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload)
 {
     const kedge_blobs *blobs = call->project.blobs;
     kedge_error error = {0};
-    /* What cannot be removed now goes by its age. */
+    /* When it cannot be removed now, garbage collection removes it later. */
     if (upload->opened && call->response->status == 200 &&
         blobs->vtable->remove(blobs->self, kedge_key_bytes(&upload->key), &error) != KEDGE_OK) {
         kedge_background_failed(&call->project, KEDGE_BACKGROUND_UPLOAD_REMOVAL, &error);

@@ -2,7 +2,7 @@
 #include "backend/api/call.h"
 #include "backend/versioned/versions/retained.h"
 
-#define VERSIONS_BYTES    4194304 /* a list of versions ends behind the one that passes this */
+#define VERSIONS_BYTES    4194304 /* a list of versions ends after the one that exceeds this */
 #define VERSIONS_PER_STEP 8
 #define ITEMS_DEFAULT     100
 
@@ -20,7 +20,7 @@ static void write_mutations(kedge_json_writer *writer, const kedge_version *vers
     kedge_json_end_array(writer);
 }
 
-/* What stands in front of "collections". */
+/* Writes the members before "collections". */
 static void write_head(kedge_json_writer *writer, const kedge_version *version)
 {
     kedge_json_key(writer, "version");
@@ -73,7 +73,7 @@ static void write_summary(kedge_json_writer *writer, const kedge_version *versio
 }
 
 /* Up to `limit` versions below `before`, few of which are in memory at a time: each may hold
- * megabytes. `*last` is the last one written. Those below `oldest` are on their way out. */
+ * megabytes. `*last` is the last one written. Versions below `oldest` are being removed. */
 static kedge_status write_list(kedge_api_call *call, kedge_json_writer *writer, int64_t oldest,
                                int64_t before, int64_t limit, int64_t *last)
 {
@@ -150,7 +150,7 @@ typedef struct item_list {
     kedge_bytes collection;
     bool from_start;
     kedge_bytes after;
-    int64_t limit; /* 0: all of them, as far as an answer may go */
+    int64_t limit; /* 0: all of them, as far as a response may go */
     bool values;
     bool more;
     kedge_bytes last; /* the id of the last item written */
@@ -176,7 +176,7 @@ static kedge_status write_item(kedge_json_writer *writer, kedge_state *state, co
     return status;
 }
 
-/* KEDGE_LIMIT_EXCEEDED when the answer grows too large. */
+/* Returns KEDGE_LIMIT_EXCEEDED when the response is too large. */
 static kedge_status write_items(kedge_json_writer *writer, kedge_state *state, item_list *list,
                                 kedge_error *error)
 {
@@ -317,7 +317,7 @@ void kedge_api_item(kedge_api_call *call)
     }
     if (status == KEDGE_OK) {
         status = write_one(call, state, &entry);
-        if (status == KEDGE_CORRUPT) { /* told by its own code; the item is named by the path */
+        if (status == KEDGE_CORRUPT) { /* the code says what is wrong; the path names the item */
             call->response->cause = call->error;
             call->response->damaged_items = 1;
             kedge_api_refuse(call, 500, call->error.code, "%s", call->error.message);

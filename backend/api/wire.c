@@ -1,4 +1,4 @@
-/* How the things of a project are written on the wire. */
+/* Writes the objects of a project as the wire has them. */
 #include "backend/api/call.h"
 #include "common/error.h"
 #include "wire/patch.h"
@@ -37,7 +37,7 @@ kedge_status kedge_api_write_value(kedge_json_writer *writer, kedge_state *state
     }
     kedge_wire_value_write(writer, entry->body);
     if (entry->body.data != NULL) return KEDGE_OK;
-    /* Straight into the answer: nothing is copied twice. */
+    /* Reads the body directly into the response, without a copy. */
     return kedge_state_body(state, collection, entry, writer->buffer, error);
 }
 
@@ -56,10 +56,10 @@ void kedge_api_write_entry(kedge_json_writer *writer, const kedge_entry *entry)
 
 static kedge_wire_decision decision_of(const kedge_version_mutation *mutation)
 {
-    switch (mutation->verdict) {
-    case KEDGE_VERDICT_APPLIED:
+    switch (mutation->outcome) {
+    case KEDGE_MUTATION_APPLIED:
         return KEDGE_WIRE_APPLIED;
-    case KEDGE_VERDICT_REJECTED:
+    case KEDGE_MUTATION_REJECTED:
         return KEDGE_WIRE_REJECTED;
     default:
         return kedge_mutation_has_reason(mutation) ? KEDGE_WIRE_DUPLICATE_REJECTED
@@ -67,7 +67,7 @@ static kedge_wire_decision decision_of(const kedge_version_mutation *mutation)
     }
 }
 
-void kedge_api_write_verdict(kedge_json_writer *writer, const kedge_version_mutation *mutation)
+void kedge_api_write_outcome(kedge_json_writer *writer, const kedge_version_mutation *mutation)
 {
     kedge_wire_decision_write(writer, decision_of(mutation), mutation->code, mutation->message);
 }
@@ -100,7 +100,7 @@ void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mut
         kedge_json_integer(writer, mutation->origin_id);
         kedge_json_end_object(writer);
     }
-    kedge_api_write_verdict(writer, mutation);
+    kedge_api_write_outcome(writer, mutation);
 }
 
 /* ---- outcomes ---- */

@@ -247,7 +247,7 @@ static kedge_status check_token(kedge_auth *auth, const char *text, kedge_auth_r
     if (r_jwt_init(&token) != RHN_OK) return kedge_fail_no_memory(error);
     if (r_jwt_advanced_parse(token, text, R_PARSE_NONE, 0) != RHN_OK ||
         r_jwt_get_type(token) != R_JWT_TYPE_SIGN) {
-        status = refuse(error, "token-invalid", "the token is no signed JWT");
+        status = refuse(error, "token-invalid", "the token is not a signed JWT");
         goto out;
     }
     /* RFC 7515, section 4.1.11: extensions that must be understood; none is. */

@@ -16,7 +16,7 @@
 typedef struct kedge_aws_meaning {
     unsigned services;
     const char *code;
-    kedge_aws_verdict verdict;
+    kedge_aws_outcome outcome;
 } kedge_aws_meaning;
 
 static const kedge_aws_meaning meanings[] = {
@@ -84,19 +84,19 @@ static bool says(const kedge_aws_response *response, const char *words)
 }
 
 /* Codes that stand for several mistakes; the words tell them apart. */
-static kedge_aws_verdict refine(kedge_aws_verdict verdict, const char *region,
+static kedge_aws_outcome refine(kedge_aws_outcome outcome, const char *region,
                                 const kedge_aws_response *response)
 {
-    if (verdict != KEDGE_AWS_REFUSED) return verdict;
+    if (outcome != KEDGE_AWS_REFUSED) return outcome;
     bool elsewhere = response->region[0] != '\0' && strcmp(response->region, region) != 0;
     if (elsewhere || says(response, "scoped to a valid region")) return KEDGE_AWS_MISPLACED;
     if (says(response, "Signature not yet current") || says(response, "Signature expired")) {
         return KEDGE_AWS_SKEWED;
     }
-    return verdict;
+    return outcome;
 }
 
-static kedge_aws_verdict classify_status(kedge_aws_service service, int status)
+static kedge_aws_outcome classify_status(kedge_aws_service service, int status)
 {
     if (status == 429) return KEDGE_AWS_THROTTLED;
     if (status >= 500 && status != 501) return KEDGE_AWS_UNKNOWN;
@@ -107,13 +107,13 @@ static kedge_aws_verdict classify_status(kedge_aws_service service, int status)
     return status >= 300 && status < 400 && status != 304 ? KEDGE_AWS_FOREIGN : KEDGE_AWS_ANSWERED;
 }
 
-static kedge_aws_verdict classify_error(kedge_aws_service service, const char *region,
+static kedge_aws_outcome classify_error(kedge_aws_service service, const char *region,
                                         const kedge_aws_response *response)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if ((meanings[i].services & (1u << service)) != 0 &&
             strcmp(meanings[i].code, response->code) == 0) {
-            return refine(meanings[i].verdict, region, response);
+            return refine(meanings[i].outcome, region, response);
         }
     }
     /* An error in the body of a 200. */
@@ -121,7 +121,7 @@ static kedge_aws_verdict classify_error(kedge_aws_service service, const char *r
     return classify_status(service, response->status);
 }
 
-static kedge_aws_verdict classify_failure(const kedge_aws_reply *reply)
+static kedge_aws_outcome classify_failure(const kedge_aws_reply *reply)
 {
     if (reply->error.status == KEDGE_NO_MEMORY) {
         return reply->sent ? KEDGE_AWS_UNKNOWN : KEDGE_AWS_NO_MEMORY;
@@ -146,7 +146,7 @@ static bool is_damaged(kedge_aws_service service, const kedge_aws_response *resp
     return sent != kedge_crc32(kedge_buffer_bytes(&response->body));
 }
 
-kedge_aws_verdict kedge_aws_classify(const kedge_aws_client *client,
+kedge_aws_outcome kedge_aws_classify(const kedge_aws_client *client,
                                      const kedge_aws_request *request, const kedge_aws_reply *reply,
                                      kedge_aws_response *response)
 {

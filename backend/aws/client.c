@@ -182,16 +182,16 @@ static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
         run->client, run->request, deadline_ms < 1 ? 1 : deadline_ms, run->response, &reply, error);
     if (status != KEDGE_OK) return status;
     run->ending.tries++;
-    run->ending.verdict = kedge_aws_classify(run->client, run->request, &reply, run->response);
+    run->ending.outcome = kedge_aws_classify(run->client, run->request, &reply, run->response);
     run->ending.last = reply.error;
     run->retry_after_ms = reply.retry_after_ms;
     if (reply.status == 0) return KEDGE_OK;
     see_clock(run->client, run->response);
     /* The response to a HEAD cannot say why. */
-    if (run->ending.verdict == KEDGE_AWS_FORBIDDEN && run->response->message[0] == '\0' &&
+    if (run->ending.outcome == KEDGE_AWS_FORBIDDEN && run->response->message[0] == '\0' &&
         llabs(atomic_load(&run->client->skew_seen_ms) - atomic_load(&run->client->skew_ms)) >
             SKEW_TOLERATED_MS) {
-        run->ending.verdict = KEDGE_AWS_SKEWED;
+        run->ending.outcome = KEDGE_AWS_SKEWED;
     }
     return KEDGE_OK;
 }
@@ -199,7 +199,7 @@ static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
 /* Waits for the time of the next try; false when there is to be none. */
 static bool wait_for_retry(kedge_aws_run *run)
 {
-    bool throttled = run->ending.verdict == KEDGE_AWS_THROTTLED;
+    bool throttled = run->ending.outcome == KEDGE_AWS_THROTTLED;
     int64_t pause_ms = kedge_aws_backoff_ms(run->client->environment, run->ending.tries);
     if (pause_ms < run->retry_after_ms) pause_ms = run->retry_after_ms;
     if (monotonic_ms(run->client) + pause_ms >= run->deadline_ms) return false;
@@ -217,7 +217,7 @@ static bool go_on(kedge_aws_run *run)
 {
     kedge_aws_client *client = run->client;
     if (run->ending.tries >= KEDGE_AWS_TRIES_MAX) return false;
-    switch (run->ending.verdict) {
+    switch (run->ending.outcome) {
     case KEDGE_AWS_SKEWED:
         if (run->clock_corrected) return false;
         run->clock_corrected = true;
@@ -269,12 +269,12 @@ kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *r
     response->body = kedge_buffer_make(client->environment->allocator);
 
     kedge_status status = try_once(&run, error);
-    while (status == KEDGE_OK && run.ending.verdict != KEDGE_AWS_SUCCEEDED && go_on(&run)) {
-        if (run.ending.verdict == KEDGE_AWS_UNKNOWN) response->earlier_unknown = true;
+    while (status == KEDGE_OK && run.ending.outcome != KEDGE_AWS_SUCCEEDED && go_on(&run)) {
+        if (run.ending.outcome == KEDGE_AWS_UNKNOWN) response->earlier_unknown = true;
         status = try_once(&run, error);
     }
     if (status == KEDGE_OK) {
-        if (run.ending.verdict == KEDGE_AWS_SUCCEEDED && run.ending.tries == 1) {
+        if (run.ending.outcome == KEDGE_AWS_SUCCEEDED && run.ending.tries == 1) {
             kedge_aws_budget_give_back(&client->budget, KEDGE_AWS_SUCCESS_TOKENS);
         }
         status = kedge_aws_message(client, request, response, &run.ending, error);

@@ -126,7 +126,7 @@ static kedge_status make_token(const kedge_aws_lookup *lookup, kedge_buffer *tok
         if (token->data[i] >= ' ' && token->data[i] <= '~') continue;
         return kedge_fail(
             error, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
-            "the container's authorization token has a byte that is no visible ASCII");
+            "the container's authorization token has a byte that is not visible ASCII");
     }
     return KEDGE_OK;
 }
@@ -148,7 +148,7 @@ static kedge_status fetch(const kedge_aws_lookup *lookup, const char *url, const
         bool later = response.status >= 500 || response.status == 429;
         status = kedge_fail(error, later ? KEDGE_UNAVAILABLE : KEDGE_UNAUTHORIZED,
                             later ? "aws-credentials-unreachable" : "aws-credentials-invalid",
-                            "%s answered with status %d%s", where, response.status,
+                            "%s responded with status %d%s", where, response.status,
                             response.status == 401 || response.status == 403
                                 ? ": check AWS_CONTAINER_AUTHORIZATION_TOKEN"
                                 : "");

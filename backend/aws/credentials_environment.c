@@ -45,7 +45,7 @@ kedge_status kedge_aws_credentials_set(kedge_aws_credentials *credentials, kedge
     kedge_cleanse(&made, sizeof made);
     if (wrong == NULL) return KEDGE_OK;
     return kedge_fail(error, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
-                      "the %s of %s has a byte that is no visible ASCII, or too many of them",
+                      "the %s of %s has a byte that is not visible ASCII, or too many of them",
                       wrong, where);
 }
 

@@ -45,7 +45,7 @@ static kedge_status refuse(int status, const char *step, kedge_error *error)
     bool later = status >= 500 || status == 429;
     return kedge_fail(error, later ? KEDGE_UNAVAILABLE : KEDGE_UNAUTHORIZED,
                       later ? "aws-credentials-unreachable" : "aws-credentials-invalid",
-                      "%s answered the request for %s with status %d", where, step, status);
+                      "%s responded to the request for %s with status %d", where, step, status);
 }
 
 /* No response at all, or one of somebody else: this is no instance, unless an endpoint was
@@ -80,7 +80,7 @@ static kedge_status get_token(kedge_aws_lookup *lookup, kedge_buffer *token, ked
     }
     for (size_t i = 0; i < body.size && status == KEDGE_OK; i++) {
         if (body.data[i] >= '!' && body.data[i] <= '~') continue;
-        snprintf(lookup->note, sizeof lookup->note, "its token is none");
+        snprintf(lookup->note, sizeof lookup->note, "its token is invalid");
         status = KEDGE_NOT_FOUND;
     }
     kedge_buffer_free(&response.body);
@@ -118,7 +118,7 @@ static kedge_status get_role(kedge_aws_lookup *lookup, const char *token, char r
         status = refuse(response.status, "its role", error);
     } else if (!read_role(kedge_buffer_bytes(&response.body), role)) {
         status = kedge_fail(error, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
-                            "%s answered a role's name that is none", where);
+                            "%s responded with an invalid name of a role", where);
     }
     kedge_buffer_free(&response.body);
     return status;

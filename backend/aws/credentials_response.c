@@ -14,8 +14,8 @@
 
 static kedge_status refuse(const char *where, const char *what, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "%s answered %s", where,
-                      what);
+    return kedge_fail(error, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "%s responded with %s",
+                      where, what);
 }
 
 /* Appends the decoded string of a member; an absent one or null adds nothing. */
@@ -50,7 +50,7 @@ static kedge_status read_expiry(kedge_bytes json, const char *where, int64_t *ex
         kedge_aws_timestamp_read(kedge_bytes_of(text), expires_ms)) {
         return KEDGE_OK;
     }
-    return refuse(where, "an expiration that is no time", error);
+    return refuse(where, "an expiration that is not a time", error);
 }
 
 kedge_status kedge_aws_credentials_read(kedge_bytes json, kedge_aws_credentials *credentials,
@@ -68,14 +68,14 @@ kedge_status kedge_aws_credentials_read(kedge_bytes json, kedge_aws_credentials 
         status = KEDGE_INVALID_JSON;
     }
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
-    if (status != KEDGE_OK) return refuse(where, "something that is no JSON object", error);
+    if (status != KEDGE_OK) return refuse(where, "something that is not a JSON object", error);
     status = check_code(json, where, error);
     if (status == KEDGE_OK) status = read_expiry(json, where, &expires_ms, error);
     for (int i = 0; i < 3 && status == KEDGE_OK; i++) {
         bool is_text = read_text(json, names[i], &parts[i]);
         status = kedge_buffer_status(&parts[i], error);
         if (status == KEDGE_OK && !is_text) {
-            status = refuse(where, "credentials that are no strings", error);
+            status = refuse(where, "credentials that are not strings", error);
         }
     }
     if (status == KEDGE_OK) {

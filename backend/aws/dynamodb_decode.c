@@ -1,5 +1,5 @@
 /* Records out of DynamoDB's JSON. An item that the port cannot have written is named, never read as
- * something else: another type, a number that is no 64-bit integer, keys that are missing. */
+ * something else: another type, a number that is not a 64-bit integer, keys that are missing. */
 #include "backend/aws/dynamodb_internal.h"
 #include "common/base64.h"
 #include "common/error.h"
@@ -27,7 +27,7 @@ static kedge_status read_text(kedge_arena *arena, kedge_bytes value, kedge_bytes
     char *room = kedge_arena_take(arena, value.size + 1);
     if (room == NULL) return kedge_fail_no_memory(error);
     if (!kedge_json_to_chars(value, room, value.size + 1))
-        return kedge_dynamodb_fail_response("a value is no string", error);
+        return kedge_dynamodb_fail_response("a value is not a string", error);
     *text = kedge_bytes_of(room);
     return KEDGE_OK;
 }
@@ -42,7 +42,7 @@ static kedge_status read_binary(kedge_arena *arena, kedge_bytes value, kedge_byt
     if (room == NULL) return kedge_fail_no_memory(error);
     size_t size;
     if (!kedge_base64_decode(text, room, &size))
-        return kedge_dynamodb_fail_response("a binary value is no base64", error);
+        return kedge_dynamodb_fail_response("a binary value is not base64", error);
     *bytes = (kedge_bytes){room, size};
     return KEDGE_OK;
 }
@@ -69,9 +69,9 @@ static kedge_status read_number(kedge_bytes value, kedge_attribute *attribute, k
 {
     char text[64];
     if (kedge_json_type_of(value) != KEDGE_JSON_STRING)
-        return kedge_dynamodb_fail_response("a number is no string", error);
+        return kedge_dynamodb_fail_response("a number is not a string", error);
     if (!kedge_json_to_chars(value, text, sizeof text) || !parse_integer(text, &attribute->number))
-        return fail_corrupt(attribute->name, "is no 64-bit integer", error);
+        return fail_corrupt(attribute->name, "is not a 64-bit integer", error);
     return KEDGE_OK;
 }
 
@@ -84,7 +84,7 @@ static kedge_status read_value(kedge_arena *arena, kedge_bytes value, kedge_attr
     if (kedge_json_type_of(value) != KEDGE_JSON_OBJECT ||
         !kedge_json_next_member(&members, &type, &inner) ||
         kedge_json_next_member(&members, &none, &none))
-        return kedge_dynamodb_fail_response("an attribute is no object of one type", error);
+        return kedge_dynamodb_fail_response("an attribute is not an object of one type", error);
     if (kedge_json_text_equals(type, "S")) {
         attribute->type = KEDGE_ATTRIBUTE_TEXT;
         return read_text(arena, inner, &attribute->bytes, error);
@@ -125,7 +125,7 @@ static kedge_status read_attributes(kedge_arena *arena, kedge_bytes item, found_
         status = read_value(arena, value, attribute, error);
         if (status != KEDGE_OK) return status;
     }
-    if (members.failed) return kedge_dynamodb_fail_response("an item is no object", error);
+    if (members.failed) return kedge_dynamodb_fail_response("an item is not an object", error);
     return KEDGE_OK;
 }
 

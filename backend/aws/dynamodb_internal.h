@@ -77,7 +77,7 @@ void kedge_dynamodb_write_members(kedge_json_writer *writer, const char *table,
 /* ---- reading JSON (dynamodb_decode.c) ---- */
 
 /* Adds one item of a response. KEDGE_CORRUPT: it holds what the port never wrote;
- * KEDGE_UNAVAILABLE: it is no item at all. */
+ * KEDGE_UNAVAILABLE: it is not an item at all. */
 kedge_status kedge_dynamodb_read_item(kedge_bytes item, kedge_record_page *page,
                                       kedge_error *error);
 kedge_status kedge_dynamodb_fail_response(const char *what, kedge_error *error);

@@ -29,7 +29,7 @@ static kedge_status check_response(const kedge_aws_response *response, kedge_err
         return cause.status == KEDGE_NO_MEMORY ? kedge_fail_no_memory(error)
                                                : kedge_dynamodb_fail_response(cause.message, error);
     if (!kedge_json_skip(body, &object, NULL) || kedge_json_type_of(object) != KEDGE_JSON_OBJECT)
-        return kedge_dynamodb_fail_response("it is no JSON object", error);
+        return kedge_dynamodb_fail_response("it is not a JSON object", error);
     return KEDGE_OK;
 }
 

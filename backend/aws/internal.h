@@ -37,7 +37,7 @@ void kedge_aws_sign_with(const kedge_aws_client *client, kedge_aws_service servi
                          const kedge_aws_credentials *credentials, kedge_aws_signing *signing);
 
 /* What one try came to. */
-typedef enum kedge_aws_verdict {
+typedef enum kedge_aws_outcome {
     KEDGE_AWS_SUCCEEDED,
     KEDGE_AWS_ANSWERED,      /* refused for a reason that the caller reads */
     KEDGE_AWS_THROTTLED,     /* refused for now: no effect */
@@ -51,7 +51,7 @@ typedef enum kedge_aws_verdict {
     KEDGE_AWS_FOREIGN,       /* whoever answered is not the service */
     KEDGE_AWS_OUT_OF_BOUNDS, /* the response is too large */
     KEDGE_AWS_NO_MEMORY
-} kedge_aws_verdict;
+} kedge_aws_outcome;
 
 /* Fills code, message and region of a response, which are empty, from its headers and body. False:
  * it does not look like a response of the service. */
@@ -60,7 +60,7 @@ bool kedge_aws_response_read(kedge_aws_service service, const char *method,
 
 /* `reply` and `response` are those of one try; code, message and region of the response are
  * filled. */
-kedge_aws_verdict kedge_aws_classify(const kedge_aws_client *client,
+kedge_aws_outcome kedge_aws_classify(const kedge_aws_client *client,
                                      const kedge_aws_request *request, const kedge_aws_reply *reply,
                                      kedge_aws_response *response);
 
@@ -72,7 +72,7 @@ kedge_status kedge_aws_try(kedge_aws_client *client, const kedge_aws_request *re
 
 /* The status and the words for what a call came to. */
 typedef struct kedge_aws_ending {
-    kedge_aws_verdict verdict;
+    kedge_aws_outcome outcome;
     uint32_t tries;
     kedge_error last; /* of the last try, when it had no response */
 } kedge_aws_ending;

@@ -61,7 +61,7 @@ static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_r
 {
     const char *name = names[request->service];
     const char *endpoint = client->endpoints[request->service];
-    switch (ending->verdict) {
+    switch (ending->outcome) {
     case KEDGE_AWS_SUCCEEDED:
         return KEDGE_OK;
     case KEDGE_AWS_ANSWERED:
@@ -117,8 +117,8 @@ kedge_status kedge_aws_message(const kedge_aws_client *client, const kedge_aws_r
                                kedge_error *error)
 {
     kedge_status status = message_of(client, request, response, ending, error);
-    if (!response->earlier_unknown || ending->verdict == KEDGE_AWS_SUCCEEDED ||
-        ending->verdict == KEDGE_AWS_ANSWERED) {
+    if (!response->earlier_unknown || ending->outcome == KEDGE_AWS_SUCCEEDED ||
+        ending->outcome == KEDGE_AWS_ANSWERED) {
         return status;
     }
     if (error != NULL) error->status = KEDGE_UNAVAILABLE;

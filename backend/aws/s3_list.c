@@ -87,7 +87,7 @@ static void blank_unreadable(kedge_buffer *body)
 
 /* ---- the page ---- */
 
-/* At the end of a Contents. A key that was not asked for is no response: who goes from page to
+/* At the end of a Contents. A key that was not asked for is not a response: who goes from page to
  * page would go in a circle. */
 static bool take_blob(page *self)
 {
@@ -141,7 +141,7 @@ static kedge_status read_page(page *self, const kedge_s3_request *request,
     kedge_status status = kedge_s3_read_xml(self->s3, request, response, take_element, self, error);
     if (status != KEDGE_OK) return status;
     if (self->invalid || !self->said_truncated || (self->truncated && self->list->count == 0))
-        return kedge_s3_response_invalid(request, "is no listing", error);
+        return kedge_s3_response_invalid(request, "is not a listing", error);
     self->list->more = self->truncated;
     return KEDGE_OK;
 }

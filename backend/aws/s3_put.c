@@ -112,7 +112,7 @@ static kedge_status settle(const kedge_s3 *self, kedge_bytes key, const char *to
         return kedge_fail(error, KEDGE_UNAVAILABLE, "blob-removed",
                           "the blob %.*s was there and was removed while it was being put",
                           (int)key.size, key.data);
-    /* Why it could not be asked is no response to the put: that one is unknown. */
+    /* Why it could not be asked is not a response to the put: that one is unknown. */
     if (status != KEDGE_OK) status = KEDGE_UNAVAILABLE;
     if (status != KEDGE_OK && error != NULL) error->status = status;
     return status;

@@ -88,7 +88,7 @@ static kedge_status read_tags(const kedge_s3 *self, kedge_bytes key, tag_set *se
     if (status == KEDGE_OK) {
         status = kedge_s3_read_xml(self, &request, &response, take_element, set, error);
         if (status == KEDGE_OK && (!set->whole || set->too_many))
-            status = kedge_s3_response_invalid(&request, "is no set of tags", error);
+            status = kedge_s3_response_invalid(&request, "is not a set of tags", error);
     } else if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "NoSuchKey")) {
         status = kedge_blob_not_found(key, error);
     } else if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "NoSuchTagSet")) {

@@ -70,10 +70,8 @@ bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call)
 
 kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error)
 {
-    return kedge_fail(
-        error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
-        "%s was answered by something that is not SQS's response; is its endpoint SQS?",
-        action->action);
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
+                      "%s had a response that is not SQS's; is its endpoint SQS?", action->action);
 }
 
 static kedge_status check_response(const kedge_sqs_call *call, const kedge_sqs_action *action,

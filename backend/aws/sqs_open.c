@@ -133,7 +133,8 @@ static kedge_status check_kind(kedge_bytes attributes, const char *queue, redriv
     if (!kedge_json_member_chars(attributes, "FifoQueue", fifo, sizeof fifo) ||
         strcmp(fifo, "true") != 0)
         return kedge_fail(error, KEDGE_UNSUPPORTED, "aws-queue-kind",
-                          "the queue %s is no FIFO queue; its name must end in \".fifo\"", queue);
+                          "the queue %s is not a FIFO queue; its name must end in \".fifo\"",
+                          queue);
     if (!read_policy(attributes, policy))
         return kedge_fail(error, KEDGE_UNSUPPORTED, "aws-queue-kind",
                           "the queue %s has no redrive policy; set one that names a FIFO queue for "

@@ -1,5 +1,5 @@
-/* What all rooms of the backend share: the ports and options, the locks of projects, the cache of
- * states. For the rooms below the API alone. */
+/* Shared by all folders of the backend: the ports and options, the locks of projects, the cache of
+ * states. Only for the folders below the API. */
 #ifndef KEDGE_BACKEND_BASE_BACKEND_H
 #define KEDGE_BACKEND_BASE_BACKEND_H
 
@@ -21,8 +21,8 @@ struct kedge_backend {
     kedge_cache *cache;
     kedge_new_clients new_clients;
     atomic_ullong families; /* of states, given out so far */
-    /* One push at a time for a project in this process, to spare useless races; nothing relies on
-     * it. */
+    /* In this process only one push runs at a time for a project. This avoids useless races;
+     * correctness does not depend on it. */
     pthread_mutex_t project_locks[KEDGE_PROJECT_LOCKS];
     /* Checkpoints are being written for a project of that lock, by `later`. */
     atomic_bool writing_checkpoints[KEDGE_PROJECT_LOCKS];

@@ -46,7 +46,8 @@ static uint64_t hash_user(kedge_bytes organization, const char *user)
     return number == 0 ? 1 : number;
 }
 
-/* What has flown in by now. Time that was too short for a thousandth counts at the next look. */
+/* Adds the tokens of the time that has passed. Time that is too short for a thousandth of a token
+ * counts at the next call. */
 static void fill(const kedge_new_clients *limit, kedge_client_bucket *bucket, int64_t now_ms)
 {
     int64_t most = limit->per_minute * TOKEN;

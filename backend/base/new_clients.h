@@ -1,8 +1,9 @@
-/* How many client ids a user may begin to use: a bucket of tokens for each user of an organization.
+/* Limits how many new client ids a user may begin to use: a bucket of tokens for each user of an
+ * organization.
  *
  * Every client id leaves rows and a place in each pull of its group for ever. A client whose
  * outbox is damaged, or a program that is wrong, could make them without end. The buckets are in
- * memory and of this process alone; what is forgotten counts as full. Any thread. */
+ * the memory of this process; a bucket that was forgotten counts as full. Any thread. */
 #ifndef KEDGE_BACKEND_BASE_NEW_CLIENTS_H
 #define KEDGE_BACKEND_BASE_NEW_CLIENTS_H
 

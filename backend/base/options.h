@@ -1,4 +1,4 @@
-/* The options of a backend, and who asks it. */
+/* The options of a backend, and the identity of a caller. */
 #ifndef KEDGE_BACKEND_BASE_OPTIONS_H
 #define KEDGE_BACKEND_BASE_OPTIONS_H
 
@@ -11,13 +11,13 @@
 
 typedef struct kedge_backend kedge_backend;
 
-/* How versions are written; readers do not care which wrote. */
+/* How versions are written; readers read both. */
 typedef enum kedge_cadence {
     KEDGE_CADENCE_COMPACT, /* one conditional put; index rows and checkpoints afterwards */
     KEDGE_CADENCE_SEED     /* collection maps and mutation records in one transaction with it */
 } kedge_cadence;
 
-/* Who asks, as the front end has verified it. Strings are borrowed and never NULL. */
+/* The caller, as the front end has verified it. Strings are borrowed and never NULL. */
 typedef struct kedge_identity {
     const char *user;
     const char *role;
@@ -27,7 +27,7 @@ typedef struct kedge_identity {
     bool admin;
 } kedge_identity;
 
-/* Work that no response waits for (background.h). */
+/* Work for which no response waits (background.h). */
 typedef enum kedge_background {
     KEDGE_BACKGROUND_INDEX_ROWS,
     KEDGE_BACKGROUND_CHECKPOINTS,
@@ -62,23 +62,23 @@ typedef struct kedge_backend_options {
     void (*committed)(void *context, kedge_bytes organization, kedge_bytes project,
                       int64_t version);
     void *committed_context;
-    /* Takes work that nobody waits for (checkpoints): calls `run(argument)` once, on any thread,
-     * before kedge_backend_free. False: not taken. NULL: the committing thread does it, before the
-     * push is answered. */
+    /* Takes work for which no response waits (checkpoints): must call `run(argument)` once, on any
+     * thread, before kedge_backend_free, or return false. NULL: the committing thread does the work
+     * before it responds to the push. */
     bool (*later)(void *context, void (*run)(void *argument), void *argument);
     void *later_context;
-    /* Told of each failure of background work, for metrics and logs. Any thread, which may hold
-     * locks: it must not call the backend. NULL: nobody is told. */
+    /* Called for each failure of background work, for metrics and logs, on any thread, which may
+     * hold locks: must not call the backend. May be NULL. */
     void (*failed)(void *context, const kedge_background_failure *failure);
     void *failed_context;
-    /* Queued mode: takes a push of a native client durably, to be decided later; `push` is a body
-     * as POST push has it. Then the push is answered. NULL: every push is decided before its
-     * answer. */
+    /* Queued mode: stores a push of a native client durably, to be decided later, before the
+     * backend responds; `push` is a body of POST push. NULL: every push is decided before the
+     * response. */
     kedge_status (*enqueue)(void *context, kedge_bytes organization, kedge_bytes project,
                             const kedge_identity *identity, kedge_bytes push, kedge_error *error);
     void *enqueue_context;
-    /* What the front end can carry, where that is less than the API's own limits; 0: no less. GET
-     * /v1/limits tells both, and a delta over `answer_bytes_max` becomes a snapshot. */
+    /* The limits of the front end, where they are lower than those of the API; 0: not lower. GET
+     * /v1/limits has both, and a delta over `answer_bytes_max` becomes a snapshot. */
     size_t push_bytes_max;
     size_t answer_bytes_max;
     /* Client ids that one user may begin with in a minute, and at once; 0: no limit. Counted in

@@ -1,5 +1,4 @@
-/* A project of a backend, as one thing to hand on: what nearly every function of the layout
- * needs. */
+/* A project of a backend: the parameter of nearly every function of the layout. */
 #ifndef KEDGE_BACKEND_BASE_PROJECT_H
 #define KEDGE_BACKEND_BASE_PROJECT_H
 

@@ -33,7 +33,7 @@ bool kedge_body_decode(const char *encoding, bool truncated, kedge_buffer *body,
     } else if (status == KEDGE_NO_MEMORY) {
         kedge_api_problem(response, 503, "overloaded", "the server is out of memory; try again");
     } else {
-        kedge_api_problem(response, 400, "body-invalid", "the body is no gzip stream");
+        kedge_api_problem(response, 400, "body-invalid", "the body is not a gzip stream");
     }
     return false;
 }

@@ -42,10 +42,11 @@ kedge_status kedge_origins_check(const kedge_origins *origins, kedge_error *erro
 {
     for (size_t i = 0; i < origins->allowed_count; i++) {
         if (is_origin(origins->allowed[i])) continue;
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "origin-invalid",
-                          "\"%.100s\" is no origin: it must be scheme://host or scheme://host:port "
-                          "and nothing behind, for example https://app.example.com",
-                          origins->allowed[i]);
+        return kedge_fail(
+            error, KEDGE_INVALID_ARGUMENT, "origin-invalid",
+            "\"%.100s\" is not an origin: it must be scheme://host or scheme://host:port "
+            "and nothing behind, for example https://app.example.com",
+            origins->allowed[i]);
     }
     return KEDGE_OK;
 }

@@ -48,7 +48,7 @@ void kedge_response_cost(const kedge_api_response *response, const kedge_allocat
 }
 
 /* What is lost, whatever became of the request: somebody has to restore or repair it. */
-static void log_damage(kedge_log *log, const kedge_answered *answered)
+static void log_damage(kedge_log *log, const kedge_response_line *answered)
 {
     kedge_log_line line;
     if (!kedge_log_begin(&line, log, KEDGE_LOG_ERROR, "items-damaged")) return;
@@ -63,7 +63,7 @@ static void log_damage(kedge_log *log, const kedge_answered *answered)
     kedge_log_end(&line);
 }
 
-void kedge_response_log(kedge_log *log, const kedge_answered *answered)
+void kedge_response_log(kedge_log *log, const kedge_response_line *answered)
 {
     const kedge_api_response *response = answered->response;
     if (response->damaged_items > 0) log_damage(log, answered);

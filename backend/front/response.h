@@ -21,15 +21,15 @@ void kedge_response_cost(const kedge_api_response *response, const kedge_allocat
                          kedge_header_function add, void *context);
 
 /* One line a request. */
-typedef struct kedge_answered {
+typedef struct kedge_response_line {
     kedge_log_level level; /* unless the request failed */
     const char *method;
     kedge_bytes path; /* without the query, which may hold a ticket */
     const kedge_api_response *response;
     int64_t took_us;
     size_t received_bytes;
-} kedge_answered;
+} kedge_response_line;
 
-void kedge_response_log(kedge_log *log, const kedge_answered *answered);
+void kedge_response_log(kedge_log *log, const kedge_response_line *answered);
 
 #endif

@@ -95,7 +95,7 @@ static void refuse_project(event_call *call, kedge_status status)
                                "there is no such project");
     } else {
         kedge_exchange_problem(call->exchange, 503, "unavailable",
-                               "the backend cannot answer now; try again");
+                               "the backend is not available now; try again");
     }
 }
 
@@ -173,7 +173,8 @@ bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend,
     if (!split(path, &call)) return false;
     if (strcmp(exchange->method, call.stream ? "GET" : "POST") != 0) {
         kedge_exchange_problem(exchange, 405, "method-not-allowed",
-                               call.stream ? "events answer to GET" : "tickets answer to POST");
+                               call.stream ? "events have the method GET"
+                                           : "tickets have the method POST");
         return true;
     }
     if (!read_names(&call) || (call.stream && !find_ticket(&call, query, &ticket))) return true;

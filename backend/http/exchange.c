@@ -100,17 +100,18 @@ static void finish(kedge_exchange *exchange)
 {
     int64_t took_us = now_us() - exchange->started_us;
     if (exchange->stream) exchange->response.status = 200;
-    kedge_metrics_answered(&exchange->context->metrics, exchange->response.status, took_us);
+    kedge_metrics_responded(&exchange->context->metrics, exchange->response.status, took_us);
     atomic_fetch_add(&exchange->context->metrics.damaged,
                      (uint64_t)exchange->response.damaged_items);
-    kedge_response_log(exchange->context->log,
-                       &(kedge_answered){.level = KEDGE_LOG_DEBUG,
-                                         .method = exchange->method,
-                                         .path = {exchange->target, strcspn(exchange->target, "?")},
-                                         .response = &exchange->response,
-                                         .took_us = took_us,
-                                         .received_bytes = exchange->received});
-    atomic_store(&exchange->state, KEDGE_EXCHANGE_ANSWERED);
+    kedge_response_log(
+        exchange->context->log,
+        &(kedge_response_line){.level = KEDGE_LOG_DEBUG,
+                               .method = exchange->method,
+                               .path = {exchange->target, strcspn(exchange->target, "?")},
+                               .response = &exchange->response,
+                               .took_us = took_us,
+                               .received_bytes = exchange->received});
+    atomic_store(&exchange->state, KEDGE_EXCHANGE_RESPONDED);
 }
 
 static void overload(kedge_exchange *exchange)
@@ -166,7 +167,7 @@ void kedge_exchange_free(kedge_exchange *exchange)
     kedge_exchange_context *context = exchange->context;
     const kedge_environment *environment = context->environment;
     /* Also what makes the worker's writes visible to the daemon's thread. */
-    if (atomic_load(&exchange->state) != KEDGE_EXCHANGE_ANSWERED) {
+    if (atomic_load(&exchange->state) != KEDGE_EXCHANGE_RESPONDED) {
         atomic_fetch_add(&context->metrics.cut, 1);
     }
     if (exchange->stream) kedge_event_stream_free(exchange->stream);
@@ -178,7 +179,7 @@ void kedge_exchange_free(kedge_exchange *exchange)
     atomic_fetch_sub(&context->running, 1);
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static void add_header(void *message, const char *name, const char *value)
 {
@@ -258,7 +259,7 @@ enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connect
         return hand_over(exchange) ? MHD_YES : respond(exchange);
     case KEDGE_EXCHANGE_WORKING:
         return MHD_YES;
-    case KEDGE_EXCHANGE_ANSWERED:
+    case KEDGE_EXCHANGE_RESPONDED:
         return respond(exchange);
     }
     return MHD_NO;

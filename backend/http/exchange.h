@@ -18,7 +18,7 @@ typedef enum kedge_exchange_state {
     KEDGE_EXCHANGE_NEW,
     KEDGE_EXCHANGE_READING,
     KEDGE_EXCHANGE_WORKING,
-    KEDGE_EXCHANGE_ANSWERED
+    KEDGE_EXCHANGE_RESPONDED
 } kedge_exchange_state;
 
 /* What all exchanges of a server share. */

@@ -177,7 +177,7 @@ static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *argu
             const char **value = find_option(arguments, argv[i]);
             if (!value || i + 1 == argc) {
                 return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s %s; see --help",
-                                  argv[i], value ? "needs a value" : "is no option");
+                                  argv[i], value ? "needs a value" : "is not an option");
             }
             *value = argv[++i];
         }

@@ -5,7 +5,7 @@
 static const int64_t bucket_us[KEDGE_METRICS_BUCKETS] = {1000,  2500,   5000,    10000,
                                                          50000, 250000, 1000000, 5000000};
 
-void kedge_metrics_answered(kedge_metrics *metrics, int status, int64_t duration_us)
+void kedge_metrics_responded(kedge_metrics *metrics, int status, int64_t duration_us)
 {
     int class = status / 100;
     atomic_fetch_add(&metrics->requests[class >= 1 && class <= 5 ? class : 5], 1);

@@ -26,7 +26,7 @@ typedef struct kedge_metrics {
 
 /* `duration_us`: from the request's first line until the response stood ready, the peer's sending
  * of a body included, its taking of the response not. An event stream is answered when it opens. */
-void kedge_metrics_answered(kedge_metrics *metrics, int status, int64_t duration_us);
+void kedge_metrics_responded(kedge_metrics *metrics, int status, int64_t duration_us);
 void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out);
 
 #endif

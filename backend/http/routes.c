@@ -55,7 +55,7 @@ static bool check_open_mode(kedge_exchange *exchange)
     }
     kedge_exchange_problem(
         exchange, 403, "not-allowed",
-        "a server in open mode answers only under a loopback name, and only to loopback pages");
+        "a server in open mode accepts only requests to a loopback name and from loopback pages");
     return false;
 }
 
@@ -69,7 +69,7 @@ static bool run_own(kedge_exchange *exchange, const char *method, kedge_bytes pa
     }
     if (!health && !kedge_bytes_equal_text(path, "/v1/metrics")) return false;
     if (strcmp(method, "GET") != 0) {
-        kedge_exchange_problem(exchange, 405, "method-not-allowed", "this path answers to GET");
+        kedge_exchange_problem(exchange, 405, "method-not-allowed", "this path has the method GET");
         return true;
     }
     exchange->response.status = 200;

@@ -139,7 +139,7 @@ static kedge_status parse_address(const kedge_server_options *options,
         return KEDGE_OK;
     }
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "address-invalid",
-                      "\"%s\" is no numeric IPv4 or IPv6 address", options->address);
+                      "\"%s\" is not a numeric IPv4 or IPv6 address", options->address);
 }
 
 /* How many connections the system's limit of open files allows, which is raised as

@@ -31,7 +31,7 @@ typedef struct kedge_import_result {
 /* KEDGE_CONFLICT, "project-exists" or "import-under-way" (of another export, or being discarded):
  * the name is not free; "version-exists": versions of something else stand there.
  * KEDGE_INVALID_ARGUMENT, "export-damaged": a line is not what an export has there, a hash is
- * wrong, the end is missing. What was put until then stays, and is no project. */
+ * wrong, the end is missing. What was put until then stays, and is not a project. */
 kedge_status kedge_import_project(const kedge_project *project, const kedge_line_source *lines,
                                   kedge_import_result *result, kedge_error *error);
 

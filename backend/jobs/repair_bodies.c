@@ -186,7 +186,7 @@ static kedge_status search_checkpoints(verifying *work, kedge_error *error)
         status = verify_load_root(work, root, &map, &failure);
         if (status == KEDGE_OK) {
             offering all = {work, from, KEDGE_OK, error};
-            kedge_map_walk(&map, offer_item, &all);
+            kedge_map_visit_items(&map, offer_item, &all);
             status = all.status;
         } else if (verify_is_damage(status)) {
             status = KEDGE_OK;

@@ -133,7 +133,7 @@ static bool read_event(http_call *call, kedge_bytes event)
     return read_body(call, event);
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static const char *or_null(const char *header)
 {
@@ -177,7 +177,7 @@ static bool authenticate(http_call *call, kedge_auth_result *who)
     kedge_error error = {0};
     if (call->lambda->auth == NULL) {
         kedge_api_problem(&call->response, 503, "identity-not-configured",
-                          "this function has no KEDGE_JWKS, and so answers no requests");
+                          "this function has no KEDGE_JWKS, and so serves no requests");
         return false;
     }
     kedge_status status =
@@ -273,12 +273,12 @@ static void log_response(const http_call *call)
     int64_t took_ms = environment->monotonic_ms(environment->context) - call->started_ms;
     /* Nobody asks a function for its totals, so each line of what costs anything is one of them. */
     bool costs = kedge_cost_dollars(&call->response.cost) > 0;
-    kedge_answered answered = {.level = costs ? KEDGE_LOG_INFO : KEDGE_LOG_DEBUG,
-                               .method = call->method,
-                               .path = kedge_buffer_bytes(&call->path),
-                               .response = &call->response,
-                               .took_us = took_ms * 1000,
-                               .received_bytes = call->received_bytes};
+    kedge_response_line answered = {.level = costs ? KEDGE_LOG_INFO : KEDGE_LOG_DEBUG,
+                                    .method = call->method,
+                                    .path = kedge_buffer_bytes(&call->path),
+                                    .response = &call->response,
+                                    .took_us = took_ms * 1000,
+                                    .received_bytes = call->received_bytes};
     kedge_response_log(call->lambda->log, &answered);
 }
 

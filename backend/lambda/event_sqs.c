@@ -93,7 +93,7 @@ static kedge_status read_batch(kedge_bytes event, sqs_batch *batch, kedge_error 
         if (record->group.no_memory || record->body.no_memory) return kedge_fail_no_memory(error);
         if (!read) {
             return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "event-invalid",
-                              "record %zu is no message of a FIFO queue: it lacks messageId, "
+                              "record %zu is not a message of a FIFO queue: it lacks messageId, "
                               "receiptHandle, body, or an attribute",
                               batch->count - 1);
         }

@@ -43,9 +43,9 @@ static kedge_status read_state(kedge_plugin_call *call, kedge_process *process,
 }
 
 /* Answers a read. The time that it takes is not the child's. */
-static kedge_talk answer_read(kedge_plugin_call *call, kedge_process *process,
-                              kedge_process_watch *watch, kedge_frame_type type,
-                              kedge_frame_reader *payload)
+static kedge_talk serve_read(kedge_plugin_call *call, kedge_process *process,
+                             kedge_process_watch *watch, kedge_frame_type type,
+                             kedge_frame_reader *payload)
 {
     kedge_error why = {0};
     const kedge_environment *environment = call->environment;
@@ -148,7 +148,7 @@ kedge_talk kedge_plugin_call_run(kedge_plugin_call *call, kedge_process *process
         int64_t turn = kedge_frame_take_integer(&payload);
         if (payload.failed || turn != (int64_t)process->mutations) return KEDGE_TALK_GARBAGE;
         if (type == KEDGE_FRAME_GET || type == KEDGE_FRAME_NEXT) {
-            talk = answer_read(call, process, &watch, type, &payload);
+            talk = serve_read(call, process, &watch, type, &payload);
         } else if (type == KEDGE_FRAME_CHANGE) {
             if (!take_change(call, &payload, status, error)) talk = KEDGE_TALK_GARBAGE;
         } else if (type == KEDGE_FRAME_DONE) {

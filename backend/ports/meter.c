@@ -232,7 +232,7 @@ static const kedge_blobs_vtable metered_blobs = {.put_if_absent = put_if_absent,
 
 /* ---- queue ---- */
 
-/* What is no text goes as base64. */
+/* What is not text goes as base64. */
 static size_t sent_bytes(kedge_bytes body)
 {
     bool text = kedge_bytes_are_utf8(body) && memchr(body.data, '\0', body.size) == NULL;

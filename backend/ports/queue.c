@@ -86,7 +86,7 @@ kedge_status kedge_queue_stale_receipt(const char *receipt, kedge_error *error)
 kedge_status kedge_queue_invalid_receipt(const char *receipt, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-receipt",
-                      "%.60s is no receipt of this queue", receipt);
+                      "%.60s is not a receipt of this queue", receipt);
 }
 
 static bool read_decimal(const char **at, uint64_t limit, uint64_t *value)

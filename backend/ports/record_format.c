@@ -158,7 +158,7 @@ kedge_status kedge_record_condition_check(const kedge_record_write *write, bool 
     return fail_condition(write, "an attribute is missing", error);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 bool kedge_record_page_room(kedge_record_page *page)
 {

@@ -1,5 +1,5 @@
 /* What every implementation of the records port shares: the checks of its contract, conditions,
- * ranges, the compact form of a record's attributes, and the building of answers. */
+ * ranges, the compact form of a record's attributes, and the building of responses. */
 #ifndef KEDGE_BACKEND_PORTS_RECORDS_SUPPORT_H
 #define KEDGE_BACKEND_PORTS_RECORDS_SUPPORT_H
 
@@ -47,7 +47,7 @@ void kedge_records_range_make(const kedge_records_query *query, kedge_records_ra
 
 void kedge_record_encode(const kedge_record *record, kedge_buffer *out);
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 /* A set under construction. Start from {0} with `allocator` set. */
 typedef struct kedge_record_page {

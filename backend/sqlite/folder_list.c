@@ -21,7 +21,7 @@ typedef struct waiting {
     char *key;  /* what all keys below start with */
 } waiting;
 
-typedef struct walk {
+typedef struct listing {
     const kedge_folder *folder;
     const kedge_allocator *allocator;
     kedge_bytes prefix, after;
@@ -29,16 +29,16 @@ typedef struct walk {
     kedge_blob_list *list;
     waiting *stack;
     kedge_buffer path, key; /* of the entry at hand */
-} walk;
+} listing;
 
-static void forget(walk *self, waiting *entry)
+static void forget(listing *self, waiting *entry)
 {
     kedge_release(self->allocator, entry->path);
     kedge_release(self->allocator, entry->key);
     kedge_release(self->allocator, entry);
 }
 
-static kedge_status push(walk *self, kedge_error *error)
+static kedge_status push(listing *self, kedge_error *error)
 {
     waiting *entry = kedge_allocate(self->allocator, sizeof *entry);
     if (entry == NULL) return kedge_fail_no_memory(error);
@@ -53,7 +53,7 @@ static kedge_status push(walk *self, kedge_error *error)
     return KEDGE_OK;
 }
 
-static bool may_hold_keys(const walk *self, kedge_bytes start)
+static bool may_hold_keys(const listing *self, kedge_bytes start)
 {
     if (!kedge_bytes_start_with(start, self->prefix) &&
         !kedge_bytes_start_with(self->prefix, start))
@@ -71,7 +71,7 @@ static bool is_path_of(kedge_bytes key, const char *path)
     return strcmp(expected, path) == 0;
 }
 
-static kedge_status offer(walk *self, kedge_error *error)
+static kedge_status offer(listing *self, kedge_error *error)
 {
     kedge_bytes key = kedge_buffer_bytes(&self->key);
     struct stat about;
@@ -89,7 +89,7 @@ static kedge_status offer(walk *self, kedge_error *error)
                                  error);
 }
 
-static kedge_status visit(walk *self, const waiting *directory, const char *name,
+static kedge_status visit(listing *self, const waiting *directory, const char *name,
                           kedge_error *error)
 {
     kedge_buffer_clear(&self->path);
@@ -106,7 +106,7 @@ static kedge_status visit(walk *self, const waiting *directory, const char *name
     return may_hold_keys(self, kedge_buffer_bytes(&self->key)) ? push(self, error) : KEDGE_OK;
 }
 
-static kedge_status read_directory(walk *self, const waiting *directory, kedge_error *error)
+static kedge_status read_directory(listing *self, const waiting *directory, kedge_error *error)
 {
     const char *path = directory->path[0] == '\0' ? "." : directory->path;
     int file = openat(self->folder->top, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -134,14 +134,14 @@ kedge_status kedge_folder_list(const kedge_folder *folder, kedge_bytes prefix, k
                                size_t limit, kedge_blob_list *list, kedge_error *error)
 {
     const kedge_allocator *allocator = folder->environment->allocator;
-    walk self = {.folder = folder,
-                 .allocator = allocator,
-                 .prefix = prefix,
-                 .after = after,
-                 .limit = limit,
-                 .list = list,
-                 .path = kedge_buffer_make(allocator),
-                 .key = kedge_buffer_make(allocator)};
+    listing self = {.folder = folder,
+                    .allocator = allocator,
+                    .prefix = prefix,
+                    .after = after,
+                    .limit = limit,
+                    .list = list,
+                    .path = kedge_buffer_make(allocator),
+                    .key = kedge_buffer_make(allocator)};
     list->allocator = allocator;
     kedge_status status = push(&self, error);
     while (self.stack != NULL) {

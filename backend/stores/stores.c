@@ -28,7 +28,7 @@ static kedge_status open_folder(const kedge_environment *environment, const char
     kedge_buffer_append_text(&stores->name, path);
     if (purpose == KEDGE_STORES_VISIT && !kedge_embedded_exists(path)) {
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-data-folder",
-                          "%.150s is no data folder of a backend: it has no records.db", path);
+                          "%.150s is not a data folder of a backend: it has no records.db", path);
     }
     return kedge_embedded_open(environment, path, purpose == KEDGE_STORES_SERVE, &stores->embedded,
                                error);

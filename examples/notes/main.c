@@ -53,7 +53,7 @@ static int parse(int argc, char **argv, kedge_options *options)
         if (!target || i + 1 == argc) {
             if (strcmp(argv[i], "--help") != 0) {
                 fprintf(stderr, "notes: %s %s\n", argv[i],
-                        target ? "needs a value" : "is no option");
+                        target ? "needs a value" : "is not an option");
             }
             return -1;
         }

@@ -1,5 +1,5 @@
-/* Where Kedge gets its memory. SQLite, libcurl, OpenSSL and cJSON have global allocators of their
- * own, which Kedge leaves alone. */
+/* The allocator that Kedge uses for its memory. SQLite, libcurl, OpenSSL and cJSON have global
+ * allocators of their own, which Kedge does not change. */
 #ifndef KEDGE_ALLOCATOR_H
 #define KEDGE_ALLOCATOR_H
 
@@ -7,8 +7,9 @@
 
 KEDGE_BEGIN_DECLS
 
-/* All three functions must be callable from any thread. `reallocate` gets NULL for a new block.
- * NULL from the first two means out of memory and is always survived. */
+/* All three functions must be callable from any thread. `reallocate` with a NULL block allocates a
+ * new one. `allocate` and `reallocate` return NULL when there is no memory; the function of Kedge
+ * that needed it then returns KEDGE_NO_MEMORY. */
 typedef struct kedge_allocator {
     void *KEDGE_NULLABLE (*allocate)(void *KEDGE_NULLABLE context, size_t size);
     void *KEDGE_NULLABLE (*reallocate)(void *KEDGE_NULLABLE context, void *KEDGE_NULLABLE block,

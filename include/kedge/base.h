@@ -1,4 +1,5 @@
-/* What every header of Kedge needs: export marks, nullability, the version of the library. */
+/* Definitions that every header of Kedge needs: export marks, nullability, the version of the
+ * library. */
 #ifndef KEDGE_BASE_H
 #define KEDGE_BASE_H
 
@@ -17,8 +18,8 @@
 #define KEDGE_API __attribute__((visibility("default")))
 #endif
 
-/* Nullability, as clang spells it, so that Swift imports exact optionals. Without a mark a pointer
- * is never NULL. */
+/* Nullability, as clang spells it, so that Swift imports exact optionals. A pointer that is not
+ * marked as nullable is never NULL. */
 #if defined(__clang__)
 #define KEDGE_NULLABLE             _Nullable
 #define KEDGE_ASSUME_NONNULL_BEGIN _Pragma("clang assume_nonnull begin")
@@ -51,8 +52,8 @@
 
 KEDGE_BEGIN_DECLS
 
-/* The version of the library that runs, for example "0.1.0"; compare with KEDGE_VERSION_STRING, the
- * one that was compiled against. Static storage; any thread. */
+/* Returns the version of the library at run time, for example "0.1.0". KEDGE_VERSION_STRING is the
+ * version of the headers at compile time. Static storage; any thread. */
 KEDGE_API const char *kedge_library_version(void);
 
 KEDGE_END_DECLS

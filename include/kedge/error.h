@@ -1,8 +1,8 @@
-/* Errors are values: a status, and an explanation in a struct that the caller owns.
+/* Errors: a status that functions return, and details in a struct that the caller owns.
  *
  * Every function that can fail returns kedge_status and takes `kedge_error *error` as its last
- * parameter. The parameter may be NULL. On failure the struct is filled; on success it is left as
- * it was. A function that fails leaves its outputs as they were. */
+ * parameter. The parameter may be NULL. A function that fails fills the struct and does not change
+ * its other outputs. A function that succeeds does not change the struct. */
 #ifndef KEDGE_ERROR_H
 #define KEDGE_ERROR_H
 
@@ -30,16 +30,16 @@ typedef enum kedge_status {
     KEDGE_TIMEOUT = 16,           /* a deadline passed */
     KEDGE_UNAUTHORIZED = 17,      /* the token is missing, expired or not accepted */
     KEDGE_FORBIDDEN = 18,         /* the token does not give this right */
-    KEDGE_PROTOCOL = 19,          /* the other side answered something that is not Kedge's wire */
-    KEDGE_CONFLICT = 20,          /* a condition did not hold: somebody else was first */
-    KEDGE_UNAVAILABLE = 21,       /* a transient fault, or an outcome that is unknown; retry */
+    KEDGE_PROTOCOL = 19,          /* the response is not one of Kedge's protocol */
+    KEDGE_CONFLICT = 20,          /* a condition did not hold: another writer was first */
+    KEDGE_UNAVAILABLE = 21,       /* a transient fault, or an unknown outcome; retry */
     KEDGE_UNSUPPORTED = 22,       /* this build or this server cannot do it */
     KEDGE_CANCELLED = 23,         /* ended by the caller or by closing */
     KEDGE_INTERNAL = 24           /* an invariant of Kedge itself did not hold: a bug */
 } kedge_status;
 
-/* `code` is stable and machine-readable, lower-case words joined by '-' ("item-too-large");
- * `message` is one English sentence that names what was wrong and what is allowed. Both are UTF-8,
+/* `code` is stable and machine-readable: lower-case words joined by '-' ("item-too-large").
+ * `message` is one English sentence that says what was wrong and what is allowed. Both are UTF-8,
  * NUL-terminated, and cut at a character boundary when too long. */
 typedef struct kedge_error {
     kedge_status status;

@@ -1,5 +1,6 @@
-/* Kedge: read and write a shared project at once, offline or online; sync keeps every copy on one
- * canonical order of changes. This header includes all others. */
+/* Kedge, a local-first sync SDK: an app reads and writes a local copy of a shared project, online
+ * or offline, and Kedge syncs the copy with the server, which decides the order of all changes.
+ * This header includes all others. */
 #ifndef KEDGE_H
 #define KEDGE_H
 

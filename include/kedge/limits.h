@@ -1,4 +1,4 @@
-/* Every limit of Kedge, in one place. Each is enforced with a clear error. */
+/* The limits of Kedge. A function or request that exceeds one fails with an error that names it. */
 #ifndef KEDGE_LIMITS_H
 #define KEDGE_LIMITS_H
 
@@ -21,12 +21,12 @@
 /* Requests. */
 #define KEDGE_LIMIT_PUSH_BYTES          16777216 /* 16 MiB */
 #define KEDGE_LIMIT_PUSH_MUTATIONS      10000
-#define KEDGE_LIMIT_MUTATION_CHANGES    10000 /* items that one mutation may change */
+#define KEDGE_LIMIT_MUTATION_CHANGES    10000 /* items changed by one mutation */
 #define KEDGE_LIMIT_OUTCOMES_PER_PULL   1000
-#define KEDGE_LIMIT_EARLIER_CLIENTS     64 /* that a retire names */
+#define KEDGE_LIMIT_EARLIER_CLIENTS     64 /* named in one retire request */
 #define KEDGE_LIMIT_REQUEST_DEADLINE_MS 30000
 
-/* The client's memory of what was confirmed. */
+/* How many confirmed mutations a client keeps for a restore of the backend, and for how long. */
 #define KEDGE_LIMIT_CONFIRMED_TAIL    10000
 #define KEDGE_LIMIT_CONFIRMED_TAIL_MS 2592000000 /* 30 days */
 

@@ -1,6 +1,6 @@
-/* Reads: an item, a collection in order, read-only SQL. All see the local state: the canonical
- * version that was pulled last, with the pending edits on it. None touches the network, none waits
- * for a writer. */
+/* Reading one item, a collection in order, or with read-only SQL. All reads see the local state:
+ * the canonical version that was pulled last, with the pending edits applied to it. No read uses
+ * the network or waits for a writer. */
 #ifndef KEDGE_READ_H
 #define KEDGE_READ_H
 
@@ -8,32 +8,36 @@
 
 KEDGE_BEGIN_DECLS
 
-/* One JSON value and the id it stands under; a snapshot that later edits do not change. */
+/* One JSON value and its id. Later edits do not change a document. */
 typedef struct kedge_document kedge_document;
 
-/* Reads an item. KEDGE_NOT_FOUND when there is none. Free with kedge_document_free. */
+/* Reads an item. Returns KEDGE_NOT_FOUND when there is none. The caller owns `*document` and must
+ * free it with kedge_document_free. */
 KEDGE_API kedge_status kedge_get(kedge_db *db, const char *collection, const char *id,
                                  size_t id_size, kedge_document **document,
                                  kedge_error *KEDGE_NULLABLE error);
 
-/* Reads the project record: a JSON object. KEDGE_NOT_FOUND before it was first set. */
+/* Reads the project record, a JSON object. Returns KEDGE_NOT_FOUND when it was never set. The
+ * caller owns `*document`. */
 KEDGE_API kedge_status kedge_get_project(kedge_db *db, kedge_document **document,
                                          kedge_error *KEDGE_NULLABLE error);
 
-/* Canonical JSON (RFC 8785), UTF-8, NUL-terminated; `size` in bytes without the NUL. Borrowed until
- * kedge_document_free. */
+/* Returns the value as canonical JSON (RFC 8785), UTF-8, NUL-terminated. `size` is in bytes without
+ * the NUL. Borrowed until kedge_document_free. */
 KEDGE_API const char *kedge_document_json(const kedge_document *document,
                                           size_t *KEDGE_NULLABLE size);
-/* The item's id, NUL-terminated ("" for anything that is no item). Borrowed likewise. */
+/* Returns the item's id, NUL-terminated ("" when the document is not an item). Borrowed until
+ * kedge_document_free. */
 KEDGE_API const char *kedge_document_id(const kedge_document *document,
                                         size_t *KEDGE_NULLABLE size);
 KEDGE_API void kedge_document_free(kedge_document *KEDGE_NULLABLE document);
 
-/* An ordered walk over a collection, by id in byte order, on one snapshot. One thread at a time. */
+/* A cursor over the items of a collection, by id in byte order, on one snapshot. Only one thread at
+ * a time may use it. */
 typedef struct kedge_scan kedge_scan;
 
-/* `after` NULL starts at the first item, otherwise behind that id. `prefix` NULL or the bytes that
- * every id must start with. `limit` 0 means no limit. */
+/* `after`: the scan starts behind this id; NULL: at the first item. `prefix`: the bytes that every
+ * id must start with; NULL: any. `limit` 0 means no limit. */
 typedef struct kedge_scan_options {
     uint32_t version;
     const char *KEDGE_NULLABLE after;
@@ -49,40 +53,43 @@ typedef struct kedge_scan_options {
         .version = 1                                                                               \
     }
 
-/* Begins a walk; `options` NULL: all items. The collection may have no items yet. Close it with
- * kedge_scan_close, before the database. */
+/* Opens a scan. `options` NULL: all items. The collection may have no items yet. The caller must
+ * close the scan with kedge_scan_close before it closes the database. */
 KEDGE_API kedge_status kedge_scan_open(kedge_db *db, const char *collection,
                                        const kedge_scan_options *KEDGE_NULLABLE options,
                                        kedge_scan **scan, kedge_error *KEDGE_NULLABLE error);
-/* KEDGE_OK with the next row, KEDGE_DONE behind the last. Outputs are borrowed until the next call
- * on `scan`; they are NUL-terminated. */
+/* Returns KEDGE_OK with the next row, or KEDGE_DONE when there are no more. Outputs are
+ * NUL-terminated and borrowed until the next call on `scan`. */
 KEDGE_API kedge_status kedge_scan_next(kedge_scan *scan, const char **id, size_t *id_size,
                                        const char **value, size_t *value_size,
                                        kedge_error *KEDGE_NULLABLE error);
 KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 
-/* Read-only SQL (SQLite's) over one view a collection, named like the collection, with the columns
- * `id` and `value` (JSON text; read members with value ->> 'member'), and over the view
- * `kedge_items` (collection, id, value). Nothing else can be read, nothing can be written.
+/* A read-only query in SQLite's SQL. Each collection is a view with the collection's name and the
+ * columns `id` and `value` (JSON text; read members with value ->> 'member'). The view
+ * `kedge_items` (collection, id, value) has the items of all collections. A query can read these
+ * views and nothing else, and it cannot write.
  * A row for which SQLite needs more than 1,000,000,000 steps (some ten seconds) ends the query with
  * KEDGE_LIMIT_EXCEEDED.
- * `parameters` NULL or a JSON array whose strings, numbers, booleans and nulls bind to ?1, ?2, … */
+ * `parameters` is NULL, or a JSON array whose strings, numbers, booleans and nulls are bound to ?1,
+ * ?2, … */
 typedef struct kedge_query kedge_query;
 
-/* Prepares one SELECT of `sql_size` bytes and its snapshot. KEDGE_INVALID_ARGUMENT with SQLite's
- * words for SQL that is wrong or reads or does anything else. Close it with kedge_query_close,
- * before the database. One thread at a time. */
+/* Prepares one SELECT of `sql_size` bytes and its snapshot. Returns KEDGE_INVALID_ARGUMENT with
+ * SQLite's message when the SQL is wrong, or reads anything but the views, or is not a SELECT. The
+ * caller must close the query with kedge_query_close before it closes the database. Only one thread
+ * at a time may use a query. */
 KEDGE_API kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sql_size,
                                         const char *KEDGE_NULLABLE parameters,
                                         size_t parameters_size, kedge_query **query,
                                         kedge_error *KEDGE_NULLABLE error);
-/* Steps to the first row, then to the next: KEDGE_OK, or KEDGE_DONE behind the last. */
+/* Steps to the first row, then to the next. Returns KEDGE_DONE when there are no more. */
 KEDGE_API kedge_status kedge_query_next(kedge_query *query, kedge_error *KEDGE_NULLABLE error);
-/* The columns of the result, from 0 on; names are borrowed until kedge_query_close. */
+/* The columns of the result, counted from 0. Names are borrowed until kedge_query_close. */
 KEDGE_API int32_t kedge_query_column_count(const kedge_query *query);
 KEDGE_API const char *kedge_query_column_name(const kedge_query *query, int32_t column);
-/* The column of the present row. `text` gives NULL for an SQL NULL; borrowed until the next call on
- * `query`. */
+/* Read a column of the current row. kedge_query_text returns NULL for an SQL NULL; its text is
+ * borrowed until the next call on `query`. */
 KEDGE_API const char *KEDGE_NULLABLE kedge_query_text(kedge_query *query, int32_t column,
                                                       size_t *KEDGE_NULLABLE size);
 KEDGE_API int64_t kedge_query_integer(kedge_query *query, int32_t column);

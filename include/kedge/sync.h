@@ -1,5 +1,5 @@
-/* Sync: what is pending, what was rejected, how the connection stands, and waiting for it. A
- * database syncs by itself; an app needs these to show it and to wait for it. */
+/* The state of sync: pending and rejected edits, the connection, and functions that wait. A
+ * database syncs by itself; an app calls these functions to show the state or to wait for it. */
 #ifndef KEDGE_SYNC_H
 #define KEDGE_SYNC_H
 
@@ -13,91 +13,98 @@ KEDGE_BEGIN_DECLS
 typedef enum kedge_connection {
     KEDGE_OFFLINE = 0,    /* by option, kedge_set_online(db, false), or without a url */
     KEDGE_FOLLOWER = 1,   /* another process has the database open and does the syncing */
-    KEDGE_CONNECTING = 2, /* no answer yet, or waiting to retry */
-    KEDGE_ONLINE = 3,     /* the last request was answered */
-    KEDGE_STOPPED = 4 /* see `last_error`. The server refused for good: kedge_set_online retries. Or
-                         outbox.db is damaged (status KEDGE_CORRUPT): kedge_repair */
+    KEDGE_CONNECTING = 2, /* no response yet, or waiting to retry */
+    KEDGE_ONLINE = 3,     /* the last request had a response */
+    /* see `last_error`. The server refused and Kedge does not retry by itself: call
+     * kedge_set_online. Or outbox.db is damaged (status KEDGE_CORRUPT): call kedge_repair. */
+    KEDGE_STOPPED = 4
 } kedge_connection;
 
 typedef struct kedge_sync_status {
     kedge_connection connection;
-    bool resyncing;      /* the cache is fetched anew; reads show what there is */
-    int64_t version;     /* the canonical version that was pulled last; 0: none */
-    int64_t pending;     /* edits that the server has not decided yet */
-    int64_t rejected;    /* edits in the inbox of rejected ones, damaged ones included */
-    int64_t withheld;    /* of those pending: reads do not show them until the server has said what
-                            became of them, since the pulled state may have them already (after a
-                            restore of the backend, or of one file of the folder). The app need only
-                            be online, or call kedge_sync. They cannot be cancelled */
-    int64_t unrecovered; /* edits lost by a restore of the backend, older than the tail kept; and
-                            acknowledged ones that a damaged or older outbox.db lacks. It only
-                            rises: an app that has told its user keeps the number that it told */
+    bool resyncing;   /* the cache is being fetched again; reads show the current one */
+    int64_t version;  /* the canonical version that was pulled last, or 0 */
+    int64_t pending;  /* edits that the server has not decided yet */
+    int64_t rejected; /* edits in the inbox of rejected ones, damaged ones included */
+    /* pending edits that reads do not show, because the pulled state may contain them already
+     * (after a restore of the backend, or of one file of the folder). It ends when the server
+     * has told their outcomes: the app need only be online, or call kedge_sync. They cannot be
+     * cancelled. */
+    int64_t withheld;
+    /* edits lost by a restore of the backend because this client no longer kept them, and
+     * acknowledged edits that a damaged or older outbox.db lacks. The number never falls: an app
+     * that has shown it to its user should store the number shown. */
+    int64_t unrecovered;
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
-    kedge_error last_error; /* the last failed request; status KEDGE_OK when none since. While
-                               online also "items-damaged": the server has lost items and left them
-                               out; the message names the first ones. "client-id-unstable": nothing
-                               to do, but check whether two copies of the folder are in use.
-                               "disk-full" for as long as the cache cannot be written: reads show
-                               all edits, further ones are refused, and nothing is pulled.
-                               "outbox-damaged": see kedge_get_status */
+    /* the error of the last request; status KEDGE_OK when it succeeded. While online also
+     * "items-damaged": the server has lost items and left them out; the message names the first
+     * ones. "client-id-unstable": check whether two copies of the folder are in use. "disk-full"
+     * as long as the cache cannot be written: reads show all edits, further edits are refused,
+     * and nothing is pulled. "outbox-damaged": see kedge_get_status. */
+    kedge_error last_error;
 } kedge_sync_status;
 
-/* A consistent picture of the moment, from the disk and the worker; touches no network. Once
- * outbox.db was found damaged the database has stopped: nothing is acknowledged or sent any more,
- * and every call that needs the outbox answers KEDGE_CORRUPT with the code "outbox-damaged", in the
- * same words. The status is KEDGE_OK all the same: `connection` is KEDGE_STOPPED, `last_error` is
- * that error, `pending` counts edits that can no longer be read, too, and the rest is what can be
- * read (`client` may be ""). Watches are told once when that happens. Reads of items go on. Errors:
- * KEDGE_IO, KEDGE_BUSY, KEDGE_NO_MEMORY, KEDGE_LIMIT_EXCEEDED. */
+/* Fills `status` with a consistent snapshot, from the disk and the worker, without using the
+ * network. When outbox.db is found damaged, the database stops: it acknowledges and sends no more
+ * edits, and every function that needs the outbox returns KEDGE_CORRUPT with the code
+ * "outbox-damaged" and the same message. kedge_get_status still returns KEDGE_OK: `connection` is
+ * KEDGE_STOPPED, `last_error` is that error, `pending` includes edits that can no longer be read,
+ * and the other members have what can be read (`client` may be ""). Watches are called once when
+ * this happens. Items can still be read. Errors: KEDGE_IO, KEDGE_BUSY, KEDGE_NO_MEMORY,
+ * KEDGE_LIMIT_EXCEEDED. */
 KEDGE_API kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status,
                                         kedge_error *KEDGE_NULLABLE error);
 
-/* Goes offline or online at once; returns without waiting. Not kept across opens. */
+/* Switches the database offline or online, without waiting for a connection. The setting is not
+ * stored: the next kedge_open starts from its options. */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 
-/* Pushes all that was pending at the call and then pulls once: when KEDGE_OK returns, every edit
- * made before the call has been decided, and the reads show the server's version at some moment
- * after the call. KEDGE_TIMEOUT after `timeout_ms` (-1: wait for ever). When offline: KEDGE_NETWORK
- * at once. When the server did not take several new client ids in a row: KEDGE_UNAVAILABLE with the
- * code client-id-unstable, at once, while the client waits before it asks for another. Nothing is
- * lost by any of these: sync goes on in the background. KEDGE_CORRUPT when outbox.db is damaged:
- * see kedge_get_status; nothing goes on. In a callback that runs on the worker thread:
- * KEDGE_INVALID_ARGUMENT, as for all functions that wait. */
+/* Pushes all edits that are pending at the call and then pulls once. When it returns KEDGE_OK, the
+ * server has decided every edit made before the call, and reads show a version that the server had
+ * after the call. Returns KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), KEDGE_NETWORK at once
+ * when offline, and KEDGE_UNAVAILABLE with the code client-id-unstable at once when the server
+ * refused several new client ids in a row and the client waits before it tries another. After any
+ * of these no edit is lost, and sync continues in the background. Returns KEDGE_CORRUPT when
+ * outbox.db is damaged: sync has stopped, see kedge_get_status. Returns KEDGE_INVALID_ARGUMENT in a
+ * callback on the worker thread, as all functions that wait do. */
 KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 
 typedef enum kedge_outcome {
     KEDGE_OUTCOME_PENDING = 0,
-    KEDGE_OUTCOME_APPLIED = 1, /* covered by the version pulled */
-    /* In the inbox, or dismissed from it. A damaged edit is answered so, too, although the server
+    KEDGE_OUTCOME_APPLIED = 1, /* contained in the pulled version */
+    /* In the inbox, or dismissed from it. A damaged edit has this outcome, too, although the server
      * may have applied it. */
     KEDGE_OUTCOME_REJECTED = 2
 } kedge_outcome;
 
-/* Waits until the edit has been decided and pulled. KEDGE_TIMEOUT after `timeout_ms`;
- * KEDGE_NOT_FOUND for a sequence that was never given out; KEDGE_CORRUPT when outbox.db is damaged
- * (see kedge_get_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a callback on the
- * worker thread. An outcome stands until the backend is restored
- * from a backup that is older: then the edit is pending once more, and decided anew, unless a
- * rejection was dismissed or resubmitted. An edit that is counted in kedge_sync_status.unrecovered
- * is answered as applied: nobody knows which ones these are. */
+/* Waits until the edit has been decided and pulled. Returns KEDGE_TIMEOUT after `timeout_ms`;
+ * KEDGE_NOT_FOUND when no edit has this sequence; KEDGE_CORRUPT when outbox.db is damaged (see
+ * kedge_get_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a callback on the worker
+ * thread.
+ * An outcome is final unless the backend is restored
+ * from an older backup. Then the edit is pending again and the server decides it again, unless it
+ * was a rejection that was dismissed or resubmitted. An edit that is counted in
+ * kedge_sync_status.unrecovered has the outcome applied, since it is not known which edits these
+ * are. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);
 
-/* A mutation as lists show it. All strings are NUL-terminated and borrowed until the next call on
- * the list. `code` and `message` are "" for a pending one. An edit that the disk has damaged is in
- * the list of rejected ones with the code "damaged": `name` ("" when illegible) and `args` are what
- * could be read, and need not be what was meant. Its id may be held by a mutation "kedge.noop"
- * without any effect, which is listed and counted as pending until the server has it, like one that
- * was cancelled: an app that shows pending edits leaves out what has this name. */
+/* One mutation of a list. All strings are NUL-terminated and borrowed until the next call on the
+ * list. `code` and `message` are "" for a pending mutation. An edit that was damaged on the disk is
+ * in the list of rejected edits with the code "damaged": `name` ("" when illegible) and `args` are
+ * what could be read, and may differ from the original. A mutation "kedge.noop", which has no
+ * effect, may take its id. It is listed and counted as pending until the server has it, and so is a
+ * cancelled edit: an app that shows pending edits should leave out mutations with this name. */
 typedef struct kedge_mutation {
     int64_t sequence;
     int64_t timestamp_ms;
-    bool sent;     /* of a pending one: may have left this machine, and cancel is refused. Of a
-                      rejected one always true; whether a damaged one had left, `message` says */
-    bool withheld; /* see kedge_sync_status: no read shows it */
+    /* pending: it may have been sent, and kedge_cancel fails. Rejected: always true; for a
+     * damaged edit, `message` says whether it was sent. */
+    bool sent;
+    bool withheld; /* reads do not show it: see kedge_sync_status */
     const char *name;
     const char *args;
     size_t args_size;
@@ -107,7 +114,9 @@ typedef struct kedge_mutation {
 
 typedef struct kedge_mutation_list kedge_mutation_list;
 
-/* Snapshots, in order of sequence: the pending edits; the rejected ones that wait for the app. */
+/* Open a snapshot, in order of sequence, of the pending edits, or of the rejected edits in the
+ * inbox. The caller owns `*list` and must free it with kedge_mutation_list_close before it closes
+ * the database. */
 KEDGE_API kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **list,
                                           kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list,
@@ -116,24 +125,26 @@ KEDGE_API kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge
                                                 kedge_error *KEDGE_NULLABLE error);
 KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE list);
 
-/* Takes a rejected edit out of the inbox of this copy: for good, or by making it anew as an edit of
- * its own with a new sequence. Resubmitting runs the mutator locally and fails as kedge_mutate
- * does, and then the edit stays in the inbox. A damaged one cannot be resubmitted (KEDGE_CONFLICT,
- * "mutation-damaged"): sync, look whether the server has it, make it anew if not, and dismiss this
- * one. KEDGE_NOT_FOUND when it is not there; KEDGE_CORRUPT as of kedge_mutate. */
+/* Remove a rejected edit from the inbox of this folder. kedge_rejected_resubmit also makes the same
+ * edit again, with a new sequence: it runs the mutator locally and fails as kedge_mutate does, and
+ * then the edit stays in the inbox. A damaged edit cannot be resubmitted (KEDGE_CONFLICT,
+ * "mutation-damaged"): sync, look whether the server has its changes, make the edit again if not,
+ * and dismiss the damaged one. Return KEDGE_NOT_FOUND when the edit is not in the inbox;
+ * KEDGE_CORRUPT as for kedge_mutate. */
 KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,
                                               kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,
                                                int64_t *KEDGE_NULLABLE new_sequence,
                                                kedge_error *KEDGE_NULLABLE error);
 
-/* The versions of the project, newest first, asked of the server: a JSON array of objects
+/* Requests the versions of the project from the server, newest first: a JSON array of objects
  * {version, created, mutations: [{client, id, name, args, timestamp, user, outcome, code?,
- * message?}]}. `before` 0 starts at the newest, otherwise below that version; at most `limit` (1 to
- * 100). Blocks up to `timeout_ms` (-1: as long as a request may take). Free with
- * kedge_document_free. Errors: KEDGE_INVALID_ARGUMENT, also in a callback on the worker thread;
- * KEDGE_NETWORK, KEDGE_TIMEOUT, KEDGE_UNAUTHORIZED, KEDGE_FORBIDDEN, KEDGE_NOT_FOUND,
- * KEDGE_PROTOCOL, KEDGE_UNAVAILABLE, KEDGE_LIMIT_EXCEEDED, KEDGE_CANCELLED, KEDGE_NO_MEMORY. */
+ * message?}]}. `before`: only versions below this one; 0: from the newest on. At most `limit`
+ * versions (1 to 100). Blocks up to `timeout_ms` (-1: as long as a request may take). The caller
+ * owns `*versions` and must free it with kedge_document_free. Errors: KEDGE_INVALID_ARGUMENT, also
+ * in a callback on the worker thread; KEDGE_NETWORK, KEDGE_TIMEOUT, KEDGE_UNAUTHORIZED,
+ * KEDGE_FORBIDDEN, KEDGE_NOT_FOUND, KEDGE_PROTOCOL, KEDGE_UNAVAILABLE, KEDGE_LIMIT_EXCEEDED,
+ * KEDGE_CANCELLED, KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_history(kedge_db *db, int64_t before, int32_t limit,
                                      int32_t timeout_ms, kedge_document **versions,
                                      kedge_error *KEDGE_NULLABLE error);

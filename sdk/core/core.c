@@ -1,4 +1,4 @@
-/* The step: one event is taken, then everything is brought as far as it may go. */
+/* The step function: takes one event, then advances all channels as far as they may go. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -16,7 +16,7 @@ void kedge_core_init(kedge_core *core, bool online)
     core->stall_ms = KEDGE_CORE_NEVER;
 }
 
-/* What was given up may still end: nobody waits for it. */
+/* A request that was given up may still end; its end is ignored. */
 static bool is_running_step(const kedge_core *core, kedge_request_kind request)
 {
     return core->pull.running && request == kedge_core_step_request(core);
@@ -86,7 +86,7 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
     }
 }
 
-/* What each channel may be doing at which step. */
+/* Asserts what each channel may be doing at each step. */
 static void check_channels(const kedge_core *core)
 {
     bool connected = core->started && core->online && !core->stopped;
@@ -105,7 +105,7 @@ static void check_channels(const kedge_core *core)
                  core->source == KEDGE_REQUEST_PAGE);
 }
 
-/* What holds between two steps. */
+/* The invariants between two steps. */
 static void check(const kedge_core *core)
 {
     check_channels(core);
@@ -127,7 +127,7 @@ void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core
     check(core);
     kedge_core_take_time(core, event->now_ms);
     core->random = event->random;
-    /* The cache was set aside: what it held is pulled again, whether or not anybody pokes. */
+    /* The cache was set aside: its contents are pulled again, even without a poke. */
     if (event->has_position && event->position.version == 0 && core->position.version > 0)
         core->pull_due = true;
     if (event->has_position) core->position = event->position;

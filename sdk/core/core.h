@@ -2,31 +2,33 @@
  * memory of its own but the struct: the same core runs under the worker thread, a loop driven by
  * the caller, and the simulator.
  *
- * The core decides what to ask the server next and when. What a request holds and what a response
- * means for the data is the store's and the decoder's affair; the driver (sdk/driver/driver.h)
- * carries events and actions between them and reports back how each action ended.
+ * The core decides what to ask the server next and when. The store and the decoder handle the
+ * contents of requests and responses; the driver (sdk/driver/driver.h) carries events and actions
+ * between them and reports back how each action ended.
  *
  * Three channels run side by side: the push, the pull, and the event stream. At most one push and
  * one pull are in flight. Everything that belongs to a pull (its pages, outcomes and bodies) and to
  * an identity change (retire, rotate) runs in the pull's channel, one step after the other. An
  * event changes the state; then kedge_core_advance, the one place that decides what comes next,
- * brings each channel as far as it may go. docs/explanation/client-core.md tells it all. */
+ * starts in each channel what may start. docs/explanation/client-core.md has the details. */
 #ifndef KEDGE_SDK_CORE_CORE_H
 #define KEDGE_SDK_CORE_CORE_H
 
 #include <kedge/sync.h>
 
 /* Tuned values, in one place. */
-#define KEDGE_CORE_BACKOFF_MIN_MS      100 /* full jitter: a delay is random in 0..ceiling, */
-#define KEDGE_CORE_BACKOFF_FLOOR_MS    25  /* but never so short that a loop could become hot */
-#define KEDGE_CORE_BACKOFF_MAX_MS      60000
-#define KEDGE_CORE_RETRY_AFTER_MAX_MS  600000 /* more than a server may ask of us */
-#define KEDGE_CORE_ASK_MS              1000   /* the app's own asking breaks a backoff so often */
+#define KEDGE_CORE_BACKOFF_MIN_MS     100 /* full jitter: a delay is random in 0..ceiling, */
+#define KEDGE_CORE_BACKOFF_FLOOR_MS   25  /* but at least this, so that no loop becomes hot */
+#define KEDGE_CORE_BACKOFF_MAX_MS     60000
+#define KEDGE_CORE_RETRY_AFTER_MAX_MS 600000 /* a longer Retry-After is cut to this */
+/* how often a sync of the app may end a backoff early */
+#define KEDGE_CORE_ASK_MS              1000
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
 #define KEDGE_CORE_UPLOAD_REQUESTS     3
-#define KEDGE_CORE_GUARD_MS            1000   /* after a deadline: the transport forgot to answer */
-#define KEDGE_CORE_STALL_MS            10000  /* pushed but not covered: push again, … */
-#define KEDGE_CORE_STALL_MAX_MS        320000 /* … ever later while nothing is covered */
+/* after a deadline without an end from the transport */
+#define KEDGE_CORE_GUARD_MS     1000
+#define KEDGE_CORE_STALL_MS     10000  /* pushed but not covered: push again, … */
+#define KEDGE_CORE_STALL_MAX_MS 320000 /* … ever later while nothing is covered */
 /* … and pull, when no stream tells or the push is queued; ever later, up to PULL_INTERVAL. */
 #define KEDGE_CORE_COVER_MS          1000
 #define KEDGE_CORE_PULL_INTERVAL_MS  60000 /* without a stream */
@@ -35,9 +37,10 @@
 #define KEDGE_CORE_PUSH_COUNT_MAX    1000
 #define KEDGE_CORE_PUSH_BYTES_MAX    1048576
 #define KEDGE_CORE_PUSH_BYTES_MIN    1024
-#define KEDGE_CORE_IDENTITY_MAX      3 /* identity refusals that pulls do not explain: rotate */
-/* Two rotations in MIN; each further one waits twice as long as the one before, up to MAX; and CALM
- * without one ends the row. */
+/* identity refusals without a cause that pulls find, before a rotation */
+#define KEDGE_CORE_IDENTITY_MAX 3
+/* Two rotations may happen within MIN; each further one waits twice as long as the one before, up
+ * to MAX. A time of CALM without a rotation resets this. */
 #define KEDGE_CORE_ROTATE_MIN_MS  60000
 #define KEDGE_CORE_ROTATE_MAX_MS  480000
 #define KEDGE_CORE_ROTATE_CALM_MS 900000
@@ -51,11 +54,11 @@ typedef enum kedge_request_kind {
     KEDGE_REQUEST_RETIRE
 } kedge_request_kind;
 
-/* How a request ended, as the transport and the decoder saw it. */
+/* How a request ended, according to the transport and the decoder. */
 typedef enum kedge_response_class {
     KEDGE_RESPONSE_OK,           /* decoded and ready to be applied */
     KEDGE_RESPONSE_NETWORK,      /* no response: refused, reset, timed out */
-    KEDGE_RESPONSE_TRANSIENT,    /* 5xx, 429, a response that is no Kedge (a captive portal) */
+    KEDGE_RESPONSE_TRANSIENT,    /* 5xx, 429, a response that is not Kedge's (a captive portal) */
     KEDGE_RESPONSE_UNAUTHORIZED, /* 401 */
     KEDGE_RESPONSE_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
     KEDGE_RESPONSE_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
@@ -74,9 +77,9 @@ typedef struct kedge_request_result {
  * KEDGE_ACTION_ROTATE and KEDGE_ACTION_UNSTAGE. */
 typedef enum kedge_applied {
     KEDGE_APPLIED_DONE,
-    KEDGE_APPLIED_AGAIN,  /* stale, or (`error`) nothing the store could take: pull again */
+    KEDGE_APPLIED_AGAIN,  /* stale, or (`error`) refused by the store: pull again */
     KEDGE_APPLIED_PAGES,  /* more pages to fetch */
-    KEDGE_APPLIED_ROTATE, /* the client id is spent: retire it, then rotate */
+    KEDGE_APPLIED_ROTATE, /* the client id can no longer be used: retire it, then rotate */
     KEDGE_APPLIED_LOST,   /* another lineage, whose state is staged whole: retire, rotate lost */
     KEDGE_APPLIED_FAILED  /* the disk failed; `error` says how; try again after a backoff */
 } kedge_applied;
@@ -84,19 +87,19 @@ typedef enum kedge_applied {
 typedef enum kedge_event_kind {
     KEDGE_EVENT_START,      /* once, first; with the position */
     KEDGE_EVENT_MUTATION,   /* one was committed here or in another process; with the position */
-    KEDGE_EVENT_TIMER,      /* the timer set last has passed */
+    KEDGE_EVENT_TIMER,      /* the timer that was set last has expired */
     KEDGE_EVENT_PUSH_ENDED, /* a push ended: `push_ended` */
     KEDGE_EVENT_PULL_STEP_ENDED, /* a request of the pull's channel ended: `pull_step_ended` */
     KEDGE_EVENT_APPLIED,         /* the store's work ended: `applied`; with the position */
-    KEDGE_EVENT_POKE,            /* the stream told a version: `poke` */
-    KEDGE_EVENT_PING,            /* the stream lives */
+    KEDGE_EVENT_POKE,            /* a poke came on the stream: `poke` */
+    KEDGE_EVENT_PING,            /* a ping came on the stream */
     KEDGE_EVENT_STREAM_UP,       /* its response began */
     KEDGE_EVENT_STREAM_DOWN,     /* it ended, or could not be opened: `stream_down` */
-    KEDGE_EVENT_ONLINE,          /* the app, or the system, says so */
+    KEDGE_EVENT_ONLINE,          /* from the app or the system */
     KEDGE_EVENT_OFFLINE,
     KEDGE_EVENT_TOKEN, /* the app was asked for a token: `token` */
     KEDGE_EVENT_SYNC,  /* the app waits: push and pull now, whatever the backoff */
-    KEDGE_EVENT_HURRY, /* it asks again during that wait, which does not begin anew */
+    KEDGE_EVENT_HURRY, /* it asks again during that wait, which does not start over */
     KEDGE_EVENT_SHUTDOWN
 } kedge_event_kind;
 
@@ -240,12 +243,12 @@ typedef struct kedge_core {
     int64_t now_ms;
     uint64_t random;
 
-    /* May anything be sent? */
+    /* Whether requests may be sent. */
     bool started;
     bool online;
     bool stopped;
     bool shut_down;
-    bool token_wanted;    /* asked for, not there yet */
+    bool token_wanted;    /* requested, not received yet */
     bool token_asked;     /* the present token came for that, and is not proved yet */
     uint64_t token_count; /* tokens given so far: names the present one */
 
@@ -273,7 +276,8 @@ typedef struct kedge_core {
     int64_t spell_ms;   /* when the first of them ended */
     int64_t rotated_ms; /* … and the last */
     int64_t rotate_ms;  /* no other before */
-    bool rotation_held; /* the id is spent; pulls go on until another may be had */
+    /* the id can no longer be used; pulls continue until a new one may be taken */
+    bool rotation_held;
 
     kedge_core_channel pull;
     kedge_pull_step step;
@@ -307,7 +311,7 @@ typedef struct kedge_core {
     bool reported;
     kedge_connection connection;
     kedge_error error;
-    kedge_error damage; /* shown while nothing worse is */
+    kedge_error damage; /* shown when there is no other error */
     kedge_error error_reported;
 } kedge_core;
 
@@ -316,7 +320,8 @@ void kedge_core_init(kedge_core *core, bool online);
 /* Takes one event; fills `actions`, in the order in which they are to be carried out. */
 void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions);
 
-/* A wait of KEDGE_EVENT_SYNC has begun, and KEDGE_ACTION_SYNCED has not ended it yet. */
+/* Returns whether a wait of KEDGE_EVENT_SYNC has begun that KEDGE_ACTION_SYNCED has not ended
+ * yet. */
 bool kedge_core_syncs(const kedge_core *core);
 
 #endif

@@ -1,4 +1,4 @@
-/* May we talk to the server? Going online and offline, tokens, the end. */
+/* Access to the server: going online and offline, tokens, stopping. */
 #include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"

@@ -1,4 +1,4 @@
-/* The list of actions that a step hands out. */
+/* The list of actions that a step returns. */
 #include "common/assert.h"
 #include "sdk/core/core_internal.h"
 

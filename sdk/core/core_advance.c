@@ -1,8 +1,8 @@
-/* What comes next: the one place that begins things.
+/* Decides what comes next. Only this file starts requests and work of the store.
  *
- * The events' files only change the state. Here one channel is looked at after the other: is there
- * something to do, may it be done, is its moment there? Then it is begun. At the end the timer is
- * set to the next moment at which one of them may begin by itself. */
+ * The handlers of events only change the state. Here each channel is checked in turn: whether it
+ * has something to do, whether it may do it, and whether its time has come. If so, it is started.
+ * At the end the timer is set to the next moment at which a channel may start by itself. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -11,8 +11,8 @@
 
 /* ---- push ---- */
 
-/* Everything was pushed, a pull has looked, and it is still not covered. A server that takes long
- * is not helped by more of the same: each time in a row comes later. */
+/* Everything was pushed and pulled, and is still not covered. More pushes do not help a slow
+ * server, so each retry in a row comes later. */
 static void push_what_stalls(kedge_core *core)
 {
     if (core->position.lowest_pending_id != core->stalled_at_id) core->stalls = 0;
@@ -52,7 +52,7 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
 
 /* ---- pull, and what runs in its place ---- */
 
-/* What is true of a pull from its first moment on. */
+/* Sets the state that holds from the start of a pull. */
 static void begin_pull(kedge_core *core)
 {
     KEDGE_ASSERT(core->want_version >= 0 && core->push_count >= core->pull_push);
@@ -96,7 +96,8 @@ static void begin_work(kedge_core *core, kedge_core_actions *actions)
         kedge_core_act(actions, KEDGE_ACTION_UNSTAGE);
     }
     core->working = true;
-    /* This is the attempt that the app asked for: should the disk fail, the next one waits. */
+    /* This is the attempt that the app asked for. If the disk fails again, the next attempt
+     * waits. */
     if (core->pull.asked) core->pull.ask_ms = kedge_core_after(core, KEDGE_CORE_ASK_MS);
     core->pull.asked = false;
 }

@@ -1,4 +1,4 @@
-/* How the store's work ended, and which step follows. */
+/* Handles the end of the store's work, and chooses the next step. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -21,7 +21,8 @@ static void pulled(kedge_core *core)
     core->looks = looked ? core->looks + 1 : 0;
     core->looked_at_id = core->position.lowest_pending_id;
     core->next_pull_ms = kedge_core_after(core, kedge_core_pull_interval(core));
-    /* Told of a version that a pull begun afterwards did not bring: do not ask for ever. */
+    /* A pull that was started after a poke did not bring the poke's version: do not pull for
+     * ever. */
     if (core->want_version <= core->pull_wanted) core->want_version = 0;
     if (core->identity_held && !core->pull_due) {
         if (core->identity >= KEDGE_CORE_IDENTITY_MAX) {

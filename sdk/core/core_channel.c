@@ -3,9 +3,9 @@
  * After the n-th failure in a row the next attempt comes at a random moment within
  * BACKOFF_MIN * 2^(n-1), at most BACKOFF_MAX (full jitter), and not before what Retry-After asks.
  *
- * A wake (a local write, a poke, ONLINE, SYNC) lets it come at once. Against a server that goes on
- * failing that must not become one attempt a wake: a wake is spent until an attempt was made on
- * schedule, so that there are never more than two attempts a backoff period, however many wakes. */
+ * A wake (a local write, a poke, ONLINE, SYNC) lets it come at once. When the server keeps failing,
+ * not every wake may cause an attempt: after one wake, no other wake counts until an attempt was
+ * made on schedule. So there are at most two attempts in a backoff period, however many wakes. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -71,7 +71,7 @@ void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel)
     if (channel->at_ms < next) channel->at_ms = next;
 }
 
-/* What was asked comes as early as it may. */
+/* A sync of the app starts as early as it may. */
 static void hurry(const kedge_core *core, kedge_core_channel *channel)
 {
     int64_t moment = core->now_ms;
@@ -104,7 +104,7 @@ void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t r
         channel->at_ms = kedge_core_after(core, delay);
     } else {
         channel->at_ms +=
-            delay; /* so that those who were told the same moment do not come at once */
+            delay; /* so that clients with the same Retry-After do not all come at once */
     }
     if (channel->asked) hurry(core, channel);
     KEDGE_ASSERT(channel->at_ms >= channel->floor_ms);

@@ -1,7 +1,7 @@
-/* What a failure brings: a backoff, the question for a token, the stop, another round.
+/* The consequences of a failure: a backoff, a request for a token, a stop, or another round.
  *
- * What a response says about the request itself (an identity, a gap, a push that is too large) is
- * answered where that request ends, in core_push.c and core_pull.c. */
+ * Failures of the request itself (its identity, a gap, a push that is too large) are handled where
+ * that request ends, in core_push.c and core_pull.c. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -25,8 +25,8 @@ void kedge_core_stop(kedge_core *core, kedge_core_actions *actions)
     kedge_core_cancel_requests(core, actions);
 }
 
-/* The app is asked once; when the server does not take that token either, it is over. Channels that
- * used an older token just try again. */
+/* The app is asked for a new token once; when the server refuses that token, too, the core stops.
+ * Channels that used an older token only try again. */
 static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
                          kedge_core_actions *actions)
 {
@@ -50,8 +50,8 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
     if (result->response == KEDGE_RESPONSE_REFUSED) kedge_core_stop(core, actions);
 }
 
-/* A round without progress. The first is taken at once, further ones back off, so that a server and
- * a store that do not understand each other cannot keep each other busy. */
+/* A round without progress. The first retry comes at once and further ones back off, so that a
+ * server and a store that contradict each other do not loop. */
 void kedge_core_pull_again(kedge_core *core)
 {
     core->pull_due = true;

@@ -1,4 +1,4 @@
-/* Guards over what never ends: a request that is not answered, a stream that is silent. */
+/* Timeouts: for a request without a response, and for a silent stream. */
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
@@ -7,7 +7,7 @@ static void give_up(kedge_core *core, kedge_core_channel *channel, kedge_request
 {
     if (!channel->running || core->now_ms < channel->guard_ms) return;
     kedge_fail(&core->error, KEDGE_TIMEOUT, "request-timeout",
-               "the server did not answer within %d seconds",
+               "the server did not respond within %d seconds",
                KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
     kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = request;
     kedge_channel_fail(core, channel, 0);

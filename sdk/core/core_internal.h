@@ -1,7 +1,7 @@
-/* What the files of the core share. Private to sdk/core.
+/* Shared by the files of the core, and private to sdk/core.
  *
- * Each file calls only files that stand above it here, and no handler of an event calls another.
- * docs/explanation/client-core.md draws the order. */
+ * Each file calls only files that are listed above it here, and no handler of an event calls
+ * another. docs/explanation/client-core.md draws the order. */
 #ifndef KEDGE_SDK_CORE_CORE_INTERNAL_H
 #define KEDGE_SDK_CORE_CORE_INTERNAL_H
 
@@ -35,7 +35,7 @@ bool kedge_core_pull_is_wanted(const kedge_core *core);
 bool kedge_core_stream_is_wanted(const kedge_core *core);
 /* The request that the pull's step is about. */
 kedge_request_kind kedge_core_step_request(const kedge_core *core);
-/* A rotation is wanted, and may not come yet. */
+/* A rotation is needed, but must wait. */
 bool kedge_core_rotation_waits(const kedge_core *core);
 
 /* ---- core_channel.c ---- */
@@ -45,11 +45,13 @@ bool kedge_channel_ready(const kedge_core *core, const kedge_core_channel *chann
 void kedge_channel_begin(kedge_core *core, kedge_core_channel *channel, int64_t guard_ms);
 void kedge_channel_succeed(kedge_core_channel *channel);
 void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);
-/* Ends what runs without counting it as a failure; not again before `retry_after_ms`. */
+/* Ends the running request without counting it as a failure; the next one waits for
+ * `retry_after_ms`. */
 void kedge_channel_postpone(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);
-/* Ends what runs from our side. An app that goes offline and online all the time is slowed, too. */
+/* Cancels the running request. An app that goes offline and online all the time is slowed down,
+ * too. */
 void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel);
-/* Lets the channel go on at once, once a backoff period. */
+/* Lets the channel continue at once, but only once in a backoff period. */
 void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
 /* The same for what the app itself asks: whatever wakes were spent, at most once in
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
@@ -69,7 +71,7 @@ int64_t kedge_core_next_moment(const kedge_core *core);
 /* ---- core_failure.c ---- */
 
 void kedge_core_cancel_requests(kedge_core *core, kedge_core_actions *actions);
-/* Until ONLINE or a token. What runs is given up. */
+/* Stops until ONLINE or a token, and gives up running requests. */
 void kedge_core_stop(kedge_core *core, kedge_core_actions *actions);
 /* A request of `channel` failed in a way that has nothing to do with what it asked. */
 void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
@@ -87,14 +89,14 @@ void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const ke
 
 /* ---- core_rotate.c ---- */
 
-/* This client id is spent, or (`lost`) the lineage is another one: the next step is to retire it.
- * When it may not be another yet, that step waits. */
+/* This client id can no longer be used, or (`lost`) the lineage is another one: the next step
+ * retires it. That step waits while a new id may not be taken yet. */
 void kedge_core_rotate(kedge_core *core, bool lost);
-/* The same, found between two pulls, which may go on until the moment is there. */
+/* The same, found between two pulls, which may continue until the rotation is due. */
 void kedge_core_rotate_between_pulls(kedge_core *core);
 /* There is a new client id, and all pending mutations have new ids. */
 void kedge_core_rotated(kedge_core *core);
-/* What the app is told meanwhile; the same for as long as it waits. */
+/* The error in the status during the wait; it does not change while it lasts. */
 void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
 
 /* ---- the handlers: one file an event, or a few that belong together ---- */
@@ -122,12 +124,12 @@ void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions);
 
 /* ---- core_guard.c ---- */
 
-/* Gives up what has run for too long. */
+/* Gives up requests that have run for too long. */
 void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions);
 
 /* ---- core_advance.c ---- */
 
-/* What comes next, in every channel. The end of every step. */
+/* Starts what may start in every channel. Called at the end of every step. */
 void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
 
 #endif

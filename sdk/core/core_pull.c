@@ -1,9 +1,10 @@
-/* How the requests of the pull's channel end, and which step follows each. */
+/* Handles the end of each request of the pull's channel, and chooses the next step. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
 
-/* What the source still lacks comes first; then the store gets it. */
+/* First fetches the outcomes and bodies that are still missing; then the store applies the
+ * response. */
 static kedge_pull_step step_after(const kedge_core *core, const kedge_core_event *event)
 {
     if (event->pull_step_ended.more_outcomes) return KEDGE_STEP_OUTCOMES;

@@ -1,4 +1,4 @@
-/* How a push ends. */
+/* Handles the end of a push. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -15,7 +15,8 @@ static void grow(kedge_core *core)
     }
 }
 
-/* The server holds it in its queue: nothing to be seen yet, and what comes next may follow. */
+/* The push is in the server's queue: there is no version to pull yet, and the next push may
+ * follow. */
 static void queued(kedge_core *core, const kedge_core_event *event)
 {
     if (event->push_ended.last_id > core->queued_through_id)

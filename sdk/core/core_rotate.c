@@ -1,16 +1,16 @@
 /* New client ids, and how many of them.
  *
- * A client id that is spent is retired, and everything pending goes on under a new one. Each costs
- * the server a row that it keeps for ever, and whatever spends one id at once may spend the next as
- * well: a backend and a store that contradict each other, a folder that is copied all the time. So
- * two rotations come at once; the third waits until a minute after the first of them, and each
- * further one twice as long behind the one before, up to KEDGE_CORE_ROTATE_MAX_MS. What the rounds
- * in between have brought does not count, since pulls and pushes may go well all the time; only
- * KEDGE_CORE_ROTATE_CALM_MS without a rotation end the spell.
+ * A client id that can no longer be used is retired, and all pending mutations get a new one. Each
+ * id costs the server a row that it keeps for ever, and the same cause may make the next id
+ * unusable, too: a backend and a store that contradict each other, or a folder that is copied all
+ * the time. So two rotations come at once; the third waits until a minute after the first of them,
+ * and each further one twice as long behind the one before, up to KEDGE_CORE_ROTATE_MAX_MS. What
+ * the rounds in between have brought does not count, since pulls and pushes may go well all the
+ * time; only KEDGE_CORE_ROTATE_CALM_MS without a rotation end the spell.
  *
- * A rotation waits in its first step, before the old id is retired. When it is a pull that told
- * that the id is spent, or another lineage, then nothing can be pulled before it. When pushes are
- * refused and pulls are not, then pulls go on. */
+ * A rotation waits in its first step, before the old id is retired. When a pull showed that the id
+ * can no longer be used, or another lineage, nothing can be pulled before the rotation. When only
+ * pushes are refused, pulls continue. */
 #include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"

@@ -1,4 +1,5 @@
-/* What the state says: what is wanted, what may be sent, what waits. Nothing here changes it. */
+/* Questions about the state: what is wanted, what may be sent, what waits. Nothing here changes
+ * it. */
 #include "sdk/core/core_internal.h"
 
 bool kedge_core_may_send(const kedge_core *core)
@@ -70,7 +71,7 @@ bool kedge_core_stream_is_wanted(const kedge_core *core)
 
 /* ---- rotation ---- */
 
-/* Nothing but its wait holds it up. */
+/* Only its wait delays it. */
 static bool rotation_is_wanted(const kedge_core *core)
 {
     return core->rotation_held || core->step == KEDGE_STEP_RETIRE;

@@ -1,5 +1,5 @@
-/* What the store does with the answers that are held. An answer that the store could not take for
- * want of disk or memory stays held, since the core will have it tried again. */
+/* Gives the responses that are held to the store. A response that the store could not take for want
+ * of disk or memory stays held, since the core will have it tried again. */
 #include "common/assert.h"
 #include "sdk/driver/driver_internal.h"
 #include "wire/key.h"
@@ -29,7 +29,7 @@ static bool is_of_this_machine(kedge_status status)
            status == KEDGE_BUSY || status == KEDGE_CORRUPT;
 }
 
-/* Tells the readers, then the core. */
+/* Notifies the readers, then the core. */
 static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_status status,
                          const kedge_change_set *changes)
 {
@@ -46,7 +46,7 @@ static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_st
     kedge_driver_tell(driver, event);
 }
 
-/* What the cache lacks, now that it has the response that is held. */
+/* Updates the list of lost items after the store has applied a response. */
 static void take_damage(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_driver_damage_add_all(&driver->damage, &driver->held.damage);
@@ -55,8 +55,7 @@ static void take_damage(kedge_driver *driver, kedge_core_event *event)
     kedge_driver_damage_tell(&driver->damage, &event->applied.damage);
 }
 
-/* What the pull brings is whole, and what it clears is nobody's affair any more. Without memory for
- * a key it stays noted. */
+/* Keys that the pull puts or clears are no longer lost. Without memory for a key it stays noted. */
 static void heal_damage(kedge_driver *driver, const kedge_wire_pull_response *pull)
 {
     const kedge_wire_patch *patch = &pull->patch;

@@ -1,9 +1,9 @@
 /* Bodies that a patch names by their hash, fetched in parts.
  *
  * A body may have 8 MiB, and not every front end can carry that in one response. So each request
- * asks for a few MiB of the body's gzip, as it is stored, and the parts are joined. A part that was
- * lost is asked for again by itself. One that does not fit the others, or is not as long as was
- * asked for, spoils them all: the next request begins at the first byte. */
+ * asks for a few MiB of the body's gzip, as it is stored, and the parts are joined. A lost part is
+ * requested again by itself. When a part does not fit the others or has a wrong length, all parts
+ * are discarded, and the next request begins at the first byte. */
 #include "wire/body.h"
 #include "common/error.h"
 #include "common/gzip.h"

@@ -2,7 +2,7 @@
  *
  * Bodies that a patch names by hash are fetched and held until the store can have all of them. A
  * delta cannot be applied in parts, but its version can be read in pages, so one with too much
- * becomes a snapshot of that version. A page with too much is cut, and the next one goes on behind
+ * becomes a snapshot of that version. A page with too much is cut, and the next one starts after
  * the last item that was kept. */
 #include "sdk/driver/driver_internal.h"
 #include "wire/key.h"

@@ -1,5 +1,5 @@
-/* The check of the cache in the background: a slice at a time, and between two of them the thread
- * is free. The host has one timer, which serves the core and the check. */
+/* Checks the cache in the background, in slices; between two slices the thread does other work. The
+ * host has one timer, which serves the core and the check. */
 #include "sdk/driver/driver_internal.h"
 
 #define FIRST_MS 1000  /* opening and resync come first */

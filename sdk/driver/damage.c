@@ -71,8 +71,8 @@ void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_wire_
     char key[KEDGE_DRIVER_KEY_SIZE];
     kedge_bytes text;
     int64_t named = 0;
-    kedge_json_iterator walk = kedge_json_iterate(told->keys);
-    while (named < told->count && kedge_json_next_element(&walk, &text)) {
+    kedge_json_iterator iterator = kedge_json_iterate(told->keys);
+    while (named < told->count && kedge_json_next_element(&iterator, &text)) {
         if (!kedge_json_to_chars(text, key, sizeof key)) continue;
         kedge_driver_damage_add(damage, kedge_bytes_of(key));
         named++;

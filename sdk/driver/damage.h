@@ -1,4 +1,4 @@
-/* Items that the server has lost: what the app is told of them. */
+/* The items that the server has lost, as reported to the app. */
 #ifndef KEDGE_SDK_DRIVER_DAMAGE_H
 #define KEDGE_SDK_DRIVER_DAMAGE_H
 
@@ -23,11 +23,11 @@ typedef struct kedge_driver_damage {
 
 /* One item, by its wire key. A key that is known already counts once. */
 void kedge_driver_damage_add(kedge_driver_damage *damage, kedge_bytes key);
-/* What an answer says, or another damage. */
+/* Adds the lost items of a response, or of another list. */
 void kedge_driver_damage_add_told(kedge_driver_damage *damage, const kedge_wire_damaged *told);
 void kedge_driver_damage_add_all(kedge_driver_damage *damage, const kedge_driver_damage *more);
-/* An item was written anew, or deleted: it is whole. Nobody can tell which of the others it may be:
- * they count as whole once as many items were written. */
+/* Notes that an item was written again or deleted, so that it is no longer lost. Lost items without
+ * a known key cannot be matched; they count as repaired when as many other items were written. */
 void kedge_driver_damage_heal(kedge_driver_damage *damage, kedge_bytes key);
 bool kedge_driver_damage_any(const kedge_driver_damage *damage);
 /* For the status: "items-damaged" with the number and the first keys; KEDGE_OK when none is. */

@@ -98,8 +98,8 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
 
 /* ---- the loop ---- */
 
-/* The core decides on where the store stands, so every event that may have moved it brings that
- * along. When it cannot be read now, the next event tries again. */
+/* The core's decisions depend on the store's position, so every event that may have changed it
+ * carries it. When it cannot be read, the next event tries again. */
 static void add_position(kedge_driver *driver, kedge_core_event *event, kedge_error *error)
 {
     kedge_store_position position;
@@ -120,7 +120,7 @@ static void step(kedge_driver *driver, kedge_core_event *event)
     kedge_error error;
     add_position(driver, event, &error);
     if (event->kind == KEDGE_EVENT_SYNC && driver->position_due) {
-        /* Without it nobody knows what the wait is for. */
+        /* Without the position it is not known for what to wait. */
         driver->host.synced(driver->host.context, false, &error);
         return;
     }
@@ -174,7 +174,7 @@ void kedge_driver_timer(kedge_driver *driver)
     kedge_driver_arm(driver);
 }
 
-/* What was cancelled or superseded has another number and is dropped. */
+/* A response to a cancelled request has another number and is dropped. */
 void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response)
 {
     kedge_request_kind kind;
@@ -201,7 +201,7 @@ void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error)
     run(driver, &event);
 }
 
-/* Whatever else the stream says, it lives. */
+/* Any other event shows that the stream is alive. */
 void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data)
 {
     kedge_wire_poke poke;

@@ -12,11 +12,12 @@
 
 typedef struct kedge_driver kedge_driver;
 
-/* What the driver tells its owner; never called after kedge_driver_free. */
+/* Callbacks to the driver's owner; not called after kedge_driver_free. */
 typedef struct kedge_driver_host {
     void *context;
     void (*set_timer)(void *context, int64_t at_ms); /* monotonic; replaces the one before */
-    void (*ask_token)(void *context);                /* answer with kedge_driver_token */
+    /* the host must then call kedge_driver_token */
+    void (*ask_token)(void *context);
     void (*changed)(void *context, const kedge_change_set *changes);
     void (*report)(void *context, kedge_connection connection, const kedge_error *error);
     void (*synced)(void *context, bool ok, const kedge_error *error);
@@ -38,8 +39,9 @@ void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_by
 void kedge_driver_set_online(kedge_driver *driver, bool online);
 void kedge_driver_token(kedge_driver *driver, const char *token); /* NULL: there is none */
 void kedge_driver_sync(kedge_driver *driver);
-void kedge_driver_hurry(kedge_driver *driver);       /* the app asks again while that sync runs */
-bool kedge_driver_syncs(const kedge_driver *driver); /* a sync runs: its end is still to be told */
+void kedge_driver_hurry(kedge_driver *driver); /* the app asks again while a sync runs */
+/* returns whether a sync runs whose end was not reported yet */
+bool kedge_driver_syncs(const kedge_driver *driver);
 void kedge_driver_shutdown(kedge_driver *driver);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of the driver share. */
+/* Shared by the files of the driver. */
 #ifndef KEDGE_SDK_DRIVER_DRIVER_INTERNAL_H
 #define KEDGE_SDK_DRIVER_DRIVER_INTERNAL_H
 
@@ -29,9 +29,9 @@ typedef struct kedge_driver_held {
     kedge_buffer page_body;
     bool retire_there;
     kedge_wire_retire_response retire;
-    kedge_request_kind source; /* which of the three came last */
+    kedge_request_kind source; /* which of the three is held */
     size_t next_body;          /* operation from which to look for a body to fetch */
-    kedge_buffer parts;        /* what has come of the next body, from its first byte on */
+    kedge_buffer parts;        /* the received part of the next body, from its first byte on */
     int64_t parts_size;        /* of all its parts, when one has come */
     bool parts_gzip;
     kedge_driver_damage damage; /* what the response that is held lacks */
@@ -61,9 +61,10 @@ struct kedge_driver {
     kedge_transport transport;
     kedge_driver_host host;
     kedge_core core;
-    const char *token;                  /* in `token_text`; NULL: none */
-    char token_text[KEDGE_TOKEN_BYTES]; /* in place: no token is lost for want of memory */
-    bool running;                       /* an event is being carried out: others wait */
+    const char *token; /* in `token_text`; NULL: none */
+    /* inside the struct, so that storing a token needs no memory */
+    char token_text[KEDGE_TOKEN_BYTES];
+    bool running; /* an event is being carried out: others wait */
     bool position_due;
     size_t event_first;
     size_t event_count;
@@ -91,8 +92,8 @@ kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kin
                                     kedge_driver_request *request, kedge_error *error);
 /* Cancels the push, or the step of a pull, if one is in flight. */
 void kedge_driver_give_up(kedge_driver *driver, kedge_request_kind kind);
-/* The request with this number has ended, and `kind` tells which it was. False: nobody waits for
- * it. */
+/* The request with this number has ended, and `kind` tells which it was. Returns false when it was
+ * given up. */
 bool kedge_driver_take_back(kedge_driver *driver, uint64_t number, kedge_request_kind *kind);
 
 /* request.c: carries out KEDGE_ACTION_PUSH and _PULL_STEP; a failure comes back as an event. */
@@ -129,14 +130,14 @@ kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_
                                            kedge_error *error);
 kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_response *response,
                                     kedge_error *error);
-/* The server has lost it: goes on without the item. KEDGE_NO_MEMORY. */
+/* The server has lost the body: continues without the item. KEDGE_NO_MEMORY. */
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);
 
 /* bound.c: a pull or page whose bodies are within the bound, be it by paging. */
 void kedge_driver_bound_pull(kedge_wire_pull_response *pull);
 kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error *error);
-/* Outcomes of ids that this copy has not given out, and is not about to, are of no use: a list that
- * goes on there is complete, or a server could lengthen it for ever. */
+/* Outcomes of ids that this copy has not used yet, and will not use soon, are ignored: a list that
+ * continues with such ids counts as complete, since otherwise a server could extend it for ever. */
 void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_wire_outcomes *outcomes);
 
 /* apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */

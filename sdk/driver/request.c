@@ -1,4 +1,4 @@
-/* Requests: what the core wants to be asked, as method, path and body. */
+/* Makes the requests that the core orders: method, path and body. */
 #include "common/assert.h"
 #include "common/error.h"
 #include "sdk/driver/driver_internal.h"
@@ -11,7 +11,8 @@
 #define PULL_RESPONSE_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
 #define PAGE_RESPONSE_BYTES  33554432
 
-/* A request on its way. `nothing` set: there is nothing to ask; what ended it stands in `event`. */
+/* A request that is being made. When `nothing` is set there is nothing to send, and `event` has its
+ * end. */
 typedef struct outgoing {
     const char *method;
     kedge_buffer path;
@@ -169,8 +170,8 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
     return kedge_driver_hand_over(driver, request_of(action), &request, error);
 }
 
-/* The store had nothing to ask for. An empty push ends well, with a fresh look at the store; a step
- * of a pull that lost its ground starts over. */
+/* The store had nothing to send. An empty push ends with success and the present position; a step
+ * of a pull starts over. */
 static void tell_nothing(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_driver_result(event)->response =

@@ -1,4 +1,4 @@
-/* Responses: which class each is of, for the core; and what it says, for the store.
+/* Responses: finds the class of each for the core, and decodes it for the store.
  *
  * A 200 that is not exactly what the wire says comes from somebody else (a captive portal, a proxy)
  * and is tried again. So is a refusal without a problem document. Only a refusal in Kedge's own
@@ -188,7 +188,7 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind,
     kedge_request_result *result = kedge_driver_result(event);
     result->response = KEDGE_RESPONSE_TRANSIENT;
     if (read_by_kind(driver, kind, response, event) != KEDGE_OK) {
-        /* A server to which this client is too old, or too new. */
+        /* The server does not support this client's protocol version. */
         if (response->status != 200 || !kedge_wire_version_not_supported_read(response->body)) {
             return;
         }
@@ -205,8 +205,8 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind,
     tell_what_is_lacking(driver, event);
 }
 
-/* The server has told that it has this body no more, though a version that it keeps has the item:
- * asked for again it would not come. */
+/* The server no longer has this body, though a version that it keeps has the item. Another request
+ * would fail, too. */
 static bool is_lost_body(kedge_request_kind kind, const char *code)
 {
     static const char *const lost[] = {"item-body-missing", "item-body-damaged", NULL};

@@ -1,7 +1,7 @@
-/* A push that is larger than the server's front end carries: three requests in a row.
+/* A push that is larger than the server's front end can receive: three requests in a row.
  *
- *   POST push/upload  the SHA-256 and the size of the push as gzip: the server answers with a URL
- *   PUT {url}         the gzip, to the store of the server's blobs; neither our token nor our
+ *   POST push/upload  the SHA-256 and the size of the push as gzip: the response has a URL PUT
+ *   {url}         the gzip, to the store of the server's blobs; neither our token nor our
  *                     headers are its business
  *   POST push         the SHA-256; the response is that of a push
  *
@@ -67,7 +67,7 @@ static kedge_status put(kedge_driver *driver, kedge_bytes told, kedge_error *err
     return status;
 }
 
-/* A server without uploads, be it an older one, has said its last word with the 413 before. */
+/* A server without uploads, for example an older one: the 413 before is final. */
 static void read_no_grant(kedge_driver *driver, const kedge_driver_response *response,
                           kedge_core_event *event)
 {
@@ -115,11 +115,11 @@ static void read_no_put(const kedge_driver_response *response, kedge_request_res
     }
     result->response = KEDGE_RESPONSE_TRANSIENT;
     kedge_fail(&result->error, KEDGE_UNAVAILABLE, "upload-refused",
-               "the store to which the server sent an upload answered with status %d",
+               "the store to which the server sent an upload responded with status %d",
                response->status);
 }
 
-/* An upload that got lost on its way is made again. */
+/* A lost upload is made again. */
 static void read_pushed(kedge_driver *driver, const kedge_driver_response *response,
                         kedge_core_event *event)
 {

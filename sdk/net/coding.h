@@ -9,8 +9,8 @@
  * gzip names it. */
 kedge_status kedge_coding_pack(kedge_bytes body, kedge_buffer *packed, kedge_error *error);
 
-/* The body of a request to the server, which tells its coding in a header: `*body` becomes what is
- * to be sent, in `packed` if it is packed, and `*coding` its Content-Encoding, NULL for none. */
+/* Encodes the body of a request to the server: sets `*body` to the bytes to send, which are in
+ * `packed` if they are compressed, and `*coding` to their Content-Encoding, or NULL. */
 kedge_status kedge_coding_encode(kedge_bytes *body, kedge_buffer *packed, const char **coding,
                                  kedge_error *error);
 

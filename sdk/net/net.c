@@ -1,4 +1,4 @@
-/* The net itself: the requests of a project, and what their responses tell the sink. */
+/* Sends the requests of a project, and gives their responses to the sink. */
 #include "sdk/net/net_private.h"
 
 #include "common/error.h"
@@ -18,7 +18,7 @@ kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, 
     return kedge_net_send(net, &request, path, "application/json", token, call, error);
 }
 
-/* What came over https does not go out without. */
+/* When the server is https, an upload must be, too. */
 static kedge_status check_elsewhere(const kedge_net *net, const char *url, kedge_error *error)
 {
     bool secure = net->base.size > 8 && strncasecmp(net->base.data, "https://", 8) == 0;

@@ -1,7 +1,7 @@
 /* The transport over HTTP: a project's requests and its event stream.
  *
- * Runs on the thread that polls the kedge_http it was given. What arrives is told to the sink, from
- * inside kedge_http_poll; the sink may call the transport again. */
+ * Runs on the thread that polls the kedge_http it was given. Calls the sink from inside
+ * kedge_http_poll; the sink may call the transport again. */
 #ifndef KEDGE_SDK_NET_H
 #define KEDGE_SDK_NET_H
 
@@ -36,8 +36,8 @@ kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, 
                            size_t response_bytes_max, kedge_http_done_function done, void *context,
                            kedge_http_call **call, kedge_error *error);
 
-/* What a response that is no 2xx says, as an error: the code and detail of its problem document
- * (RFC 9457), or its status. */
+/* Makes an error from a response that is not 2xx: the code and detail of its problem document (RFC
+ * 9457), or its status. */
 void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, kedge_error *error);
 
 #endif

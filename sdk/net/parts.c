@@ -1,6 +1,6 @@
-/* Responses to requests for a part. What is asked for are bytes of the gzip, which only the one who
- * joins the parts can unpack, so libcurl decodes nothing of these. A server may answer with all of
- * it, or with a refusal: those are decoded here. */
+/* Responses to requests for a part. A part is a range of the gzip, which can only be unpacked after
+ * the parts are joined, so libcurl must not decode it. A server may also respond with the whole
+ * body, or with a refusal: these are decoded here. */
 #include "common/error.h"
 #include "common/gzip.h"
 #include "sdk/net/net_private.h"

@@ -30,7 +30,7 @@ void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, k
     kedge_status meaning = status_meaning(status);
     if (!kedge_wire_problem_read(content_type, body, &problem)) {
         kedge_fail(error, meaning, "unexpected-status",
-                   "the server answered with status %d, which is not a response of Kedge", status);
+                   "the server responded with status %d, which is not a response of Kedge", status);
         return;
     }
     kedge_fail(error, meaning, problem.code, "%s",

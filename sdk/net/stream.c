@@ -13,7 +13,7 @@ static bool tell_event(void *context, kedge_bytes event, kedge_bytes data)
     return net->stream != NULL && net->stream_number == number;
 }
 
-/* Ends the stream from this side and says why. */
+/* Closes the stream and reports why. */
 static void break_off(kedge_net *net, const kedge_error *error)
 {
     kedge_net_close_stream(net);
@@ -27,7 +27,7 @@ static void take_bytes(void *context, const kedge_http_response *head, kedge_byt
     if (!net->stream_up) {
         if (!kedge_bytes_start_with(head->content_type, KEDGE_BYTES("text/event-stream"))) {
             kedge_fail(&error, KEDGE_PROTOCOL, "not-an-event-stream",
-                       "the server answered the event stream with the type \"%.*s\"",
+                       "the server's event stream has the type \"%.*s\"",
                        (int)head->content_type.size, head->content_type.data);
             break_off(net, &error);
             return;

@@ -11,7 +11,7 @@
  * (/v1/orgs/{org}/projects/{project}/), with its query. `body` NULL data for GET. Borrowed during
  * `send`. */
 typedef struct kedge_driver_request {
-    uint64_t number; /* names the request; 1, 2, 3… */
+    uint64_t number; /* the number of the request: 1, 2, 3… */
     const char *method;
     const char *path;
     kedge_bytes body;
@@ -27,7 +27,7 @@ typedef struct kedge_driver_request {
     size_t header_count;
 } kedge_driver_request;
 
-/* What came back. `status` 0: no whole response; `error` says why. */
+/* A response. `status` 0: there was no complete response, and `error` says why. */
 typedef struct kedge_driver_response {
     uint64_t number;
     int status;
@@ -39,9 +39,9 @@ typedef struct kedge_driver_response {
     kedge_error error;
 } kedge_driver_response;
 
-/* All non-blocking. Each request that was sent and not cancelled is answered once, never from
- * inside `send`. The owner of the transport hands what arrives to kedge_driver_response_arrived and
- * kedge_driver_stream_*. */
+/* All functions are non-blocking. Each request that was sent and not cancelled gets one response,
+ * never from inside `send`. The owner of the transport passes responses to
+ * kedge_driver_response_arrived and stream events to kedge_driver_stream_*. */
 typedef struct kedge_transport {
     void *context;
     kedge_status (*send)(void *context, const kedge_driver_request *request, kedge_error *error);

@@ -1,4 +1,4 @@
-/* Checks of what the app passes in: a clear error before anything is touched. */
+/* Checks of the app's parameters, before anything is changed. */
 #include "sdk/runtime/check.h"
 
 #include "common/error.h"

@@ -1,4 +1,4 @@
-/* Checks of what the app passes in. */
+/* Checks of the app's parameters. */
 #ifndef KEDGE_SDK_RUNTIME_CHECK_H
 #define KEDGE_SDK_RUNTIME_CHECK_H
 

@@ -102,7 +102,7 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     return status;
 }
 
-/* Readers see another state, and the worker is to pull. */
+/* Readers see another state, and the worker must pull. */
 static void cache_set_aside(void *context)
 {
     kedge_db_committed(context, NULL);
@@ -144,7 +144,7 @@ static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, v
     return status;
 }
 
-/* So that the status is right from the start. The worker finds the lock taken by itself. */
+/* Takes the lead here, so that the status is right from the start. */
 static kedge_connection first_connection(kedge_db *db)
 {
     if (!db->shared.online || db->net == NULL) return KEDGE_OFFLINE;

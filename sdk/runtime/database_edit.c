@@ -1,4 +1,4 @@
-/* kedge/database.h: edits. The store does them on the app's thread, durably; the worker is told
+/* kedge/database.h: edits. The store makes them durable on the app's thread; the worker is notified
  * afterwards. */
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"

@@ -17,7 +17,8 @@
 
 #include <pthread.h>
 
-/* Requests are numbered, so that who waits for one sees when it, or a later one, is over. */
+/* Requests are numbered, so that a thread which waits for one sees when it, or a later one, has
+ * ended. */
 typedef struct kedge_shared {
     bool closing;
     bool online; /* the app's wish */
@@ -29,7 +30,7 @@ typedef struct kedge_shared {
     kedge_history_call *history; /* to be started by the worker */
     kedge_connection connection;
     kedge_error last_error;
-    uint64_t generation; /* rises when anything that somebody may wait for has moved */
+    uint64_t generation; /* raised when anything changes for which a thread may wait */
     pthread_t worker;    /* the worker thread, once it runs */
     bool worker_runs;
     size_t waiting; /* threads inside kedge_sync, kedge_wait and kedge_history */
@@ -108,7 +109,8 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
 
 int64_t kedge_db_now_ms(const kedge_db *db); /* clock.c; monotonic */
 
-/* After a commit of this process: tells the watches (NULL: everything), and the worker the rest. */
+/* After a commit of this process: notifies the watches (NULL: any key may have changed) and the
+ * worker. */
 void kedge_db_committed(kedge_db *db, const kedge_change_set *changes);
 
 #endif

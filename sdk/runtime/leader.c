@@ -64,7 +64,7 @@ void kedge_worker_hear_peers(kedge_db *db)
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* True when a response changed more than the reads of this process: what others wait for. */
+/* Returns true when a response changed anything that other processes must see. */
 static bool position_moved(kedge_db *db)
 {
     kedge_store_position now;

@@ -1,4 +1,5 @@
-/* The other processes that have the folder open: who of them syncs, and telling each other of news.
+/* The other processes that have the folder open: which process syncs, and how they notify each
+ * other.
  *
  * All of it goes through one file, `leader.lock`: three bytes that are locked (open file
  * description locks, which end with the process, whatever kills it), and a record of three
@@ -11,8 +12,8 @@
  *     record         magic, changes, sync_wanted, sync_done, sync_status: 8 bytes each, host order
  *
  * `changes` rises with each commit that others should look at. `sync_wanted` rises when a
- * follower's app waits for a sync; the leader answers by `sync_done` and how it ended. Counters,
- * not clocks: what a crash left in the file does no harm.
+ * follower's app waits for a sync; the leader sets `sync_done` and `sync_status` at its end. These
+ * are counters and not times, so values that a crash left in the file do no harm.
  *
  * A write to the file wakes the others by inotify; where that is not to be had they look every
  * KEDGE_PEERS_TICK_MS. With no other process there is nothing to write and no tick. Used by the

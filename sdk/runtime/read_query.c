@@ -1,4 +1,4 @@
-/* kedge/read.h: SQL queries. The store's, with the app's parameters checked. */
+/* kedge/read.h: SQL queries: checks the app's parameters and calls the store. */
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
 

@@ -1,11 +1,11 @@
-/* kedge/read.h: ordered walks. The store's, with the app's parameters checked. */
+/* kedge/read.h: scans: checks the app's parameters and calls the store. */
 #include "common/error.h"
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
 
 struct kedge_scan {
     const kedge_allocator *allocator;
-    kedge_store_scan *walk;
+    kedge_store_scan *cursor;
 };
 
 static kedge_status check_options(const kedge_scan_options *options, kedge_error *error)
@@ -43,7 +43,7 @@ kedge_status kedge_scan_open(kedge_db *db, const char *collection,
     if (made == NULL) return kedge_fail_no_memory(error);
     made->allocator = allocator;
     status =
-        kedge_store_scan_open(db->store, kedge_bytes_of(collection), options, &made->walk, error);
+        kedge_store_scan_open(db->store, kedge_bytes_of(collection), options, &made->cursor, error);
     if (status != KEDGE_OK) {
         kedge_release(allocator, made);
         return status;
@@ -58,7 +58,7 @@ kedge_status kedge_scan_next(kedge_scan *scan, const char **id, size_t *id_size,
     kedge_bytes row_id;
     kedge_bytes row_value;
     if (scan == NULL) return kedge_fail_null("scan", error);
-    kedge_status status = kedge_store_scan_next(scan->walk, &row_id, &row_value, error);
+    kedge_status status = kedge_store_scan_next(scan->cursor, &row_id, &row_value, error);
     if (status != KEDGE_OK) return status;
     if (id != NULL) *id = row_id.data;
     if (id_size != NULL) *id_size = row_id.size;
@@ -70,6 +70,6 @@ kedge_status kedge_scan_next(kedge_scan *scan, const char **id, size_t *id_size,
 void kedge_scan_close(kedge_scan *scan)
 {
     if (scan == NULL) return;
-    kedge_store_scan_close(scan->walk);
+    kedge_store_scan_close(scan->cursor);
     kedge_release(scan->allocator, scan);
 }

@@ -59,7 +59,7 @@ kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms, kedg
     return status;
 }
 
-/* What the server says, or, where there is nothing more to sync, why. */
+/* The error of the server, or the reason why there is no sync. */
 static void add_connection(kedge_db *db, const kedge_store_position *position, bool refused,
                            const kedge_error *refusal, kedge_sync_status *status)
 {
@@ -67,7 +67,7 @@ static void add_connection(kedge_db *db, const kedge_store_position *position, b
     status->connection = refused ? KEDGE_STOPPED : db->shared.connection;
     status->last_error = refused ? *refusal : db->shared.last_error;
     pthread_mutex_unlock(&db->lock);
-    /* Whatever the server says, nothing of it can be kept. */
+    /* Whatever the server sends, it cannot be stored. */
     if (position->stale) (void)kedge_store_cache_error(db->store, &status->last_error);
 }
 

@@ -1,5 +1,5 @@
-/* kedge/sync.h: the lists of pending and of rejected mutations, and what the app answers to a
- * rejection. */
+/* kedge/sync.h: the lists of pending and of rejected mutations, and dismissing and resubmitting a
+ * rejected one. */
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
 

@@ -36,7 +36,7 @@ kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
     if (status != KEDGE_OK) {
         kedge_token_forget(token);
         return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
-                          "the app's token function answered \"%s\"", kedge_status_name(status));
+                          "the app's token function returned \"%s\"", kedge_status_name(status));
     }
     size_t size = strnlen(token->text, sizeof token->text);
     if (size == sizeof token->text || !is_token(token->text, size)) {

@@ -1,5 +1,5 @@
-/* The bearer token: asked of the app's function on the worker thread, and kept
- * until it is refused. */
+/* The bearer token: the app's function gives it on the worker thread, and it is kept until it is
+ * refused. */
 #ifndef KEDGE_SDK_RUNTIME_TOKEN_H
 #define KEDGE_SDK_RUNTIME_TOKEN_H
 
@@ -16,8 +16,8 @@ typedef struct kedge_token {
 /* What a request carries; NULL: nothing. */
 const char *kedge_token_text(const kedge_token *token);
 
-/* Asks the app anew. KEDGE_UNAUTHORIZED "token-missing" when there is no function, when it refused,
- * or when what it wrote cannot be a token. */
+/* Gets a new token from the app. Returns KEDGE_UNAUTHORIZED "token-missing" when there is no
+ * function, when it failed, or when its result cannot be a token. */
 kedge_status kedge_token_ask(kedge_token *token, kedge_error *error);
 
 /* Wipes it. */

@@ -17,7 +17,8 @@ void kedge_wait_end(kedge_db *db);
 
 /* KEDGE_INVALID_ARGUMENT "called-back" on the worker thread, which would wait for itself. */
 kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error);
-/* KEDGE_OK when something has moved since the call; KEDGE_TIMEOUT; KEDGE_CANCELLED when closing. */
+/* Returns KEDGE_OK when something has changed since the call, KEDGE_TIMEOUT, or KEDGE_CANCELLED
+ * when the database closes. */
 kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadline,
                                  kedge_error *error);
 

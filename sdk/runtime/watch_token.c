@@ -78,7 +78,7 @@ void kedge_watch_token_post(kedge_watch_token *token, kedge_commit *commit)
     pthread_mutex_unlock(&token->lock);
 }
 
-/* Calls back with the keys that are watched; with none at all when the list cannot be had. */
+/* Calls back with the watched keys, or with count 0 when they cannot be listed. */
 static void call_back(const kedge_watch_token *token, const kedge_commit *commit)
 {
     kedge_bytes collection;
@@ -98,7 +98,7 @@ static void call_back(const kedge_watch_token *token, const kedge_commit *commit
     kedge_release(token->allocator, list);
 }
 
-/* Takes the next thing to tell. False when there is none. */
+/* Takes the next commit to report. Returns false when there is none. */
 static bool take_next(kedge_watch_token *token, kedge_commit **commit)
 {
     *commit = NULL;

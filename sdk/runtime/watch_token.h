@@ -15,7 +15,7 @@ typedef struct kedge_commit {
 } kedge_commit;
 
 /* Held by the app until kedge_watch_free, by work at the dispatcher, and by a delivery. `lock`
- * guards everything behind it; it is taken after the list's lock. */
+ * guards the members after it; it is taken after the list's lock. */
 struct kedge_watch_token {
     const kedge_allocator *allocator;
     kedge_watches *watches;
@@ -48,7 +48,8 @@ void kedge_watch_token_release(kedge_watch_token *token);
 /* Queues the commit when it touches what is watched; NULL: everything. */
 void kedge_watch_token_post(kedge_watch_token *token, kedge_commit *commit);
 /* Calls back until the queue is empty or the watch is dead. On the deliverer's own thread only for
- * what was queued at the call: commits that come faster than they are told must not keep it. */
+ * what was queued at the call: commits that come faster than they are delivered must not keep the
+ * thread here. */
 void kedge_watch_token_run(kedge_watch_token *token);
 /* No callback starts after this, and none runs when it returns. */
 void kedge_watch_token_kill(kedge_watch_token *token);

@@ -1,8 +1,8 @@
-/* Watches: who is told of which change, on which thread.
+/* Watches: which changes each watch gets, and on which thread.
  *
  * A commit's change set is posted from any thread; the worker delivers. Each watch has a bounded
  * queue of change sets, shared between watches; when it overflows, or memory runs out, the watch is
- * told "everything" instead, so that no change goes untold. A watch has at most one callback
+ * told that any key may have changed, so that no change is missed. A watch has at most one callback
  * running and at most one piece of work at the app's dispatcher. */
 #ifndef KEDGE_SDK_RUNTIME_WATCHES_H
 #define KEDGE_SDK_RUNTIME_WATCHES_H

@@ -123,7 +123,7 @@ static requests take_requests(kedge_db *db)
     return taken;
 }
 
-static void answer_token(kedge_db *db)
+static void provide_token(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
     if (!worker->token_asked) return;
@@ -157,7 +157,7 @@ static void after_edit(kedge_db *db)
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* Both do nothing when there is nothing to do; what fails is tried again. */
+/* Both return at once when there is nothing to do, and are tried again after a failure. */
 static void maintain(kedge_db *db)
 {
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
@@ -208,8 +208,8 @@ static void wait_for_news(kedge_db *db, bool more)
     run_timers(db);
 }
 
-/* A process that closes right behind its edit must have woken the others all the same: nobody else
- * knows of it. */
+/* A process that closes right after an edit must still wake the other processes, which do not know
+ * of the edit otherwise. */
 static void tell_last_edits(kedge_db *db, bool edited)
 {
     bool readable = false;
@@ -240,7 +240,7 @@ static void *run(void *context)
         if (asked.edited) after_edit(db);
         kedge_worker_sync(db, asked.online, asked.syncs);
         kedge_worker_history(db, asked.history, online);
-        answer_token(db);
+        provide_token(db);
         bool moved = db->worker.moved;
         if (moved) plan_maintenance(db);
         kedge_worker_tell_peers(db);

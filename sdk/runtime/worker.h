@@ -8,8 +8,8 @@
 kedge_net_sink kedge_worker_sink(kedge_db *db);
 kedge_driver_host kedge_worker_host(kedge_db *db);
 
-/* Starts and ends the thread; with all signals blocked in it. Ending cancels what runs and wakes
- * who waits with KEDGE_CANCELLED. */
+/* Start and end the thread; all signals are blocked in it. Ending cancels running requests and
+ * wakes waiting threads with KEDGE_CANCELLED. */
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
 void kedge_worker_stop(kedge_db *db);
 
@@ -36,7 +36,7 @@ void kedge_worker_sync_hear(kedge_db *db, const kedge_peers_news *news);
 /* Tells the others, if there are any (`present`), which of their waits are over. */
 void kedge_worker_sync_tell(kedge_db *db, bool present);
 
-/* Publishes where the connection stands, and wakes who waits when `moved`. */
+/* Publishes the state of the connection, and wakes waiting threads when `moved`. */
 void kedge_worker_publish(kedge_db *db, bool online, bool moved);
 
 #endif

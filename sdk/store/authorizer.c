@@ -1,4 +1,5 @@
-/* What the SQL of an app may do: read the views, and call functions that only compute.
+/* Limits what the SQL of an app may do: it may read the views, and call functions without side
+ * effects.
  *
  * SQLite asks before it compiles each access. A table of the cache may be read only from within one
  * of our views; SQLite then names that view. It names a common table expression likewise, so
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorted; everything else is refused, so that a function of a newer SQLite is first looked at. */
+/* Sorted. Every other function is refused, so that a function of a newer SQLite is reviewed before
+ * it is allowed. */
 static const char *const PURE_FUNCTIONS[] = {
     "abs",
     "acos",
@@ -148,7 +150,7 @@ static bool may_read(const char *table, const char *column, const char *database
     bool counted = column && column[0] == '\0';
     /* What shadow.c puts in front of the table. */
     if (sqlite3_strnicmp(table, "kedge ", 6) == 0) return view || counted;
-    /* Otherwise the views, and only they, are in the temporary schema. */
+    /* Otherwise the temporary schema has only the views. */
     if (database && strcmp(database, "temp") == 0) return true;
     if (strcmp(table, "item") == 0) return view || counted;
     /* The rows of a common table expression, which belongs to no schema. */

@@ -68,7 +68,7 @@ typedef struct keyed_table {
     const char *name;
     int64_t kind;
     const char *find;   /* id, value, checksum */
-    const char *insert; /* ?3 value, ?4 checksum; leaves a row that is there */
+    const char *insert; /* ?3 value, ?4 checksum; does not change an existing row */
     const char *update; /* likewise */
     const char *remove;
 } keyed_table;
@@ -97,7 +97,7 @@ static kedge_status take_keyed(kedge_store_db *db, const char *sql, kedge_bytes 
     return KEDGE_OK;
 }
 
-/* KEDGE_NOT_FOUND, or the row, checked. */
+/* Finds a row and checks it, or returns KEDGE_NOT_FOUND. */
 static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge_bytes collection,
                              kedge_bytes id, kedge_cache_row *row, kedge_error *error)
 {
@@ -106,7 +106,7 @@ static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge
     if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;
     if (status != KEDGE_OK) return status;
-    /* In pages that are out of order SQLite finds another row than the one that was asked for. */
+    /* When pages are out of order, SQLite can find a row with another key. */
     if (!kedge_row_read(kedge_row_begin(table->kind, collection), find, 0, row) ||
         !kedge_bytes_equal(row->id, id))
         return kedge_row_fail(db, table->name, collection, id, error);
@@ -130,8 +130,8 @@ static bool same_value(const kedge_cache_row *row, const kedge_bytes *value)
     return row->has_value == (value != NULL) && (!value || kedge_bytes_equal(row->value, *value));
 }
 
-/* Most rows that are put are new, so that what stands there is looked for only when there is
- * something. `*inserted` false: it was left as it is. */
+/* Most rows that are put are new, so the old row is read only when the insert found one.
+ * `*inserted` false: there was a row, which was not changed. */
 static kedge_status insert_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
                                kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
                                bool *inserted, kedge_error *error)
@@ -151,7 +151,7 @@ static kedge_status put_row(kedge_store_db *db, const keyed_table *table, kedge_
     kedge_status status = insert_row(db, table, total, collection, id, value, changed, error);
     if (status != KEDGE_OK || *changed) return status;
     status = find_row(db, table, collection, id, &old, error);
-    /* The insert found the key: only an index out of order loses it again. */
+    /* The insert found the key, so the row can be missing only if the index is out of order. */
     if (status == KEDGE_NOT_FOUND) return kedge_row_fail(db, table->name, collection, id, error);
     if (status != KEDGE_OK || same_value(&old, value)) return status;
     int64_t checksum = kedge_row_checksum(kedge_row_begin(table->kind, collection), id, value);
@@ -289,12 +289,12 @@ kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_row_total *bases,
     return delete_row(db, &BASE, bases, collection, id, &changed, error);
 }
 
-static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *walk, kedge_row_total *seen,
+static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_row_total *seen,
                              kedge_overlay *base, kedge_error *error)
 {
     kedge_cache_row row;
     kedge_bytes collection;
-    if (!kedge_row_read_any(KEDGE_ROW_BASE, walk, &collection, &row))
+    if (!kedge_row_read_any(KEDGE_ROW_BASE, cursor, &collection, &row))
         return kedge_row_fail(db, "base", collection, row.id, error);
     kedge_row_total_add(seen, row.checksum);
     if (!row.has_value) return kedge_overlay_delete(base, collection, row.id, error);
@@ -305,14 +305,14 @@ kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *ba
                                    kedge_overlay *base, kedge_error *error)
 {
     static const char sql[] = "SELECT collection, id, value, checksum FROM base";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_row_total seen = {0};
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
-        status = load_row(db, walk, &seen, base, error);
+    while ((status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
+        status = load_row(db, cursor, &seen, base, error);
         if (status != KEDGE_OK) {
-            sqlite3_reset(walk);
+            sqlite3_reset(cursor);
             return status;
         }
     }

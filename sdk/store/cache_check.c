@@ -1,14 +1,14 @@
-/* The check of the whole cache in the background: the order of the keys, every checksum, the
- * totals. It finds what no read of one row can: rows that are missing, pages that were swapped, and
- * an old page that came back. It reads one snapshot in slices, so that no call takes long; writers
- * wait for no reader. */
+/* Checks the whole cache in the background: the order of the keys, every checksum, the totals. The
+ * check finds damage that reads of single rows cannot find: missing rows, swapped pages, and old
+ * pages that the disk brought back. It reads one snapshot in slices, so that no call takes long.
+ * Writers do not wait for it. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
 
 struct kedge_cache_check {
     kedge_store_reader *reader;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_row_total expected;
     kedge_row_total seen;
     kedge_buffer collection; /* of the last row */
@@ -44,7 +44,8 @@ static kedge_status check_begin(kedge_store *store, kedge_error *error)
     kedge_cache_meta meta;
     kedge_cache_check *check = kedge_allocate(store->allocator, sizeof *check);
     if (!check) return kedge_fail_no_memory(error);
-    /* Here, not behind it: a cache that is replaced meanwhile is due for a check of its own. */
+    /* Cleared at the start of the check: a cache that replaces this one meanwhile needs a check of
+     * its own. */
     atomic_store(&store->check_due, false);
     check->collection = kedge_buffer_make(store->allocator);
     check->id = kedge_buffer_make(store->allocator);
@@ -55,7 +56,7 @@ static kedge_status check_begin(kedge_store *store, kedge_error *error)
     status = kedge_reader_begin_cache(check->reader, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(db, &meta, error);
     if (status == KEDGE_OK) status = check_base(store, db, &meta, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &check->walk, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &check->cursor, error);
     if (status == KEDGE_OK) check->expected = meta.items;
     return status;
 }
@@ -84,7 +85,7 @@ static kedge_status check_row(kedge_cache_check *check, kedge_error *error)
 {
     kedge_cache_row row;
     kedge_bytes collection;
-    if (!kedge_row_read_any(KEDGE_ROW_ITEM, check->walk, &collection, &row) ||
+    if (!kedge_row_read_any(KEDGE_ROW_ITEM, check->cursor, &collection, &row) ||
         !in_order(check, collection, row.id))
         return kedge_row_fail(&check->reader->cache, "item", collection, row.id, error);
     kedge_row_total_add(&check->seen, row.checksum);
@@ -96,7 +97,7 @@ static kedge_status check_slice(kedge_store *store, kedge_error *error)
     kedge_cache_check *check = store->check;
     kedge_store_db *db = &check->reader->cache;
     for (int i = 0; i < KEDGE_STORE_CHECK_ROWS; i++) {
-        kedge_status status = kedge_store_db_step(db, check->walk, error);
+        kedge_status status = kedge_store_db_step(db, check->cursor, error);
         if (status == KEDGE_OK) status = check_row(check, error);
         if (status != KEDGE_OK) return status;
     }

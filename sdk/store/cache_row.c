@@ -1,4 +1,4 @@
-/* How a row of the cache proves itself. */
+/* Checksums of the rows of the cache. */
 #include "sdk/store/cache_row.h"
 
 #include "common/error.h"

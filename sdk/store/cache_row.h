@@ -1,13 +1,14 @@
-/* How a row of the cache proves itself: a checksum over its other columns (common/checksum.h), and,
- * for the rows that may be missing, how many there are and the sum of their checksums. */
+/* Checksums of the cache. A row is sound when its checksum is right, and damaged when it is not.
+ * The checksum is over the row's other columns (common/checksum.h). Missing rows are found by a
+ * total for each table: the number of its rows and the sum of their checksums. */
 #ifndef KEDGE_SDK_STORE_CACHE_ROW_H
 #define KEDGE_SDK_STORE_CACHE_ROW_H
 
 #include "common/checksum.h"
 #include "sdk/store/database.h"
 
-/* The kinds of rows. `staged_item` becomes `item` by a rename, so the two share one. They are in
- * the checksums on disk: a number is never used for anything else. */
+/* The kinds of rows. `staged_item` becomes `item` by a rename, so the two share a kind. The
+ * checksums on disk include the kind, so a number must never get another meaning. */
 #define KEDGE_ROW_ITEM           101
 #define KEDGE_ROW_BASE           102
 #define KEDGE_ROW_CACHE_META     103
@@ -53,8 +54,8 @@ kedge_checksum kedge_row_begin(int64_t kind, kedge_bytes collection);
 /* `value` NULL: none, in `base`. */
 int64_t kedge_row_checksum(kedge_checksum begun, kedge_bytes id, const kedge_bytes *value);
 
-/* A row of item, base or staged_item, borrowed until the statement's next step; a NUL stands behind
- * each text. */
+/* A row of item, base or staged_item, borrowed until the statement's next step. Each text is
+ * NUL-terminated. */
 typedef struct kedge_cache_row {
     kedge_bytes id;
     kedge_bytes value;
@@ -62,8 +63,8 @@ typedef struct kedge_cache_row {
     int64_t checksum;
 } kedge_cache_row;
 
-/* Reads id, value and checksum, which are the columns `first` and the two behind it. False when
- * they are not what was written. */
+/* Reads id, value and checksum: the columns from `first` on. Returns false when the row is
+ * damaged. */
 bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, kedge_cache_row *row);
 
 /* The same for a row of any collection, whose columns begin with `collection`, and for the types of

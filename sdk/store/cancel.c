@@ -1,4 +1,4 @@
-/* Taking back an edit that has not left this machine. */
+/* Cancelling an edit that has not been sent. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -23,7 +23,7 @@ static kedge_status check_cancel(kedge_store *store, int64_t sequence,
     return status;
 }
 
-/* In place, as an edit that does nothing, so that no id shifts. The uid stays. */
+/* The row is replaced by a no-op with the same uid, so that no id changes. */
 static kedge_status rewrite_as_noop(kedge_store *store, const kedge_pending *row,
                                     kedge_outbox_meta *meta, kedge_error *error)
 {

@@ -38,7 +38,7 @@ void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_
     kedge_buffer_append(&changes->keys, &size, sizeof size);
     kedge_buffer_append_bytes(&changes->keys, id);
     changes->count++;
-    /* A watcher that cannot be told which keys is told that it may be any. */
+    /* When the keys cannot be listed, the set says that any key may have changed. */
     if (changes->count > KEDGE_STORE_CHANGES_MAX || changes->keys.no_memory)
         kedge_changes_all(changes);
 }

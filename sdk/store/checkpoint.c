@@ -1,5 +1,5 @@
-/* Moving the WALs into their files, in a writer's turn. The files keep their length: writing over
- * it later needs no new blocks, which makes the sync of a commit cheaper. */
+/* Moves the WALs into their files, in a write turn. The WAL files are not truncated: later commits
+ * overwrite them and need no new blocks, which makes their fsync cheaper. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -10,7 +10,7 @@ static kedge_status checkpoint_one(kedge_store_db *db, kedge_error *error)
     int code = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
     db->wal_pages = 0;
-    /* An open scan still needs the WAL: what could be moved was. */
+    /* An open scan still needs a part of the WAL; the rest was moved. */
     if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
         return KEDGE_OK;
     return kedge_store_db_fail(db, code, "moving the WAL into the file", error);

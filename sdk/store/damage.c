@@ -1,9 +1,10 @@
-/* Where a damaged cache goes.
+/* What is done with a damaged cache.
  *
- * A cache holds only what a pull can restore: it is renamed to cache.db.damaged-N, with its WAL,
- * and a new one is filled by a resync; the old file stays until that is complete. An outbox holds
- * what exists nowhere else: refusal.c reports it, with the count of what can still be read, and it
- * is left alone; repair.c saves that into a new folder. */
+ * A pull can restore everything that the cache holds. So a damaged cache is renamed to
+ * cache.db.damaged-N, with its WAL, and a resync fills a new one; the old file is kept until the
+ * resync is complete. An outbox holds data that exists nowhere else. A damaged outbox is not
+ * changed: refusal.c reports it with the number of edits that can still be read, and repair.c saves
+ * these into a new folder. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -19,7 +20,7 @@ static void damaged_path(const kedge_store *store, int number, const char *suffi
                    suffix);
 }
 
-/* The first free number; when all are taken, the last file is given up. */
+/* Takes the first free number. When all are taken, the last file is overwritten. */
 static int free_number(const kedge_store *store)
 {
     char path[KEDGE_STORE_PATH_BYTES];
@@ -32,8 +33,8 @@ static int free_number(const kedge_store *store)
 
 kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
 {
-    /* The file goes first: without it SQLite throws a WAL away, whereas a file without its WAL
-     * would be an older state that looks sound. */
+    /* The file is renamed before its WAL. SQLite deletes a WAL without its file, but a file without
+     * its WAL would be an older state that looks sound. */
     static const char *const suffixes[] = {"", "-wal", "-shm"};
     int number = free_number(store);
     kedge_store_db_close(&store->cache);

@@ -67,7 +67,7 @@ kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const cha
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    /* The hook takes the place of SQLite's own checkpoints. */
+    /* The hook replaces SQLite's automatic checkpoints. */
     sqlite3_wal_hook(db->handle, wal_committed, db);
     struct stat facts;
     if (stat(path, &facts) == 0) {
@@ -140,7 +140,7 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
         return kedge_fail(error, status, "disk-full", "the disk is full: %s, when %s", db->name,
                           doing);
     case KEDGE_INTERNAL:
-        return kedge_fail(error, status, "sqlite-error", "%s: SQLite answered %d (%s) when %s",
+        return kedge_fail(error, status, "sqlite-error", "%s: SQLite returned %d (%s) when %s",
                           db->name, code, db->handle ? sqlite3_errmsg(db->handle) : "closed",
                           doing);
     default:
@@ -167,7 +167,7 @@ kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
     return status;
 }
 
-/* A statement that still has a row keeps its snapshot open behind the commit. */
+/* A statement that still has a row would keep its snapshot open after the commit. */
 void kedge_store_db_reset(kedge_store_db *db)
 {
     for (size_t i = 0; i < db->statement_count; i++)
@@ -204,7 +204,7 @@ static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **
         return kedge_fail(error, KEDGE_INTERNAL, "too-many-statements",
                           "%s: over %d kept statements", db->name, KEDGE_STORE_STATEMENTS);
     int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-    /* The SQL is ours and the layout was checked: only a damaged schema makes it wrong. */
+    /* Our SQL is right and the layout was checked, so this is a damaged schema. */
     if (code == SQLITE_ERROR) code = SQLITE_CORRUPT;
     if (code != SQLITE_OK) return kedge_store_db_fail(db, code, "preparing a statement", error);
     db->statements[db->statement_count++] = (kedge_store_statement){sql, *statement};

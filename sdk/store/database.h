@@ -6,8 +6,9 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-#define KEDGE_STORE_STATEMENTS      96    /* prepared and kept, a connection */
-#define KEDGE_STORE_BUSY_TIMEOUT_MS 10000 /* against a stranger's lock; ours never wait here */
+#define KEDGE_STORE_STATEMENTS 96 /* prepared statements kept by one connection */
+/* for locks of other programs; Kedge's own connections never wait for SQLite's locks */
+#define KEDGE_STORE_BUSY_TIMEOUT_MS 10000
 
 /* A statement is kept by the address of its SQL text, so the text must be a constant. */
 typedef struct kedge_store_statement {
@@ -20,14 +21,15 @@ typedef struct kedge_store_db {
     const char *name; /* for messages: "cache.db" */
     kedge_store_statement statements[KEDGE_STORE_STATEMENTS];
     size_t statement_count;
-    int bind_code;       /* the first bind that failed since a statement was taken */
+    int bind_code;       /* the first failed bind since a statement was taken */
     int wal_pages;       /* after the last commit here */
     int64_t runs;        /* statements without rows, since the transaction began */
     int64_t bound_bytes; /* … and bytes that were bound */
-    bool damaged;        /* SQLite said that the contents are */
-    bool row_damaged;    /* a row did not prove itself; the others can be had */
-    bool rehearsing; /* transactions are begun once, and not committed: they will be rolled back */
-    dev_t device;    /* which file it is: another process may have set it aside */
+    bool damaged;        /* SQLite reported damage */
+    bool row_damaged;    /* a row is damaged; the others can be read */
+    /* begin a transaction only once and do not commit it: it will be rolled back */
+    bool rehearsing;
+    dev_t device; /* which file it is: another process may have set it aside */
     ino_t inode;
 } kedge_store_db;
 
@@ -35,7 +37,7 @@ typedef struct kedge_store_db {
 kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,
                                  const char *vfs, kedge_error *error);
 void kedge_store_db_close(kedge_store_db *db);
-/* False when the path now leads to another file than the one that is open. */
+/* Returns false when the path is now another file than the open one. */
 bool kedge_store_db_is_at(const kedge_store_db *db, const char *path);
 
 /* Translates SQLite's code; `doing` says what failed ("reading an item"). Notes damage. */
@@ -46,20 +48,22 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
 kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_error *error);
 kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error); /* IMMEDIATE */
 kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error);
-/* Ends all statements that still have a row. */
+/* Resets all statements that still have a row. */
 void kedge_store_db_reset(kedge_store_db *db);
-void kedge_store_db_rollback(kedge_store_db *db); /* also when nothing is open */
+void kedge_store_db_rollback(kedge_store_db *db); /* may be called when nothing is open */
 bool kedge_store_db_in_transaction(const kedge_store_db *db);
 
-/* A kept statement, reset and without bindings. */
+/* Gives the kept statement for `sql`, reset and without bindings. */
 kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
                                  kedge_error *error);
-/* KEDGE_OK with a row, KEDGE_DONE without; the statement is reset unless it has a row. */
+/* Returns KEDGE_OK with a row, and KEDGE_DONE without; the statement is reset unless it has a
+ * row. */
 kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);
-/* A statement that has no rows. */
+/* Runs a statement that returns no rows. */
 kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);
 
-/* The first column of the first row, of a statement without parameters; 0 when there is no row. */
+/* Runs a statement without parameters and reads the first column of its first row; 0 when there is
+ * no row. */
 kedge_status kedge_store_db_number(kedge_store_db *db, const char *sql, int64_t *number,
                                    kedge_error *error);
 

@@ -1,8 +1,8 @@
 /* The inbox of rejected mutations.
  *
- * A row of the inbox is shown when its mutation is no longer predicted: when the cache covers it,
- * or when it is no longer pending at all. Before that it is shown as pending, and only there. What
- * was read of a damaged mutation is shown at once: its place among the pending ones has a no-op. */
+ * A row of the inbox is listed when its mutation is no longer predicted: when the cache covers it,
+ * or when it is no longer pending. Until then the mutation is listed only as pending. A damaged
+ * mutation is listed at once, since a no-op has replaced it among the pending ones. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -65,7 +65,8 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
     return status == KEDGE_OK ? kedge_buffer_status(args, error) : status;
 }
 
-kedge_status kedge_inbox_answer(kedge_store *store, int64_t sequence, int state, kedge_error *error)
+kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int state,
+                                   kedge_error *error)
 {
     static const char sql[] = "UPDATE rejected SET state = ?2, args = '' WHERE sequence = ?1";
     static const char seal[] =
@@ -83,7 +84,7 @@ kedge_status kedge_inbox_answer(kedge_store *store, int64_t sequence, int state,
     return kedge_store_db_run(db, update, error);
 }
 
-/* Is it shown? A row that does not prove itself is healed first. */
+/* Whether the row is listed. A damaged row is healed first. */
 static kedge_status check_shown(kedge_store *store, int64_t sequence, kedge_error *error)
 {
     static const char sql[] =
@@ -112,7 +113,7 @@ static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error 
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = check_shown(store, sequence, error);
     if (status == KEDGE_OK)
-        status = kedge_inbox_answer(store, sequence, KEDGE_INBOX_DISMISSED, error);
+        status = kedge_inbox_set_state(store, sequence, KEDGE_INBOX_DISMISSED, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;
 }

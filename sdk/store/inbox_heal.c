@@ -1,4 +1,4 @@
-/* Edits that were damaged on the disk, as the inbox shows them. */
+/* Puts edits that were damaged on the disk into the inbox. */
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
@@ -12,7 +12,7 @@ void kedge_inbox_entry_free(kedge_inbox_entry *entry)
     kedge_buffer_free(&entry->args);
 }
 
-/* Args that are not JSON any more become a JSON string of what is legible in them. */
+/* Args that are no longer JSON become a JSON string of their legible text. */
 static void write_legible(kedge_bytes bytes, kedge_buffer *out)
 {
     kedge_buffer_append_byte(out, '"');
@@ -120,7 +120,7 @@ static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key,
     if (status == KEDGE_OK && !kedge_bytes_equal_text(row.name, "kedge.noop"))
         *own = kedge_bytes_equal(row.name, kedge_buffer_bytes(&entry->name)) &&
                kedge_bytes_equal(row.args, kedge_buffer_bytes(&entry->args));
-    heal->store->outbox.row_damaged = false; /* a damaged pending row is healed behind this */
+    heal->store->outbox.row_damaged = false; /* damaged pending rows are healed later */
     return status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT ? KEDGE_OK : status;
 }
 
@@ -134,9 +134,9 @@ static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *e
     return kedge_store_db_run(db, statement, error);
 }
 
-/* An entry that the app has answered is kept without its args, to answer kedge_wait. What is left
- * of it when it is damaged is nothing to show. */
-static kedge_status delete_answered(kedge_outbox_healing *heal, kedge_error *error)
+/* An entry that was dismissed or resubmitted is kept without its args, for kedge_wait. When it is
+ * damaged, it has nothing left to show. */
+static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char sql[] = "DELETE FROM rejected WHERE state IN (1, 2) AND args = ''"
                               " AND checksum IS NOT " KEDGE_REJECTED_CHECKSUM;
@@ -146,7 +146,7 @@ static kedge_status delete_answered(kedge_outbox_healing *heal, kedge_error *err
     return status;
 }
 
-/* KEDGE_DONE when all prove themselves. */
+/* Returns KEDGE_DONE when all entries are sound. */
 static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge_inbox_entry *entry,
                                  kedge_error *error)
 {
@@ -170,7 +170,7 @@ kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
     kedge_status status;
     int64_t key;
     bool own = false;
-    status = delete_answered(heal, error);
+    status = delete_closed(heal, error);
     while (status == KEDGE_OK) {
         entry = (kedge_inbox_entry){.message = "this rejected edit was damaged on the disk"};
         status = next_damaged(heal, &key, &entry, error);

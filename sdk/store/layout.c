@@ -1,5 +1,5 @@
-/* Making a file as its schema says, telling of which layout one is, and bringing an older one up to
- * date. An empty file is one whose making was cut short. */
+/* Creates a file by its schema, finds out the layout of a file, and upgrades an older one. A file
+ * is empty when its creation was interrupted. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"

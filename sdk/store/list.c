@@ -7,7 +7,7 @@
 struct kedge_mutation_list {
     kedge_store *store;
     kedge_store_reader *reader;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_cache_meta cache;
     kedge_outbox_meta outbox;
     bool ended;
@@ -29,28 +29,28 @@ static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_er
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(db, &list->outbox, error);
     if (status == KEDGE_OK)
         status = kedge_cache_meta_read(&list->reader->cache, &list->cache, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &list->walk, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &list->cursor, error);
     if (status != KEDGE_OK) return status;
     kedge_prediction_doubt(&list->outbox, &list->cache);
-    kedge_store_bind_chars(db, list->walk, 1, list->cache.client);
-    kedge_store_bind_integer(db, list->walk, 2, list->cache.lmid);
-    kedge_store_bind_integer(db, list->walk, 3, list->cache.version);
+    kedge_store_bind_chars(db, list->cursor, 1, list->cache.client);
+    kedge_store_bind_integer(db, list->cursor, 2, list->cache.lmid);
+    kedge_store_bind_integer(db, list->cursor, 3, list->cache.version);
     if (sql == PENDING) {
-        kedge_store_bind_chars(db, list->walk, 4, list->outbox.client);
-        kedge_store_bind_integer(db, list->walk, 5, list->outbox.sent_through);
+        kedge_store_bind_chars(db, list->cursor, 4, list->outbox.client);
+        kedge_store_bind_integer(db, list->cursor, 5, list->outbox.sent_through);
     }
     return KEDGE_OK;
 }
 
-/* What the list will show is looked through first: a row that does not prove itself is set aside
- * before the app sees any. */
+/* Checks all rows of the list first, so that damaged rows are set aside before the app sees any
+ * row. */
 static kedge_status check_rows(kedge_mutation_list *list, const char *sql, kedge_error *error)
 {
     kedge_store_db *db = &list->reader->outbox;
     kedge_status status;
-    while ((status = kedge_store_db_step(db, list->walk, error)) == KEDGE_OK) {
-        int64_t sequence = sqlite3_column_int64(list->walk, 0);
-        if (sqlite3_column_int(list->walk, 7) != 1)
+    while ((status = kedge_store_db_step(db, list->cursor, error)) == KEDGE_OK) {
+        int64_t sequence = sqlite3_column_int64(list->cursor, 0);
+        if (sqlite3_column_int(list->cursor, 7) != 1)
             return kedge_outbox_fail_row(db, sql == PENDING ? "pending" : "rejected", sequence,
                                          error);
     }
@@ -100,28 +100,28 @@ kedge_status kedge_store_rejected_open(kedge_store *store, kedge_mutation_list *
     return open_list(store, REJECTED, list, error);
 }
 
-/* NULL without memory: no column of a list is null. */
-static const char *text_of(sqlite3_stmt *walk, int column)
+/* NULL means no memory, since no column of a list is null. */
+static const char *text_of(sqlite3_stmt *cursor, int column)
 {
-    return (const char *)sqlite3_column_text(walk, column);
+    return (const char *)sqlite3_column_text(cursor, column);
 }
 
 kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
                                    kedge_error *error)
 {
     if (list->ended) return KEDGE_DONE;
-    kedge_status status = kedge_store_db_step(&list->reader->outbox, list->walk, error);
+    kedge_status status = kedge_store_db_step(&list->reader->outbox, list->cursor, error);
     list->ended = status != KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    kedge_mutation row = {.sequence = sqlite3_column_int64(list->walk, 0),
-                          .timestamp_ms = sqlite3_column_int64(list->walk, 1),
-                          .sent = sqlite3_column_int(list->walk, 6) != 0,
-                          .withheld = sqlite3_column_int(list->walk, 8) != 0,
-                          .name = text_of(list->walk, 2),
-                          .args = text_of(list->walk, 3),
-                          .args_size = (size_t)sqlite3_column_bytes(list->walk, 3),
-                          .code = text_of(list->walk, 4),
-                          .message = text_of(list->walk, 5)};
+    kedge_mutation row = {.sequence = sqlite3_column_int64(list->cursor, 0),
+                          .timestamp_ms = sqlite3_column_int64(list->cursor, 1),
+                          .sent = sqlite3_column_int(list->cursor, 6) != 0,
+                          .withheld = sqlite3_column_int(list->cursor, 8) != 0,
+                          .name = text_of(list->cursor, 2),
+                          .args = text_of(list->cursor, 3),
+                          .args_size = (size_t)sqlite3_column_bytes(list->cursor, 3),
+                          .code = text_of(list->cursor, 4),
+                          .message = text_of(list->cursor, 5)};
     if (!row.name || !row.args || !row.code || !row.message) {
         list->ended = true;
         return kedge_fail_no_memory(error);

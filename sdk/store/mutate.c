@@ -4,9 +4,9 @@
  *   → the mutation is written to the outbox → COMMIT of the outbox: the durable point, one fsync
  *   → COMMIT of the cache.
  *
- * A mutator that refuses leaves no trace. When the cache's commit fails behind the outbox's, the
- * edit is made all the same, and reads show it (shadow.c); the revisions no longer fit, and the
- * prediction is rebuilt when it can be. */
+ * When the mutator refuses, nothing is written. When the cache's commit fails after the outbox's,
+ * the edit is made nevertheless, and reads show it (shadow.c). The revisions then differ, and the
+ * prediction is rebuilt as soon as possible. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -15,17 +15,17 @@
 #include "common/json.h"
 #include <string.h>
 
-/* What a new mutation comes from, and what becomes of it. */
+/* The inputs and results of making one mutation. */
 typedef struct edit {
     kedge_bytes name;
     kedge_bytes args; /* canonical, unless they come from the inbox */
-    int64_t rejected; /* the inbox row that it takes the place of; 0: none */
+    int64_t rejected; /* the sequence of the inbox row that it replaces; 0: none */
     int64_t sequence; /* out */
     kedge_change_set *changes;
 } edit;
 
-/* The cache's commit failed behind the outbox's. What it would have changed is in the edit's change
- * set already. */
+/* The cache's commit failed after the outbox's. The edit's change set already has the changed
+ * keys. */
 static kedge_status follow_late(kedge_store *store)
 {
     bool untold = store->untold;
@@ -62,7 +62,7 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
     return KEDGE_OK;
 }
 
-/* Runs the mutator on what is visible, and writes what it changed to the cache. */
+/* Runs the mutator on the visible state, and writes its changes to the cache. */
 static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_meta *cache,
                              int64_t now_ms, kedge_error *error)
 {
@@ -105,7 +105,7 @@ static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta
     kedge_outbox_digest(row.name, row.args, row.uid, digest);
     kedge_status status = kedge_outbox_insert(&store->outbox, &row, outbox, error);
     if (status == KEDGE_OK && made->rejected > 0)
-        status = kedge_inbox_answer(store, made->rejected, KEDGE_INBOX_RESUBMITTED, error);
+        status = kedge_inbox_set_state(store, made->rejected, KEDGE_INBOX_RESUBMITTED, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, outbox, error);
     if (status == KEDGE_OK) made->sequence = row.sequence;
     return status;
@@ -147,7 +147,7 @@ static kedge_status mutate_work(kedge_store *store, void *context, kedge_error *
 
 static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)
 {
-    /* White space and escapes may shrink, so the limit is checked behind the normalization too. */
+    /* The canonical form may be shorter, so the limit is checked after it is made. */
     if (args.size > 8 * (size_t)KEDGE_LIMIT_ARGS_BYTES)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "args-too-large",
                           "the args are %zu bytes; at most %d are allowed", args.size,

@@ -1,5 +1,5 @@
-/* Opening and closing. Opening repairs what a crash left: covered mutations that were not deleted
- * yet, a prediction that does not fit the outbox, a damaged cache. */
+/* Opening and closing. Opening repairs the state that a crash left: covered mutations that were not
+ * deleted yet, a prediction that does not fit the outbox, a damaged cache. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -63,7 +63,7 @@ static kedge_status copy_options(kedge_store *store, const kedge_store_options *
     return kedge_registry_describe(store->registry, &store->registry_text, error);
 }
 
-/* The folder's own entry must be as durable as what is put into it. */
+/* The folder's entry in its parent must be as durable as the files in the folder. */
 static void sync_parent(const char *path)
 {
     char parent[KEDGE_STORE_PATH_BYTES + 4];
@@ -116,8 +116,8 @@ static kedge_status write_registry(kedge_store *store, kedge_error *error)
     return kedge_store_db_run(&store->cache, update, error);
 }
 
-/* All that have the folder open at once predict with the same mutators. Who is alone may bring new
- * ones; what was predicted with the old ones is made anew. */
+/* All processes that have the folder open must predict with the same mutators. A process that opens
+ * it alone may register other ones; the prediction is then rebuilt. */
 static kedge_status check_registry(kedge_store *store, bool alone, bool *rebuild,
                                    kedge_error *error)
 {
@@ -131,7 +131,8 @@ static kedge_status check_registry(kedge_store *store, bool alone, bool *rebuild
     return KEDGE_OK;
 }
 
-/* What a crash left, and what needs the registry. A full disk leaves the store stale, not shut. */
+/* Repairs the state that a crash left, and rebuilds the prediction for a new registry. On a full
+ * disk the store opens and is stale. */
 static kedge_status repair_work(kedge_store *store, void *context, kedge_error *error)
 {
     bool rebuild = false;
@@ -143,9 +144,10 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);
     if (status != KEDGE_OK) return status;
     status = kedge_prediction_repair(store, rebuild, NULL, error);
-    /* What a cache covers that knows more than the outbox is decided, and nobody knows how. */
+    /* When the cache is newer than the outbox, the mutations that it covers are decided, but their
+     * outcomes are not known. */
     if (status == KEDGE_OK) kedge_pull_settle(store);
-    /* Behind the rebuilding, so that a crash in between repeats it. */
+    /* Written after the rebuild, so that a crash in between repeats it. */
     if (status == KEDGE_OK && rebuild) status = write_registry(store, error);
     if (status != KEDGE_DISK_FULL) return status;
     kedge_shadow_note(store, status);
@@ -193,7 +195,7 @@ kedge_status kedge_store_open(const kedge_store_options *options, kedge_store **
     if (status == KEDGE_OK) status = kedge_store_locks_open(made, error);
     if (status == KEDGE_OK) status = open_files(made, error);
     if (status == KEDGE_OK) status = kedge_store_take_turn(made, repair_work, NULL, error);
-    made->untold = false; /* nobody has read anything yet */
+    made->untold = false; /* no reader has seen the old state */
     if (status == KEDGE_OK)
         *store = made;
     else

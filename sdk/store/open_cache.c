@@ -1,5 +1,6 @@
-/* Opening the cache: it is made, brought up to date, or set aside when it is damaged or of another
- * project. What it held is pulled again then, and what is pending stays in the outbox. */
+/* Opens the cache: creates it, upgrades it, or sets it aside when it is damaged or of another
+ * project. Then its contents are pulled again; pending mutations are in the outbox and are not
+ * affected. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -35,7 +36,7 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
     return status;
 }
 
-/* A layout that is not the one that it claims to be, or from which no way leads on, is taken for
+/* A layout that differs from the one in the header, or that cannot be upgraded, counts as
  * damage. */
 static kedge_status upgrade_cache(kedge_store_db *db, kedge_error *error)
 {
@@ -76,8 +77,8 @@ bool kedge_schema_has_content(const char *path)
     return stat(path, &facts) == 0 && facts.st_size > 0;
 }
 
-/* A cache with a client id beside an empty outbox: what was pending is gone, and nobody may go on
- * as if it had never been. */
+/* The cache has a client id but the outbox is empty: pending mutations were lost, which must be
+ * reported. */
 kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *error)
 {
     kedge_store_db cache;
@@ -122,7 +123,7 @@ static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error 
     if (status == KEDGE_OK && empty) status = create_cache(store, !fresh, error);
     if (status == KEDGE_OK && !empty) status = upgrade_cache(db, error);
     if (status == KEDGE_OK) status = check_tenant(store, db, error);
-    /* The outbox fits, so this cache was brought here from elsewhere. */
+    /* The outbox is of this project, so this cache was copied here from another folder. */
     if (status == KEDGE_INVALID_ARGUMENT) db->damaged = true;
     return status;
 }

@@ -1,4 +1,4 @@
-/* Opening the outbox: it is made, brought up to date, or refused. */
+/* Opens the outbox: creates it, upgrades it, or refuses it. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -66,7 +66,8 @@ static kedge_status create(kedge_store *store, kedge_error *error)
     (void)snprintf(meta.organization, sizeof meta.organization, "%s", store->organization);
     (void)snprintf(meta.project, sizeof meta.project, "%s", store->project);
     kedge_status status = kedge_schema_make_outbox(&store->outbox, &meta, error);
-    /* Into the file: without its WAL it would look like one that was never made. */
+    /* The tables are moved from the WAL into the file: without them, a file that lost its WAL would
+     * look new. */
     if (status == KEDGE_OK)
         (void)sqlite3_wal_checkpoint_v2(store->outbox.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
                                         NULL);
@@ -100,8 +101,8 @@ static kedge_status check_old_tenant(kedge_store *store, kedge_error *error)
     return status == KEDGE_OK ? check_tenant(store, names[0], names[1], error) : status;
 }
 
-/* The file as a whole is checked before: behind an upgrade its rows have sound checksums. What was
- * wrong in one of them by then is taken as it is. */
+/* The whole file is checked before the upgrade, because the upgrade gives all rows checksums.
+ * Damage in a row that this check does not find cannot be found later. */
 static kedge_status upgrade_sound(kedge_store *store, kedge_error *error)
 {
     int64_t layout = 0;
@@ -117,8 +118,8 @@ static kedge_status upgrade_sound(kedge_store *store, kedge_error *error)
     return status;
 }
 
-/* The header says that the file is another application's or of another layout, and the tables,
- * which are more, say that it is ours and of this one. */
+/* The header says that the file is another application's or of another layout, but the tables are
+ * those of our present layout. The tables count, since they are more evidence. */
 static kedge_status heal_identity(kedge_store_db *db, kedge_error *error)
 {
     kedge_outbox_meta meta;
@@ -136,8 +137,8 @@ static bool is_one_bit_off(int64_t value, int64_t right)
     return bits != 0 && (bits & (bits - 1)) == 0;
 }
 
-/* A newer Kedge may use the same tables in another way: only a flipped bit is taken for damage. An
- * older one did not have them. */
+/* A newer Kedge may use the same tables in another way, so a header counts as damaged only if one
+ * bit differs. An older Kedge did not have these tables. */
 static bool is_misnamed(kedge_store_db *db)
 {
     int64_t id = 0, layout = 0;
@@ -164,7 +165,7 @@ static kedge_status identify(kedge_store *store, bool *empty, kedge_error *error
     if (status == KEDGE_OK && !*empty) status = kedge_schema_read_layout(db, &layout, error);
     if (status == KEDGE_OK && !*empty && layout < 1)
         return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its layout", error);
-    /* SQLite takes a file as read-only whose header says so. */
+    /* SQLite opens a file read-only when its header says so. */
     if (status == KEDGE_OK && sqlite3_db_readonly(db->handle, "main") == 1 &&
         access(store->outbox_path, W_OK) == 0)
         return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its header", error);
@@ -198,7 +199,7 @@ static kedge_status open_or_create(kedge_store *store, bool *created, kedge_erro
     return status;
 }
 
-/* A folder without an outbox is a new one, unless somebody is still saving into it. */
+/* A folder without an outbox is new, unless a repair is still writing into it. */
 static kedge_status check_repaired(const kedge_store *store, kedge_error *error)
 {
     char folder[KEDGE_STORE_PATH_BYTES + sizeof KEDGE_STORE_REPAIR_FOLDER];
@@ -210,7 +211,7 @@ static kedge_status check_repaired(const kedge_store *store, kedge_error *error)
         store->path);
 }
 
-/* SQLite throws a WAL away whose file is missing, with all that was pending in it. */
+/* SQLite deletes a WAL whose file is missing, with the pending mutations in it. */
 static kedge_status check_missing(kedge_store *store, kedge_error *error)
 {
     char wal[KEDGE_STORE_PATH_BYTES + 8];
@@ -232,7 +233,7 @@ kedge_status kedge_schema_open_outbox(kedge_store *store, bool *created, kedge_e
     if (!kedge_schema_has_content(store->outbox_path)) status = check_missing(store, error);
     if (status == KEDGE_OK) status = open_or_create(store, created, error);
     if (status != KEDGE_CORRUPT || !store->outbox.damaged) return status;
-    /* Nothing says that this was ever a folder of ours. */
+    /* There is no sign that this is a folder of Kedge. */
     if (sqlite3_errcode(store->outbox.handle) == SQLITE_NOTADB &&
         !kedge_schema_has_content(store->cache_path))
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database", "%s is no database",

@@ -1,5 +1,5 @@
-/* The rows of `pending`. A row that is read proves itself: by its checksum, and by the digest,
- * which is made again from what it names. */
+/* The rows of `pending`. Each row that is read is checked: its checksum, and its digest, which is
+ * computed again from the mutation. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -17,8 +17,8 @@ bool kedge_outbox_covers(const kedge_cache_meta *cache, const kedge_pending *row
     return row->id <= cache->lmid && kedge_bytes_equal_text(row->client, cache->client);
 }
 
-/* A mutation with an origin had another name before, under which it may have left; one that is
- * withheld may have left before its outbox was put back. */
+/* A mutation with an origin had another (client, id) before, under which it may have been sent. A
+ * withheld mutation may have been sent before the outbox was replaced by an older copy. */
 bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *row)
 {
     return row->origin_client.size > 0 || row->withheld || row->id <= meta->sent_through ||
@@ -78,45 +78,46 @@ kedge_status kedge_outbox_fail_row(kedge_store_db *db, const char *table, int64_
                       (long long)key, table);
 }
 
-kedge_status kedge_outbox_walk_all(kedge_store_db *db, sqlite3_stmt **walk, kedge_error *error)
+kedge_status kedge_outbox_cursor_open_all(kedge_store_db *db, sqlite3_stmt **cursor,
+                                          kedge_error *error)
 {
     static const char sql[] = "SELECT " ROW " FROM pending ORDER BY sequence";
-    return kedge_store_db_take(db, sql, walk, error);
+    return kedge_store_db_take(db, sql, cursor, error);
 }
 
-kedge_status kedge_outbox_walk_any(kedge_store_db *db, sqlite3_stmt *walk, kedge_pending *row,
-                                   bool *sound, kedge_error *error)
+kedge_status kedge_outbox_cursor_next_any(kedge_store_db *db, sqlite3_stmt *cursor,
+                                          kedge_pending *row, bool *sound, kedge_error *error)
 {
-    kedge_status status = kedge_store_db_step(db, walk, error);
+    kedge_status status = kedge_store_db_step(db, cursor, error);
     if (status != KEDGE_OK) return status;
-    read_row(walk, row);
-    *sound = is_sound(walk, row);
+    read_row(cursor, row);
+    *sound = is_sound(cursor, row);
     return KEDGE_OK;
 }
 
-kedge_status kedge_outbox_walk(kedge_store_db *db, const kedge_cache_meta *cache,
-                               sqlite3_stmt **walk, kedge_error *error)
+kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
+                                      sqlite3_stmt **cursor, kedge_error *error)
 {
     static const char sql[] =
         "SELECT " ROW " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
-    kedge_status status = kedge_store_db_take(db, sql, walk, error);
-    if (status == KEDGE_OK) bind_coverage(db, *walk, cache);
+    kedge_status status = kedge_store_db_take(db, sql, cursor, error);
+    if (status == KEDGE_OK) bind_coverage(db, *cursor, cache);
     return status;
 }
 
-kedge_status kedge_outbox_walk_next(kedge_store_db *db, sqlite3_stmt *walk, kedge_pending *row,
-                                    kedge_error *error)
+kedge_status kedge_outbox_cursor_next(kedge_store_db *db, sqlite3_stmt *cursor, kedge_pending *row,
+                                      kedge_error *error)
 {
-    kedge_status status = kedge_store_db_step(db, walk, error);
+    kedge_status status = kedge_store_db_step(db, cursor, error);
     if (status != KEDGE_OK) return status;
-    read_row(walk, row);
-    return check_row(db, walk, row, error);
+    read_row(cursor, row);
+    return check_row(db, cursor, row, error);
 }
 
 static kedge_status find_one(kedge_store_db *db, sqlite3_stmt *find, kedge_pending *row,
                              kedge_error *error)
 {
-    kedge_status status = kedge_outbox_walk_next(db, find, row, error);
+    kedge_status status = kedge_outbox_cursor_next(db, find, row, error);
     return status == KEDGE_DONE ? KEDGE_NOT_FOUND : status;
 }
 

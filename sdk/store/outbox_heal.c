@@ -1,4 +1,4 @@
-/* Rows of the outbox that do not prove themselves, and rows that are missing.
+/* Rows of the outbox that are damaged, and rows that are missing.
  *
  * The ids of the living client have no gap from the lowest undecided one to highest_id, and their
  * sequences rise with them. So what belongs to `pending` is known without any of its rows:
@@ -24,8 +24,8 @@
 
 /* ---- the file as a whole ---- */
 
-/* SQLite's check tells of a page that it could not read as of one that is wrong. What it tells
- * names the error code, or is about an overflow page; SQLITE_OK: the page is wrong. */
+/* SQLite's check reports a page that it could not read like a damaged page. Its message has the
+ * error code, or is about an overflow page; SQLITE_OK: the page is damaged. */
 static int reading_failed(const char *told)
 {
     static const char page[] = "unable to get the page. error code=";
@@ -55,7 +55,7 @@ kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error)
     bool sound = false;
     kedge_status status = integrity(db, &sound, error);
     if (status != KEDGE_OK || sound) return status;
-    /* An index holds nothing that its table does not hold. */
+    /* An index can be made again from its table. */
     status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(db, "REINDEX", error);
     if (status == KEDGE_OK) status = integrity(db, &sound, error);
@@ -127,7 +127,7 @@ static void raise_counters(kedge_outbox_healing *heal, const kedge_pending *row)
     if (row->id <= meta->highest_id && row->sequence <= meta->last_sequence) return;
     if (row->id > meta->highest_id) meta->highest_id = row->id;
     if (row->sequence > meta->last_sequence) meta->last_sequence = row->sequence;
-    meta->sent_through = meta->highest_id; /* nobody knows; so none can be taken back */
+    meta->sent_through = meta->highest_id; /* not known, so that no edit can be cancelled */
     heal->changed = true;
 }
 
@@ -188,14 +188,14 @@ static kedge_status look(kedge_outbox_healing *heal, kedge_error *error)
     int64_t counted = heal->meta.pending_rows;
     kedge_pending row;
     bool sound;
-    sqlite3_stmt *walk;
-    kedge_status status = kedge_outbox_walk_all(db, &walk, error);
+    sqlite3_stmt *cursor;
+    kedge_status status = kedge_outbox_cursor_open_all(db, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_outbox_walk_any(db, walk, &row, &sound, error)) == KEDGE_OK) {
+    while ((status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error)) == KEDGE_OK) {
         status = look_at(heal, &row, sound, error);
         if (status != KEDGE_OK) break;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     if (status != KEDGE_DONE) return status;
     status = look_behind(heal, error);
     if (status == KEDGE_OK) status = look_before(heal, counted, error);
@@ -233,8 +233,8 @@ static kedge_status insert_noop(kedge_outbox_healing *heal, int64_t sequence, in
     return kedge_outbox_insert(&store->outbox, &row, &heal->meta, error);
 }
 
-/* Could it have left this folder, under this id or another one? Whatever was renumbered by a
- * rotation stands before what was made since. */
+/* Returns whether the mutation may have been sent, under this id or another one. Mutations that a
+ * rotation renumbered have lower ids than those made since. */
 static bool may_have_left(const kedge_outbox_healing *heal, const kedge_missing_id *missing)
 {
     const kedge_orphan *orphans = orphans_of(heal);
@@ -365,8 +365,8 @@ static kedge_status begin(kedge_outbox_healing *heal, kedge_error *error)
                  kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK;
     heal->last_given = heal->meta.last_sequence;
     heal->older = there && kedge_prediction_outbox_is_older(&heal->meta, &cache);
-    /* What the cache covers is decided, whether its rows were deleted already or not. An older
-     * outbox may have lost how it was decided. */
+    /* Mutations that the cache covers are decided, whether their rows were deleted already or not.
+     * An older outbox may have lost their outcomes. */
     bool knows = there && !heal->older && strcmp(cache.client, heal->meta.client) == 0;
     heal->covered_through = heal->decided_through = knows ? cache.lmid : 0;
     kedge_status status = ask_decided(heal, error);

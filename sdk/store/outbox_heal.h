@@ -5,24 +5,24 @@
 
 #include "sdk/store/store_internal.h"
 
-/* An id of the living client that no sound row has. */
+/* An id of the living client without a sound row. */
 typedef struct kedge_missing_id {
     int64_t id;
-    int64_t sequence; /* 0: it needs none, since it is decided */
-    int64_t low;      /* the hole that it is missing in is between these two */
+    int64_t sequence; /* 0: none is needed, since the id is decided */
+    int64_t low;      /* the sequences of the two rows around the hole */
     int64_t high;
-    int64_t orphan; /* the key of a damaged row that may be what is left of it; 0: none */
+    int64_t orphan; /* the key of a damaged row that may be its remains; 0: none */
     bool in_place;  /* `orphan` is also its sequence */
 } kedge_missing_id;
 
-/* A row of `pending` that does not prove itself, or stands where it cannot belong. */
+/* A row of `pending` that is damaged, or that is not in its place. */
 typedef struct kedge_orphan {
     int64_t key;
-    int64_t id;   /* what it says itself, as the client */
-    bool ours;    /* it says that it is of the living client */
-    bool new;     /* it says that it had no other name before */
-    bool covered; /* it says that the cache covers it */
-    bool sound;   /* it proves itself: what it says was true once */
+    int64_t id;   /* as read from the row; so is the client */
+    bool ours;    /* according to the row it is of the living client */
+    bool new;     /* according to the row it has no origin */
+    bool covered; /* according to the row the cache covers it */
+    bool sound;   /* the row is sound: its contents were right at some time */
     bool settled; /* the outbox shows elsewhere that it is decided */
     bool told;    /* the inbox shows it as damaged already; its kedge.noop may be decided, or not */
     bool matched; /* with a missing id */
@@ -35,10 +35,11 @@ typedef struct kedge_outbox_healing {
     bool changed;
     bool totals_wrong;
     int64_t covered_through; /* ids that the cache covers */
-    int64_t decided_through; /* ids that the server is known to have decided, those included */
-    bool older;              /* see kedge_prediction_outbox_is_older */
-    int64_t last_given;      /* last_sequence, as it was found */
-    /* The walk over `pending`. */
+    /* ids that the server is known to have decided, the covered ones included */
+    int64_t decided_through;
+    bool older;         /* see kedge_prediction_outbox_is_older */
+    int64_t last_given; /* last_sequence, as it was found */
+    /* Filled while `pending` is read. */
     int64_t present;        /* sound rows in their places */
     kedge_missing_id first; /* of the living client's */
     int64_t last_id;        /* 0: none yet */
@@ -47,12 +48,12 @@ typedef struct kedge_outbox_healing {
     size_t orphan_count;
     kedge_buffer taken;   /* sequences of present rows of earlier clients, as int64_t, rising */
     kedge_buffer decided; /* sequences of edits that are decided, as int64_t, rising */
-    int64_t renumbered;   /* the highest id of a present row that had another name before */
+    int64_t renumbered;   /* the highest id of a present row with an origin */
     kedge_buffer missing; /* kedge_missing_id, by rising id */
     size_t missing_count;
 } kedge_outbox_healing;
 
-/* What becomes of an entry when the inbox has one of its sequence. */
+/* What to do with an entry when the inbox already has one with its sequence. */
 typedef enum kedge_inbox_conflict {
     KEDGE_INBOX_MOVES,    /* the sequence was guessed: it gets a new one */
     KEDGE_INBOX_REPLACES, /* it is of the same edit, which is to be decided anew */
@@ -71,46 +72,48 @@ typedef struct kedge_inbox_entry {
 } kedge_inbox_entry;
 
 /* ---- outbox_orphans.c ---- */
-/* What other tables tell: which sequences are decided, which orphans `settled` or `told`. */
+/* Reads from the other tables which sequences are decided, and which orphans are `settled` or
+ * `told`. */
 kedge_status kedge_outbox_find_decided(kedge_outbox_healing *heal, kedge_error *error);
-/* Gives each missing id its sequence, and the damaged row that is left of it. KEDGE_CORRUPT when
- * there is no room for them. */
+/* Gives each missing id a sequence and, if one is left, its damaged row. Returns KEDGE_CORRUPT when
+ * there are not enough free sequences. */
 kedge_status kedge_outbox_place_missing(kedge_outbox_healing *heal, kedge_error *error);
 
 /* ---- inbox_heal.c ---- */
 void kedge_inbox_entry_free(kedge_inbox_entry *entry);
-/* What the row `key` of `pending` still says (0: there is none), for kedge_inbox_set_aside. */
+/* Reads the legible contents of the row `key` of `pending` (0: no row), for
+ * kedge_inbox_set_aside. */
 kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
                                      kedge_inbox_entry *entry, kedge_error *error);
 kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes name,
                                       kedge_bytes args, kedge_inbox_entry *entry,
                                       kedge_error *error);
-/* Puts the entry into the inbox, under a new sequence when another edit has its own there, and
- * frees its buffers. */
+/* Inserts the entry into the inbox, with a new sequence when another edit has its sequence there,
+ * and frees its buffers. */
 kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
                                    kedge_error *error);
-/* Entries that do not prove themselves stay, as damaged ones. */
+/* Damaged entries of the inbox are kept and marked as damaged. */
 kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error);
 
 /* ---- trimmed.c ---- */
 kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error);
 
 /* ---- totals.c ---- */
-/* Before anything is healed: what the tables lack. */
+/* Counts the rows that the tables lack. Call it before anything is healed. */
 kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error);
-/* The ids of a client behind `from` up to `through` count as trimmed from now on. */
+/* Counts the ids of a client above `from`, up to `through`, as trimmed from now on. */
 typedef struct kedge_tail_mark {
     const char *client;
     int64_t from;
     int64_t through;
 } kedge_tail_mark;
 
-/* `missing` rows of the tail are nowhere. Those that the mark does not count were of earlier
- * clients, and nobody knows which: a damaged row without a sequence stands for each, which counts
- * as unrecovered once a lineage is lost. */
+/* `missing` rows of the tail are lost. Those that the mark does not count were of earlier clients,
+ * it is not known of which: a damaged row without a sequence is inserted for each, which counts as
+ * unrecovered when a lineage is lost. */
 kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *mark,
                                      int64_t missing, int64_t now_ms, kedge_error *error);
-/* Makes them anew from the tables. */
+/* Computes the totals again from the tables. */
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error);
 
 #endif

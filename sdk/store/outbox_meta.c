@@ -7,7 +7,7 @@
 
 #define COPIES 2
 
-/* False when a text does not fit, which no text of ours does. */
+/* Returns false when a text does not fit; every text that Kedge writes fits. */
 static bool read_columns(sqlite3_stmt *row, kedge_outbox_meta *meta)
 {
     meta->highest_id = sqlite3_column_int64(row, 1);
@@ -27,7 +27,8 @@ static bool read_columns(sqlite3_stmt *row, kedge_outbox_meta *meta)
            kedge_store_column_chars(row, 14, meta->project, sizeof meta->project);
 }
 
-/* How many copies prove themselves. Of two that both do, the one written last counts. */
+/* Returns the number of sound copies. When both are sound, the one that was written last is
+ * used. */
 static kedge_status read_copies(kedge_store_db *db, kedge_outbox_meta *meta, int *sound,
                                 kedge_error *error)
 {

@@ -7,11 +7,12 @@
  * a row gets a sequence between its neighbours that no other row has. A damaged row that stands in
  * no hole has a damaged key: only its text is used.
  *
- * A disk can also bring back an old page: its rows prove themselves, and say what was true once.
- * One of which another table shows that it is decided fills no hole. One that the inbox shows as
- * damaged already fills one only where rows are lacking: a kedge.noop went in its place, and nobody
- * knows whether that is decided. Of an old `meta` the other tables show that the edits it counts
- * are decided: an id that finds no sequence but theirs is decided too, and gets none. */
+ * A disk can also bring back an old page, whose rows are sound but out of date. Such a row does not
+ * fill a hole when another table shows that its edit is decided. When the inbox lists its edit as
+ * damaged, a kedge.noop took its place, which may be decided or not; the row then fills a hole only
+ * if there are fewer rows than ids. When `meta` is old, the other tables show that edits which it
+ * counts are decided: an id for which only sequences of such edits are left is decided, too, and
+ * gets no sequence. */
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
@@ -57,7 +58,7 @@ kedge_status kedge_outbox_find_decided(kedge_outbox_healing *heal, kedge_error *
     return kedge_buffer_status(&heal->decided, error);
 }
 
-/* How many of them are lower than `sequence`. */
+/* Returns how many of them are lower than `sequence`. */
 static size_t count_below(const kedge_buffer *sequences, int64_t sequence)
 {
     const int64_t *at = (const int64_t *)(const void *)sequences->data;
@@ -77,7 +78,7 @@ static bool has(const kedge_buffer *sequences, int64_t sequence)
     return count_below(sequences, sequence) < count_below(sequences, sequence + 1);
 }
 
-/* The highest free one below `above`. */
+/* Returns the highest free sequence below `above`. */
 static int64_t free_sequence(const kedge_outbox_healing *heal, int64_t above, bool avoid_decided)
 {
     int64_t sequence = above - 1;
@@ -86,7 +87,7 @@ static int64_t free_sequence(const kedge_outbox_healing *heal, int64_t above, bo
     return sequence;
 }
 
-/* Only the lowest ids of all can be decided: the server decides in their order. */
+/* Only the lowest ids can be decided, since the server decides in the order of ids. */
 static bool are_decided(const kedge_outbox_healing *heal, const hole *at, size_t count)
 {
     if (at->missing[0].low != 0 || count_below(&heal->decided, at->missing[0].high) < count)
@@ -98,7 +99,7 @@ static bool are_decided(const kedge_outbox_healing *heal, const hole *at, size_t
     return true;
 }
 
-/* From the upper end: where no sequence was skipped, each id gets the one that it had. */
+/* From the upper end: if no sequence was skipped, each id gets its own sequence again. */
 static bool give_sequences(const kedge_outbox_healing *heal, const hole *at, bool avoid_decided)
 {
     int64_t above = at->missing[0].high;
@@ -224,7 +225,7 @@ static kedge_status fill_hole(kedge_outbox_healing *heal, const hole *at, size_t
                                "giving a missing mutation its place", error);
 }
 
-/* What is legible in rows that stand in no hole, for ids that have no row. */
+/* Gives the legible text of rows that are in no hole to ids without a row. */
 static void use_the_rest(kedge_outbox_healing *heal, kedge_missing_id *missing)
 {
     size_t at = 0;

@@ -35,15 +35,15 @@
 #define KEDGE_TOTALS_COLUMNS  "name, rows, sum"
 #define KEDGE_TOTALS_CHECKSUM "kedge_checksum(6, " KEDGE_TOTALS_COLUMNS ")"
 
-/* What a row of `rejected` is to the app. */
+/* The states of a row of `rejected`. */
 typedef enum kedge_inbox_state {
     KEDGE_INBOX_SHOWN = 0,
     KEDGE_INBOX_DISMISSED = 1,
     KEDGE_INBOX_RESUBMITTED = 2,
-    KEDGE_INBOX_DAMAGED = 3 /* shown: what could be read of an edit whose row was damaged */
+    KEDGE_INBOX_DAMAGED = 3 /* listed: the legible part of a damaged edit */
 } kedge_inbox_state;
 
-/* Which rows of `rejected` the app sees; ?1 to ?3 as for KEDGE_PENDING_IS_COVERED. */
+/* Which rows of `rejected` are listed to the app; ?1 to ?3 as for KEDGE_PENDING_IS_COVERED. */
 #define KEDGE_INBOX_SHOWS                                                                          \
     "(state = 3 OR (state = 0 AND NOT EXISTS(SELECT 1 FROM pending WHERE"                          \
     " pending.sequence = rejected.sequence AND NOT " KEDGE_PENDING_IS_COVERED ")))"

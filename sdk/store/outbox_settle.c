@@ -1,8 +1,9 @@
-/* What becomes of a mutation that was decided: the inbox, the tail of confirmed ones, deletion.
+/* What happens to a decided mutation: it goes to the inbox or to the tail of confirmed ones, and is
+ * deleted from `pending`.
  *
- * The tail is what a restored backend may have to be told again. It is bounded by number, by age
- * and by bytes; what leaves it raises trimmed_through, so that a restore can count what is lost for
- * good. */
+ * The tail keeps confirmed mutations, which are sent again when a restored backend lacks them.
+ * Their number, age and bytes are limited. A mutation that is trimmed from the tail raises
+ * trimmed_through, so that lost mutations can be counted after a restore. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -43,7 +44,7 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
     return kedge_store_db_run(db, insert, error);
 }
 
-/* What the oldest row of the tail says: KEDGE_DONE when the tail is empty. */
+/* Reads the oldest row of the tail. Returns KEDGE_DONE when the tail is empty. */
 typedef struct tail_row {
     int64_t ordinal;
     int64_t rows; /* of the tail */
@@ -93,7 +94,7 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
         status = kedge_store_db_run(db, delete_row, error);
         if (status != KEDGE_OK) return status;
         meta->tail_bytes -= row.bytes;
-        if (!row.sound) continue; /* whose it was, and which, nobody can tell */
+        if (!row.sound) continue; /* its client and id are not known */
         if (strcmp(row.client, meta->client) != 0) {
             status = kedge_trimmed_keep(db, row.client, row.id, error);
             if (status != KEDGE_OK) return status;
@@ -104,8 +105,8 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* Rows of the inbox that were dismissed or resubmitted answer kedge_wait for as long as the tail
- * would. */
+/* Dismissed and resubmitted rows of the inbox are kept as long as rows of the tail, for
+ * kedge_wait. */
 static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta *meta,
                                     int64_t now_ms, kedge_error *error)
 {
@@ -120,9 +121,9 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
     return kedge_store_db_run(db, statement, error);
 }
 
-/* Takes what is covered out of the totals of `pending`, and adds what goes to the tail
- * to its bytes. Coverage is read from columns that may be damaged: nothing is deleted
- * for what they say. */
+/* Subtracts the covered rows from the totals of `pending`, and adds the rows that go to the tail to
+ * its bytes. All these rows are checked here, so that no row is deleted because a damaged column
+ * says that it is covered. */
 static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *cache,
                                   kedge_outbox_meta *meta, kedge_error *error)
 {

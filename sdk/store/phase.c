@@ -1,4 +1,4 @@
-/* The store's points of no return, told to whoever asked: crash tests end the process there. */
+/* Calls the `phase` hook at the store's points of no return, where crash tests end the process. */
 #include "sdk/store/store_internal.h"
 
 void kedge_store_phase(kedge_store *store, const char *phase)

@@ -1,4 +1,4 @@
-/* What stands where. */
+/* Reads the position of the store. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -40,7 +40,7 @@ static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_
     return KEDGE_OK;
 }
 
-/* Down to the lowest id of the living client that the tail holds. */
+/* From the lowest id of the living client in the tail. */
 static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *outbox,
                                   int64_t *lowest, kedge_error *error)
 {
@@ -128,7 +128,8 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
     kedge_reader_end(reader);
     bool again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
-    /* A pair that does not fit may have been read while somebody wrote: only a turn can tell. */
+    /* A pair that does not fit may have been read between two commits of a writer: only a write
+     * turn can tell. */
     if (again || (status == KEDGE_OK && at.stale))
         status = kedge_store_take_turn(store, position_work, &at, error);
     if (status == KEDGE_OK && at.stale && !atomic_load(&store->stale))
@@ -139,7 +140,7 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
 
 /* ---- of a refused outbox ---- */
 
-/* The cache is sound, or is not: then nothing is known of it. */
+/* When the cache is damaged, nothing is known of it. */
 static void add_cache(kedge_store *store, kedge_store_position *position)
 {
     kedge_store_reader *reader;

@@ -55,18 +55,18 @@ static kedge_status replay(kedge_store *store, const kedge_cache_meta *next,
 {
     kedge_tx *tx = NULL;
     kedge_error why = {0};
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_pending row;
     kedge_status status =
         kedge_tx_new(store->allocator, store->registry, prediction, canonical, &tx, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_outbox_walk(&store->outbox, next, &walk, error);
+    status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
     if (status != KEDGE_OK) goto out;
-    while ((status = kedge_outbox_walk_next(&store->outbox, walk, &row, error)) == KEDGE_OK) {
+    while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
         if (row.withheld) continue;
         status = replay_row(store, tx, &row, &why);
         if (status != KEDGE_OK) {
-            sqlite3_reset(walk);
+            sqlite3_reset(cursor);
             if (error) *error = why;
             goto out;
         }
@@ -82,7 +82,7 @@ static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, k
                                 kedge_error *error)
 {
     static const char sql[] = "SELECT collection, id, value, checksum FROM item";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_cache_row row;
     kedge_overlay_entry entry, at;
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
@@ -93,17 +93,17 @@ static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, k
         if (status != KEDGE_OK) return status;
         at = entry;
     }
-    kedge_status status = kedge_store_db_take(&store->cache, sql, &walk, error);
+    kedge_status status = kedge_store_db_take(&store->cache, sql, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(&store->cache, walk, error)) == KEDGE_OK) {
+    while ((status = kedge_store_db_step(&store->cache, cursor, error)) == KEDGE_OK) {
         kedge_bytes collection;
-        if (kedge_row_read_any(KEDGE_ROW_ITEM, walk, &collection, &row))
+        if (kedge_row_read_any(KEDGE_ROW_ITEM, cursor, &collection, &row))
             status = kedge_overlay_delete(delta, collection, row.id, error);
         else
             status = kedge_row_fail(&store->cache, "item", collection, row.id, error);
         if (status != KEDGE_OK) break;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
@@ -178,12 +178,12 @@ static kedge_status stream_patch(kedge_store *store, const kedge_wire_patch *pat
 static kedge_status nothing_pending(kedge_store *store, const kedge_cache_meta *next, bool *none,
                                     kedge_error *error)
 {
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_pending row;
-    kedge_status status = kedge_outbox_walk(&store->outbox, next, &walk, error);
+    kedge_status status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_outbox_walk_next(&store->outbox, walk, &row, error);
-    sqlite3_reset(walk);
+    status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
+    sqlite3_reset(cursor);
     *none = status == KEDGE_DONE;
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }

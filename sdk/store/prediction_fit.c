@@ -1,5 +1,5 @@
-/* Whether the prediction in the cache is that of the outbox, told from their meta rows alone, and
- * which of the two files is the older one. */
+/* Decides from the two meta rows alone whether the prediction in the cache fits the outbox, and
+ * which of the two files is older. */
 #include "sdk/store/store_internal.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_me
     if (lost <= 0) return;
     outbox->unrecovered += lost;
     outbox->last_sequence = cache->reflected_sequence;
-    outbox->sent_through = outbox->highest_id; /* nobody knows; so none can be taken back */
+    outbox->sent_through = outbox->highest_id; /* not known, so that no edit can be cancelled */
     /* What the sequence told, the revision tells from now on. */
     if (outbox->revision >= cache->revision) outbox->ask_settled = ++outbox->revision;
 }

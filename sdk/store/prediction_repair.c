@@ -1,9 +1,9 @@
 /* Making the prediction fit again: after a crash between the two commits of an edit, after a
  * rotation that was cut short, and when one of the two files is older than the other.
  *
- * The cache tells what its canonical state has of its own client id, by lmid. Of edits that had
- * another id before, it tells nothing. What may be in that state already is withheld from the
- * prediction, until the server has said what became of it:
+ * The cache's lmid tells which edits of its own client id are in its canonical state. It does not
+ * tell this of edits that had another id before. Edits that may be in that state already are
+ * withheld from the prediction until the server has told their outcomes:
  *
  *   mutations that were renumbered     a rotation marks them itself (rotate.c)
  *   an outbox older than the cache     what the cache covers: the outbox may have lost how it was
@@ -19,18 +19,19 @@
 #include "common/assert.h"
 #include <string.h>
 
-/* Damage must not be sealed. */
+/* A damaged row must not get a new checksum. */
 static kedge_status check_pending(kedge_store_db *db, kedge_error *error)
 {
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_pending row;
     bool sound = true;
-    kedge_status status = kedge_outbox_walk_all(db, &walk, error);
+    kedge_status status = kedge_outbox_cursor_open_all(db, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_outbox_walk_any(db, walk, &row, &sound, error)) == KEDGE_OK && sound)
+    while ((status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error)) == KEDGE_OK &&
+           sound)
         continue;
     int64_t sequence = row.sequence;
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     if (status == KEDGE_OK) return kedge_outbox_fail_row(db, "pending", sequence, error);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
@@ -39,8 +40,8 @@ typedef struct misfit {
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_staging staging;
-    bool older;   /* the outbox: the cache reflects commits that it does not have */
-    bool unsure;  /* … and these may have cancelled edits that it has as they were */
+    bool older;   /* the cache reflects commits that the outbox does not have */
+    bool unsure;  /* these commits may have cancelled edits that are pending in the outbox */
     bool same;    /* the client */
     bool rotated; /* see is_half_rotated */
 } misfit;
@@ -59,7 +60,7 @@ static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
     if (status != KEDGE_OK) return status;
     if (some) {
         kedge_store_bind_chars(db, update, 1, at->cache.client);
-        /* 0: an earlier repair has forgotten how much is decided. */
+        /* 0: an earlier repair has reset it, so it is not known how much is decided. */
         kedge_store_bind_integer(db, update, 2, at->cache.lmid > 0 ? at->cache.lmid : INT64_MAX);
     }
     status = kedge_store_db_run(db, update, error);
@@ -68,7 +69,7 @@ static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
     return status;
 }
 
-/* The rotation of a lost lineage is in the outbox, and the state that goes with it still staged. */
+/* The outbox has the rotation of a lost lineage, but its new state is still staged. */
 static bool is_half_rotated(const kedge_outbox_meta *outbox, const kedge_staging *staging)
 {
     return staging->version >= 0 && staging->lost && staging->complete &&
@@ -105,7 +106,7 @@ static kedge_status read_misfit(kedge_store *store, misfit *at, kedge_error *err
     return KEDGE_OK;
 }
 
-/* Does the cache's state say nothing of edits that it may have? */
+/* Whether the cache may contain edits of which it does not tell. */
 static bool must_withhold(const misfit *at)
 {
     if (at->unsure) return true;
@@ -114,7 +115,7 @@ static bool must_withhold(const misfit *at)
     return at->older;
 }
 
-/* Once: what is cut short has done it. */
+/* Done once: an interrupted repair has already done it. */
 static void note_older(misfit *at)
 {
     kedge_outbox_meta *outbox = &at->outbox;
@@ -123,12 +124,12 @@ static void note_older(misfit *at)
     /* Never again a revision that the cache has had with other contents. */
     outbox->revision = at->cache.revision + 1;
     outbox->ask_settled = outbox->revision;
-    outbox->sent_through = outbox->highest_id; /* nobody knows; so none can be taken back */
+    outbox->sent_through = outbox->highest_id; /* not known, so that no edit can be cancelled */
 }
 
-/* The cache may be an old copy, of a past that is not the one in which the tail was settled. A pull
- * from there on would never tell that the tail is lost, so the next one asks. A cache that only
- * missed the last commit asks in vain. */
+/* The cache may be an old copy, of another lineage than the one in which the tail was settled. A
+ * pull that starts from it would not tell that the tail is lost, so the next pull asks. When the
+ * cache only missed the last commit, it need not have asked. */
 static kedge_status ask_for_tail(kedge_store *store, misfit *at, kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;
@@ -141,7 +142,7 @@ static kedge_status ask_for_tail(kedge_store *store, misfit *at, kedge_error *er
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, outbox, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     if (status != KEDGE_DISK_FULL) return status;
-    /* The folder can be read all the same. */
+    /* The folder can be read nevertheless. */
     kedge_store_db_rollback(db);
     outbox->ask_settled = 0;
     return KEDGE_OK;

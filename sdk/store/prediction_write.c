@@ -67,14 +67,14 @@ kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay 
 
 typedef enum source { BASE, DELTA, PREDICTION, SOURCES } source;
 
-typedef struct walk {
+typedef struct key_cursor {
     const kedge_overlay *overlays[SOURCES];
     kedge_overlay_entry entries[SOURCES];
     bool has[SOURCES]; /* there is an entry left */
     bool at[SOURCES];  /* the entry is under the present key */
     kedge_bytes collection;
     kedge_bytes id;
-} walk;
+} key_cursor;
 
 static int compare_keys(const kedge_overlay_entry *a, const kedge_overlay_entry *b)
 {
@@ -82,17 +82,17 @@ static int compare_keys(const kedge_overlay_entry *a, const kedge_overlay_entry 
     return order ? order : kedge_bytes_compare(a->id, b->id);
 }
 
-static walk walk_start(const kedge_overlay *base, const kedge_overlay *delta,
-                       const kedge_overlay *prediction)
+static key_cursor key_cursor_start(const kedge_overlay *base, const kedge_overlay *delta,
+                                   const kedge_overlay *prediction)
 {
-    walk all = {.overlays = {base, delta, prediction}};
+    key_cursor all = {.overlays = {base, delta, prediction}};
     for (int i = 0; i < SOURCES; i++)
         all.has[i] = kedge_overlay_next(all.overlays[i], NULL, &all.entries[i]);
     return all;
 }
 
-/* The walk visits each key once, in ascending order. */
-static bool is_behind(const walk *all, const kedge_overlay_entry *entry)
+/* The cursor visits each key once, in ascending order. */
+static bool is_behind(const key_cursor *all, const kedge_overlay_entry *entry)
 {
     const kedge_overlay_entry last = {.collection = all->collection, .id = all->id};
     bool first = true;
@@ -101,7 +101,7 @@ static bool is_behind(const walk *all, const kedge_overlay_entry *entry)
     return first || compare_keys(&last, entry) < 0;
 }
 
-static bool walk_next(walk *all)
+static bool key_cursor_next(key_cursor *all)
 {
     const kedge_overlay_entry *lowest = NULL;
     for (int i = 0; i < SOURCES; i++) {
@@ -122,7 +122,7 @@ static bool walk_next(walk *all)
     return true;
 }
 
-static kedge_status write_base(kedge_store *store, kedge_row_total *bases, const walk *all,
+static kedge_status write_base(kedge_store *store, kedge_row_total *bases, const key_cursor *all,
                                key_state canonical, bool differs, kedge_error *error)
 {
     bool has = all->at[BASE];
@@ -134,7 +134,7 @@ static kedge_status write_base(kedge_store *store, kedge_row_total *bases, const
     return KEDGE_OK;
 }
 
-static kedge_status write_key(kedge_store *store, const walk *all, kedge_cache_meta *next,
+static kedge_status write_key(kedge_store *store, const key_cursor *all, kedge_cache_meta *next,
                               kedge_change_set *changes, kedge_error *error)
 {
     key_state before;
@@ -159,8 +159,8 @@ kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *bas
 {
     kedge_status status = KEDGE_OK;
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
-    walk all = walk_start(base, delta, prediction);
-    while (status == KEDGE_OK && walk_next(&all))
+    key_cursor all = key_cursor_start(base, delta, prediction);
+    while (status == KEDGE_OK && key_cursor_next(&all))
         status = write_key(store, &all, next, changes, error);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Applying the answer to a pull: first the decision what it means for this copy, then the steps.
+/* Applies the response to a pull: decides which case it is, then does the steps.
  *
  *   another lineage      the whole state is staged; kedge_store_rotate_lost puts it in
  *   retired, or outcomes about other mutations than ours: this client id is not ours alone: rotate
@@ -19,7 +19,7 @@
 #include <string.h>
 
 typedef struct apply {
-    const kedge_wire_pull_response *answer;
+    const kedge_wire_pull_response *response;
     kedge_change_set *changes;
     kedge_apply_result result;
 } apply;
@@ -32,17 +32,18 @@ kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, 
     return status;
 }
 
-static bool is_whole(const kedge_wire_pull_response *answer)
+static bool is_whole(const kedge_wire_pull_response *response)
 {
-    return answer->snapshot ||
-           (answer->patch.count > 0 && answer->patch.operations[0].kind == KEDGE_WIRE_PATCH_CLEAR);
+    return response->snapshot || (response->patch.count > 0 &&
+                                  response->patch.operations[0].kind == KEDGE_WIRE_PATCH_CLEAR);
 }
 
-/* Every id below the lowest row of `pending` was covered once. A server that has decided fewer is
- * not the one that it was, whether it knows our lineage or, the cache having been lost, was not
- * asked. */
+/* Every id below the lowest row of `pending` was covered once. A server that has decided fewer ids
+ * was restored, even if it knows our lineage, or was not asked for it because the cache was
+ * lost. */
 static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
-                            const kedge_wire_pull_response *answer, bool *lost, kedge_error *error)
+                            const kedge_wire_pull_response *response, bool *lost,
+                            kedge_error *error)
 {
     int64_t lowest;
     kedge_cache_meta unknown = state->cache;
@@ -50,8 +51,8 @@ static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
     kedge_status status =
         kedge_outbox_lowest(&store->outbox, &state->outbox, &unknown, &lowest, error);
     if (status != KEDGE_OK) return status;
-    *lost = answer->lost || (is_whole(answer) && answer->lmid < lowest - 1);
-    if (*lost && !is_whole(answer))
+    *lost = response->lost || (is_whole(response) && response->lmid < lowest - 1);
+    if (*lost && !is_whole(response))
         return kedge_fail(error, KEDGE_PROTOCOL, "lost-without-state",
                           "the server does not know version %lld and sent neither a snapshot nor"
                           " the whole state",
@@ -60,12 +61,12 @@ static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
 }
 
 /* The pages of the version that is staged already stay. */
-static kedge_status stage_answer(kedge_store *store, const kedge_pull_state *state,
-                                 const kedge_wire_pull_response *answer, bool lost,
-                                 kedge_apply_result *result, kedge_error *error)
+static kedge_status stage_response(kedge_store *store, const kedge_pull_state *state,
+                                   const kedge_wire_pull_response *response, bool lost,
+                                   kedge_apply_result *result, kedge_error *error)
 {
-    kedge_staging staging = {.version = answer->version, .lmid = answer->lmid, .lost = lost};
-    memcpy(staging.lineage, answer->lineage, sizeof staging.lineage);
+    kedge_staging staging = {.version = response->version, .lmid = response->lmid, .lost = lost};
+    memcpy(staging.lineage, response->lineage, sizeof staging.lineage);
     memcpy(staging.client, state->outbox.client, sizeof staging.client);
     const kedge_staging *there = &state->staging;
     bool same = there->version == staging.version && there->lost == lost &&
@@ -76,38 +77,39 @@ static kedge_status stage_answer(kedge_store *store, const kedge_pull_state *sta
         return KEDGE_OK;
     }
     kedge_status status = kedge_store_db_begin(&store->cache, error);
-    if (status == KEDGE_OK) status = kedge_staging_begin(store, &staging, &answer->outcomes, error);
-    if (status == KEDGE_OK && !answer->snapshot) {
-        status = kedge_staging_put(store, &staging, &answer->patch, error);
+    if (status == KEDGE_OK)
+        status = kedge_staging_begin(store, &staging, &response->outcomes, error);
+    if (status == KEDGE_OK && !response->snapshot) {
+        status = kedge_staging_put(store, &staging, &response->patch, error);
         if (status == KEDGE_OK)
             status = kedge_staging_after(store, &staging, (kedge_bytes){"", 0}, true, error);
     }
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
-    if (status == KEDGE_OK) *result = answer->snapshot ? KEDGE_APPLY_PAGES : KEDGE_APPLY_LOST;
+    if (status == KEDGE_OK) *result = response->snapshot ? KEDGE_APPLY_PAGES : KEDGE_APPLY_LOST;
     return status;
 }
 
 static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
-                                const kedge_wire_pull_response *answer, kedge_change_set *changes,
+                                const kedge_wire_pull_response *response, kedge_change_set *changes,
                                 kedge_error *error)
 {
     kedge_cache_meta next = state->cache;
-    KEDGE_ASSERT(answer->version >= state->cache.version && answer->lmid >= state->cache.lmid);
-    KEDGE_ASSERT(answer->lmid <= state->outbox.highest_id);
+    KEDGE_ASSERT(response->version >= state->cache.version && response->lmid >= state->cache.lmid);
+    KEDGE_ASSERT(response->lmid <= state->outbox.highest_id);
     kedge_store_phase(store, "pull-before-inbox");
-    kedge_status status = kedge_pull_keep_rejections(store, state, &answer->outcomes, error);
+    kedge_status status = kedge_pull_keep_rejections(store, state, &response->outcomes, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-cache");
     status = kedge_pull_begin_durable(store, error);
-    next.version = answer->version;
-    next.lmid = answer->lmid;
+    next.version = response->version;
+    next.lmid = response->lmid;
     next.resyncing = false;
-    memcpy(next.lineage, answer->lineage, sizeof next.lineage);
+    memcpy(next.lineage, response->lineage, sizeof next.lineage);
     if (status == KEDGE_OK && state->staging.version >= 0)
         status = kedge_staging_drop(store, error);
     if (status == KEDGE_OK)
         status =
-            kedge_prediction_rebase(store, &answer->patch, &state->outbox, &next, changes, error);
+            kedge_prediction_rebase(store, &response->patch, &state->outbox, &next, changes, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
     kedge_pull_end_durable(store);
     if (status != KEDGE_OK) {
@@ -125,46 +127,47 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
     return KEDGE_OK;
 }
 
-static bool is_news(const kedge_pull_state *state, const kedge_wire_pull_response *answer)
+static bool is_news(const kedge_pull_state *state, const kedge_wire_pull_response *response)
 {
     const kedge_cache_meta *cache = &state->cache;
-    return answer->version != cache->version || answer->lmid != cache->lmid ||
-           answer->patch.count > 0 || strcmp(answer->lineage, cache->lineage) != 0 ||
+    return response->version != cache->version || response->lmid != cache->lmid ||
+           response->patch.count > 0 || strcmp(response->lineage, cache->lineage) != 0 ||
            cache->resyncing;
 }
 
-static bool is_stale(const kedge_pull_state *state, const kedge_wire_pull_response *answer)
+static bool is_stale(const kedge_pull_state *state, const kedge_wire_pull_response *response)
 {
-    return answer->version < state->cache.version ||
-           (!is_whole(answer) && answer->from != state->cache.version);
+    return response->version < state->cache.version ||
+           (!is_whole(response) && response->from != state->cache.version);
 }
 
 static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *asked,
                            kedge_error *error)
 {
-    const kedge_wire_pull_response *answer = asked->answer;
+    const kedge_wire_pull_response *response = asked->response;
     bool lost = false, rotate = false;
-    kedge_status status = is_lost(store, state, answer, &lost, error);
+    kedge_status status = is_lost(store, state, response, &lost, error);
     if (status != KEDGE_OK) return status;
-    if (lost) return stage_answer(store, state, answer, true, &asked->result, error);
+    if (lost) return stage_response(store, state, response, true, &asked->result, error);
     asked->result = KEDGE_APPLY_ROTATE;
-    if (answer->retired) return KEDGE_OK;
+    if (response->retired) return KEDGE_OK;
     asked->result = KEDGE_APPLY_STALE;
-    if (is_stale(state, answer)) {
-        /* The answer to kedge_store_pull_request's question. */
-        if (state->cache.lineage[0] == '\0' && answer->from == state->outbox.settled_version)
+    if (is_stale(state, response)) {
+        /* The response to kedge_store_pull_request's question. */
+        if (state->cache.lineage[0] == '\0' && response->from == state->outbox.settled_version)
             atomic_store(&store->lineage_known, true);
         return KEDGE_OK;
     }
     asked->result = KEDGE_APPLY_ROTATE;
-    if (answer->lmid < state->cache.lmid || answer->lmid > state->outbox.highest_id)
+    if (response->lmid < state->cache.lmid || response->lmid > state->outbox.highest_id)
         return KEDGE_OK;
-    status =
-        kedge_pull_check_outcomes(store, state, answer->lmid, &answer->outcomes, &rotate, error);
+    status = kedge_pull_check_outcomes(store, state, response->lmid, &response->outcomes, &rotate,
+                                       error);
     if (status != KEDGE_OK || rotate) return status;
-    if (answer->snapshot) return stage_answer(store, state, answer, false, &asked->result, error);
+    if (response->snapshot)
+        return stage_response(store, state, response, false, &asked->result, error);
     asked->result = KEDGE_APPLY_DONE;
-    if (is_news(state, answer)) return three_steps(store, state, answer, asked->changes, error);
+    if (is_news(state, response)) return three_steps(store, state, response, asked->changes, error);
     kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
     return KEDGE_OK;
@@ -181,12 +184,12 @@ static kedge_status apply_work(kedge_store *store, void *context, kedge_error *e
     return status;
 }
 
-kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *answer,
+kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *response,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error)
 {
-    apply asked = {answer, changes, KEDGE_APPLY_DONE};
-    kedge_status status = kedge_store_check_patch(&answer->patch, error);
+    apply asked = {response, changes, KEDGE_APPLY_DONE};
+    kedge_status status = kedge_store_check_patch(&response->patch, error);
     if (status == KEDGE_OK)
         status = kedge_store_take_telling_turn(store, apply_work, &asked, changes, error);
     if (status == KEDGE_OK) *result = asked.result;

@@ -1,5 +1,5 @@
-/* The parts that an applied delta and an applied snapshot share: do the outcomes fit, and the steps
- * on the outbox. */
+/* What applying a delta and applying a snapshot share: the check of the outcomes, and the steps on
+ * the outbox. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -60,20 +60,20 @@ kedge_status kedge_pull_check_outcomes(kedge_store *store, const kedge_pull_stat
                                        bool *rotate, kedge_error *error)
 {
     kedge_pending row;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     *rotate = lmid > state->outbox.highest_id;
     if (*rotate) return KEDGE_OK;
-    kedge_status status = kedge_outbox_walk(&store->outbox, &state->cache, &walk, error);
+    kedge_status status = kedge_outbox_cursor_open(&store->outbox, &state->cache, &cursor, error);
     if (status != KEDGE_OK) return status;
     while (!*rotate) {
-        status = kedge_outbox_walk_next(&store->outbox, walk, &row, error);
+        status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
         if (status != KEDGE_OK) break;
         if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
         if (row.id > lmid) break;
         status = check_row(outcomes, lmid, &row, rotate, error);
         if (status != KEDGE_OK) break;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
@@ -88,18 +88,18 @@ static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state
                                       const kedge_wire_outcomes *outcomes, kedge_error *error)
 {
     kedge_pending row;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     int64_t now_ms = store->environment->now_ms(store->environment->context);
-    kedge_status status = kedge_outbox_walk(&store->outbox, &state->cache, &walk, error);
+    kedge_status status = kedge_outbox_cursor_open(&store->outbox, &state->cache, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_outbox_walk_next(&store->outbox, walk, &row, error)) == KEDGE_OK) {
+    while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
         if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
         const kedge_wire_outcome *outcome = kedge_pull_outcome_of(outcomes, &row);
         if (!outcome || !kedge_wire_is_rejection(outcome->decision)) continue;
         status = kedge_outbox_reject(&store->outbox, row.sequence, outcome, now_ms, error);
         if (status != KEDGE_OK) break;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 

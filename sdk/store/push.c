@@ -1,4 +1,4 @@
-/* What requests say: a push the lowest uncovered mutations, a pull the position. */
+/* The contents of requests: a push has the lowest uncovered mutations, a pull the position. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
@@ -32,24 +32,24 @@ static kedge_status give_rows(kedge_store *store, push *asked, const char *clien
                               const kedge_cache_meta *cache, kedge_error *error)
 {
     kedge_pending row;
-    sqlite3_stmt *walk;
-    kedge_status status = kedge_outbox_walk(&store->outbox, cache, &walk, error);
+    sqlite3_stmt *cursor;
+    kedge_status status = kedge_outbox_cursor_open(&store->outbox, cache, &cursor, error);
     if (status != KEDGE_OK) return status;
     while (asked->count < asked->count_max) {
-        status = kedge_outbox_walk_next(&store->outbox, walk, &row, error);
+        status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
         if (status != KEDGE_OK) break;
-        /* What an earlier client pushed waits for its version only. */
+        /* Mutations that an earlier client pushed only wait for their version. */
         if (!kedge_bytes_equal_text(row.client, client) || row.id <= asked->after_id) continue;
         status = give_row(asked, &row, error);
         if (status != KEDGE_OK) break;
         asked->count++;
         asked->last_id = row.id;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* After this commit cancel refuses what the body holds. */
+/* After this commit the mutations of the body cannot be cancelled. */
 static kedge_status commit_sent(kedge_store *store, kedge_outbox_meta *outbox, int64_t last_id,
                                 kedge_error *error)
 {
@@ -93,7 +93,7 @@ kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t cou
 
 /* ---- pulling ---- */
 
-/* Where the outbox was last confirmed. `ask` may be NULL. */
+/* The version and lineage at which the outbox was last confirmed. `ask` may be NULL. */
 static kedge_status read_settled(kedge_store *store, kedge_wire_cookie *settled, bool *ask,
                                  kedge_error *error)
 {

@@ -20,9 +20,9 @@ struct kedge_query {
     bool ended;
 };
 
-/* Every row that a view gives was checked. The condition changes nothing of SQLite's plan, to which
- * `likelihood` tells that it is always true, and it comes before the conditions of the app's SQL:
- * a wrong value takes no row away. */
+/* Each row of a view is checked by this condition. `likelihood` tells SQLite that it is always
+ * true, so that it does not change the query plan. It comes before the conditions of the app's SQL,
+ * so that a damaged value cannot hide its row. */
 #define ROW_IS_SOUND " likelihood(kedge_sound(collection, id, value, checksum), 1.0)"
 
 /* The table-valued functions are used once here, because making them for the first time looks to
@@ -43,7 +43,7 @@ static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_
     if (collection.size > KEDGE_LIMIT_NAME_BYTES) return KEDGE_OK;
     memcpy(name, collection.data, collection.size);
     name[collection.size] = '\0';
-    /* These SQLite keeps to itself. */
+    /* Names that SQLite reserves. */
     if (sqlite3_strnicmp(name, "sqlite_", 7) == 0) return KEDGE_OK;
     char *sql = sqlite3_mprintf("CREATE TEMP VIEW IF NOT EXISTS \"%w\" AS SELECT id, value FROM"
                                 " %s WHERE collection = %Q AND" ROW_IS_SOUND,
@@ -104,7 +104,8 @@ static kedge_status hide_tables(kedge_query *query, kedge_error *error)
     return status;
 }
 
-/* Ends a row that takes too long: a recursion without an end, or a join of everything. */
+/* Ends a query whose next row takes too long, for example in an endless recursion or a cross
+ * join. */
 static int count_steps(void *context)
 {
     kedge_query *query = context;

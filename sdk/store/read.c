@@ -1,4 +1,4 @@
-/* Reading one item, and walking over a collection. */
+/* Reads one item. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"

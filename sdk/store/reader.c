@@ -1,4 +1,4 @@
-/* Readers: connections that wait for nobody. A few are kept open between uses.
+/* Readers: connections that do not wait for writers. A few are kept open between uses.
  *
  * The outbox is read before the cache: a pull that commits in between then shows as newer coverage
  * of older rows, which the rule of coverage handles. */
@@ -37,7 +37,8 @@ static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader,
     return status;
 }
 
-/* An idle reader, or NULL when a new one is to be opened; `full` when there may be none. */
+/* Returns an idle reader, or NULL when a new one is to be opened; sets `full` when there are too
+ * many. */
 static kedge_store_reader *take_idle(kedge_store *store, bool *full)
 {
     pthread_mutex_lock(&store->readers_mutex);
@@ -84,7 +85,8 @@ kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, 
                           KEDGE_STORE_READERS_MAX);
     kedge_status status = open_reader(store, reader, error);
     if (status == KEDGE_IO) {
-        /* Another process may be setting the cache aside: a turn makes sure that there is one. */
+        /* Another process may be setting the cache aside: a write turn makes sure that there is
+         * one. */
         status = kedge_store_take_turn(store, no_work, NULL, error);
         if (status == KEDGE_OK) status = open_reader(store, reader, error);
     }
@@ -143,7 +145,7 @@ static kedge_status set_aside_work(kedge_store *store, void *context, kedge_erro
 {
     const kedge_store_db *damaged = context;
     (void)error;
-    /* Somebody may have done it in the meantime. */
+    /* Another thread or process may have done it in the meantime. */
     if (damaged->device == store->cache.device && damaged->inode == store->cache.inode)
         store->cache.damaged = true;
     return KEDGE_OK;
@@ -153,7 +155,7 @@ static kedge_status heal_work(kedge_store *store, void *context, kedge_error *er
 {
     (void)context;
     (void)error;
-    store->outbox.row_damaged = true; /* what the turn heals at its end */
+    store->outbox.row_damaged = true; /* the write turn heals it at its end */
     return KEDGE_OK;
 }
 

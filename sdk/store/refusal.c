@@ -1,8 +1,9 @@
-/* An outbox that is damaged beyond its rows: nothing is acknowledged or sent any more, and every
- * call that needs the outbox answers the same, which names the file and says what can be saved.
+/* An outbox with damage that cannot be healed row by row. Edits are no longer acknowledged or sent,
+ * and every call that needs the outbox fails with the same error, which names the file and says how
+ * many edits can be saved.
  *
- * What can be read is counted over a connection of its own: the writer's and the readers' keep
- * pages in memory that the disk does not have any more. */
+ * The readable edits are counted over a new connection, since the other connections have pages in
+ * memory that are no longer on the disk. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/salvage.h"
 
@@ -16,7 +17,7 @@ enum { PENDING_WITHHELD = 12, REJECTED_STATE = 14 };
 
 typedef struct readable {
     bool open;  /* the file could be opened at all */
-    bool known; /* … and its meta row proves itself */
+    bool known; /* the file was opened and its meta row is sound */
     kedge_outbox_meta meta;
     int64_t pending;
     int64_t withheld;
@@ -24,7 +25,7 @@ typedef struct readable {
     int64_t shown; /* of the rejected ones: in the inbox */
 } readable;
 
-/* By key and not up to the first damaged page; rows that prove themselves. */
+/* Counts the sound rows, by key, so that rows after a damaged page count, too. */
 static void count_rows(kedge_store_db *db, readable *found)
 {
     int64_t key = 0;
@@ -57,7 +58,7 @@ static readable read_outbox(const kedge_store *store)
     return found;
 }
 
-/* The end of a path that is too long for a message names the file. */
+/* Of a path that is too long for a message, only the end is shown, which names the file. */
 static kedge_status tell(const char *path, const char *rest, kedge_error *error)
 {
     size_t size = strlen(path), room = sizeof error->message - 1 - strlen(rest);
@@ -96,7 +97,8 @@ kedge_status kedge_store_report_outbox(const kedge_store *store, kedge_error *er
     return tell_readable(store, &found, error);
 }
 
-/* Pending are those that should be there: who looks for 0 is not to find all well. */
+/* `pending` counts the edits that should exist, so that an app which waits for 0 does not take all
+ * as done. */
 static kedge_store_position position_of(const readable *found)
 {
     kedge_store_position position = {
@@ -109,7 +111,7 @@ static kedge_store_position position_of(const readable *found)
     return position;
 }
 
-/* Counting takes its time: once is enough, unless the file could not even be opened just now. */
+/* Counting takes long and is done once, unless the file could not be opened. */
 kedge_error kedge_store_refusal(kedge_store *store, kedge_store_position *salvaged)
 {
     kedge_error refusal;

@@ -1,9 +1,9 @@
-/* A new folder out of what can be read of a damaged one.
+/* Makes a new folder from the readable rows of a damaged one.
  *
- * The new outbox has a client id of its own, since nobody can tell which ids the old one has given
- * out. What was pending keeps its sequence and is numbered anew, with the name it had as origin, so
- * that the server applies it once. It is withheld unless it is known that it never left the folder.
- * The cache is not taken over: it can be pulled again. */
+ * The new outbox has a new client id, since it is not known which ids the old one has used. Pending
+ * mutations keep their sequences and get new ids, with their old client and id as origin, so that
+ * the server applies each once. A pending mutation is withheld unless it is known that it was never
+ * sent. The cache is not copied: it can be pulled again. */
 #include "sdk/store/repair.h"
 
 #include "common/error.h"
@@ -31,14 +31,14 @@ typedef struct repair {
 
 /* ---- what was pending ---- */
 
-/* The highest sequence that the cache was written with; 0: unknown. */
+/* The outbox's highest sequence when the cache was last written; 0: unknown. */
 static int64_t reflected(const repair *all)
 {
     return all->cache_known ? all->cache.reflected_sequence : 0;
 }
 
-/* Damage may have made the outbox an older one, which does not know what it has sent since. Only
- * the cache that belongs to it can tell that it is not. */
+/* Damage may have taken the outbox back to an older state, which does not know what was sent since.
+ * Only the cache that belongs to it can show that this is not so. */
 static bool is_newest(const repair *all)
 {
     return all->meta_known && all->cache_known && !all->cache.resyncing &&
@@ -97,8 +97,8 @@ static void note_sequence(repair *all, int64_t sequence)
     if (sequence > meta->last_sequence) meta->last_sequence = sequence;
 }
 
-/* A page of another table may stand in this one's place. Its rows have other columns: they are no
- * damaged mutations, and those that stood there count as missing. */
+/* A page of another table may be in the place of this one. Its rows have other columns and are not
+ * damaged mutations; the rows that it replaced count as missing. */
 static bool is_foreign(sqlite3_stmt *row)
 {
     return sqlite3_column_type(row, 2) != SQLITE_TEXT || sqlite3_column_type(row, 6) != SQLITE_TEXT;
@@ -164,7 +164,7 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
     return status;
 }
 
-/* A damaged row of the tail was confirmed: it counts as one that is missing. */
+/* A damaged row of the tail counts as missing. */
 static kedge_status save_tail(repair *all, kedge_error *error)
 {
     static const char sql[] = "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
@@ -183,7 +183,7 @@ static kedge_status save_tail(repair *all, kedge_error *error)
     return status;
 }
 
-/* How many rows the table had; -1: `totals` is damaged itself. */
+/* Returns how many rows the table had, or -1 when `totals` is damaged. */
 static int64_t read_total(repair *all, const char *sql)
 {
     static const char damaged[] =
@@ -195,7 +195,7 @@ static int64_t read_total(repair *all, const char *sql)
     return rows;
 }
 
-/* Of the inbox `totals` knows how many there were; damaged ones that were found are among these. */
+/* `totals` has the number of rows of the inbox; it includes the damaged rows that were found. */
 static int64_t missing_rejections(repair *all, bool *known)
 {
     static const char sql[] =
@@ -205,7 +205,8 @@ static int64_t missing_rejections(repair *all, bool *known)
     return rows > all->inbox_rows ? rows - all->inbox_rows : 0;
 }
 
-/* What is in the tail is known; of the rest up to the lowest pending id nobody has the text. */
+/* Of the ids up to the lowest pending one, those in the tail can be sent again, and the others
+ * cannot. */
 static kedge_status mark_old_client(repair *all, kedge_error *error)
 {
     static const char sql[] =
@@ -273,8 +274,8 @@ static kedge_status save_rows(repair *all, kedge_error *error)
     return status;
 }
 
-/* What a cache of the same project proves: whose folder it is, when the outbox does not tell, how
- * far the edits went, and which of them its state has. */
+/* What a cache of the same project shows: the organization and project, when the outbox does not
+ * tell; the highest sequence; and which edits its state has. */
 static void ask_cache(repair *all, const kedge_repair_files *files)
 {
     static const char sql[] = "SELECT organization, project FROM meta"
@@ -302,7 +303,7 @@ static void ask_cache(repair *all, const kedge_repair_files *files)
     kedge_store_db_close(&cache);
 }
 
-/* No sequence is given out twice: the highest of all that can be proved. */
+/* No sequence may be used twice, so this is the highest one that is known. */
 static void find_last_sequence(repair *all)
 {
     static const char *const tables[] = {kedge_salvage_pending, kedge_salvage_rejected,
@@ -317,7 +318,7 @@ static void find_last_sequence(repair *all)
     }
 }
 
-/* Nothing proves itself: is that because it is no outbox of this layout? */
+/* Nothing is sound. Decides whether the file is an outbox of this layout at all. */
 static kedge_status refuse(repair *all, const char *file, kedge_error *error)
 {
     int64_t layout = 0;
@@ -382,7 +383,7 @@ static kedge_status read_old(repair *all, const kedge_repair_files *files, kedge
     return KEDGE_OK;
 }
 
-/* Nothing may stand beside the file when it is renamed, so it is written without a WAL. */
+/* The file is renamed alone, so it is written without a WAL. */
 static kedge_status leave_ready(kedge_store_db *db, const char *file, kedge_error *error)
 {
     char wal[KEDGE_STORE_PATH_BYTES + 8];

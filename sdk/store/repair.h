@@ -1,4 +1,4 @@
-/* Saving what can be read of a damaged folder into a new one: kedge/repair.h. */
+/* Saves what can be read of a damaged folder into a new one: see kedge/repair.h. */
 #ifndef KEDGE_SDK_STORE_REPAIR_H
 #define KEDGE_SDK_STORE_REPAIR_H
 

@@ -1,4 +1,4 @@
-/* The folders of a repair: what is made, copied, locked and renamed, and in which order. */
+/* The files of a repair: creates, copies, locks and renames them, in the right order. */
 #include "sdk/store/repair_files.h"
 
 #include "common/error.h"
@@ -36,11 +36,11 @@ static kedge_status fail_file(const char *what, const char *path, int code, kedg
 
 /* ---- the new folder ---- */
 
-/* What is there before anything is made. */
+/* What exists before the repair makes anything. */
 typedef struct contents {
     bool scratch;
     bool outbox;
-    bool opened; /* somebody has called kedge_open there */
+    bool opened; /* kedge_open was called there */
     bool other;
 } contents;
 
@@ -140,7 +140,7 @@ kedge_status kedge_repair_files_begin(kedge_repair_files *files, const char *pat
 
 /* ---- the copy ---- */
 
-/* Fills `bytes` from `offset` on, and steps over pages that the disk does not give. */
+/* Fills `bytes` from `offset` on, and skips pages that the disk cannot read. */
 static ssize_t read_pages(int from, char *bytes, size_t size, off_t offset)
 {
     ssize_t got = pread(from, bytes, size, offset);
@@ -196,8 +196,8 @@ static kedge_status copy_file(const kedge_repair_files *files, const char *name,
                      : fail_file("cannot copy a damaged folder's file to", target, code, error);
 }
 
-/* KEDGE_BUSY when somebody has the folder open. A lock that the file system does not give, or that
- * is not there, is done without. */
+/* Returns KEDGE_BUSY when the folder is open. Continues without a lock file that does not exist, or
+ * that the file system cannot lock. */
 static kedge_status lock_old(kedge_store *old, kedge_error *error)
 {
     if (kedge_store_locks_borrow(old)) return KEDGE_OK;

@@ -1,4 +1,4 @@
-/* A new client id: for a folder that was copied or restored, and for a backend that was restored.
+/* Takes a new client id, when the folder was copied or restored, or the backend was restored.
  *
  * In one outbox transaction the mutations that are already decided under the old id are told apart
  * by their digests, and the others get the ids 1, 2, 3… of the new client in the order of their
@@ -12,8 +12,9 @@
 #include <string.h>
 
 typedef struct rotation {
-    bool lost;                                /* the lineage */
-    const kedge_wire_retire_response *answer; /* of the old client; NULL: none, of a lost lineage */
+    bool lost; /* the lineage */
+    const kedge_wire_retire_response
+        *response; /* of the old client; NULL: none, of a lost lineage */
     kedge_change_set *changes;
     /* While it runs. */
     int64_t restored_lmid; /* what the backend has decided of the old client */
@@ -53,9 +54,9 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
     return none ? KEDGE_DONE : kedge_outbox_find(db, sequence, row, error);
 }
 
-/* Nothing has decided it under the name that it had. Under another one a copy of this folder may
- * have got it decided, or a later self that was put back to this one; or a restored backend has it.
- * So it is withheld until the server has said what became of it. */
+/* The mutation is not decided under its old client and id. It may be decided under another one: a
+ * copy of this folder may have sent it, or this folder before it was restored from a backup, or a
+ * restored backend has it. So it is withheld until the server has told its outcome. */
 static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequence,
                              kedge_error *error)
 {
@@ -63,7 +64,7 @@ static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequenc
         "UPDATE pending SET origin_id = CASE WHEN origin_client IS NULL THEN id ELSE origin_id END,"
         " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
         " covered_version = NULL, withheld = 1 WHERE sequence = ?1";
-    /* A rejection that was noted for it was of a state that is gone. */
+    /* A rejection that was noted for it is of a lost lineage. */
     static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(strcmp(work->outbox.client, work->old_client) != 0);
@@ -114,7 +115,7 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
 {
     const kedge_wire_outcome *outcome = NULL;
     bool own = kedge_bytes_equal_text(row->client, work->old_client);
-    if (own && work->answer) outcome = kedge_pull_outcome_of(&work->answer->outcomes, row);
+    if (own && work->response) outcome = kedge_pull_outcome_of(&work->response->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
     bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision)) &&
@@ -125,14 +126,14 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
 
 /* ---- a lost lineage: what the restored backend may lack comes back from the tail ---- */
 
-/* A no-op may stand in the place of an edit that a damaged disk had forgotten, and the tail has it:
- * the edit takes its place back. */
+/* A no-op may have replaced an edit that was damaged on the disk, and the tail has this edit: the
+ * edit replaces the no-op again. */
 #define RECALL(from)                                                                               \
     "INSERT OR REPLACE INTO pending(" KEDGE_PENDING_COLUMNS                                        \
     ", checksum) SELECT " KEDGE_PENDING_COLUMNS ", " KEDGE_PENDING_CHECKSUM                        \
     " FROM (SELECT *, NULL AS covered_version, 0 AS withheld FROM " from ")"
 
-/* Then what is left in the tail of the client that was the living one is an earlier one's. */
+/* The rest of the tail of the old client is then the tail of an earlier client. */
 static kedge_status count_unrecovered(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;
@@ -229,12 +230,13 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
     int64_t sequence = 0;
     kedge_pending row = {0};
     kedge_status status;
-    /* An older answer than the state is of a backend that was restored once more. */
-    bool same = work->answer->version >= work->staging.version;
+    /* A response that is older than the staged state comes from a backend that was restored once
+     * more. */
+    bool same = work->response->version >= work->staging.version;
     while ((status = next_confirmed(store, work, sequence, &sequence, &row, error)) == KEDGE_OK) {
         const kedge_wire_outcome *outcome = NULL;
         if (same && row.digest.size == KEDGE_DIGEST_SIZE)
-            outcome = kedge_pull_outcome_of(&work->answer->outcomes, &row);
+            outcome = kedge_pull_outcome_of(&work->response->outcomes, &row);
         if (outcome && !kedge_wire_is_rejection(outcome->decision)) continue;
         status = run_for(&store->outbox, recall, sequence, 0, "", error);
         if (status == KEDGE_OK)
@@ -244,8 +246,9 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* A rejection that the app has not answered is void with its lineage: the edit is decided anew.
- * Should the backend have decided it already, that is what its origin is answered with. */
+/* A rejection of the lost lineage that the app has not dismissed or resubmitted no longer holds:
+ * the edit is sent again. If the restored backend has already decided it, the response tells that
+ * outcome by its origin. */
 static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 {
     static const char *const steps[] = {
@@ -271,7 +274,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
 {
     static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
-    const kedge_wire_client_marks *decided = work->answer ? &work->answer->earlier : NULL;
+    const kedge_wire_client_marks *decided = work->response ? &work->response->earlier : NULL;
     KEDGE_ASSERT(work->lost && work->staging.complete);
     kedge_status status = set_tail_aside(store, &work->outbox, error);
     if (status == KEDGE_OK)
@@ -280,7 +283,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
     if (status == KEDGE_OK) status = count_unrecovered(store, work, error);
     if (status == KEDGE_OK) status = run_tail(store, work, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, work, delete_recalled, error);
-    if (status == KEDGE_OK && work->answer) status = recall_displaced(store, work, error);
+    if (status == KEDGE_OK && work->response) status = recall_displaced(store, work, error);
     if (status == KEDGE_OK) status = recall_rejections(store, error);
     work->outbox.ask_settled = 0;
     work->outbox.settled_version = work->staging.version;
@@ -311,9 +314,9 @@ static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_erro
     work->outbox.sent_through = 0;
     work->outbox.trimmed_through = 0;
     work->outbox.revision++;
-    if (!work->lost && work->answer->outcomes.count > 0) {
-        work->outbox.settled_version = work->answer->version;
-        memcpy(work->outbox.settled_lineage, work->answer->lineage,
+    if (!work->lost && work->response->outcomes.count > 0) {
+        work->outbox.settled_version = work->response->version;
+        memcpy(work->outbox.settled_lineage, work->response->lineage,
                sizeof work->outbox.settled_lineage);
     }
     while ((status = next_row(&store->outbox, row.sequence, &row, error)) == KEDGE_OK) {
@@ -350,14 +353,14 @@ static kedge_status rotate_cache(kedge_store *store, rotation *work, kedge_error
 static kedge_status read_work(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_pull_state state;
-    KEDGE_ASSERT(work->lost || work->answer != NULL);
+    KEDGE_ASSERT(work->lost || work->response != NULL);
     kedge_status status = kedge_pull_state_read(store, &state, error);
     if (status != KEDGE_OK) return status;
     work->outbox = state.outbox;
     work->cache = state.cache;
     work->staging = state.staging;
     memcpy(work->old_client, state.outbox.client, sizeof work->old_client);
-    work->restored_lmid = work->lost ? state.staging.lmid : work->answer->lmid;
+    work->restored_lmid = work->lost ? state.staging.lmid : work->response->lmid;
     if (!work->lost) return KEDGE_OK;
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
@@ -397,20 +400,20 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
     return status;
 }
 
-kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *response,
                                 kedge_change_set *changes, kedge_error *error)
 {
-    rotation work = {.answer = answer, .changes = changes};
+    rotation work = {.response = response, .changes = changes};
     return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 
 /* The lmid of the staged state is never more than what the backend had decided when it retired the
  * client: sending something again as an origin is safe, and what is counted as lost is rather too
  * much, should it have come out of the queue in between, than too little. */
-kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *response,
                                      kedge_change_set *changes, kedge_error *error)
 {
-    rotation work = {.lost = true, .answer = answer, .changes = changes};
+    rotation work = {.lost = true, .response = response, .changes = changes};
     return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 

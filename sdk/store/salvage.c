@@ -1,6 +1,7 @@
-/* Walking a table by its keys. SQLite ends a walk at the first page that it cannot read; a key
- * behind that page leads past it. Such a key is looked for in doubling steps, and then by halving:
- * so many lookups as a number has bits, however many rows the page had. */
+/* Reads a table by its keys. SQLite ends a scan at the first page that it cannot read; a lookup of
+ * a key after that page still works. Such a key is searched for in doubling steps and then by
+ * halving, so the number of lookups is that of the bits of a key, however many rows the page
+ * had. */
 #include "sdk/store/salvage.h"
 
 #include "sdk/store/outbox_rows.h"
@@ -27,7 +28,7 @@ static kedge_status read_behind(kedge_store_db *db, const char *table, int64_t k
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, *row, 1, key);
     status = kedge_store_db_step(db, *row, NULL);
-    /* A page out of order would lead back, and round and round. */
+    /* Keys must rise: a page that is out of order could make the scan endless. */
     if (status == KEDGE_OK && sqlite3_column_int64(*row, 0) <= key) return KEDGE_CORRUPT;
     return status;
 }
@@ -37,7 +38,8 @@ static bool leads_on(kedge_status status)
     return status == KEDGE_OK || status == KEDGE_DONE;
 }
 
-/* Behind `bad` nothing can be read: the lowest key behind which something can, or nothing is. */
+/* The row after `bad` cannot be read: finds the lowest key after which a row can be read, or none
+ * is left. */
 static kedge_status read_past(kedge_store_db *db, const char *table, int64_t bad,
                               sqlite3_stmt **row)
 {
@@ -59,7 +61,7 @@ static kedge_status read_past(kedge_store_db *db, const char *table, int64_t bad
 kedge_status kedge_salvage_next(kedge_store_db *db, const char *table, int64_t *key,
                                 sqlite3_stmt **row)
 {
-    /* Without its schema nothing of the table can be read. */
+    /* Without its schema the table cannot be read. */
     if (*key >= KEY_MAX || kedge_store_db_take(db, table, row, NULL) != KEDGE_OK) return KEDGE_DONE;
     kedge_status status = read_behind(db, table, *key, row);
     if (!leads_on(status)) status = read_past(db, table, *key, row);

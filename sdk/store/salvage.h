@@ -1,31 +1,31 @@
-/* Reading a damaged outbox row by row. */
+/* Reads a damaged outbox row by row. */
 #ifndef KEDGE_SDK_STORE_SALVAGE_H
 #define KEDGE_SDK_STORE_SALVAGE_H
 
 #include "sdk/store/store_internal.h"
 
-/* Tables of the outbox as they are walked: the first row whose key is above ?1. The columns are the
- * key, those of outbox_rows.h, and whether the row proves itself. */
+/* The SQL to read each table of the outbox: the first row whose key is above ?1. The columns are
+ * the key, those of outbox_rows.h, and whether the row is sound. */
 extern const char kedge_salvage_pending[];
 extern const char kedge_salvage_rejected[];
 extern const char kedge_salvage_confirmed[];
 extern const char kedge_salvage_trimmed[];
 
-/* The next row that can be read, with a key above `*key`, which starts at 0. KEDGE_DONE behind the
- * last; no other failure. `*row` is reset by the next call. */
+/* Reads the next readable row, with a key above `*key`, which starts at 0. Returns KEDGE_OK, or
+ * KEDGE_DONE when there are no more. `*row` is reset by the next call. */
 kedge_status kedge_salvage_next(kedge_store_db *db, const char *table, int64_t *key,
                                 sqlite3_stmt **row);
 
-/* What of an outbox proves itself. */
+/* Which parts of an outbox are sound. */
 typedef struct kedge_salvage_count {
-    bool whole;   /* SQLite finds nothing wrong, and a copy of meta proves itself */
+    bool whole;   /* SQLite finds no damage, and a copy of meta is sound */
     int copies;   /* of meta */
     int64_t rows; /* of the four tables */
 } kedge_salvage_count;
 
 /* Opens `file`, a copy of a damaged outbox that nobody else has open, and which may be changed.
  * When SQLite cannot make sense of its header or its schema, those of an empty outbox, which is
- * made in `fresh`, take their place: `grafted`. KEDGE_OK also when nothing in it proves itself. */
+ * made in `fresh`, take their place: `grafted`. KEDGE_OK also when nothing in it is sound. */
 kedge_status kedge_salvage_open(kedge_store_db *db, const char *file, const char *fresh,
                                 kedge_salvage_count *count, bool *grafted, kedge_error *error);
 

@@ -1,9 +1,9 @@
-/* Opening an outbox whose header or schema is damaged.
+/* Opens an outbox whose header or schema is damaged.
  *
- * All outboxes of one layout are made alike, so their tables begin at the same pages, and the pages
- * that hold header and schema are the same. What is lost with them is found in any empty outbox.
- * These pages of the copy are exchanged with those of an empty one; whether that was right is
- * proved by the rows that are read then. Exchanging them once more undoes it. */
+ * All outboxes of one layout are created in the same way, so their header and schema are on the
+ * same pages with the same contents, and their tables begin at the same pages. So these pages of
+ * the copy are exchanged with those of an empty outbox. If rows that are then read are sound, this
+ * was right; otherwise the pages are exchanged back. */
 #include "sdk/store/salvage.h"
 
 #include "common/error.h"
@@ -18,7 +18,7 @@
 #define PAGES_MAX  64 /* of an empty outbox: a dozen */
 #define PAGE_BYTES KEDGE_STORE_PAGE_BYTES
 
-/* ---- what proves itself ---- */
+/* ---- what is sound ---- */
 
 static int64_t count_rows(kedge_store_db *db, const char *table)
 {

@@ -1,4 +1,4 @@
-/* An ordered walk over a collection, on one snapshot. */
+/* A scan over a collection in order, on one snapshot. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
@@ -8,7 +8,7 @@
 struct kedge_store_scan {
     kedge_store *store;
     kedge_store_reader *reader;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_buffer bounds; /* the bytes that are bound: the collection first */
     size_t collection_size;
     kedge_checksum begun;
@@ -88,13 +88,13 @@ static kedge_status prepare(kedge_store_scan *scan, kedge_bytes collection,
     bool below = bounds.high.size > 0;
     const char *sql = options->descending ? DESCENDING[below] : ASCENDING[bounds.behind_low][below];
     status = kedge_reader_begin_cache(scan->reader, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &scan->walk, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &scan->cursor, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_text(db, scan->walk, 1, (kedge_bytes){scan->bounds.data, collection.size});
-    kedge_store_bind_text(db, scan->walk, 2, bounds.low);
-    if (below) kedge_store_bind_text(db, scan->walk, 3, bounds.high);
-    kedge_store_bind_integer(db, scan->walk, 4, options->limit > 0 ? options->limit : -1);
-    /* The snapshot is of now, not of the first row that is asked for. */
+    kedge_store_bind_text(db, scan->cursor, 1, (kedge_bytes){scan->bounds.data, collection.size});
+    kedge_store_bind_text(db, scan->cursor, 2, bounds.low);
+    if (below) kedge_store_bind_text(db, scan->cursor, 3, bounds.high);
+    kedge_store_bind_integer(db, scan->cursor, 4, options->limit > 0 ? options->limit : -1);
+    /* Takes the snapshot now, not at the first row. */
     return kedge_store_db_execute(db, "SELECT 1 FROM meta", error);
 }
 
@@ -147,8 +147,8 @@ kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedg
 {
     if (scan->ended) return KEDGE_DONE;
     kedge_cache_row row;
-    kedge_status status = kedge_store_db_step(&scan->reader->cache, scan->walk, error);
-    if (status == KEDGE_OK && !kedge_row_read(scan->begun, scan->walk, 0, &row))
+    kedge_status status = kedge_store_db_step(&scan->reader->cache, scan->cursor, error);
+    if (status == KEDGE_OK && !kedge_row_read(scan->begun, scan->cursor, 0, &row))
         status = fail_row(scan, row.id, error);
     if (status == KEDGE_OK) {
         *id = row.id;
@@ -157,7 +157,7 @@ kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedg
     }
     scan->ended = true;
     if (status != KEDGE_CORRUPT) return status;
-    /* What is left of this walk is lost; the next one sees the cache that takes its place. */
+    /* This scan cannot continue. The next one reads the cache that replaces this one. */
     kedge_reader_end(scan->reader);
     (void)kedge_reader_heal(scan->store, scan->reader, error);
     return status;

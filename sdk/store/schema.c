@@ -70,7 +70,7 @@ static const kedge_schema_table OUTBOX_TABLES[] = {
 
 /* ---- outbox.db, from older layouts ---- */
 
-/* What layout 2 has over layout 1. */
+/* What layout 2 adds to layout 1. */
 static const char *const OUTBOX_LAYOUT_2[] = {
     "ALTER TABLE rejected ADD COLUMN uid BLOB;"
     "ALTER TABLE rejected ADD COLUMN digest BLOB;"

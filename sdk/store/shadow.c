@@ -160,7 +160,7 @@ static kedge_status rehearse(kedge_store *store, const kedge_cache_meta *before,
             strcmp(after.lineage, before->lineage) == 0;
     if (*same) status = add_rows(store, &after, true, rows, error);
     end_rehearsal(store);
-    store->untold = untold; /* nothing of it was written */
+    store->untold = untold; /* the repair wrote nothing */
     return status;
 }
 
@@ -229,7 +229,7 @@ static kedge_status lay(const kedge_shadow *shadow, kedge_store_reader *reader, 
 
 /* ---- taking a reader ---- */
 
-/* Makes the prediction fit if that can be done now; otherwise there is a shadow. */
+/* Repairs the prediction if that is possible now; otherwise makes a shadow. */
 static kedge_status lay_work(kedge_store *store, void *context, kedge_error *error)
 {
     kedge_outbox_meta outbox;

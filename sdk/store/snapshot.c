@@ -68,7 +68,7 @@ static int compare_keys(kedge_bytes a, kedge_bytes b)
     return order != 0 ? order : kedge_bytes_compare(ids[0], ids[1]);
 }
 
-/* A page that leads nowhere would be asked for again and again. */
+/* A page without progress would be requested again and again. */
 static kedge_status check_progress(kedge_store *store, const kedge_wire_page_response *page,
                                    kedge_error *error)
 {
@@ -98,7 +98,8 @@ static kedge_status keep_page(kedge_store *store, stage *asked, const kedge_stag
     return status;
 }
 
-/* In one durable transaction: the last page in, the staged state in the canonical one's place. */
+/* In one durable transaction: stores the last page, and replaces the canonical state by the staged
+ * one. */
 static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_state *state,
                             kedge_error *error)
 {

@@ -131,17 +131,17 @@ kedge_status kedge_staging_after(kedge_store *store, const kedge_staging *stagin
     return kedge_store_db_run(db, update, error);
 }
 
-static kedge_status read_outcome(kedge_store_db *db, sqlite3_stmt *walk, kedge_wire_outcome *row,
+static kedge_status read_outcome(kedge_store_db *db, sqlite3_stmt *cursor, kedge_wire_outcome *row,
                                  kedge_row_total *seen, kedge_error *error)
 {
-    int64_t checksum = sqlite3_column_int64(walk, 6);
-    kedge_bytes digest = kedge_store_column(walk, 2);
-    *row = (kedge_wire_outcome){.id = sqlite3_column_int64(walk, 0),
-                                .version = sqlite3_column_int64(walk, 1),
-                                .decision = (kedge_wire_decision)sqlite3_column_int(walk, 3)};
+    int64_t checksum = sqlite3_column_int64(cursor, 6);
+    kedge_bytes digest = kedge_store_column(cursor, 2);
+    *row = (kedge_wire_outcome){.id = sqlite3_column_int64(cursor, 0),
+                                .version = sqlite3_column_int64(cursor, 1),
+                                .decision = (kedge_wire_decision)sqlite3_column_int(cursor, 3)};
     if (digest.size != sizeof row->digest ||
-        !kedge_store_column_chars(walk, 4, row->code, sizeof row->code) ||
-        !kedge_store_column_chars(walk, 5, row->message, sizeof row->message))
+        !kedge_store_column_chars(cursor, 4, row->code, sizeof row->code) ||
+        !kedge_store_column_chars(cursor, 5, row->message, sizeof row->message))
         return kedge_table_fail(db, "staged_outcome", error);
     memcpy(row->digest, digest.data, sizeof row->digest);
     if (checksum != outcome_checksum(row)) return kedge_table_fail(db, "staged_outcome", error);
@@ -156,14 +156,14 @@ kedge_status kedge_staging_outcomes(kedge_store *store, const kedge_staging *sta
                               " (SELECT count(*) FROM staged_outcome) FROM staged_outcome"
                               " ORDER BY id";
     kedge_store_db *db = &store->cache;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     kedge_row_total seen = {0};
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
     *outcomes = (kedge_wire_outcomes){.allocator = store->allocator};
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
+    while ((status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
         if (!outcomes->rows) {
-            outcomes->capacity = (size_t)sqlite3_column_int64(walk, 7);
+            outcomes->capacity = (size_t)sqlite3_column_int64(cursor, 7);
             outcomes->rows =
                 kedge_allocate(store->allocator, outcomes->capacity * sizeof *outcomes->rows);
             if (!outcomes->rows) {
@@ -171,11 +171,11 @@ kedge_status kedge_staging_outcomes(kedge_store *store, const kedge_staging *sta
                 break;
             }
         }
-        status = read_outcome(db, walk, &outcomes->rows[outcomes->count], &seen, error);
+        status = read_outcome(db, cursor, &outcomes->rows[outcomes->count], &seen, error);
         if (status != KEDGE_OK) break;
         outcomes->count++;
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     if (status != KEDGE_DONE) return status;
     if (kedge_row_total_equal(&seen, &staging->outcomes)) return KEDGE_OK;
     return kedge_table_fail(db, "staged_outcome", error);

@@ -1,17 +1,17 @@
 /* The client's two SQLite files in one folder.
  *
- * outbox.db holds what can never be had again: the client id, the counters, the pending mutations,
- * the inbox of rejected ones, a tail of confirmed ones. WAL, synchronous=FULL. cache.db holds what
- * a pull restores: `item`, what the app reads; `base`, the canonical value or its absence under
- * every key that a pending mutation changed; the version. WAL, NORMAL for local writes and FULL for
- * the commit of a pull. Canonical state == item with base laid over it.
+ * outbox.db holds data that exists nowhere else: the client id, the counters, the pending
+ * mutations, the inbox of rejected ones, a tail of confirmed ones. WAL, synchronous=FULL. cache.db
+ * holds what a pull restores: `item`, what the app reads; `base`, the canonical value or its
+ * absence under every key that a pending mutation changed; the version. WAL, NORMAL for local
+ * writes and FULL for the commit of a pull. Canonical state == item with base laid over it.
  *
  * Which pending row counts as covered, and is neither replayed nor sent, is one durable rule:
  *     client == cache.client and id <= cache.lmid, or covered_version <= cache.version.
  * The second half serves a rotation, which learns outcomes of versions that it has not pulled yet.
  *
- * Lock order is cache, then outbox. All functions may be called from any thread; writers wait for
- * each other, readers for nobody. Several processes may open one folder. */
+ * Lock order is cache, then outbox. All functions may be called from any thread. Writers wait for
+ * each other; readers do not wait. Several processes may open one folder. */
 #ifndef KEDGE_SDK_STORE_H
 #define KEDGE_SDK_STORE_H
 
@@ -44,12 +44,13 @@ typedef struct kedge_store_options {
     const char *vfs;                /* name of an SQLite VFS; NULL: the default */
     kedge_store_phase_function phase;
     void *phase_context;
-    /* Called when a damaged cache was set aside, which is to be pulled again now, and which readers
-     * see changed: from any thread, within any call. It must not call the store. NULL: nobody. */
+    /* Called from any thread, within any call, when a damaged cache was set aside: its contents
+     * must be pulled again, and what readers see has changed. Must not call the store. May be
+     * NULL. */
     void (*set_aside)(void *context);
     void *set_aside_context;
-    /* Called once, in the same way, when outbox.db is found damaged beyond its rows: from then on
-     * nothing is acknowledged or sent. NULL: nobody. */
+    /* Called once, in the same way, when outbox.db has damage that cannot be healed: from then on
+     * no edit is acknowledged or sent. May be NULL. */
     void (*refused)(void *context);
     void *refused_context;
 } kedge_store_options;
@@ -61,17 +62,18 @@ kedge_status kedge_store_open(const kedge_store_options *options, kedge_store **
                               kedge_error *error);
 void kedge_store_close(kedge_store *store);
 
-/* What stands where. A consistent snapshot. */
+/* The state of both files, as one consistent snapshot. */
 typedef struct kedge_store_position {
     char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id; also the client group id */
     int64_t version;                   /* of the cache; 0: nothing pulled yet */
     char lineage[33];                  /* "" before the first pull */
     int64_t lmid;                      /* of the living client, at `version` */
     int64_t lowest_pending;            /* id of the lowest uncovered mutation; next id when none */
-    int64_t lowest_told;  /* the id from which a retire is to tell the outcomes: lowest_pending, or,
-                             when the lineage is lost, the lowest that the tail still holds */
+    /* the id from which a retire asks for outcomes: lowest_pending, or, when the lineage is
+     * lost, the lowest id in the tail */
+    int64_t lowest_told;
     int64_t highest_id;   /* the id counter: last id given out */
-    int64_t sent_through; /* highest id that may have left the machine */
+    int64_t sent_through; /* highest id that may have been sent */
     int64_t last_sequence;
     int64_t pending;  /* uncovered mutations, those of covered_version included */
     int64_t rejected; /* rows in the inbox that the app sees */
@@ -85,9 +87,9 @@ typedef struct kedge_store_position {
 
 kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *position,
                                       kedge_error *error);
-/* True when outbox.db was found damaged beyond its rows since the opening; every call that needs
- * it answers `error` then. Of `position` (may be NULL) what the app is told is known as far as it
- * can be read: `client` may be "", and `pending` counts rows that cannot be read, too. */
+/* Returns true when damage that cannot be healed was found in outbox.db since it was opened; every
+ * call that needs it then fails with `error`. `position` (may be NULL) gets what can be read:
+ * `client` may be "", and `pending` includes rows that cannot be read. */
 bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error);
 
 /* The keys that one commit changed for readers, in key order; {"",""} is the project record. When
@@ -100,24 +102,26 @@ typedef struct kedge_change_set {
 
 kedge_change_set kedge_change_set_make(const kedge_allocator *allocator);
 void kedge_change_set_free(kedge_change_set *changes);
-/* Walks: `*offset` starts at 0. False behind the last. */
+/* Reads the next key; `*offset` starts at 0. Returns false when there are no more. */
 bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_bytes *collection,
                            kedge_bytes *id);
 
 /* ---- writing (mutate.c, cancel.c, inbox.c; shadow.c while the cache cannot be written) ---- */
 
-/* BEGIN IMMEDIATE on the cache, mutator in a savepoint, outbox commit (durable), cache commit. When
- * the cache commit fails after the outbox commit, the call succeeds, the store is `stale`, and
- * reads show the edit all the same. */
+/* Makes an edit: BEGIN IMMEDIATE on the cache, mutator in a savepoint, outbox commit (durable),
+ * cache commit. When the cache commit fails after the outbox commit, the call succeeds, the store
+ * is `stale`, and reads show the edit nevertheless. */
 kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_bytes args,
                                 int64_t *sequence, kedge_change_set *changes, kedge_error *error);
 kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,
                                 kedge_error *error);
 kedge_status kedge_store_dismiss(kedge_store *store, int64_t sequence, kedge_error *error);
-/* One outbox transaction: a new pending mutation in, the inbox row out (a tombstone stays). */
+/* In one outbox transaction: adds a new pending mutation and removes the inbox row (a tombstone is
+ * kept). */
 kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t *new_sequence,
                                   kedge_change_set *changes, kedge_error *error);
-/* True when the cache cannot be written, and reads show edits that it lacks; `error` says why. */
+/* Returns true when the cache cannot be written and lacks edits, which reads show nevertheless;
+ * `error` says why. */
 bool kedge_store_cache_error(kedge_store *store, kedge_error *error);
 /* Rebuilds a stale prediction; KEDGE_OK and nothing done when it is not stale. */
 kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
@@ -125,13 +129,14 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
 
 /* ---- sending (push.c) ---- */
 
-/* Who takes the mutations of a push. */
+/* The receiver of the mutations of a push. */
 typedef struct kedge_store_push_taker {
     void *context;
-    /* must. The mutations come from the first one on, maybe for a second time. */
+    /* Must be set. Starts over: the mutations follow from the first one on. May be called twice. */
     void (*begin)(void *context);
-    /* must. KEDGE_OK: the mutation, which is borrowed, was taken. KEDGE_DONE: it was not, and the
-     * push is full; not for the first one. Anything else ends the push with that failure. */
+    /* Must be set. Returns KEDGE_OK when it took the mutation, which is borrowed, and KEDGE_DONE
+     * when the push is full without it; the first mutation must be taken. Any other status ends the
+     * push with that failure. */
     kedge_status (*take)(void *context, const kedge_wire_mutation *mutation, kedge_error *error);
 } kedge_store_push_taker;
 
@@ -140,7 +145,7 @@ typedef struct kedge_store_push_taker {
 kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max,
                               const kedge_store_push_taker *taker, uint32_t *count,
                               int64_t *last_id, kedge_error *error);
-/* What to ask a pull for: from the position. */
+/* Makes the request of a pull from the position. */
 kedge_status kedge_store_pull_request(kedge_store *store, kedge_wire_pull_request *out,
                                       kedge_error *error);
 
@@ -154,21 +159,22 @@ typedef enum kedge_apply_result {
     KEDGE_APPLY_LOST    /* another lineage, whose whole state is staged now: rotate (lost) */
 } kedge_apply_result;
 
-/* Applies a pull answer with its outcomes complete and its bodies fetched. The order: (1) outbox:
+/* Applies a pull response with its outcomes complete and its bodies fetched. The order: (1) outbox:
  * rejections; (2) cache, one BEGIN IMMEDIATE, commit FULL; (3) outbox: covered pending deleted, the
  * tail extended. Each step may be repeated after a crash. A mutation is dropped only when the
  * outcome carries its digest. */
-kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *answer,
+kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *response,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);
 
-/* Keeps one page of a snapshot in staging tables of the cache, with the key to go on behind. Pages
- * survive a restart. With the last page the staged version replaces the canonical state in one
- * transaction, and pending is replayed on it. `answer` is the pull answer that started it. */
+/* Stores one page of a snapshot in staging tables of the cache, with the key after which the next
+ * page starts. Pages survive a restart. With the last page the staged version replaces the
+ * canonical state in one transaction, and pending is replayed on it. `response` is the pull
+ * response that started it. */
 kedge_status kedge_store_stage(kedge_store *store, const kedge_wire_page_response *page,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);
-/* The key to ask the next page behind; false when nothing is being staged. */
+/* Gives the key after which the next page starts. Returns false when nothing is being staged. */
 bool kedge_store_staged_after(kedge_store *store, kedge_buffer *after);
 /* Drops the staged pages, when their version is gone. */
 kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
@@ -176,23 +182,23 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
 /* ---- identity (rotate.c) ---- */
 
 /* Takes a new client id, in one outbox transaction. Pending mutations that have an outcome with
- * their digest in `answer` get its version as covered_version (a rejected one goes to the inbox);
+ * their digest in `response` get its version as covered_version (a rejected one goes to the inbox);
  * the others are renumbered 1, 2, 3… in order of sequence, with their origin. Then the prediction
  * is rebuilt. */
-kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *response,
                                 kedge_change_set *changes, kedge_error *error);
 /* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
  * that the restored backend may lack: of this client above the lmid that came with the staged
- * state, of earlier clients all. What is missing and older than the tail is counted as
- * `unrecovered`. So do rejections that the app has not answered: they leave the inbox. The staged
- * state replaces the canonical one in the same call.
- * With `answer` (NULL: the backend does not know this client) those of the tail at or below that
+ * state, of earlier clients all. Mutations that the backend lacks and the tail no longer has are
+ * counted as `unrecovered`. Rejections that the app has not dismissed or resubmitted are sent
+ * again, too, and leave the inbox. The staged state replaces the canonical one in the same call.
+ * With `response` (NULL: the backend does not know this client) those of the tail at or below that
  * lmid come too that have no outcome with their digest: a twin may have taken their ids on the
  * restored backend. */
-kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *answer,
+kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *response,
                                      kedge_change_set *changes, kedge_error *error);
-/* Earlier clients of this folder of which mutations have left the tail, and up to which id: what a
- * retire is to ask the lmids of. */
+/* The earlier clients of this folder whose mutations were trimmed from the tail, and up to which
+ * id. A retire asks for the lmids of these clients. */
 kedge_status kedge_store_earlier(kedge_store *store, kedge_wire_client_marks *marks,
                                  kedge_error *error);
 
@@ -238,9 +244,10 @@ kedge_status kedge_store_checkpoint(kedge_store *store, kedge_error *error);
 /* Checks the cache in the background, a slice a call, on one snapshot: every row, their order and
  * their count. One thread calls it. KEDGE_OK: there is more to check; KEDGE_DONE: all is checked,
  * until the next opening or resync; KEDGE_CORRUPT: the cache was set aside, and is to be pulled
- * again. What else fails is begun anew by the next call. */
+ * again. After any other failure the next call starts the check again. */
 kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error);
-/* Would the next call find anything to do? For the thread that calls it. */
+/* Returns whether the next call of kedge_store_check_cache has anything to do. Call it on the same
+ * thread. */
 bool kedge_store_check_is_due(kedge_store *store);
 
 #endif

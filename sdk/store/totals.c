@@ -1,5 +1,5 @@
 /* `totals`: how many rows `rejected`, `confirmed` and `trimmed` have, and what their checksums add
- * up to. A row that is gone, or an old page that a disk has brought back, shows nowhere else. */
+ * up to. Only the totals show that a row is lost, or that a disk has brought back an old page. */
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
@@ -18,7 +18,7 @@ static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
     return kedge_store_db_number(&heal->store->outbox, sql, &heal->meta.tail_bytes, error);
 }
 
-/* How many ids of the client that `mark` counts as trimmed stand in no table. */
+/* Counts the ids of the client that `mark` counts as trimmed and no table has. */
 static kedge_status count_marked(kedge_store_db *db, const kedge_tail_mark *mark, int64_t *count,
                                  kedge_error *error)
 {
@@ -41,7 +41,7 @@ static kedge_status count_marked(kedge_store_db *db, const kedge_tail_mark *mark
     return KEDGE_OK;
 }
 
-/* Its checksum is a wrong one. */
+/* The row gets a wrong checksum on purpose. */
 static kedge_status insert_unknown(kedge_store_db *db, int64_t now_ms, kedge_error *error)
 {
     static const char sql[] =
@@ -70,12 +70,12 @@ kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *
     return status;
 }
 
-/* Rows that a sound total counts and that are nowhere. */
+/* How many rows a sound total counts that the table does not have. */
 typedef struct gone {
     int64_t rejected;
     int64_t trimmed;
     int64_t confirmed;
-    bool tail_wrong; /* other rows are there, if none are missing */
+    bool tail_wrong; /* the number is right, but the rows are others */
 } gone;
 
 static void note_missing(gone *missing, kedge_bytes table, int64_t rows)
@@ -91,8 +91,8 @@ static void note_missing(gone *missing, kedge_bytes table, int64_t rows)
         missing->trimmed = rows;
 }
 
-/* Of the tail nothing is lost while the backend keeps what it has. Should it be restored, what is
- * missing of the living client counts as trimmed. */
+/* Missing rows of the tail matter only when the backend is restored. Those of the living client
+ * count as trimmed then. */
 static kedge_status note_missing_confirmed(kedge_outbox_healing *heal, const gone *missing,
                                            kedge_error *error)
 {
@@ -100,7 +100,7 @@ static kedge_status note_missing_confirmed(kedge_outbox_healing *heal, const gon
     kedge_tail_mark mark = {meta->client, meta->trimmed_through, heal->decided_through};
     if (meta->trimmed_through < heal->decided_through)
         meta->trimmed_through = heal->decided_through;
-    /* The mark counts rejected edits, too, that are missing. */
+    /* The mark also counts missing rejected edits. */
     int64_t rows = missing->confirmed > 0 ? missing->confirmed + missing->rejected : 0;
     return kedge_tail_note_missing(&heal->store->outbox, &mark, rows, heal->now_ms, error);
 }
@@ -114,15 +114,15 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
         " WHERE totals.rows IS NOT counted.rows OR totals.sum IS NOT counted.sum"
         " OR totals.checksum IS NOT kedge_checksum(6, totals.name, totals.rows, totals.sum)";
     kedge_store_db *db = &heal->store->outbox;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     gone missing = {0};
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
+    while ((status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
         heal->totals_wrong = true;
-        /* A total that is damaged itself says nothing of its table. */
-        if (sqlite3_column_int(walk, 2) == 1)
-            note_missing(&missing, kedge_store_column(walk, 0), sqlite3_column_int64(walk, 1));
+        /* A damaged total tells nothing about its table. */
+        if (sqlite3_column_int(cursor, 2) == 1)
+            note_missing(&missing, kedge_store_column(cursor, 0), sqlite3_column_int64(cursor, 1));
     }
     if (status != KEDGE_DONE) return status;
     heal->meta.unrecovered += missing.rejected + missing.trimmed;

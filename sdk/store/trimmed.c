@@ -1,14 +1,14 @@
-/* What has left the tail, and what of it a restored backend lacks.
+/* Counts the mutations that were trimmed from the tail and that a restored backend lacks.
  *
- * Of the living client the outbox's meta row knows how far its tail was trimmed; the table
- * `trimmed` knows it of earlier ones. A restored backend tells what it has decided of each; what
- * lies between and nobody here holds any more is lost, and counted. */
+ * The outbox's meta row has the id up to which the tail of the living client was trimmed, and the
+ * table `trimmed` has it for earlier clients. A restored backend tells how far it has decided each
+ * client. The ids between that this folder no longer has are lost, and counted. */
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
 #include <string.h>
 
-/* Of a client the ids behind `lmid` up to `through` that this folder still knows of. */
+/* Counts the ids of a client above `lmid`, up to `through`, that this folder still has. */
 static kedge_status count_known(kedge_store_db *db, const char *client, int64_t lmid,
                                 int64_t through, int64_t *known, kedge_error *error)
 {
@@ -43,23 +43,23 @@ kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *mar
 {
     static const char sql[] = "SELECT client, through, checksum = " KEDGE_TRIMMED_CHECKSUM
                               ", ordinal FROM trimmed ORDER BY ordinal";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     marks->count = 0;
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
-    while (status == KEDGE_OK && (status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
+    while (status == KEDGE_OK && (status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
         kedge_wire_client_mark *mark = &marks->marks[marks->count];
-        if (sqlite3_column_int(walk, 2) != 1) {
-            int64_t ordinal = sqlite3_column_int64(walk, 3);
-            sqlite3_reset(walk);
+        if (sqlite3_column_int(cursor, 2) != 1) {
+            int64_t ordinal = sqlite3_column_int64(cursor, 3);
+            sqlite3_reset(cursor);
             return kedge_outbox_fail_row(db, "trimmed", ordinal, error);
         }
         bool fits = marks->count < KEDGE_LIMIT_EARLIER_CLIENTS &&
-                    kedge_store_column_chars(walk, 0, mark->client_id, sizeof mark->client_id);
+                    kedge_store_column_chars(cursor, 0, mark->client_id, sizeof mark->client_id);
         if (!fits) {
-            sqlite3_reset(walk);
+            sqlite3_reset(cursor);
             return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading the trimmed clients", error);
         }
-        mark->id = sqlite3_column_int64(walk, 1);
+        mark->id = sqlite3_column_int64(cursor, 1);
         marks->count++;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -97,7 +97,8 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
     sqlite3_stmt *statement;
     kedge_wire_client_marks marks;
     if (through <= 0) return KEDGE_OK;
-    kedge_status status = kedge_trimmed_read(db, &marks, error); /* damage is not to be sealed */
+    /* a damaged row must not get a new checksum */
+    kedge_status status = kedge_trimmed_read(db, &marks, error);
     if (status == KEDGE_OK) status = run_mark(db, raise, client, through, error);
     if (status == KEDGE_OK) status = seal(db, client, error);
     if (status == KEDGE_OK) status = run_mark(db, insert, client, through, error);
@@ -107,7 +108,7 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
     return kedge_store_db_run(db, statement, error);
 }
 
-/* Of a client that was not asked for, or not told of, the next loss will tell. */
+/* A client that is not in the response is counted at the next lost lineage. */
 static bool is_decided(const kedge_wire_client_marks *decided, const char *client, int64_t *lmid)
 {
     *lmid = 0;
@@ -144,7 +145,7 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_cl
     return status;
 }
 
-/* How many mutations a damaged row stood for cannot be told any more. */
+/* It is not known how many mutations a damaged row stood for. */
 kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char sql[] = "DELETE FROM trimmed WHERE checksum IS NOT " KEDGE_TRIMMED_CHECKSUM;

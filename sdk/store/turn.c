@@ -1,4 +1,5 @@
-/* One writer's turn: the lock, the right file, the work, and what is left to do after it. */
+/* A write turn: takes the lock, opens the right files, runs the work, and does what must follow
+ * it. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
@@ -13,7 +14,7 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
     return kedge_schema_open_cache(store, false, error);
 }
 
-/* A commit to a file that has no name any more would be lost. */
+/* A commit to a file that was renamed or deleted would be lost. */
 static kedge_status check_outbox_there(kedge_store *store, kedge_error *error)
 {
     if (kedge_store_db_is_at(&store->outbox, store->outbox_path)) return KEDGE_OK;
@@ -28,7 +29,7 @@ static void checkpoint_large(kedge_store_db *db)
     KEDGE_ASSERT(!kedge_store_db_in_transaction(db));
     if (!db->handle || !kedge_wal_is_large(db)) return;
     bool cut = db->wal_pages > KEDGE_STORE_WAL_PAGES_CUT;
-    /* Without waiting: a reader that still needs the WAL puts it off to the next commit. */
+    /* Does not wait: when a reader still needs the WAL, the next commit tries again. */
     sqlite3_busy_timeout(db->handle, 0);
     (void)sqlite3_wal_checkpoint_v2(
         db->handle, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -50,7 +51,7 @@ static kedge_status refuse(kedge_store *store, kedge_error *error)
     return kedge_store_refuse(store, error);
 }
 
-/* A new cache takes the place of the damaged one, and shows what the outbox holds. */
+/* A new cache replaces the damaged one, and predicts the pending mutations of the outbox. */
 static kedge_status set_cache_aside(kedge_store *store, kedge_error *error)
 {
     kedge_status status = kedge_store_rename_damaged(store, error);
@@ -59,7 +60,7 @@ static kedge_status set_cache_aside(kedge_store *store, kedge_error *error)
     return status;
 }
 
-/* Behind the work: what it found damaged. `*again` when it is to be done once more. */
+/* After the work: handles damage that it found. Sets `*again` when the work must be repeated. */
 static kedge_status heal(kedge_store *store, kedge_status status, bool *again, kedge_error *error)
 {
     kedge_error *why = status == KEDGE_OK ? NULL : error;
@@ -79,7 +80,7 @@ static kedge_status heal(kedge_store *store, kedge_status status, bool *again, k
     if (store->cache.damaged) {
         kedge_status aside = set_cache_aside(store, why);
         *again = aside == KEDGE_OK && status == KEDGE_CORRUPT;
-        /* What keeps it from being set aside is what there is to tell: a full disk, say. */
+        /* When the cache cannot be set aside, the error says why, for example a full disk. */
         return status == KEDGE_CORRUPT && aside != KEDGE_OK ? aside : status;
     }
     checkpoint_large(&store->cache);

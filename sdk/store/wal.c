@@ -1,4 +1,4 @@
-/* The two WALs: how large they may become, and room in them that was had before it is needed.
+/* The two WALs: their size limits, and space that is reserved in them before it is needed.
  *
  * A commit appends a frame a page to the WAL. While the file is as long as it once was, that needs
  * no new blocks of the disk. So before an edit is acknowledged, zeros are written behind the last
@@ -6,8 +6,8 @@
  * edit can still be refused. SQLite reads a WAL up to the first frame whose salts are not those of
  * the header, and takes zeros for that.
  *
- * Moving a WAL into its file gives room, but needs some first, where the file has to grow. That is
- * reserved in the WAL, too, and given back for the move.
+ * Moving a WAL into its file frees space, but needs some first when the file must grow. This space
+ * is also reserved in the WAL, and freed for the move.
  *
  * The numbers of frames and pages are read where SQLite keeps them for all processes: in the header
  * of the WAL's index (https://sqlite.org/walformat.html), which only a writer changes, and this one
@@ -22,7 +22,7 @@
 /* Words of its header. */
 #define INDEX_FRAMES 4
 #define INDEX_PAGES  5
-/* So many frames more than are needed, so that zeros are not written for each edit. */
+/* Reserves this many frames more than needed, so that zeros are not written at each edit. */
 #define RESERVE_AHEAD 15
 
 static const char zeros[RESERVE_AHEAD * FRAME_BYTES];
@@ -94,7 +94,7 @@ kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error)
     if (at.size >= needed) return KEDGE_OK;
     int code = extend(&at, needed + RESERVE_AHEAD * FRAME_BYTES);
     if (code == SQLITE_OK) return KEDGE_OK;
-    /* What is needed may be there, if not what was wanted. */
+    /* The space that is needed may be there, though less than was wanted. */
     if (at.wal->pMethods->xFileSize(at.wal, &size) == SQLITE_OK && size >= needed) return KEDGE_OK;
     return kedge_store_db_fail(db, code, "reserving room for the edit", error);
 }
@@ -118,7 +118,7 @@ static void give_back(kedge_store_db *db)
     kedge_store_db_rollback(db);
 }
 
-/* Without waiting for readers that still need a WAL. */
+/* Does not wait for readers that still need a WAL. */
 static void move(kedge_store_db *db)
 {
     sqlite3_busy_timeout(db->handle, 0);
@@ -132,7 +132,7 @@ void kedge_wal_make_room(kedge_store *store)
     kedge_store_db *const both[] = {&store->outbox, &store->cache};
     for (int i = 0; i < 2; i++)
         if (both[i]->handle) give_back(both[i]);
-    /* What one gives back may be what the other needs. */
+    /* The space that one WAL frees may be what the other one needs. */
     for (int i = 0; i < 3; i++)
         if (both[i % 2]->handle) move(both[i % 2]);
 }

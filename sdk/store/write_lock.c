@@ -26,14 +26,14 @@ static kedge_status open_file(const kedge_store *store, const char *name, int *f
                       "the lock file %s cannot be opened: %s", path, strerror(errno));
 }
 
-/* False when it would have to wait and `how` says not to, or when it failed. */
+/* Returns false when it failed, or when it would have to wait and `how` says not to. */
 static bool lock_file(int file, int how)
 {
-    int answer;
+    int response;
     do
-        answer = flock(file, how);
-    while (answer != 0 && errno == EINTR);
-    return answer == 0;
+        response = flock(file, how);
+    while (response != 0 && errno == EINTR);
+    return response == 0;
 }
 
 kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error)
@@ -55,7 +55,7 @@ bool kedge_store_locks_borrow(kedge_store *store)
 {
     store->lock_file = find_file(store, "lock");
     store->presence_file = find_file(store, "present");
-    /* Some file systems lock a file exclusively only for who may write it. */
+    /* Some file systems lock a file exclusively only when it is open for writing. */
     if (store->lock_file >= 0 && !lock_file(store->lock_file, LOCK_EX))
         (void)lock_file(store->lock_file, LOCK_SH);
     return store->presence_file < 0 || lock_file(store->presence_file, LOCK_EX | LOCK_NB) ||
@@ -93,7 +93,8 @@ kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *
 {
     KEDGE_ASSERT(store->locked && store->presence_file >= 0);
     *alone = lock_file(store->presence_file, LOCK_EX | LOCK_NB);
-    /* Others look only while they hold the lock, so nobody sees the moment between the two. */
+    /* Other stores look only while they hold the lock, so they cannot see the state between the two
+     * calls. */
     if (lock_file(store->presence_file, LOCK_SH | (*alone ? 0 : LOCK_NB))) return KEDGE_OK;
     return kedge_fail(error, KEDGE_IO, "lock-file", "the folder %s cannot be marked as open: %s",
                       store->path, strerror(errno));

@@ -43,12 +43,12 @@ static bool response(void *context, const scripted_request *request)
         poll(NULL, 0, REPLY_LATE_MS);
         break;
     case REPLY_CLOSE_AFTER:
-        scripted_answer(request, reply.status, headers, body);
+        scripted_respond(request, reply.status, headers, body);
         return false;
     case REPLY_WHOLE:
         break;
     }
-    scripted_answer(request, reply.status, headers, body);
+    scripted_respond(request, reply.status, headers, body);
     return true;
 }
 

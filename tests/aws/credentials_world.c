@@ -134,14 +134,14 @@ static bool serve(void *context, const scripted_request *request)
 {
     world_route route;
     if (!find_route(context, request, &route)) {
-        scripted_answer(request, 418, "", "no such route");
+        scripted_respond(request, 418, "", "no such route");
         return true;
     }
     if (route.status == 0) {
         scripted_hang(request);
         return false;
     }
-    scripted_answer(request, route.status, "", route.body == NULL ? "" : route.body);
+    scripted_respond(request, route.status, "", route.body == NULL ? "" : route.body);
     return true;
 }
 

@@ -20,11 +20,11 @@ static bool echo(void *context, const scripted_request *request)
     atomic_int *served = context;
     char body[512];
     if (atomic_fetch_add(served, 1) % 17 == 3) {
-        scripted_answer(request, 400, "", "{\"__type\":\"ThrottlingException\"}");
+        scripted_respond(request, 400, "", "{\"__type\":\"ThrottlingException\"}");
         return true;
     }
     snprintf(body, sizeof body, "{\"asked\":%.*s}", (int)request->body_size, request->body);
-    scripted_answer(request, 200, "", body);
+    scripted_respond(request, 200, "", body);
     return true;
 }
 

@@ -152,22 +152,23 @@ static void test_wrong_responses_of_a_container_are_told_without_what_they_say(v
         const char *body;
         const char *part;
     } cases[] = {
-        {200, "<html>" MARK "</html>", "answered something that is no JSON object"},
-        {200, "[\"" MARK "\"]", "answered something that is no JSON object"},
-        {200, "{\"AccessKeyId\":\"" MARK "\"", "answered something that is no JSON object"},
-        {200, "", "answered something that is no JSON object"},
+        {200, "<html>" MARK "</html>", "responded with something that is not a JSON object"},
+        {200, "[\"" MARK "\"]", "responded with something that is not a JSON object"},
+        {200, "{\"AccessKeyId\":\"" MARK "\"",
+         "responded with something that is not a JSON object"},
+        {200, "", "responded with something that is not a JSON object"},
         {200, "{}", "lack an access key id"},
         {200, "{\"AccessKeyId\":\"A\"}", "lack a secret access key"},
-        {200, "{\"AccessKeyId\":7,\"SecretAccessKey\":\"" MARK "\"}", "that are no strings"},
+        {200, "{\"AccessKeyId\":7,\"SecretAccessKey\":\"" MARK "\"}", "that are not strings"},
         {200, "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"" MARK "\\n\"}",
          "secret access key of"},
         {200, "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"" MARK "\",\"Expiration\":\"soon\"}",
-         "an expiration that is no time"},
+         "an expiration that is not a time"},
         {200, "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"" MARK "\",\"Expiration\":1800000000}",
-         "an expiration that is no time"},
-        {400, MARK, "answered with status 400"},
+         "an expiration that is not a time"},
+        {400, MARK, "responded with status 400"},
         {403, MARK, "status 403: check AWS_CONTAINER_AUTHORIZATION_TOKEN"},
-        {302, MARK, "answered with status 302"},
+        {302, MARK, "responded with status 302"},
     };
     world *w = *state;
     use_container(w);
@@ -283,7 +284,7 @@ static void test_an_instance_without_metadata_or_role_has_no_credentials(void **
                                      .target = TOKEN_TARGET,
                                      .status = 200,
                                      .body = "<html>\nlog in</html>"});
-    world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-missing", "its token is none");
+    world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-missing", "its token is invalid");
     int asked = scripted_server_requests(w->server);
     world_set(w, "AWS_EC2_METADATA_DISABLED", "TRUE");
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-missing",
@@ -296,13 +297,13 @@ static void test_wrong_responses_of_an_instance_are_told(void **state)
     world *w = *state;
     use_instance(w);
     script_instance(w, 200, 200, "../a-role_1", 200, INSTANCE_RESPONSE);
-    world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "a role's name");
+    world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid", "name of a role");
     script_instance(w, 200, 401, "", 200, INSTANCE_RESPONSE);
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
-                         "answered the request for its role with status 401");
+                         "responded to the request for its role with status 401");
     script_instance(w, 200, 200, "a-role_1", 404, "");
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",
-                         "answered the request for its credentials with status 404");
+                         "responded to the request for its credentials with status 404");
     script_instance(w, 200, 200, "a-role_1", 200,
                     "{\"Code\":\"AssumeRoleUnauthorizedAccess\",\"Message\":\"" MARK "\"}");
     world_assert_refused(w, KEDGE_UNAUTHORIZED, "aws-credentials-invalid",

@@ -315,25 +315,25 @@ static void test_credentials_that_are_wrong_or_missing_are_named(void **state)
 static bool respond_with_a_page(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 200, "Content-Type: text/html\r\n",
-                    "<!DOCTYPE html><html><body>Welcome to the hotel</body></html>");
+    scripted_respond(request, 200, "Content-Type: text/html\r\n",
+                     "<!DOCTYPE html><html><body>Welcome to the hotel</body></html>");
     return true;
 }
 
 static bool deny(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 400, "",
-                    "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\",\"Message\":"
-                    "\"User is not authorized\"}");
+    scripted_respond(request, 400, "",
+                     "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\",\"Message\":"
+                     "\"User is not authorized\"}");
     return true;
 }
 
 static bool redirect(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 301, "x-amz-request-id: 1\r\nx-amz-bucket-region: us-west-2\r\n",
-                    "<Error><Code>PermanentRedirect</Code></Error>");
+    scripted_respond(request, 301, "x-amz-request-id: 1\r\nx-amz-bucket-region: us-west-2\r\n",
+                     "<Error><Code>PermanentRedirect</Code></Error>");
     return true;
 }
 

@@ -277,7 +277,7 @@ static int order(const void *a, const void *b)
 }
 
 /* Visits all pages and compares them with the sorted keys from `first` on. */
-static void assert_walk(keys *self, uint32_t limit, const char *after, size_t first)
+static void assert_pages_in_order(keys *self, uint32_t limit, const char *after, size_t first)
 {
     fixture *f = self->f;
     char behind[KEY_MAX + 1];
@@ -314,10 +314,10 @@ static void test_2500_odd_keys_are_listed_in_byte_order_page_by_page(void **stat
         pthread_join(threads[i], NULL);
     assert_int_equal(atomic_load(&self.wrong), 0);
     qsort(self.texts, KEYS, sizeof self.texts[0], order);
-    assert_walk(&self, 1000, "", 0);
-    assert_walk(&self, 73, "", 0);
+    assert_pages_in_order(&self, 1000, "", 0);
+    assert_pages_in_order(&self, 73, "", 0);
     for (size_t i = 0; i < KEYS; i += 83)
-        assert_walk(&self, 1000, self.texts[i], i + 1);
+        assert_pages_in_order(&self, 1000, self.texts[i], i + 1);
 }
 
 /* ---- prefixes ---- */

@@ -244,7 +244,7 @@ static void respond_list(reply *out)
                  CONTENTS("m+%C3%A4") "</ListBucketResult>");
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static void respond_well(scripted_s3 *s3, const scripted_request *request, const char *name,
                          reply *out)

@@ -48,8 +48,8 @@ static void test_a_queue_that_is_not_there_is_named(void **state)
 static void test_a_queue_that_is_not_what_the_port_needs_is_refused(void **state)
 {
     (void)state;
-    assert_refused("{\"Attributes\":{}}", "no FIFO queue");
-    assert_refused("{\"Attributes\":{\"FifoQueue\":\"false\"}}", "no FIFO queue");
+    assert_refused("{\"Attributes\":{}}", "not a FIFO queue");
+    assert_refused("{\"Attributes\":{\"FifoQueue\":\"false\"}}", "not a FIFO queue");
     assert_refused("{\"Attributes\":{\"FifoQueue\":\"true\"}}", "no redrive policy");
     assert_refused("{\"Attributes\":{\"FifoQueue\":\"true\",\"RedrivePolicy\":\"x\"}}",
                    "no redrive policy");

@@ -487,7 +487,7 @@ static void test_a_folder_without_data_is_not_made_into_one(void **state)
     char *words[] = {(char *)(uintptr_t)program,     (char *)(uintptr_t) "--data", path,
                      (char *)(uintptr_t) "projects", (char *)(uintptr_t) "acme",   NULL};
     assert_int_equal(run_words(folder, words), 1);
-    assert_non_null(strstr(folder->complaint, "no data folder"));
+    assert_non_null(strstr(folder->complaint, "not a data folder"));
     assert_int_not_equal(access(path, F_OK), 0);
 }
 

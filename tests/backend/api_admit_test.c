@@ -47,24 +47,24 @@ static void test_new_clients_beyond_the_limit_wait(void **state)
     api_world *world = limited(api_world_new(), 3);
     for (int i = 1; i <= 3; i++) {
         push_new(world, api_format("c%d", i));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
     }
     push_new(world, "c4");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     assert_int_equal(world->response.retry_after_s, 21);
     assert_int_equal(api_head(world), 3);
     time_ms += 20001;
     push_new(world, "c4");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     push_new(world, "c5");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     time_ms += 600000;
     for (int i = 5; i <= 7; i++) {
         push_new(world, api_format("c%d", i));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
     }
     push_new(world, "c8");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     api_world_free(world);
     (void)state;
 }
@@ -75,14 +75,14 @@ static void test_clients_that_are_known_are_never_refused(void **state)
     push_new(world, "c1");
     for (int id = 2; id <= 9; id++) {
         push_as(world, &ann, mutation("c1", id));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
     }
     push_new(world, "c1"); /* again, since its answer was lost */
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     push_new(world, "c2");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     api_post(world, "clients/c3/retire", "{\"clientGroupID\":\"g-ann\",\"lowest_pending\":1}");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_world_free(world);
     (void)state;
 }
@@ -96,10 +96,10 @@ static void test_a_refused_push_leaves_nothing(void **state)
             api_format("{\"clientID\":\"c2\",\"id\":1,\"name\":\"kedge.noop\",\"timestamp\":1,"
                        "\"uid\":\"%032d\",\"origin\":{\"client\":\"c1\",\"id\":2}}",
                        7));
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     assert_int_equal(api_head(world), 1);
     push_as(world, &ann, mutation("c1", 2));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_world_free(world);
     (void)state;
 }
@@ -109,9 +109,9 @@ static void test_each_user_has_a_bucket_of_its_own(void **state)
     api_world *world = limited(api_world_new(), 1);
     push_new(world, "c1");
     push_new(world, "c2");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     push_as(world, &bob, mutation("b1", 1));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_world_free(world);
     (void)state;
 }
@@ -123,13 +123,13 @@ static void test_a_push_of_more_clients_than_the_limit_is_taken_by_a_full_bucket
     const char *five = api_format("%s,%s,%s,%s,%s", mutation("c1", 1), mutation("c2", 1),
                                   mutation("c3", 1), mutation("c4", 1), mutation("c5", 1));
     push_as(world, &ann, five);
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     time_ms += 60001;
     push_new(world, "c6");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     time_ms += 60001;
     push_new(world, "c6");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_world_free(world);
     (void)state;
 }
@@ -138,9 +138,9 @@ static void test_what_is_refused_is_not_queued_either(void **state)
 {
     api_world *world = limited(api_world_new_queued(), 1);
     push_new(world, "c1");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     push_new(world, "c2");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     assert_int_equal(world->enqueued, 1);
     api_world_free(world);
     (void)state;
@@ -150,9 +150,9 @@ static void test_a_project_that_its_first_push_creates_counts_its_clients(void *
 {
     api_world *world = limited(api_world_new_open(), 1);
     push_new(world, "c1");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     push_new(world, "c2");
-    assert_answer(world, 429, "too-many-clients");
+    assert_response_is(world, 429, "too-many-clients");
     api_world_free(world);
     (void)state;
 }
@@ -162,7 +162,7 @@ static void test_without_a_limit_nobody_waits(void **state)
     api_world *world = api_world_new();
     for (int i = 1; i <= 700; i++) {
         push_new(world, api_format("c%d", i));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
     }
     api_get(world, "snapshot");
     assert_int_equal(api_ask(world, NULL, "GET", "/v1/limits", (kedge_bytes){NULL, 0}), 200);

@@ -17,7 +17,7 @@ static void pull_native(api_world *world, const char *cookie)
              api_format("{\"pullVersion\":1,\"clientGroupID\":\"g\",\"cookie\":%s,\"kedge\":{"
                         "\"client\":\"c2\",\"lowest_pending\":1,\"highest_id\":0}}",
                         cookie));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
 }
 
 /* The value number `n`, too large to stand in the version itself. */
@@ -95,7 +95,7 @@ static void test_a_replicache_client_gets_what_is_left(void **state)
     put_large(world, 2, "b", 'b');
     lose_value(world, 'a');
     api_pull(world, "g", "null");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_count(world, "patch"), 2);
     assert_string_equal(api_string(world, "patch.1.key"), "d/b");
     assert_null(api_at(world, "kedge"));
@@ -187,7 +187,7 @@ static void test_a_collection_that_cannot_be_read_is_named_as_a_whole(void **sta
     assert_int_equal(api_count(world, "kedge.damaged.keys"), 0);
     assert_string_equal(api_string(world, "kedge.damaged.collections.0"), "d");
     api_get(world, "snapshot");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_count(world, "items"), 1);
     assert_string_equal(api_string(world, "damaged.collections.0"), "d");
     api_put(world, "c1", 3, "e/c", "3");
@@ -218,7 +218,7 @@ static void test_pages_of_any_size_tell_each_lost_item_once(void **state)
         bool more = true;
         while (more) {
             api_get(world, api_format("snapshot?limit_bytes=%d&after=%s", limits[at], after));
-            assert_answer(world, 200, "");
+            assert_response_is(world, 200, "");
             items += api_count(world, "items");
             if (api_at(world, "damaged") != NULL) {
                 lost += (int)api_number(world, "damaged.count");
@@ -242,12 +242,12 @@ static void test_a_list_of_items_has_no_value_of_a_lost_one(void **state)
     put_large(world, 2, "b", 'b');
     lose_value(world, 'a');
     api_get(world, "versions/2?items=1");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_string_equal(api_string(world, "collections.d.0.id"), "a");
     assert_null(api_at(world, "collections.d.0.value"));
     assert_non_null(api_at(world, "collections.d.1.value"));
     api_get(world, "versions/2/collections/d/a");
-    assert_answer(world, 500, "item-body-missing");
+    assert_response_is(world, 500, "item-body-missing");
     api_world_free(world);
     (void)state;
 }

@@ -34,7 +34,7 @@ typedef struct story {
     int64_t version;       /* the last that was pushed */
     bool retired;          /* the client that left */
     /* Asking: what was answered, and whether everything derived goes in front of questions. */
-    kedge_buffer answers;
+    kedge_buffer responses;
     bool deletes;
     size_t questions;
 } story;
@@ -104,7 +104,7 @@ static void push_new(story *told, int client, int64_t count)
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     write_push(&body, client, told->lmid[client] + 1, told->lmid[client] + count, false);
     api_ask(told->world, &ann, "POST", PROJECT "/push", kedge_buffer_bytes(&body));
-    assert_answer(told->world, 200, "");
+    assert_response_is(told->world, 200, "");
     kedge_buffer_free(&body);
     told->lmid[client] += count;
     told->version++;
@@ -123,10 +123,10 @@ static void push_duplicate(story *told, int64_t id, int64_t origin)
                                "\"client\":\"c8\",\"id\":%lld}}]}",
                                (long long)id, 7, (long long)origin);
     api_ask(told->world, &ann, "POST", PROJECT "/push", kedge_buffer_bytes(&body));
-    assert_answer(told->world, 200, "");
+    assert_response_is(told->world, 200, "");
     kedge_buffer_free(&body);
     api_get(told->world, api_format("clients/c9/mutations/%lld", (long long)id));
-    assert_answer(told->world, 200, "");
+    assert_response_is(told->world, 200, "");
     assert_string_equal(api_string(told->world, "outcome"), id == 1 ? "applied" : "duplicate");
 }
 
@@ -138,11 +138,11 @@ static void ask(story *told, const kedge_identity *who, const char *method, cons
     if (told->deletes && told->questions++ % QUESTIONS_APART == 0)
         project_records_delete_derived(&told->world->records, &ref);
     api_ask(told->world, who, method, path, body);
-    kedge_buffer_append_format(&told->answers, "%s %s ", method, path);
-    kedge_buffer_append_bytes(&told->answers, body);
-    kedge_buffer_append_format(&told->answers, ": %d ", told->world->response.status);
-    kedge_buffer_append_bytes(&told->answers, kedge_buffer_bytes(&told->world->response.body));
-    kedge_buffer_append_text(&told->answers, "\n");
+    kedge_buffer_append_format(&told->responses, "%s %s ", method, path);
+    kedge_buffer_append_bytes(&told->responses, body);
+    kedge_buffer_append_format(&told->responses, ": %d ", told->world->response.status);
+    kedge_buffer_append_bytes(&told->responses, kedge_buffer_bytes(&told->world->response.body));
+    kedge_buffer_append_text(&told->responses, "\n");
 }
 
 static void ask_get(story *told, const char *path)
@@ -212,7 +212,7 @@ static void ask_push(story *told, int client, int64_t first, int64_t last, bool 
 
 static void ask_all(story *told)
 {
-    kedge_buffer_clear(&told->answers);
+    kedge_buffer_clear(&told->responses);
     ask_versions(told);
     for (int client = 0; client < CLIENTS; client++) {
         int64_t lmid = told->lmid[client];
@@ -248,7 +248,7 @@ static void write_all_derived(story *told)
     kedge_state_close(state);
 }
 
-static void assert_same_answers(const char *before, const char *after)
+static void assert_same_responses(const char *before, const char *after)
 {
     while (*before != '\0' || *after != '\0') {
         size_t a = strcspn(before, "\n");
@@ -266,12 +266,12 @@ static void ask_before_and_after(story *told, bool restarts)
 {
     told->deletes = false;
     ask_all(told);
-    kedge_buffer before = told->answers;
-    told->answers = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer before = told->responses;
+    told->responses = kedge_buffer_make(&kedge_allocator_default);
     told->deletes = true;
     if (restarts) api_world_restart(told->world);
     ask_all(told);
-    assert_same_answers(before.data, told->answers.data);
+    assert_same_responses(before.data, told->responses.data);
     kedge_buffer_free(&before);
 }
 
@@ -288,11 +288,11 @@ static void keep_cookies(story *told)
 static void begin(story *told)
 {
     told->world = api_world_new();
-    told->answers = kedge_buffer_make(&kedge_allocator_default);
+    told->responses = kedge_buffer_make(&kedge_allocator_default);
     push_duplicate(told, 1, 5);
     api_put(told->world, "gone", 1, "items/1", "1");
     api_post(told->world, "clients/gone/retire", "{\"clientGroupID\":\"g\",\"lowest_pending\":1}");
-    assert_answer(told->world, 200, "");
+    assert_response_is(told->world, 200, "");
     told->version = api_head(told->world);
     told->retired = true;
 }
@@ -301,7 +301,7 @@ static void end(story *told)
 {
     for (int client = 0; client < CLIENTS; client++)
         free(told->cookie[client]);
-    kedge_buffer_free(&told->answers);
+    kedge_buffer_free(&told->responses);
     api_world_free(told->world);
 }
 

@@ -14,7 +14,7 @@
 typedef enum fault_kind {
     FAULT_NONE,
     FAULT_BEFORE, /* the call does nothing */
-    FAULT_AFTER   /* a write takes effect, and the answer is lost */
+    FAULT_AFTER   /* a write takes effect, and the response is lost */
 } fault_kind;
 
 static kedge_records real_records;
@@ -215,7 +215,7 @@ static bool run_with_fault(size_t faulty, int at, fault_kind kind)
             int status = ask_step(world, &steps[step]);
             fault = FAULT_NONE;
             failed = calls >= at;
-            if (!is_fine(status)) assert_answer(world, 503, "unavailable");
+            if (!is_fine(status)) assert_response_is(world, 503, "unavailable");
         }
         if (!is_fine(ask_step(world, &steps[step]))) fail_msg("%s", api_text(world));
     }
@@ -253,7 +253,7 @@ static bool run_without_memory(size_t faulty, uint64_t at)
             int status = ask_step(world, &steps[step]);
             failed = failing.failed > 0;
             failing_allocator_arm(&failing, 0, false);
-            if (!is_fine(status)) assert_answer(world, 503, "unavailable");
+            if (!is_fine(status)) assert_response_is(world, 503, "unavailable");
         }
         if (!is_fine(ask_step(world, &steps[step]))) fail_msg("%s", api_text(world));
     }

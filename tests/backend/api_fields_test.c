@@ -244,7 +244,7 @@ static void test_a_wrong_member_is_named(void **state)
     api_world *world = api_world_new();
     for (size_t at = 0; at < sizeof wrong_bodies / sizeof wrong_bodies[0]; at++) {
         api_post(world, wrong_bodies[at].path, wrong_bodies[at].body);
-        assert_answer(world, 400, wrong_bodies[at].code);
+        assert_response_is(world, 400, wrong_bodies[at].code);
         if (strstr(api_string(world, "detail"), wrong_bodies[at].named) == NULL) {
             fail_msg("%s: %s", wrong_bodies[at].body, api_text(world));
         }
@@ -446,7 +446,7 @@ static void test_a_timestamp_is_stored_rounded(void **state)
                             "\"clientID\":\"c%zu\",\"id\":1,\"name\":\"kedge.noop\",\"timestamp\":"
                             "%s}]}",
                             at, rows[at].sent));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
         api_get(world, api_format("clients/c%zu/mutations/1", at));
         assert_int_equal(api_number(world, "timestamp"), rows[at].stored);
     }

@@ -67,7 +67,7 @@ static void test_clients_of_the_source_are_unknown_in_the_fork(void **state)
     api_world *world = *state;
     assert_int_equal(fork_as(world, &root, "{\"version\":3,\"to\":\"copy\"}"), 201);
     assert_int_equal(api_ask(world, &ann, "GET", COPY "/clients/c1/mutations/latest", none), 404);
-    assert_answer(world, 404, "mutation-not-found");
+    assert_response_is(world, 404, "mutation-not-found");
     assert_int_equal(
         api_post(world, "pull", "{\"pullVersion\":1,\"clientGroupID\":\"g\",\"cookie\":null}"),
         200);
@@ -87,16 +87,16 @@ static void test_only_an_admin_forks(void **state)
     const kedge_identity *const others[] = {&ann, &rob};
     for (size_t i = 0; i < 2; i++) {
         fork_as(world, others[i], "{\"version\":2,\"to\":\"copy\"}");
-        assert_answer(world, 403, "not-allowed");
+        assert_response_is(world, 403, "not-allowed");
     }
     fork_as(world, &eve, "{\"version\":2,\"to\":\"copy\"}");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     const char *projects[] = {"notes"};
     kedge_identity bounded = root;
     bounded.projects = projects;
     bounded.project_count = 1;
     fork_as(world, &bounded, "{\"version\":2,\"to\":\"copy\"}");
-    assert_answer(world, 403, "not-allowed");
+    assert_response_is(world, 403, "not-allowed");
 }
 
 static void test_what_is_wrong_with_a_request_is_named(void **state)
@@ -119,13 +119,13 @@ static void test_what_is_wrong_with_a_request_is_named(void **state)
     api_world *world = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         fork_as(world, &root, rows[i].body);
-        assert_answer(world, rows[i].status, rows[i].code);
+        assert_response_is(world, rows[i].status, rows[i].code);
         assert_non_null(strstr(api_string(world, "detail"), rows[i].named));
     }
     assert_int_equal(api_ask(world, &root, "POST", COPY "/fork",
                              kedge_bytes_of("{\"version\":1,\"to\":\"other\"}")),
                      404);
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
 }
 
 static void test_a_fork_that_is_not_ready_tells_how_much_is_left(void **state)

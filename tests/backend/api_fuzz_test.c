@@ -142,7 +142,7 @@ static void check_order(api_world *world)
     int64_t before = head + 1;
     while (before > 1) {
         api_get(world, api_format("versions?limit=100&before=%lld", (long long)before));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
         int count = api_count(world, "versions");
         assert_true(count > 0);
         for (int at = 0; at < count; at++) {

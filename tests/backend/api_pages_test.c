@@ -68,7 +68,7 @@ static void read_pages(api_world *world, int64_t version, int limit, int *next_i
     for (int page = 0; page < 1000; page++) {
         api_get(world, api_format("snapshot?version=%lld&limit_bytes=%d&after=%s",
                                   (long long)version, limit, after));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
         assert_int_equal(api_number(world, "version"), version);
         int count = api_count(world, "items");
         for (int at = 0; at < count; at++) {
@@ -145,11 +145,11 @@ static void test_a_page_of_a_version_that_is_not_there_is_gone(void **state)
     assert_int_equal(api_number(world, "version"), 0);
     assert_int_equal(api_count(world, "items"), 0);
     api_get(world, "snapshot?version=1");
-    assert_answer(world, 410, "version-gone");
+    assert_response_is(world, 410, "version-gone");
     api_put(world, "c1", 1, "d/a", "1");
     assert_int_equal(api_get(world, "snapshot?version=1"), 200);
     api_get(world, "snapshot?version=2");
-    assert_answer(world, 410, "version-gone");
+    assert_response_is(world, 410, "version-gone");
     api_world_free(world);
     (void)state;
 }
@@ -189,7 +189,7 @@ static void test_a_page_leaves_out_lost_items_and_names_them(void **state)
     damage_body(world, "d", text_value(20002));
     api_world_restart(world);
     api_get(world, "snapshot?version=3");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_count(world, "items"), 1);
     assert_string_equal(api_string(world, "items.0.key"), "d/b");
     assert_string_equal(api_string(world, "damaged.code"), "items-damaged");
@@ -285,7 +285,7 @@ static void test_ranges_are_of_the_stored_bytes(void **state)
         api_get(world, path);
         if (world->response.status != rows[at].status) fail_msg("%s", rows[at].range);
         if (rows[at].status == 416) {
-            assert_answer(world, 416, "range-not-satisfiable");
+            assert_response_is(world, 416, "range-not-satisfiable");
             assert_string_equal(world->response.content_range,
                                 api_format("bytes */%zu", stored.size));
             continue;
@@ -319,9 +319,9 @@ static void test_a_body_that_is_not_stored_by_itself_is_not_found(void **state)
     const char *value = text_value(20000);
     put_large(world, 1, "a", value);
     api_get(world, body_path("other", value));
-    assert_answer(world, 404, "body-not-found");
+    assert_response_is(world, 404, "body-not-found");
     api_get(world, body_path("d", "1"));
-    assert_answer(world, 404, "body-not-found");
+    assert_response_is(world, 404, "body-not-found");
     api_world_free(world);
     (void)state;
 }
@@ -338,13 +338,13 @@ static void test_a_body_of_the_newest_version_that_is_lost_is_told_apart(void **
     damage_body(world, "d", text_value(70001));
     world->accepts_gzip = true;
     api_get(world, body_path("d", text_value(70000)));
-    assert_answer(world, 404, "item-body-missing");
+    assert_response_is(world, 404, "item-body-missing");
     assert_int_equal(world->response.damaged_items, 1);
     api_get(world, body_path("d", text_value(70001)));
-    assert_answer(world, 404, "item-body-damaged");
+    assert_response_is(world, 404, "item-body-damaged");
     put_large(world, 3, "a", text_value(70002));
     api_get(world, body_path("d", text_value(70000)));
-    assert_answer(world, 404, "body-not-found");
+    assert_response_is(world, 404, "body-not-found");
     api_world_free(world);
     (void)state;
 }
@@ -390,7 +390,7 @@ static void test_a_version_shows_its_mutations(void **state)
         "\"value\":1,\"collection\":\"d\",\"id\":\"a\"},\"timestamp\":42,"
         "\"uid\":\"0123456789abcdef0123456789abcdef\",\"origin\":{\"client\":\"c0\",\"id\":9}},"
         "{\"clientID\":\"c1\",\"id\":2,\"name\":\"nope\",\"args\":[1],\"timestamp\":43}]}");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_get(world, "versions/1");
     assert_string_equal(api_string(world, "retired"), "c0");
     api_get(world, "versions/2?items=1");
@@ -439,9 +439,9 @@ static void test_a_version_shows_the_state_of_its_time(void **state)
     assert_int_equal(api_count(world, "collections.d"), 2);
     assert_null(api_at(world, "collections.d.0.value"));
     api_get(world, "versions/4");
-    assert_answer(world, 404, "version-not-found");
+    assert_response_is(world, 404, "version-not-found");
     api_get(world, "versions/1/collections/d/b");
-    assert_answer(world, 404, "item-not-found");
+    assert_response_is(world, 404, "item-not-found");
     api_get(world, "versions/1/collections/d/a");
     assert_int_equal(api_number(world, "value"), 1);
     assert_int_equal(api_number(world, "version"), 1);
@@ -449,9 +449,9 @@ static void test_a_version_shows_the_state_of_its_time(void **state)
     assert_string_equal(api_string(world, "id"), "a");
     assert_int_equal(strlen(api_string(world, "hash")), 64);
     api_get(world, "versions/9/collections/d/a");
-    assert_answer(world, 404, "version-not-found");
+    assert_response_is(world, 404, "version-not-found");
     api_get(world, "versions/9/collections/d");
-    assert_answer(world, 404, "version-not-found");
+    assert_response_is(world, 404, "version-not-found");
     api_world_free(world);
     (void)state;
 }
@@ -465,9 +465,9 @@ static void test_a_project_without_versions_has_a_latest_one(void **state)
     assert_int_equal(api_get(world, "versions/latest/collections/d"), 200);
     assert_int_equal(api_count(world, "items"), 0);
     api_get(world, "versions/latest/collections/d/a");
-    assert_answer(world, 404, "item-not-found");
+    assert_response_is(world, 404, "item-not-found");
     api_get(world, "versions/1");
-    assert_answer(world, 404, "version-not-found");
+    assert_response_is(world, 404, "version-not-found");
     api_world_free(world);
     (void)state;
 }
@@ -511,15 +511,15 @@ static void test_a_mutation_is_found_by_its_client_and_id(void **state)
     assert_int_equal(api_number(world, "id"), 2);
     assert_int_equal(api_number(world, "version"), 2);
     api_get(world, "clients/c1/mutations/3");
-    assert_answer(world, 404, "mutation-not-found");
+    assert_response_is(world, 404, "mutation-not-found");
     api_get(world, "clients/c3/mutations/latest");
-    assert_answer(world, 404, "mutation-not-found");
+    assert_response_is(world, 404, "mutation-not-found");
     api_get(world, "clients/c1/mutations");
     assert_int_equal(api_count(world, "outcomes"), 2);
     api_get(world, "clients/c1/mutations?version=1");
     assert_int_equal(api_count(world, "outcomes"), 1);
     api_get(world, "clients/c1/mutations?version=9");
-    assert_answer(world, 404, "version-not-found");
+    assert_response_is(world, 404, "version-not-found");
     api_get(world, "clients/none/mutations?from=1&to=100");
     assert_string_equal(api_text(world), "{\"outcomes\":[],\"outcomes_next\":null}");
     api_world_free(world);

@@ -38,7 +38,7 @@ static void test_a_client_that_knows_of_a_version_of_another_lineage_has_lost(vo
             "\"lowest_pending\":1,\"highest_id\":2,\"seen\":{\"order\":%d,\"lineage\":\"%s\"}}}",
             cookie, cases[at].order, seen);
         api_post(world, "pull", body);
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
         assert_int_equal(cJSON_IsTrue(api_at(world, "kedge.lost")), cases[at].lost);
         assert_int_equal(api_number(world, "kedge.from"), cases[at].lost ? 0 : 1);
     }
@@ -51,7 +51,7 @@ static void test_a_small_project_comes_whole_with_the_first_pull(void **state)
     api_world *world = api_world_new();
     api_put(world, "c1", 1, "d/a", "1");
     pull_native(world, "c1", "null", 1, 1);
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_string_equal(api_patch(world), "[{\"op\":\"clear\"},"
                                           "{\"op\":\"put\",\"key\":\"d/a\",\"value\":1}]");
     assert_int_equal(api_number(world, "kedge.from"), 0);
@@ -129,7 +129,7 @@ static void test_a_native_delta_that_is_too_long_becomes_a_snapshot(void **state
         kedge_buffer_free(&body);
     }
     pull_native(world, "c1", cookie, 2, 1);
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_string_equal(api_patch(world), "[]");
     assert_int_equal(api_number(world, "kedge.snapshot.version"), 151);
     assert_int_equal(api_number(world, "kedge.from"), 0);
@@ -181,7 +181,7 @@ static void test_a_lost_cookie_is_told_from_a_first_one(void **state)
     for (int order = 0; order < 4; order++) {
         pull_native(world, "c1",
                     api_format("{\"order\":%d,\"lineage\":\"%s\"}", order, lost_lineage), 1, 1);
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
         assert_true(cJSON_IsTrue(api_at(world, "kedge.lost")));
         assert_string_equal(api_string(world, "patch.0.op"), "clear");
         assert_int_equal(api_number(world, "kedge.from"), 0);

@@ -19,7 +19,7 @@ static void test_a_first_pull_of_nothing_is_a_clear_and_a_cookie(void **state)
 {
     api_world *world = api_world_new();
     api_pull(world, "g", "null");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_number(world, "cookie.order"), 0);
     assert_int_equal(strlen(api_string(world, "cookie.lineage")), 32);
     assert_string_equal(api_patch(world), "[{\"op\":\"clear\"}]");
@@ -118,7 +118,7 @@ static void test_the_cookie_from_before_the_first_version_gets_a_delta(void **st
     (void)state;
 }
 
-/* An answer whose cookie is equal to the client's is dropped whole: an lmid may not change without
+/* A response whose cookie is equal to the client's is dropped whole: an lmid may not change without
  * one. */
 static void test_a_changed_lmid_always_comes_with_a_higher_cookie(void **state)
 {
@@ -258,7 +258,7 @@ static void test_a_group_of_another_user_looks_empty(void **state)
     api_post_as(world, &bob, "pull",
                 "{\"pullVersion\":1,\"clientGroupID\":\"g\",\"cookie\":null,\"kedge\":{\"client\":"
                 "\"c1\",\"lowest_pending\":1,\"highest_id\":9}}");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_count(world, "lastMutationIDChanges"), 0);
     assert_int_equal(api_number(world, "kedge.lmid"), 0);
     assert_true(cJSON_IsFalse(api_at(world, "kedge.known")));

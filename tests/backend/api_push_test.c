@@ -36,7 +36,7 @@ static void check_item(api_world *world, const char *id, int value)
 static void check_no_item(api_world *world, const char *id)
 {
     api_get(world, api_format("versions/latest/collections/docs/%s", id));
-    assert_answer(world, 404, "item-not-found");
+    assert_response_is(world, 404, "item-not-found");
 }
 
 /* ---- what is decided ---- */
@@ -150,10 +150,10 @@ static void test_an_origin_is_applied_once(void **state)
 {
     api_world *world = api_world_new();
     api_post(world, "push", push_of("c1", ORIGIN_PUT("c1", "")));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_post(world, "push",
              push_of("c2", ORIGIN_PUT("c2", ",\"origin\":{\"client\":\"c1\",\"id\":1}")));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_get(world, "clients/c2/mutations/1");
     assert_string_equal(api_string(world, "outcome"), "duplicate");
     assert_string_equal(api_string(world, "origin.client"), "c1");
@@ -169,10 +169,10 @@ static void test_the_same_id_with_another_digest_is_an_error(void **state)
     api_world *world = api_world_new();
     api_post(world, "push", push_of(NULL, mutation("c1", 1, "1")));
     api_post(world, "push", push_of(NULL, mutation("c1", 1, "2")));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_string_equal(api_text(world), "{\"error\":\"ClientStateNotFound\"}");
     api_post(world, "push", push_of("c1", mutation("c1", 1, "2")));
-    assert_answer(world, 409, "mutation-mismatch");
+    assert_response_is(world, 409, "mutation-mismatch");
     check_item(world, "c1-1", 1);
     assert_int_equal(api_head(world), 1);
     api_world_free(world);
@@ -185,13 +185,13 @@ static void test_nothing_behind_a_gap_is_applied_but_other_clients_are(void **st
     const char *push = api_format("%s,%s,%s,%s", mutation("c1", 1, "1"), mutation("c1", 3, "3"),
                                   mutation("c1", 4, "4"), mutation("c2", 1, "5"));
     api_post(world, "push", push_of(NULL, push));
-    assert_answer(world, 409, "mutation-gap");
+    assert_response_is(world, 409, "mutation-gap");
     check_item(world, "c1-1", 1);
     check_no_item(world, "c1-3");
     check_no_item(world, "c1-4");
     check_item(world, "c2-1", 5);
     api_post(world, "push", push_of("c1", push));
-    assert_answer(world, 409, "mutation-gap");
+    assert_response_is(world, 409, "mutation-gap");
     assert_int_equal(api_head(world), 1);
     api_world_free(world);
     (void)state;
@@ -201,12 +201,12 @@ static void test_an_unknown_client_must_start_with_its_first_mutation(void **sta
 {
     api_world *world = api_world_new();
     api_post(world, "push", push_of(NULL, two(mutation("c1", 2, "1"), mutation("c2", 1, "2"))));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_string_equal(api_text(world), "{\"error\":\"ClientStateNotFound\"}");
     check_no_item(world, "c1-2");
     check_item(world, "c2-1", 2);
     api_post(world, "push", push_of("c1", mutation("c1", 2, "1")));
-    assert_answer(world, 409, "client-unknown");
+    assert_response_is(world, 409, "client-unknown");
     api_world_free(world);
     (void)state;
 }
@@ -216,9 +216,9 @@ static void test_a_retired_client_pushes_no_more(void **state)
     api_world *world = api_world_new();
     api_post(world, "push", push_of("c1", mutation("c1", 1, "1")));
     api_post(world, "clients/c1/retire", "{\"clientGroupID\":\"g\",\"lowest_pending\":1}");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_post(world, "push", push_of("c1", mutation("c1", 2, "2")));
-    assert_answer(world, 409, "client-retired");
+    assert_response_is(world, 409, "client-retired");
     api_post(world, "push", push_of(NULL, mutation("c1", 2, "2")));
     assert_string_equal(api_text(world), "{\"error\":\"ClientStateNotFound\"}");
     check_no_item(world, "c1-2");
@@ -231,7 +231,7 @@ static void test_a_client_of_another_user_or_group_is_as_if_it_did_not_exist(voi
     api_world *world = api_world_new();
     api_post(world, "push", push_of("c1", mutation("c1", 1, "1")));
     api_post_as(world, &bob, "push", push_of("c1", mutation("c1", 2, "2")));
-    assert_answer(world, 404, "client-not-found");
+    assert_response_is(world, 404, "client-not-found");
     assert_null(strstr(api_text(world), "ann"));
     api_post_as(world, &bob, "push", push_of(NULL, mutation("c1", 2, "2")));
     assert_string_equal(api_text(world), "{\"error\":\"ClientStateNotFound\"}");
@@ -239,7 +239,7 @@ static void test_a_client_of_another_user_or_group_is_as_if_it_did_not_exist(voi
              "{\"pushVersion\":1,\"clientGroupID\":\"other\",\"kedge\":{\"client\":\"c1\"},"
              "\"mutations\":[{\"clientID\":\"c1\",\"id\":2,\"name\":\"kedge.noop\",\"args\":null,"
              "\"timestamp\":1}]}");
-    assert_answer(world, 404, "client-not-found");
+    assert_response_is(world, 404, "client-not-found");
     assert_int_equal(api_head(world), 1);
     api_world_free(world);
     (void)state;
@@ -251,7 +251,7 @@ static void test_another_push_version_is_told_as_unsupported(void **state)
     api_world *world = api_world_new();
     for (size_t at = 0; at < sizeof versions / sizeof versions[0]; at++) {
         api_post(world, "push", api_format("{\"pushVersion\":%s}", versions[at]));
-        assert_answer(world, 200, "");
+        assert_response_is(world, 200, "");
         assert_string_equal(api_text(world),
                             "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
     }
@@ -300,7 +300,7 @@ static void test_of_more_than_ten_thousand_mutations_the_first_are_decided(void 
     api_world *world = api_world_new();
     kedge_buffer push = large_push(false, 10001, 1);
     api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/notes/push", kedge_buffer_bytes(&push));
-    assert_answer(world, 503, "push-too-large");
+    assert_response_is(world, 503, "push-too-large");
     assert_true(world->response.retry_after_s > 0);
     api_get(world, "clients/c1/mutations/latest");
     assert_int_equal(api_number(world, "id"), 10000);
@@ -327,7 +327,7 @@ static void test_of_origins_of_more_than_64_clients_the_first_are_decided(void *
                                "\"pushVersion\":1,\"mutations\":[%.*s]}",
                                (int)list.size, list.data);
     api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/notes/push", kedge_buffer_bytes(&push));
-    assert_answer(world, 503, "push-too-large");
+    assert_response_is(world, 503, "push-too-large");
     assert_true(world->response.retry_after_s > 0);
     assert_non_null(strstr(api_string(world, "detail"), "the first 64 mutations"));
     api_get(world, "clients/c1/mutations/latest");
@@ -347,13 +347,13 @@ static void test_a_user_whose_name_is_too_long_is_refused(void **state)
     who.user = name;
     name[256] = '\0';
     api_post_as(world, &who, "push", push_of("c1", mutation("c1", 1, "1")));
-    assert_answer(world, 403, "user-too-long");
+    assert_response_is(world, 403, "user-too-long");
     api_post_as(world, &who, "clients/c1/retire", "{\"clientGroupID\":\"g\",\"lowest_pending\":1}");
-    assert_answer(world, 403, "user-too-long");
+    assert_response_is(world, 403, "user-too-long");
     assert_int_equal(api_head(world), 0);
     name[255] = '\0';
     api_post_as(world, &who, "push", push_of("c1", mutation("c1", 1, "1")));
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     api_world_free(world);
     (void)state;
 }
@@ -383,13 +383,13 @@ static void test_a_body_cut_at_any_byte_gives_the_whole_mutations_of_its_prefix(
         while (whole < 5 && ends[whole + 1] <= push.data + size)
             whole++;
         if (push.data + size >= list) {
-            assert_answer(world, 503, "push-too-large");
+            assert_response_is(world, 503, "push-too-large");
         } else if (status != 413 && status != 400) {
             fail_msg("at %zu: %s", size, api_text(world));
         }
         api_get(world, "clients/c1/mutations/latest");
         if (whole == 0) {
-            assert_answer(world, 404, "mutation-not-found");
+            assert_response_is(world, 404, "mutation-not-found");
         } else {
             assert_int_equal(api_number(world, "id"), whole);
         }
@@ -409,7 +409,7 @@ static void test_a_value_that_was_cut_off_itself_is_not_read(void **state)
         api_post(world, "push",
                  api_format("{\"clientGroupID\":\"g\",\"mutations\":[%s],%s",
                             mutation("c1", 1, "1"), tails[at]));
-        assert_answer(world, 503, "push-too-large");
+        assert_response_is(world, 503, "push-too-large");
         world->truncated = false;
         check_item(world, "c1-1", 1);
         api_world_free(world);
@@ -424,9 +424,9 @@ static void test_a_cut_body_without_its_group_in_front_is_too_large(void **state
     api_post(world, "push",
              "{\"mutations\":[{\"clientID\":\"c1\",\"id\":1,\"name\":\"kedge.noop\",\"args\":null,"
              "\"timestamp\":1},{\"clientID\":");
-    assert_answer(world, 413, "body-too-large");
+    assert_response_is(world, 413, "body-too-large");
     api_post(world, "pull", "{\"pullVersion\":1,\"clientGroupID\":\"g\",\"cookie\":null}");
-    assert_answer(world, 413, "body-too-large");
+    assert_response_is(world, 413, "body-too-large");
     world->truncated = false;
     assert_int_equal(api_head(world), 0);
     api_world_free(world);
@@ -442,7 +442,7 @@ static void test_a_problem_of_a_cut_push_is_told_before_its_size(void **state)
              "{\"clientGroupID\":\"g\",\"kedge\":{\"client\":\"c1\"},\"mutations\":["
              "{\"clientID\":\"c1\",\"id\":1,\"name\":\"kedge.noop\",\"args\":null,"
              "\"timestamp\":1},{\"clientID\":");
-    assert_answer(world, 409, "mutation-mismatch");
+    assert_response_is(world, 409, "mutation-mismatch");
     world->truncated = false;
     api_world_free(world);
     (void)state;

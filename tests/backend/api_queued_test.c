@@ -102,16 +102,16 @@ static void test_what_no_later_version_can_mend_is_refused_at_once(void **state)
     api_post(world, "push", native("c1", mutation("c1", 1, "a", 1)));
     decide(world, &ann);
     api_post(world, "push", native("c1", mutation("c1", 1, "b", 9)));
-    assert_answer(world, 409, "mutation-mismatch");
+    assert_response_is(world, 409, "mutation-mismatch");
     api_post_as(world, &bob, "push", native("c1", mutation("c1", 2, "a", 2)));
-    assert_answer(world, 404, "client-not-found");
+    assert_response_is(world, 404, "client-not-found");
     assert_int_equal(world->enqueued, 1);
     api_post(world, "clients/c1/retire", "{\"clientGroupID\":\"g\",\"lowest_pending\":1}");
     assert_int_equal(world->response.status, 200);
     assert_int_equal(api_number(world, "lmid"), 1);
     assert_int_equal(api_head(world), 2);
     api_post(world, "push", native("c1", mutation("c1", 2, "a", 2)));
-    assert_answer(world, 409, "client-retired");
+    assert_response_is(world, 409, "client-retired");
     assert_int_equal(world->enqueued, 1);
     api_world_free(world);
 }
@@ -125,7 +125,7 @@ static void test_other_clients_of_a_refused_push_are_queued(void **state)
     api_post(
         world, "push",
         native("c1", api_format("%s,%s", mutation("c1", 1, "b", 9), mutation("c2", 1, "c", 1))));
-    assert_answer(world, 409, "mutation-mismatch");
+    assert_response_is(world, 409, "mutation-mismatch");
     assert_int_equal(world->enqueued, 2);
     decide(world, &ann);
     assert_int_equal(api_get(world, "versions/latest/collections/docs/c"), 200);
@@ -156,7 +156,7 @@ static void test_a_body_that_was_cut_off_is_queued_up_to_its_last_whole_mutation
              api_format("{\"pushVersion\":1,\"clientGroupID\":\"g\",\"kedge\":{\"client\":\"c1\"},"
                         "\"mutations\":[%s,%.60s",
                         first, mutation("c1", 2, "a", 2)));
-    assert_answer(world, 503, "push-too-large");
+    assert_response_is(world, 503, "push-too-large");
     assert_int_equal(world->enqueued, 1);
     assert_string_equal(
         world->last_enqueued.data,
@@ -173,15 +173,15 @@ static void test_a_push_that_direct_mode_refuses_is_not_queued(void **state)
     api_world *world = api_world_new_queued();
     kedge_bytes body = kedge_bytes_of(native("c1", mutation("c1", 1, "a", 1)));
     api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/none/push", body);
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     api_ask(world, &eve, "POST", "/v1/orgs/acme/projects/notes/push", body);
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     api_ask(world, NULL, "POST", "/v1/orgs/acme/projects/notes/push", body);
-    assert_answer(world, 401, "token-missing");
+    assert_response_is(world, 401, "token-missing");
     api_post(world, "push", native("c1", "{\"clientID\":\"c1\"}"));
-    assert_answer(world, 400, "body-invalid");
+    assert_response_is(world, 400, "body-invalid");
     api_post(world, "push", native("c 1", mutation("c1", 1, "a", 1)));
-    assert_answer(world, 400, "body-invalid");
+    assert_response_is(world, 400, "body-invalid");
     api_post(world, "push",
              "{\"pushVersion\":2,\"clientGroupID\":\"g\",\"kedge\":{\"client\":\"c\"},"
              "\"mutations\":[]}");
@@ -197,7 +197,7 @@ static void test_a_queue_that_is_away_is_unavailable(void **state)
     api_world *world = api_world_new_queued();
     world->enqueue_status = KEDGE_UNAVAILABLE;
     api_post(world, "push", native("c1", mutation("c1", 1, "a", 1)));
-    assert_answer(world, 503, "unavailable");
+    assert_response_is(world, 503, "unavailable");
     world->enqueue_status = KEDGE_OK;
     api_post(world, "push", native("c1", mutation("c1", 1, "a", 1)));
     check_queued(world, 1);

@@ -106,15 +106,15 @@ static void test_only_an_admin_rebases(void **state)
 {
     api_world *world = *state;
     rebase_as(world, &ann, JOB);
-    assert_answer(world, 403, "not-allowed");
+    assert_response_is(world, 403, "not-allowed");
     rebase_as(world, &eve, JOB);
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     const char *projects[] = {"copy"};
     kedge_identity bounded = root;
     bounded.projects = projects;
     bounded.project_count = 1;
     rebase_as(world, &bounded, JOB);
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
 }
 
 static void test_what_is_wrong_with_a_request_is_named(void **state)
@@ -142,21 +142,21 @@ static void test_what_is_wrong_with_a_request_is_named(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         rebase_as(world, &root,
                   api_format("{\"from_project\":\"notes\",\"job\":\"j1\",%s}", rows[i].members));
-        assert_answer(world, rows[i].status, rows[i].code);
+        assert_response_is(world, rows[i].status, rows[i].code);
         assert_non_null(strstr(api_string(world, "detail"), rows[i].named));
     }
     rebase_as(world, &root, "{\"from_version\":2,\"to_version\":3,\"job\":\"j1\"}");
-    assert_answer(world, 400, "body-invalid");
+    assert_response_is(world, 400, "body-invalid");
     rebase_as(world, &root,
               "{\"from_project\":\"notes\",\"from_version\":2,\"to_version\":3,\"job\":\"a/b\"}");
-    assert_answer(world, 400, "body-invalid");
+    assert_response_is(world, 400, "body-invalid");
     rebase_as(world, &root,
               "{\"from_project\":\"none\",\"from_version\":2,\"to_version\":3,\"job\":\"j1\"}");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     assert_int_equal(rebase_as(world, &root, JOB), 200);
     rebase_as(world, &root,
               "{\"from_project\":\"notes\",\"from_version\":3,\"to_version\":3,\"job\":\"j1\"}");
-    assert_answer(world, 409, "job-mismatch");
+    assert_response_is(world, 409, "job-mismatch");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

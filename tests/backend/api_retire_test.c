@@ -12,7 +12,7 @@ static void test_retiring_is_a_version_and_idempotent(void **state)
     for (int id = 1; id <= 3; id++)
         api_put(world, "c1", id, "d/a", "1");
     api_post(world, "clients/c1/retire", retire);
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_number(world, "version"), 4);
     assert_int_equal(api_number(world, "lmid"), 3);
     assert_int_equal(api_count(world, "outcomes"), 2);
@@ -41,14 +41,14 @@ static void test_a_client_that_was_never_seen_is_retired_as_well(void **state)
 {
     api_world *world = api_world_new();
     api_post(world, "clients/new/retire", retire);
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_number(world, "lmid"), 0);
     assert_int_equal(api_count(world, "outcomes"), 0);
     api_post(world, "push",
              "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"kedge\":{\"client\":\"new\"},"
              "\"mutations\":[{\"clientID\":\"new\",\"id\":1,\"name\":\"kedge.noop\",\"args\":null,"
              "\"timestamp\":1}]}");
-    assert_answer(world, 409, "client-retired");
+    assert_response_is(world, 409, "client-retired");
     api_world_free(world);
     (void)state;
 }
@@ -62,14 +62,14 @@ static void test_retiring_tells_the_lmids_of_earlier_clients(void **state)
     api_put(world, "c2", 1, "d/b", "1");
     api_post(world, "clients/c3/retire",
              "{\"clientGroupID\":\"g\",\"lowest_pending\":1,\"earlier\":[\"c1\",\"none\",\"c2\"]}");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_number(world, "earlier.c1"), 3);
     assert_int_equal(api_number(world, "earlier.c2"), 1);
     assert_int_equal(api_number(world, "earlier.none"), 0);
     assert_int_equal(api_count(world, "earlier"), 3);
     api_post_as(world, &bob, "clients/b1/retire",
                 "{\"clientGroupID\":\"b\",\"lowest_pending\":1,\"earlier\":[\"c1\"]}");
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_number(world, "earlier.c1"), 0);
     api_world_free(world);
     (void)state;
@@ -89,7 +89,7 @@ static void test_wrong_earlier_clients_are_refused(void **state)
         api_post(
             world, "clients/c1/retire",
             api_format("{\"clientGroupID\":\"g\",\"lowest_pending\":1,\"earlier\":%s}", wrong[i]));
-        assert_answer(world, 400, "body-invalid");
+        assert_response_is(world, 400, "body-invalid");
         assert_non_null(strstr(api_string(world, "detail"), "earlier must be an array of at most"));
     }
     assert_int_equal(api_head(world), head);
@@ -102,9 +102,9 @@ static void test_a_client_of_somebody_else_is_not_retired(void **state)
     api_world *world = api_world_new();
     api_put(world, "c1", 1, "d/a", "1");
     api_post_as(world, &bob, "clients/c1/retire", retire);
-    assert_answer(world, 404, "client-not-found");
+    assert_response_is(world, 404, "client-not-found");
     api_post(world, "clients/c1/retire", "{\"clientGroupID\":\"other\",\"lowest_pending\":1}");
-    assert_answer(world, 404, "client-not-found");
+    assert_response_is(world, 404, "client-not-found");
     api_put(world, "c1", 2, "d/a", "2");
     api_world_free(world);
     (void)state;

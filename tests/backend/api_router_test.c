@@ -38,7 +38,7 @@ static void test_a_path_that_is_no_route_is_not_found(void **state)
     for (size_t at = 0; at < sizeof paths / sizeof paths[0]; at++) {
         ask(world, &ann, "GET", paths[at]);
         if (world->response.status != 404) fail_msg("%s is found", paths[at]);
-        assert_answer(world, 404, "route-not-found");
+        assert_response_is(world, 404, "route-not-found");
     }
     api_world_free(world);
     (void)state;
@@ -51,10 +51,10 @@ static void test_a_path_of_any_length_is_answered(void **state)
     memset(path, 'a', sizeof path - 1);
     memcpy(path, "/v1/orgs/", 9);
     ask(world, &ann, "GET", path);
-    assert_answer(world, 404, "route-not-found");
+    assert_response_is(world, 404, "route-not-found");
     memset(path, '/', sizeof path - 1);
     ask(world, &ann, "GET", path);
-    assert_answer(world, 404, "route-not-found");
+    assert_response_is(world, 404, "route-not-found");
     api_world_free(world);
     (void)state;
 }
@@ -63,15 +63,15 @@ static void test_another_method_on_a_known_path_is_not_allowed(void **state)
 {
     api_world *world = api_world_new();
     ask(world, &ann, "GET", "/v1/orgs/acme/projects/notes/push");
-    assert_answer(world, 405, "method-not-allowed");
+    assert_response_is(world, 405, "method-not-allowed");
     ask(world, &ann, "DELETE", "/v1/orgs/acme/projects/notes");
-    assert_answer(world, 405, "method-not-allowed");
+    assert_response_is(world, 405, "method-not-allowed");
     ask(world, &ann, "POST", "/v1/limits");
-    assert_answer(world, 405, "method-not-allowed");
+    assert_response_is(world, 405, "method-not-allowed");
     ask(world, &ann, "get", "/v1/limits");
-    assert_answer(world, 405, "method-not-allowed");
+    assert_response_is(world, 405, "method-not-allowed");
     ask(world, &ann, "", "/v1/limits");
-    assert_answer(world, 405, "method-not-allowed");
+    assert_response_is(world, 405, "method-not-allowed");
     api_world_free(world);
     (void)state;
 }
@@ -112,7 +112,7 @@ static void test_a_part_of_a_path_that_is_no_name_is_told(void **state)
     for (size_t at = 0; at < sizeof paths / sizeof paths[0]; at++) {
         ask(world, &root, "GET", paths[at]);
         if (world->response.status != 400) fail_msg("%s: %s", paths[at], api_text(world));
-        assert_answer(world, 400, "name-invalid");
+        assert_response_is(world, 400, "name-invalid");
     }
     api_world_free(world);
     (void)state;
@@ -171,7 +171,7 @@ static void test_a_query_is_strict(void **state)
     for (size_t at = 0; at < sizeof paths / sizeof paths[0]; at++) {
         api_get(world, paths[at]);
         if (world->response.status != 400) fail_msg("%s: %s", paths[at], api_text(world));
-        assert_answer(world, 400, "query-invalid");
+        assert_response_is(world, 400, "query-invalid");
     }
     assert_int_equal(api_get(world, "versions?other=%zz&&=&limit=1&"), 200);
     api_world_free(world);
@@ -190,9 +190,9 @@ static void test_without_an_identity_only_the_limits_are_told(void **state)
     assert_int_equal(api_number(world, "project_record_bytes"), 1536);
     assert_int_equal(api_number(world, "request_deadline_ms"), 30000);
     ask(world, NULL, "GET", "/v1/orgs/acme/projects/notes");
-    assert_answer(world, 401, "token-missing");
+    assert_response_is(world, 401, "token-missing");
     ask(world, NULL, "PUT", "/v1/orgs/acme/projects/other");
-    assert_answer(world, 401, "token-missing");
+    assert_response_is(world, 401, "token-missing");
     api_world_free(world);
     (void)state;
 }
@@ -237,10 +237,10 @@ static void test_nothing_of_another_organization_can_be_told_from_nothing(void *
         const char *path = api_format("/v1/orgs/acme/projects/notes%s", routes[at].path);
         const char *empty = api_format("/v1/orgs/acme/projects/empty%s", routes[at].path);
         api_ask(world, &eve, routes[at].method, path, body);
-        assert_answer(world, 404, "project-not-found");
+        assert_response_is(world, 404, "project-not-found");
         const char *there = api_format("%s", api_text(world));
         api_ask(world, &eve, routes[at].method, empty, body);
-        assert_answer(world, 404, "project-not-found");
+        assert_response_is(world, 404, "project-not-found");
         assert_int_equal(strlen(there), strlen(api_text(world)));
         assert_non_null(strstr(there, "there is no project acme/notes"));
         assert_non_null(strstr(api_text(world), "there is no project acme/empty"));
@@ -258,11 +258,11 @@ static void test_an_identity_bound_to_projects_sees_no_others(void **state)
     ask(world, &rob, "GET", "/v1/orgs/acme/projects/notes");
     assert_int_equal(world->response.status, 200);
     ask(world, &rob, "GET", "/v1/orgs/acme/projects/hidden");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     ask(world, &rob, "PUT", "/v1/orgs/acme/projects/more");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     ask(world, &ann, "GET", "/v1/orgs/acme/projects/more");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     api_world_free(world);
     (void)state;
 }
@@ -320,10 +320,10 @@ static void test_a_project_that_was_not_created_is_not_found(void **state)
         api_ask(world, &ann, routes[at].method,
                 api_format("/v1/orgs/acme/projects/none%s", routes[at].path),
                 kedge_bytes_of(routes[at].body));
-        assert_answer(world, 404, "project-not-found");
+        assert_response_is(world, 404, "project-not-found");
     }
     ask(world, &ann, "GET", "/v1/orgs/acme/projects/none");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     api_world_free(world);
     (void)state;
 }
@@ -349,7 +349,7 @@ static void test_in_open_mode_a_project_is_made_by_its_first_use(void **state)
     assert_string_equal(api_string(world, "projects.1.project"), "pushed");
     assert_string_equal(api_string(world, "projects.2.project"), "watched");
     ask(world, &eve, "GET", "/v1/orgs/o/projects/other");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     ask(world, &root, "GET", "/v1/orgs/o/projects");
     assert_int_equal(api_count(world, "projects"), 3);
     api_world_free(world);
@@ -405,7 +405,7 @@ static void test_a_list_of_projects_names_only_those_that_may_be_seen(void **sta
     assert_string_equal(api_string(world, "projects.0.project"), "notes");
     assert_true(cJSON_IsNull(api_at(world, "next")));
     ask(world, &eve, "GET", "/v1/orgs/acme/projects");
-    assert_answer(world, 404, "organization-not-found");
+    assert_response_is(world, 404, "organization-not-found");
     ask(world, &eve, "GET", "/v1/orgs/evil/projects");
     assert_int_equal(world->response.status, 200);
     assert_int_equal(api_count(world, "projects"), 0);
@@ -428,13 +428,13 @@ static void test_the_organizations_of_a_project_are_told_to_admins(void **state)
     assert_int_equal(api_count(world, "organizations"), 1);
     assert_string_equal(api_string(world, "organizations.0"), "acme");
     ask(world, &acme_admin, "GET", "/v1/projects/plans");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     ask(world, &acme_admin, "GET", "/v1/projects/nothing");
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     ask(world, &ann, "GET", "/v1/projects/notes");
-    assert_answer(world, 403, "not-allowed");
+    assert_response_is(world, 403, "not-allowed");
     ask(world, &ann, "GET", "/v1/projects/nothing");
-    assert_answer(world, 403, "not-allowed");
+    assert_response_is(world, 403, "not-allowed");
     api_world_free(world);
     (void)state;
 }

@@ -129,15 +129,15 @@ static void test_what_is_asked_wrongly_is_not_granted(void **state)
                                         "{\"sha256\":5,\"bytes\":5}"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         api_post(world, "push/upload", wrong[i]);
-        assert_answer(world, 400, "body-invalid");
+        assert_response_is(world, 400, "body-invalid");
     }
     const char *fine = "{\"sha256\":\"" HASH "\",\"bytes\":16777216}";
     api_post(world, "push/upload", "{\"sha256\":\"" HASH "\",\"bytes\":16777217}");
-    assert_answer(world, 413, "push-too-large");
+    assert_response_is(world, 413, "push-too-large");
     assert_int_equal(api_post(world, "push/upload", fine), 200);
     grant_status = KEDGE_UNAVAILABLE;
     api_post(world, "push/upload", fine);
-    assert_answer(world, 503, "unavailable");
+    assert_response_is(world, 503, "unavailable");
     api_world_free(world);
 }
 
@@ -147,11 +147,11 @@ static void test_who_may_not_push_is_granted_nothing(void **state)
     api_world *world = granting_world();
     kedge_bytes fine = KEDGE_BYTES("{\"sha256\":\"" HASH "\",\"bytes\":5}");
     api_post_as(world, &eve, "push/upload", fine.data);
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     api_post_as(world, NULL, "push/upload", fine.data);
-    assert_answer(world, 401, "token-missing");
+    assert_response_is(world, 401, "token-missing");
     api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/nowhere/push/upload", fine);
-    assert_answer(world, 404, "project-not-found");
+    assert_response_is(world, 404, "project-not-found");
     api_world_free(world);
 }
 
@@ -160,7 +160,7 @@ static void test_where_the_store_grants_nothing_the_server_says_so(void **state)
     (void)state;
     api_world *world = api_world_new();
     api_post(world, "push/upload", "{\"sha256\":\"" HASH "\",\"bytes\":5}");
-    assert_answer(world, 501, "uploads-not-served");
+    assert_response_is(world, 501, "uploads-not-served");
     api_ask(world, NULL, "GET", "/v1/limits", (kedge_bytes){NULL, 0});
     assert_true(cJSON_IsFalse(api_at(world, "upload")));
     api_world_free(world);
@@ -225,7 +225,7 @@ static void test_a_refused_push_keeps_its_upload(void **state)
     upload made = make_upload(push_of_one(2));
     store(world, &made, kedge_buffer_bytes(&made.packed));
     api_post(world, "push", made.reference);
-    assert_answer(world, 409, "client-unknown");
+    assert_response_is(world, 409, "client-unknown");
     assert_true(is_stored(world, &made));
     kedge_buffer_free(&made.packed);
     api_world_free(world);
@@ -252,11 +252,11 @@ static void test_an_upload_that_is_not_there_or_not_itself_is_refused(void **sta
     api_world *world = api_world_new();
     upload made = make_upload(push_of_one(1));
     api_post(world, "push", made.reference);
-    assert_answer(world, 409, "upload-missing");
+    assert_response_is(world, 409, "upload-missing");
     upload another = make_upload(push_of_one(7)); /* a push, but not this one */
     store(world, &made, kedge_buffer_bytes(&another.packed));
     api_post(world, "push", made.reference);
-    assert_answer(world, 409, "upload-damaged");
+    assert_response_is(world, 409, "upload-damaged");
     kedge_buffer_free(&another.packed);
     kedge_buffer_free(&made.packed);
 
@@ -267,9 +267,9 @@ static void test_an_upload_that_is_not_there_or_not_itself_is_refused(void **sta
     plain.key = key_of(plain.hash);
     store(world, &plain, KEDGE_BYTES("no gzip"));
     api_post(world, "push", api_format("{\"pushVersion\":1,\"upload\":\"%s\"}", hex));
-    assert_answer(world, 409, "upload-damaged");
+    assert_response_is(world, 409, "upload-damaged");
     api_post(world, "push", "{\"pushVersion\":1,\"upload\":\"../x\"}");
-    assert_answer(world, 400, "body-invalid");
+    assert_response_is(world, 400, "body-invalid");
     api_post(world, "push", "{\"pushVersion\":2,\"upload\":\"" HASH "\"}");
     assert_string_equal(api_text(world),
                         "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
@@ -290,7 +290,7 @@ static void test_an_upload_that_unpacks_to_more_than_a_push_may_have_is_refused(
     upload made = make_upload(body);
     store(world, &made, kedge_buffer_bytes(&made.packed));
     api_post(world, "push", made.reference);
-    assert_answer(world, 413, "body-too-large");
+    assert_response_is(world, 413, "body-too-large");
     kedge_buffer_free(&made.packed);
     free(body);
     api_world_free(world);

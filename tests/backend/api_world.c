@@ -143,8 +143,9 @@ void api_world_free(api_world *world)
 
 /* ---- asking ---- */
 
-/* What must hold of every answer: a body that is I-JSON, and problems in the shape of RFC 9457. */
-static void check_answer(api_world *world)
+/* What must hold of every response: a body that is I-JSON, and problems in the shape of RFC
+ * 9457. */
+static void check_response_to(api_world *world)
 {
     const kedge_api_response *response = &world->response;
     assert_true(response->status >= 200 && response->status < 600);
@@ -154,9 +155,9 @@ static void check_answer(api_world *world)
     kedge_bytes body = kedge_buffer_bytes(&response->body);
     kedge_status status = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &error);
     world->json = cJSON_ParseWithLength(body.data, body.size);
-    /* Values may be as deep as a document, inside of the answer. */
+    /* Values may be as deep as a document, inside of the response. */
     if ((status != KEDGE_OK && status != KEDGE_LIMIT_EXCEEDED) || world->json == NULL) {
-        fail_msg("the answer is no I-JSON: %s: %s", error.message, response->body.data);
+        fail_msg("the response is not I-JSON: %s: %s", error.message, response->body.data);
     }
     if (response->status < 300) {
         assert_string_equal(response->content_type, "application/json");
@@ -188,7 +189,7 @@ int api_ask(api_world *world, const kedge_identity *who, const char *method, con
     world->json = NULL;
     kedge_buffer_free(&world->response.body);
     kedge_backend_handle(world->backend, &request, &world->response);
-    check_answer(world);
+    check_response_to(world);
     return world->response.status;
 }
 
@@ -207,7 +208,7 @@ int api_post(api_world *world, const char *path, const char *body)
     return api_post_as(world, &ann, path, body);
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 const char *api_text(const api_world *world)
 {

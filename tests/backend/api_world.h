@@ -66,7 +66,7 @@ int api_post_as(api_world *world, const kedge_identity *who, const char *path, c
 /* The answer: its text, the code of a problem ("" for none), members by a path such as
  * "kedge.outcomes.0.id". */
 const char *api_text(const api_world *world);
-const char *api_patch(const api_world *world); /* the answer's `patch` */
+const char *api_patch(const api_world *world); /* the response's `patch` */
 /* One pull of a Replicache group. */
 void api_pull(api_world *world, const char *group, const char *cookie);
 const char *api_code(const api_world *world);
@@ -75,7 +75,7 @@ int64_t api_number(const api_world *world, const char *path);
 const char *api_string(const api_world *world, const char *path);
 int api_count(const api_world *world, const char *path); /* elements; -1: no such array */
 
-#define assert_answer(world, expected_status, expected_code)                                       \
+#define assert_response_is(world, expected_status, expected_code)                                  \
     do {                                                                                           \
         assert_string_equal(api_code(world), expected_code);                                       \
         assert_int_equal((world)->response.status, expected_status);                               \

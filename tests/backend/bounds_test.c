@@ -199,7 +199,7 @@ static void push_large_args(test_world *world, int64_t id, uint64_t *seed)
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
 }
 
-/* Each version record and each blob is one call; the answer is full after nine versions. */
+/* Each version record and each blob is one call; the response is full after nine versions. */
 static void test_a_list_of_large_versions_reads_few_more_than_it_shows(void **state)
 {
     test_world *world = *state;

@@ -288,7 +288,7 @@ static void test_a_257th_collection_is_rejected(void **state)
     assert_int_equal(version->collection_count, 256);
     const kedge_version_mutation *last = &version->mutations[version->mutation_count - 1];
     assert_int_equal(last->id, 260);
-    assert_int_equal(last->verdict, KEDGE_VERDICT_REJECTED);
+    assert_int_equal(last->outcome, KEDGE_MUTATION_REJECTED);
     assert_true(kedge_bytes_equal_text(last->code, "too-many-collections"));
     kedge_version_release(version);
     world_check(world);
@@ -330,7 +330,8 @@ static kedge_status check_outcome(void *context, int64_t version,
     (void)version;
     (void)error;
     bool too_large = mutation->id == 3 || mutation->id == 5;
-    assert_int_equal(mutation->verdict, too_large ? KEDGE_VERDICT_REJECTED : KEDGE_VERDICT_APPLIED);
+    assert_int_equal(mutation->outcome,
+                     too_large ? KEDGE_MUTATION_REJECTED : KEDGE_MUTATION_APPLIED);
     assert_true(kedge_bytes_equal_text(mutation->code, too_large ? "version-too-large" : ""));
     ++*(int *)context;
     return KEDGE_OK;

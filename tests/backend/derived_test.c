@@ -1,4 +1,4 @@
-/* Index rows and checkpoints are derived: whatever becomes of them, no answer changes. */
+/* Index rows and checkpoints are derived: whatever becomes of them, no response changes. */
 #include "tests/backend/world.h"
 
 #include "tests/support/project.h"
@@ -14,8 +14,8 @@ static push_builder builder;
 typedef struct story {
     uint64_t seed;
     int64_t lmid[4];
-    char answers[20000]; /* what each push was answered */
-    size_t answer_size;
+    char responses[20000]; /* what each push was answered */
+    size_t response_size;
 } story;
 
 static const char *const client_names[] = {"c0", "c1", "c2", "c3"};
@@ -64,12 +64,12 @@ static void push_random(test_world *world, story *told)
     kedge_status status = push_send(&builder, world->backend, &ann, &result);
     assert_int_equal(status, KEDGE_OK);
     told->lmid[client] = world_lmid(world, client_names[client]);
-    size_t left = sizeof told->answers - told->answer_size;
+    size_t left = sizeof told->responses - told->response_size;
     int size =
-        snprintf(told->answers + told->answer_size, left, "%lld:%d:%lld ",
+        snprintf(told->responses + told->response_size, left, "%lld:%d:%lld ",
                  (long long)result.version, (int)result.problem, (long long)told->lmid[client]);
     assert_true(size > 0 && (size_t)size < left);
-    told->answer_size += (size_t)size;
+    told->response_size += (size_t)size;
 }
 
 static void run_story(test_world *world, story *told, uint64_t seed, int pushes,
@@ -116,7 +116,7 @@ static void compare_worlds(int (*setup_a)(void **), int (*setup_b)(void **), int
         setup_b(&b);
         run_story(a, &told_a, seed, pushes, NULL);
         run_story(b, &told_b, seed, pushes, between);
-        assert_string_equal(told_a.answers, told_b.answers);
+        assert_string_equal(told_a.responses, told_b.responses);
         world_dump(a, 0, &dump_a);
         world_dump(b, 0, &dump_b);
         assert_true(dump_a.size > 100);
@@ -203,8 +203,8 @@ static kedge_status count_up(void *context, int64_t version, const kedge_version
     int64_t *last = context;
     assert_int_equal(mutation->id, *last + 1);
     assert_int_equal(version, mutation->id);
-    assert_int_equal(mutation->verdict,
-                     mutation->id % 7 == 0 ? KEDGE_VERDICT_REJECTED : KEDGE_VERDICT_APPLIED);
+    assert_int_equal(mutation->outcome,
+                     mutation->id % 7 == 0 ? KEDGE_MUTATION_REJECTED : KEDGE_MUTATION_APPLIED);
     if (mutation->id % 7 == 0) {
         assert_true(kedge_bytes_equal_text(mutation->code, "mutator-unknown"));
         assert_true(mutation->message.size > 0);

@@ -89,27 +89,27 @@ static void test_nobody_else_retires_a_client(void **state)
 
 /* ---- origins ---- */
 
-static kedge_verdict verdict_of(test_world *world, const char *client, int64_t id);
+static kedge_mutation_outcome outcome_of(test_world *world, const char *client, int64_t id);
 
-static kedge_status keep_verdict(void *context, int64_t version,
+static kedge_status keep_outcome(void *context, int64_t version,
                                  const kedge_version_mutation *mutation, kedge_error *error)
 {
     (void)version;
     (void)error;
-    *(kedge_verdict *)context = mutation->verdict;
+    *(kedge_mutation_outcome *)context = mutation->outcome;
     return KEDGE_OK;
 }
 
-static kedge_verdict verdict_of(test_world *world, const char *client, int64_t id)
+static kedge_mutation_outcome outcome_of(test_world *world, const char *client, int64_t id)
 {
     const kedge_version *head = NULL;
-    kedge_verdict verdict = KEDGE_VERDICT_REJECTED;
+    kedge_mutation_outcome outcome = KEDGE_MUTATION_REJECTED;
     assert_int_equal(kedge_version_load(NOTES(world), 0, &head, NULL), KEDGE_OK);
     assert_int_equal(kedge_client_mutations(NOTES(world), head, kedge_bytes_of(client), id, id, 1,
-                                            keep_verdict, &verdict, NULL, NULL),
+                                            keep_outcome, &outcome, NULL, NULL),
                      KEDGE_OK);
     kedge_version_release(head);
-    return verdict;
+    return outcome;
 }
 
 static void put_with_origin(test_world *world, const char *client, int64_t id, const char *item,
@@ -152,7 +152,7 @@ static void test_a_mutation_that_was_applied_under_its_origin_is_a_duplicate(voi
     world_put(world, "c3", 1, "a", 3);
     assert_int_equal(retire(world, &ann, "g1", "c1", &version), KEDGE_OK);
     put_with_origin(world, "c2", 1, "a", 2, "c1", 2);
-    assert_int_equal(verdict_of(world, "c2", 1), KEDGE_VERDICT_DUPLICATE);
+    assert_int_equal(outcome_of(world, "c2", 1), KEDGE_MUTATION_DUPLICATE);
     assert_string_equal(world_value(world, "a"), "{\"v\":3}");
     assert_int_equal(world_lmid(world, "c2"), 1);
     world_check(world);
@@ -163,13 +163,13 @@ static void test_an_origin_that_was_never_decided_is_applied_once(void **state)
     test_world *world = *state;
     world_put(world, "c1", 1, "a", 1);
     put_with_origin(world, "c2", 1, "a", 2, "c1", 2);
-    assert_int_equal(verdict_of(world, "c2", 1), KEDGE_VERDICT_APPLIED);
+    assert_int_equal(outcome_of(world, "c2", 1), KEDGE_MUTATION_APPLIED);
     world_put(world, "c9", 1, "a", 9);
     for (int i = 0; i < 3; i++) {
         char twin[8];
         snprintf(twin, sizeof twin, "t%d", i);
         put_with_origin(world, twin, 1, "a", 2, "c1", 2);
-        assert_int_equal(verdict_of(world, twin, 1), KEDGE_VERDICT_DUPLICATE);
+        assert_int_equal(outcome_of(world, twin, 1), KEDGE_MUTATION_DUPLICATE);
         if (i == 0) world_restart(world);
         if (i == 1) world_delete_derived(world);
     }
@@ -182,8 +182,8 @@ static void test_two_twins_may_renumber_different_mutations_of_one_id(void **sta
     world_put(world, "c1", 1, "a", 1);
     put_with_origin(world, "c2", 1, "b", 2, "c1", 2);
     put_with_origin(world, "c3", 1, "c", 3, "c1", 2);
-    assert_int_equal(verdict_of(world, "c2", 1), KEDGE_VERDICT_APPLIED);
-    assert_int_equal(verdict_of(world, "c3", 1), KEDGE_VERDICT_APPLIED);
+    assert_int_equal(outcome_of(world, "c2", 1), KEDGE_MUTATION_APPLIED);
+    assert_int_equal(outcome_of(world, "c3", 1), KEDGE_MUTATION_APPLIED);
     assert_string_equal(world_value(world, "b"), "{\"v\":2}");
     assert_string_equal(world_value(world, "c"), "{\"v\":3}");
 }
@@ -202,9 +202,9 @@ static void test_one_push_with_an_origin_twice_applies_it_once(void **state)
     push_add(&builder, "c3", 2, "a", 5);
     push_set_origin(&builder, "c1", 2);
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-    assert_int_equal(verdict_of(world, "c2", 1), KEDGE_VERDICT_REJECTED);
-    assert_int_equal(verdict_of(world, "c2", 2), KEDGE_VERDICT_APPLIED);
-    assert_int_equal(verdict_of(world, "c3", 2), KEDGE_VERDICT_DUPLICATE);
+    assert_int_equal(outcome_of(world, "c2", 1), KEDGE_MUTATION_REJECTED);
+    assert_int_equal(outcome_of(world, "c2", 2), KEDGE_MUTATION_APPLIED);
+    assert_int_equal(outcome_of(world, "c3", 2), KEDGE_MUTATION_DUPLICATE);
     assert_string_equal(world_value(world, "a"), "{\"v\":6}");
 }
 
@@ -225,7 +225,7 @@ static kedge_status expect_reason(void *context, int64_t version,
     (void)version;
     (void)error;
     int *seen = context;
-    assert_int_equal(mutation->verdict, KEDGE_VERDICT_DUPLICATE);
+    assert_int_equal(mutation->outcome, KEDGE_MUTATION_DUPLICATE);
     assert_true(kedge_bytes_equal_text(mutation->code, "item-not-found"));
     assert_true(mutation->message.size > 0);
     ++*seen;
@@ -253,7 +253,7 @@ static void test_a_duplicate_of_a_rejection_has_its_reason(void **state)
     reject(world, "c2", 1, "c1"); /* decided under its own name */
     assert_refused_before(world, "c2", 1);
     reject(world, "c4", 1, "c3"); /* decided here */
-    assert_int_equal(verdict_of(world, "c4", 1), KEDGE_VERDICT_REJECTED);
+    assert_int_equal(outcome_of(world, "c4", 1), KEDGE_MUTATION_REJECTED);
     reject(world, "c5", 1, "c3"); /* decided under an origin */
     assert_refused_before(world, "c5", 1);
     push_begin(&builder);
@@ -263,7 +263,7 @@ static void test_a_duplicate_of_a_rejection_has_its_reason(void **state)
         push_set_origin(&builder, "c6", 1);
     }
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-    assert_int_equal(verdict_of(world, "c7", 1), KEDGE_VERDICT_REJECTED);
+    assert_int_equal(outcome_of(world, "c7", 1), KEDGE_MUTATION_REJECTED);
     assert_refused_before(world, "c8", 1);
     assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
     world_restart(world);
@@ -293,7 +293,7 @@ static void test_a_duplicate_in_a_later_slice_has_the_reason_too(void **state)
     }
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     assert_true(world_head(world) > 2);
-    assert_int_equal(verdict_of(world, "r7", 1), KEDGE_VERDICT_REJECTED);
+    assert_int_equal(outcome_of(world, "r7", 1), KEDGE_MUTATION_REJECTED);
     assert_refused_before(world, "r8", 1);
     assert_refused_before(world, "r9", 1);
     world_check(world);

@@ -116,16 +116,16 @@ static void test_an_unknown_client_must_start_with_1(void **state)
     assert_int_equal(world_head(world), 0);
 }
 
-static kedge_verdict last_verdict(test_world *world, char *code, size_t code_size)
+static kedge_mutation_outcome last_outcome(test_world *world, char *code, size_t code_size)
 {
     const kedge_version *version = NULL;
     assert_int_equal(kedge_version_load(NOTES(world), 0, &version, NULL), KEDGE_OK);
     const kedge_version_mutation *mutation = &version->mutations[version->mutation_count - 1];
-    kedge_verdict verdict = mutation->verdict;
+    kedge_mutation_outcome outcome = mutation->outcome;
     snprintf(code, code_size, "%.*s", (int)mutation->code.size,
              mutation->code.size == 0 ? "" : mutation->code.data);
     kedge_version_release(version);
-    return verdict;
+    return outcome;
 }
 
 static void test_a_rejected_mutation_advances_and_blocks_nothing(void **state)
@@ -137,7 +137,7 @@ static void test_a_rejected_mutation_advances_and_blocks_nothing(void **state)
     push_add_call(&builder, "c1", 1, "no.such.mutator", "{}");
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
-    assert_int_equal(last_verdict(world, code, sizeof code), KEDGE_VERDICT_REJECTED);
+    assert_int_equal(last_outcome(world, code, sizeof code), KEDGE_MUTATION_REJECTED);
     assert_string_equal(code, "mutator-unknown");
     assert_int_equal(world_lmid(world, "c1"), 1);
     assert_int_equal(world_put(world, "c1", 2, "a", 2), 2);
@@ -156,7 +156,7 @@ static void test_an_invalid_mutation_is_rejected_with_its_code(void **state)
     push_add(&builder, "c1", 1, "a", 1);
     builder.mutations[0].invalid_code = "mutation-not-ijson";
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-    assert_int_equal(last_verdict(world, code, sizeof code), KEDGE_VERDICT_REJECTED);
+    assert_int_equal(last_outcome(world, code, sizeof code), KEDGE_MUTATION_REJECTED);
     assert_string_equal(code, "mutation-not-ijson");
     assert_string_equal(world_value(world, "a"), "absent");
 }
@@ -220,7 +220,7 @@ static void test_a_mutation_that_reads_a_lost_body_is_rejected_and_a_put_heals(v
     push_add_call(&builder, "c1", 2, "kedge.merge",
                   "{\"collection\":\"items\",\"id\":\"a\",\"patch\":{\"w\":1}}");
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
-    assert_int_equal(last_verdict(world, code, sizeof code), KEDGE_VERDICT_REJECTED);
+    assert_int_equal(last_outcome(world, code, sizeof code), KEDGE_MUTATION_REJECTED);
     assert_string_equal(code, "item-body-missing");
     assert_int_equal(world_put(world, "c1", 3, "a", 3), 3);
     world_check(world);

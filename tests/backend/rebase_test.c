@@ -89,11 +89,11 @@ static kedge_status note(void *context, const kedge_rebase_outcome *outcome, ked
     assert_memory_equal(outcome->decided->digest, outcome->from->digest, KEDGE_DIGEST_SIZE);
     static const char *const names[] = {"applied", "rejected", "duplicate"};
     int *const counts[] = {&told->applied, &told->rejected, &told->duplicates};
-    ++*counts[outcome->decided->verdict];
+    ++*counts[outcome->decided->outcome];
     if (told->size < sizeof told->text - 64) {
         told->size +=
             (size_t)snprintf(told->text + told->size, sizeof told->text - told->size, "%lld %s, ",
-                             (long long)outcome->id, names[outcome->decided->verdict]);
+                             (long long)outcome->id, names[outcome->decided->outcome]);
     }
     return KEDGE_OK;
 }
@@ -395,13 +395,13 @@ static void test_what_was_malformed_stays_rejected_with_its_code(void **state)
     push_begin(&builder);
     push_add_call(&builder, "odd", 1, "", "null");
     builder.mutations[0].invalid_code = "mutation-invalid";
-    snprintf(builder.mutations[0].invalid_message, 64, "name is no string");
+    snprintf(builder.mutations[0].invalid_message, 64, "name is not a string");
     assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
     must_run(world, "j1", STORY + 1, STORY + 1, &told);
     assert_int_equal(told.rejected, 1);
     assert_int_equal(kedge_version_load(COPY(world), 0, &version, NULL), KEDGE_OK);
     assert_true(kedge_bytes_equal_text(version->mutations[0].code, "mutation-invalid"));
-    assert_true(kedge_bytes_equal_text(version->mutations[0].message, "name is no string"));
+    assert_true(kedge_bytes_equal_text(version->mutations[0].message, "name is not a string"));
     kedge_version_release(version);
 }
 

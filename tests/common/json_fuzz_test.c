@@ -84,7 +84,7 @@ static void damage(text *victim)
 }
 
 /* All readers on text that nobody checked. Their answers do not matter; where they read does. */
-static size_t walk(kedge_bytes value, size_t depth, kedge_buffer *scratch)
+static size_t visit_values(kedge_bytes value, size_t depth, kedge_buffer *scratch)
 {
     bool truth;
     int64_t integer;
@@ -105,11 +105,11 @@ static size_t walk(kedge_bytes value, size_t depth, kedge_buffer *scratch)
     if (depth == 0) return seen;
     kedge_json_iterator members = kedge_json_iterate(value);
     while (kedge_json_next_member(&members, &key, &inside)) {
-        seen += walk(key, 0, scratch) + walk(inside, depth - 1, scratch);
+        seen += visit_values(key, 0, scratch) + visit_values(inside, depth - 1, scratch);
     }
     kedge_json_iterator elements = kedge_json_iterate(value);
     while (kedge_json_next_element(&elements, &inside))
-        seen += walk(inside, depth - 1, scratch);
+        seen += visit_values(inside, depth - 1, scratch);
     return seen;
 }
 
@@ -159,8 +159,8 @@ static void test_no_damage_makes_a_reader_leave_its_text(void **state)
             assert_sound(bytes);
             accepted++;
         }
-        if (kedge_json_skip(bytes, &value, NULL)) read += walk(value, 3, &scratch);
-        read += walk(bytes, 3, &scratch);
+        if (kedge_json_skip(bytes, &value, NULL)) read += visit_values(value, 3, &scratch);
+        read += visit_values(bytes, 3, &scratch);
         free(exact);
     }
     kedge_buffer_free(&scratch);

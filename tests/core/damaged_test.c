@@ -27,7 +27,7 @@ static void pulled_damaged(scripted *s, int from, int version, const char *patch
              "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],"
              "\"outcomes_next\":null,\"snapshot\":null,\"lost\":false,\"damaged\":%s}}",
              version, patch, from, version, damaged);
-    scripted_answer_pull(s, 200, body);
+    scripted_respond_pull(s, 200, body);
 }
 
 static void poke(scripted *s, int version)
@@ -152,21 +152,21 @@ static void test_a_body_that_the_server_has_lost_is_not_asked_for_again(void **s
 static void test_pages_go_on_over_items_that_are_lost(void **state)
 {
     scripted *s = *state;
-    scripted_answer_pull(
+    scripted_respond_pull(
         s, 200,
         "{\"cookie\":{\"order\":7,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
         "\"patch\":[],\"kedge\":{\"from\":0,\"version\":7,\"lineage\":\"" LINEAGE
         "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],\"outcomes_next\":null,"
         "\"snapshot\":{\"version\":7,\"lineage\":\"" LINEAGE "\"},\"lost\":false}}");
-    scripted_answer_pull(s, 200,
-                         "{\"version\":7,\"lineage\":\"" LINEAGE
-                         "\",\"items\":[],\"next\":\"notes/b\",\"damaged\":{\"code\":"
-                         "\"items-damaged\",\"count\":1,\"keys\":[\"notes/b\"]}}");
+    scripted_respond_pull(s, 200,
+                          "{\"version\":7,\"lineage\":\"" LINEAGE
+                          "\",\"items\":[],\"next\":\"notes/b\",\"damaged\":{\"code\":"
+                          "\"items-damaged\",\"count\":1,\"keys\":[\"notes/b\"]}}");
     assert_string_equal(s->pull.path, "snapshot?version=7&after=notes%2Fb");
-    scripted_answer_pull(s, 200,
-                         "{\"version\":7,\"lineage\":\"" LINEAGE
-                         "\",\"items\":[{\"key\":\"notes/c\",\"value\":1}],\"next\":null,"
-                         "\"damaged\":{\"count\":1,\"keys\":[\"notes/d\"]}}");
+    scripted_respond_pull(s, 200,
+                          "{\"version\":7,\"lineage\":\"" LINEAGE
+                          "\",\"items\":[{\"key\":\"notes/c\",\"value\":1}],\"next\":null,"
+                          "\"damaged\":{\"count\":1,\"keys\":[\"notes/d\"]}}");
     assert_int_equal(s->pull.number, 0);
     assert_non_null(strstr(s->error.message, "(2): notes/b, notes/d"));
     assert_string_equal(scripted_get(s, "c", text, sizeof text), "1");

@@ -1,4 +1,4 @@
-/* The driver over a real store: what is sent, what an answer means, what the store makes of it. */
+/* The driver over a real store: what is sent, what a response means, what the store makes of it. */
 #include "common/gzip.h"
 #include "sdk/driver/driver_internal.h"
 #include "sdk/store/store_internal.h"
@@ -35,7 +35,7 @@ static void test_a_mutation_goes_out_and_comes_back_confirmed(void **state)
     scripted_put(s, "a", 1);
     assert_string_equal(s->push.method, "POST");
     scripted_outcome(s, 0, 1, outcome, sizeof outcome);
-    scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    scripted_respond_push(s, 200, "{\"kedge\":{\"version\":1}}");
     scripted_pulled(s, 0, 1, 1, PUT_A, outcome);
     assert_int_equal(kedge_store_position_get(s->store, &position, NULL), KEDGE_OK);
     assert_int_equal(position.version, 1);
@@ -104,14 +104,14 @@ static void test_a_captive_portal_is_not_taken_for_the_server(void **state)
                                           "{\"cookie\":null,\"patch\":[]}"};
     scripted *s = *state;
     for (size_t i = 0; i < sizeof portals / sizeof portals[0]; i++) {
-        scripted_answer_pull(s, 200, portals[i]);
+        scripted_respond_pull(s, 200, portals[i]);
         assert_int_equal(s->connection, KEDGE_CONNECTING);
         assert_string_equal(s->error.code, "answer-invalid");
         scripted_timer(s);
     }
     scripted_pulled(s, 0, 0, 0, "", "");
     scripted_put(s, "a", 1);
-    scripted_answer_push(s, 200, "<html>Log in</html>");
+    scripted_respond_push(s, 200, "<html>Log in</html>");
     assert_int_equal(s->connection, KEDGE_CONNECTING);
     scripted_timer(s);
     assert_non_null(strstr(s->push.body, "kedge.put"));
@@ -120,7 +120,7 @@ static void test_a_captive_portal_is_not_taken_for_the_server(void **state)
 static void test_a_refusal_without_a_problem_document_does_not_stop(void **state)
 {
     scripted *s = *state;
-    scripted_answer_pull(s, 403, "<html>proxy</html>");
+    scripted_respond_pull(s, 403, "<html>proxy</html>");
     assert_int_equal(s->connection, KEDGE_CONNECTING);
     scripted_timer(s);
     scripted_refuse_pull(s, 403, "not-allowed");
@@ -136,7 +136,7 @@ static void test_a_long_explanation_is_cut_and_not_lost(void **state)
     scripted *s = *state;
     char body[1024];
     snprintf(body, sizeof body, "{\"code\":\"not-allowed\",\"detail\":\"because %0600d\"}", 0);
-    scripted_answer_pull(s, 403, body);
+    scripted_respond_pull(s, 403, body);
     assert_string_equal(s->error.code, "not-allowed");
     assert_memory_equal(s->error.message, "because 0000", 12);
 }
@@ -144,7 +144,7 @@ static void test_a_long_explanation_is_cut_and_not_lost(void **state)
 static void test_a_server_of_another_protocol_version_stops(void **state)
 {
     scripted *s = *state;
-    scripted_answer_pull(s, 200, "{\"error\":\"VersionNotSupported\",\"versionType\":\"pull\"}");
+    scripted_respond_pull(s, 200, "{\"error\":\"VersionNotSupported\",\"versionType\":\"pull\"}");
     assert_int_equal(s->connection, KEDGE_STOPPED);
     assert_int_equal(s->error.status, KEDGE_UNSUPPORTED);
 }
@@ -157,8 +157,8 @@ static void test_an_answer_to_a_cancelled_request_is_dropped(void **state)
     assert_int_equal(s->cancelled, 1);
     kedge_driver_set_online(s->driver, true);
     assert_int_not_equal(s->pull.number, cancelled);
-    scripted_answer(s, cancelled, 403, "{\"code\":\"not-allowed\"}");
-    scripted_answer(s, 0, 403, "{\"code\":\"not-allowed\"}");
+    scripted_respond(s, cancelled, 403, "{\"code\":\"not-allowed\"}");
+    scripted_respond(s, 0, 403, "{\"code\":\"not-allowed\"}");
     settle(s);
 }
 
@@ -228,12 +228,12 @@ static void test_a_large_body_is_fetched_by_its_hash_and_checked(void **state)
     scripted_pulled(s, 0, 1, 0, patch, "");
     assert_string_equal(s->pull.method, "GET");
     assert_string_equal(s->pull.path, path);
-    scripted_answer_pull(s, 200, "{\"n\":8}");
+    scripted_respond_pull(s, 200, "{\"n\":8}");
     assert_int_equal(s->connection, KEDGE_CONNECTING);
     assert_string_equal(s->error.code, "body-hash");
     scripted_timer(s);
     assert_string_equal(s->pull.path, path);
-    scripted_answer_pull(s, 200, "{\"n\":7}");
+    scripted_respond_pull(s, 200, "{\"n\":7}");
     assert_string_equal(scripted_get(s, "b", text, sizeof text), "{\"n\":7}");
     assert_int_equal(s->connection, KEDGE_ONLINE);
 }
@@ -253,13 +253,13 @@ static void test_the_parts_of_a_body_are_unpacked_within_the_limit_of_an_item(vo
              "{\"op\":\"put\",\"key\":\"notes/b\",\"hash\":\"%064d\",\"size\":7}", 0);
     snprintf(range, sizeof range, "bytes 0-%zu/%zu", bomb.size - 1, bomb.size);
     scripted_pulled(s, 0, 1, 0, patch, "");
-    kedge_driver_response answer = {.number = s->pull.number,
-                                    .status = 206,
-                                    .body = kedge_buffer_bytes(&bomb),
-                                    .content_range = kedge_bytes_of(range),
-                                    .gzip = true};
+    kedge_driver_response response = {.number = s->pull.number,
+                                      .status = 206,
+                                      .body = kedge_buffer_bytes(&bomb),
+                                      .content_range = kedge_bytes_of(range),
+                                      .gzip = true};
     s->pull.number = 0;
-    kedge_driver_response_arrived(s->driver, &answer);
+    kedge_driver_response_arrived(s->driver, &response);
     assert_int_equal(s->connection, KEDGE_CONNECTING);
     assert_string_equal(s->error.code, "body-invalid");
     kedge_buffer_free(&plain);
@@ -288,9 +288,9 @@ static void test_a_delta_with_too_many_large_bodies_is_read_in_pages(void **stat
     scripted_pulled(s, 0, 4, 0, patch, "");
     test_free(patch);
     assert_string_equal(s->pull.path, "snapshot?version=4");
-    scripted_answer_pull(s, 200,
-                         "{\"version\":4,\"lineage\":\"" LINEAGE
-                         "\",\"items\":[{\"key\":\"notes/a\",\"value\":1}],\"next\":null}");
+    scripted_respond_pull(s, 200,
+                          "{\"version\":4,\"lineage\":\"" LINEAGE
+                          "\",\"items\":[{\"key\":\"notes/a\",\"value\":1}],\"next\":null}");
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "1");
     assert_int_equal(s->connection, KEDGE_ONLINE);
 }
@@ -323,7 +323,7 @@ static void test_outcomes_of_ids_that_were_never_given_out_are_not_asked_for(voi
     settle(s);
     scripted_put(s, "a", 1);
     scripted_outcome(s, 0, 1, outcome, sizeof outcome);
-    scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    scripted_respond_push(s, 200, "{\"kedge\":{\"version\":1}}");
     char body[1024];
     snprintf(body, sizeof body,
              "{\"cookie\":{\"order\":1,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
@@ -331,7 +331,7 @@ static void test_outcomes_of_ids_that_were_never_given_out_are_not_asked_for(voi
              "\",\"lmid\":1,\"retired\":false,\"known\":true,\"outcomes\":[%s],"
              "\"outcomes_next\":%d,\"snapshot\":null,\"lost\":false}}",
              outcome, 1000000);
-    scripted_answer_pull(s, 200, body);
+    scripted_respond_pull(s, 200, body);
     assert_int_equal(s->pull.number, 0);
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
     assert_int_equal(s->connection, KEDGE_ONLINE);
@@ -340,22 +340,22 @@ static void test_outcomes_of_ids_that_were_never_given_out_are_not_asked_for(voi
 static void test_a_snapshot_is_paged_from_key_to_key(void **state)
 {
     scripted *s = *state;
-    scripted_answer_pull(
+    scripted_respond_pull(
         s, 200,
         "{\"cookie\":{\"order\":7,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
         "\"patch\":[],\"kedge\":{\"from\":0,\"version\":7,\"lineage\":\"" LINEAGE
         "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],\"outcomes_next\":null,"
         "\"snapshot\":{\"version\":7,\"lineage\":\"" LINEAGE "\"},\"lost\":false}}");
     assert_string_equal(s->pull.path, "snapshot?version=7");
-    scripted_answer_pull(s, 200,
-                         "{\"version\":7,\"lineage\":\"" LINEAGE
-                         "\",\"items\":[{\"key\":\"notes/a b\",\"value\":1}],"
-                         "\"next\":\"notes/a b\"}");
+    scripted_respond_pull(s, 200,
+                          "{\"version\":7,\"lineage\":\"" LINEAGE
+                          "\",\"items\":[{\"key\":\"notes/a b\",\"value\":1}],"
+                          "\"next\":\"notes/a b\"}");
     assert_string_equal(s->pull.path, "snapshot?version=7&after=notes%2Fa%20b");
     /* A page of another lineage is of no use: it is pulled anew. */
-    scripted_answer_pull(s, 200,
-                         "{\"version\":7,\"lineage\":\"fedcba98765432100123456789abcdef\","
-                         "\"items\":[],\"next\":null}");
+    scripted_respond_pull(s, 200,
+                          "{\"version\":7,\"lineage\":\"fedcba98765432100123456789abcdef\","
+                          "\"items\":[],\"next\":null}");
     assert_string_equal(s->pull.path, "pull");
     scripted_pulled(s, 0, 7, 0, "{\"op\":\"clear\"}," PUT_A, "");
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
@@ -370,16 +370,16 @@ static void test_further_outcomes_are_fetched_before_the_pull_is_applied(void **
     settle(s);
     scripted_put(s, "a", 1);
     scripted_outcome(s, 0, 1, outcome, sizeof outcome);
-    scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    scripted_respond_push(s, 200, "{\"kedge\":{\"version\":1}}");
     snprintf(body, sizeof body,
              "{\"cookie\":{\"order\":1,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
              "\"patch\":[" PUT_A "],\"kedge\":{\"from\":0,\"version\":1,\"lineage\":\"" LINEAGE
              "\",\"lmid\":1,\"retired\":false,\"known\":true,\"outcomes\":[],\"outcomes_next\":1,"
              "\"snapshot\":null,\"lost\":false}}");
-    scripted_answer_pull(s, 200, body);
+    scripted_respond_pull(s, 200, body);
     assert_non_null(strstr(s->pull.path, "/mutations?from=1&to=1&version=1"));
     snprintf(body, sizeof body, "{\"outcomes\":[%s],\"outcomes_next\":null}", outcome);
-    scripted_answer_pull(s, 200, body);
+    scripted_respond_pull(s, 200, body);
     assert_int_equal(kedge_store_position_get(s->store, &position, NULL), KEDGE_OK);
     assert_int_equal(position.pending, 0);
 }
@@ -394,7 +394,7 @@ static void test_a_retired_client_rotates_and_sends_its_pending_as_origins(void 
     scripted_put(s, "a", 1);
     assert_int_equal(kedge_store_position_get(s->store, &before, NULL), KEDGE_OK);
     scripted_refuse_push(s, 409, "client-retired");
-    scripted_answer_pull(
+    scripted_respond_pull(
         s, 200,
         "{\"cookie\":{\"order\":2,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
         "\"patch\":[],\"kedge\":{\"from\":0,\"version\":2,\"lineage\":\"" LINEAGE
@@ -403,9 +403,9 @@ static void test_a_retired_client_rotates_and_sends_its_pending_as_origins(void 
     snprintf(path, sizeof path, "clients/%s/retire", before.client);
     assert_string_equal(s->pull.path, path);
     assert_non_null(strstr(s->pull.body, "\"lowest_pending\":1"));
-    scripted_answer_pull(s, 200,
-                         "{\"version\":2,\"lineage\":\"" LINEAGE
-                         "\",\"lmid\":0,\"outcomes\":[],\"outcomes_next\":null}");
+    scripted_respond_pull(s, 200,
+                          "{\"version\":2,\"lineage\":\"" LINEAGE
+                          "\",\"lmid\":0,\"outcomes\":[],\"outcomes_next\":null}");
     assert_int_equal(kedge_store_position_get(s->store, &after, NULL), KEDGE_OK);
     assert_string_not_equal(after.client, before.client);
     assert_int_equal(after.pending, 1);
@@ -445,7 +445,7 @@ static bool confirm_one_edit(const kedge_allocator *allocator, void *context)
         for (int i = 0; i < 60 && position.pending != 0; i++) {
             if (s->push.number != 0) {
                 scripted_outcome(s, 0, 1, outcome, sizeof outcome);
-                scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+                scripted_respond_push(s, 200, "{\"kedge\":{\"version\":1}}");
             } else if (s->pull.number != 0 && i > 0) {
                 bool decided = outcome[0] != '\0';
                 scripted_pulled(s, 0, decided ? 1 : 0, decided ? 1 : 0, decided ? PUT_A : "",

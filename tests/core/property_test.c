@@ -544,7 +544,7 @@ static void test_a_server_that_always_fails_is_not_stormed(void **state)
 
 /* ---- client ids that are spent as soon as they are there ---- */
 
-static void answer_everything(world *w)
+static void respond_to_everything(world *w)
 {
     int64_t before = w->rotations;
     if (w->push_running) end_push(w, KEDGE_RESPONSE_OK);
@@ -564,7 +564,7 @@ static void test_in_an_hour_there_are_a_dozen_rotations_however_much_goes_well(v
         while (w.now_ms < 3600000) {
             w.now_ms += 20;
             wake_in_every_way(&w, true);
-            answer_everything(&w);
+            respond_to_everything(&w);
         }
         assert_in_range(w.rotations, 8, 12);
     }

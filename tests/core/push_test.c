@@ -139,7 +139,7 @@ static void test_a_backlog_goes_batch_by_batch_as_pulls_cover_it(void **state)
                     "[    0] applied version 6, covers 2500\n");
 }
 
-/* The pull that covers the first batch overtakes the answer to its push. */
+/* The pull that covers the first batch overtakes the response to its push. */
 static void test_the_rest_of_a_backlog_goes_out_though_its_pull_was_first(void **state)
 {
     trace *t = *state;

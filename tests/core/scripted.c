@@ -203,7 +203,7 @@ void scripted_timer(scripted *s)
     kedge_driver_timer(s->driver);
 }
 
-void scripted_answer(scripted *s, uint64_t number, int status, const char *body)
+void scripted_respond(scripted *s, uint64_t number, int status, const char *body)
 {
     bool json = body[0] == '{';
     const char *type = !json           ? "text/html"
@@ -217,20 +217,20 @@ void scripted_answer(scripted *s, uint64_t number, int status, const char *body)
     kedge_driver_response_arrived(s->driver, &response);
 }
 
-void scripted_answer_push(scripted *s, int status, const char *body)
+void scripted_respond_push(scripted *s, int status, const char *body)
 {
     uint64_t number = s->push.number;
     assert_int_not_equal(number, 0);
     s->push.number = 0;
-    scripted_answer(s, number, status, body);
+    scripted_respond(s, number, status, body);
 }
 
-void scripted_answer_pull(scripted *s, int status, const char *body)
+void scripted_respond_pull(scripted *s, int status, const char *body)
 {
     uint64_t number = s->pull.number;
     assert_int_not_equal(number, 0);
     s->pull.number = 0;
-    scripted_answer(s, number, status, body);
+    scripted_respond(s, number, status, body);
 }
 
 static void write_problem(char *body, size_t size, int status, const char *code)
@@ -245,14 +245,14 @@ void scripted_refuse_push(scripted *s, int status, const char *code)
 {
     char body[256];
     write_problem(body, sizeof body, status, code);
-    scripted_answer_push(s, status, body);
+    scripted_respond_push(s, status, body);
 }
 
 void scripted_refuse_pull(scripted *s, int status, const char *code)
 {
     char body[256];
     write_problem(body, sizeof body, status, code);
-    scripted_answer_pull(s, status, body);
+    scripted_respond_pull(s, status, body);
 }
 
 void scripted_pulled(scripted *s, int from, int version, int lmid, const char *patch,
@@ -266,7 +266,7 @@ void scripted_pulled(scripted *s, int from, int version, int lmid, const char *p
              "\",\"lmid\":%d,\"retired\":false,\"known\":%s,\"outcomes\":[%s],"
              "\"outcomes_next\":null,\"snapshot\":null,\"lost\":false}}",
              version, patch, from, version, lmid, lmid > 0 ? "true" : "false", outcomes);
-    scripted_answer_pull(s, 200, body);
+    scripted_respond_pull(s, 200, body);
 }
 
 /* ---- looking ---- */
@@ -276,9 +276,9 @@ static kedge_bytes pushed_mutation(const scripted *s, int index)
     kedge_bytes mutations;
     kedge_bytes mutation = {NULL, 0};
     assert_true(kedge_json_member(kedge_bytes_of(s->push.body), "mutations", &mutations));
-    kedge_json_iterator walk = kedge_json_iterate(mutations);
+    kedge_json_iterator iterator = kedge_json_iterate(mutations);
     for (int i = 0; i <= index; i++)
-        assert_true(kedge_json_next_element(&walk, &mutation));
+        assert_true(kedge_json_next_element(&iterator, &mutation));
     return mutation;
 }
 

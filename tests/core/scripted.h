@@ -51,9 +51,9 @@ void scripted_put(scripted *s, const char *id, int n);
 void scripted_timer(scripted *s);
 
 /* Answers the running push, or what runs in the pull's channel. */
-void scripted_answer_push(scripted *s, int status, const char *body);
-void scripted_answer_pull(scripted *s, int status, const char *body);
-void scripted_answer(scripted *s, uint64_t number, int status, const char *body);
+void scripted_respond_push(scripted *s, int status, const char *body);
+void scripted_respond_pull(scripted *s, int status, const char *body);
+void scripted_respond(scripted *s, uint64_t number, int status, const char *body);
 /* A refusal with a problem document of this code. */
 void scripted_refuse_push(scripted *s, int status, const char *code);
 void scripted_refuse_pull(scripted *s, int status, const char *code);

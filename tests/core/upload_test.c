@@ -21,7 +21,7 @@ static void ask_for_an_upload(scripted *s)
 {
     scripted_put(s, "a", 1);
     assert_string_equal(s->push.path, "push");
-    scripted_answer_push(s, 413, "{\"message\":\"Request Entity Too Large\"}");
+    scripted_respond_push(s, 413, "{\"message\":\"Request Entity Too Large\"}");
     assert_string_equal(s->push.method, "POST");
     assert_string_equal(s->push.path, "push/upload");
     assert_string_equal(s->push.url, "");
@@ -34,7 +34,7 @@ static void ask_for_an_upload(scripted *s)
 
 static void put_it(scripted *s)
 {
-    scripted_answer_push(s, 200, GRANT);
+    scripted_respond_push(s, 200, GRANT);
     assert_string_equal(s->push.method, "PUT");
     assert_string_equal(s->push.url, "http://blobs.example/b/k?sig=1");
 }
@@ -51,14 +51,14 @@ static void test_an_upload_is_three_requests_in_a_row(void **state)
     assert_string_equal(s->push.token, "");
     assert_string_equal(s->push.headers, "x-sum: abc=\n");
     assert_memory_equal(s->push.body, "\x1f\x8b", 2);
-    scripted_answer_push(s, 200, "");
+    scripted_respond_push(s, 200, "");
     assert_string_equal(s->push.method, "POST");
     assert_string_equal(s->push.path, "push");
     assert_string_equal(s->push.token, "secret");
     assert_string_equal(s->push.url, "");
     snprintf(expected, sizeof expected, "{\"pushVersion\":1,\"upload\":\"%s\"}", digest);
     assert_string_equal(s->push.body, expected);
-    scripted_answer_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    scripted_respond_push(s, 200, "{\"kedge\":{\"version\":1}}");
     assert_int_equal(s->push.number, 0);
     scripted_put(s, "b", 2);
     assert_non_null(strstr(s->push.body, "\"mutations\""));
@@ -73,9 +73,9 @@ static void check_no_uploads(scripted *s, int status, const char *code)
     assert_int_equal(s->push.number, 0);
     assert_int_equal(s->connection, KEDGE_CONNECTING);
     assert_string_equal(s->error.code, "push-too-large");
-    scripted_answer_pull(s, 0, "");
+    scripted_respond_pull(s, 0, "");
     while (s->push.number == 0) {
-        if (s->pull.number != 0) scripted_answer_pull(s, 0, "");
+        if (s->pull.number != 0) scripted_respond_pull(s, 0, "");
         scripted_timer(s);
     }
     assert_string_equal(s->push.path, "push");
@@ -104,12 +104,12 @@ static void test_a_failed_upload_begins_anew(void **state)
     for (int at = 0; at < 6; at++) {
         assert_string_equal(s->push.path, "push/upload");
         assert_string_equal(s->push.method, "POST");
-        if (at == 0) scripted_answer_push(s, 0, "");
-        if (at == 1) scripted_answer_push(s, 200, "{\"url\":1}");
+        if (at == 0) scripted_respond_push(s, 0, "");
+        if (at == 1) scripted_respond_push(s, 200, "{\"url\":1}");
         if (at >= 2) put_it(s);
-        if (at == 2) scripted_answer_push(s, 403, "<Error/>");
-        if (at == 3) scripted_answer_push(s, 0, "");
-        if (at >= 4) scripted_answer_push(s, 200, "");
+        if (at == 2) scripted_respond_push(s, 403, "<Error/>");
+        if (at == 3) scripted_respond_push(s, 0, "");
+        if (at >= 4) scripted_respond_push(s, 200, "");
         if (at == 4) scripted_refuse_push(s, 409, "upload-missing");
         if (at == 5) scripted_refuse_push(s, 409, "upload-damaged");
         static const char *const codes[] = {"connection-reset", "answer-invalid", "upload-refused",
@@ -117,13 +117,13 @@ static void test_a_failed_upload_begins_anew(void **state)
         assert_int_equal(s->connection, KEDGE_CONNECTING);
         assert_string_equal(s->error.code, codes[at]);
         while (s->push.number == 0) {
-            if (s->pull.number != 0) scripted_answer_pull(s, 0, "");
+            if (s->pull.number != 0) scripted_respond_pull(s, 0, "");
             scripted_timer(s);
         }
     }
     put_it(s);
-    scripted_answer_push(s, 204, "");
-    scripted_answer_push(s, 200, "{}");
+    scripted_respond_push(s, 204, "");
+    scripted_respond_push(s, 200, "{}");
 }
 
 /* The rules of pushes hold for what was uploaded. */
@@ -133,7 +133,7 @@ static void test_a_refusal_of_what_was_uploaded_is_one_of_a_push(void **state)
     scripted_pulled(s, 0, 0, 0, "", "");
     ask_for_an_upload(s);
     put_it(s);
-    scripted_answer_push(s, 200, "");
+    scripted_respond_push(s, 200, "");
     scripted_refuse_push(s, 403, "not-allowed");
     assert_int_equal(s->connection, KEDGE_STOPPED);
 }

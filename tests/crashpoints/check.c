@@ -20,7 +20,7 @@ typedef struct seen_client {
     int64_t last[PINS]; /* at head, head - 1, … */
 } seen_client;
 
-typedef struct walk {
+typedef struct history_check {
     kedge_backend *reader;
     const kedge_project_ref *ref;
     checks *all;
@@ -30,7 +30,7 @@ typedef struct walk {
     size_t client_count;
     uint8_t origins[ORIGINS_MAX][KEDGE_DIGEST_SIZE];
     size_t origin_count;
-} walk;
+} history_check;
 
 bool check_holds(checks *all, check_name name, bool holds, const char *format, ...)
 {
@@ -76,7 +76,7 @@ void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref 
 
 /* ---- mutations ---- */
 
-static seen_client *find_client(walk *at, kedge_bytes name)
+static seen_client *find_client(history_check *at, kedge_bytes name)
 {
     for (size_t i = 0; i < at->client_count; i++) {
         if (kedge_bytes_equal_text(name, at->clients[i].name)) return &at->clients[i];
@@ -89,9 +89,9 @@ static seen_client *find_client(walk *at, kedge_bytes name)
 }
 
 /* The digest tells what an origin was; its name is the same for all of a scenario. */
-static void check_origin(walk *at, const kedge_version_mutation *mutation)
+static void check_origin(history_check *at, const kedge_version_mutation *mutation)
 {
-    bool applied = mutation->verdict == KEDGE_VERDICT_APPLIED;
+    bool applied = mutation->outcome == KEDGE_MUTATION_APPLIED;
     bool again = false;
     for (size_t i = 0; i < at->origin_count; i++)
         again = again || memcmp(at->origins[i], mutation->digest, KEDGE_DIGEST_SIZE) == 0;
@@ -100,7 +100,7 @@ static void check_origin(walk *at, const kedge_version_mutation *mutation)
     memcpy(at->origins[at->origin_count++], mutation->digest, KEDGE_DIGEST_SIZE);
 }
 
-static void check_mutations(walk *at, const kedge_version *version)
+static void check_mutations(history_check *at, const kedge_version *version)
 {
     for (size_t i = 0; i < version->mutation_count; i++) {
         const kedge_version_mutation *mutation = &version->mutations[i];
@@ -111,7 +111,7 @@ static void check_mutations(walk *at, const kedge_version *version)
         check_holds(at->all, CHECK_I2, mutation->id <= last + 1, "%s/%lld comes behind %lld",
                     client->name, (long long)mutation->id, (long long)last);
         bool unknown = kedge_bytes_equal_text(mutation->name, "no.such.mutator");
-        check_holds(at->all, CHECK_I4, unknown == (mutation->verdict == KEDGE_VERDICT_REJECTED),
+        check_holds(at->all, CHECK_I4, unknown == (mutation->outcome == KEDGE_MUTATION_REJECTED),
                     "%s/%lld has the wrong outcome", client->name, (long long)mutation->id);
         if (mutation->origin_client.size > 0) check_origin(at, mutation);
         for (int64_t pin = 0; pin < PINS; pin++)
@@ -121,7 +121,7 @@ static void check_mutations(walk *at, const kedge_version *version)
 
 /* ---- state ---- */
 
-static void fold(walk *at, const kedge_version *version)
+static void fold(history_check *at, const kedge_version *version)
 {
     for (size_t i = 0; i < version->change_count; i++) {
         const kedge_version_change *change = &version->changes[i];
@@ -134,7 +134,7 @@ static void fold(walk *at, const kedge_version *version)
     }
 }
 
-static void check_item(walk *at, kedge_state *state, const kedge_overlay_entry *expected)
+static void check_item(history_check *at, kedge_state *state, const kedge_overlay_entry *expected)
 {
     kedge_entry found;
     kedge_status status = kedge_state_find(state, expected->collection, expected->id, &found, NULL);
@@ -154,7 +154,7 @@ static void check_item(walk *at, kedge_state *state, const kedge_overlay_entry *
     kedge_buffer_free(&body);
 }
 
-static void check_state(walk *at, const kedge_version *head)
+static void check_state(history_check *at, const kedge_version *head)
 {
     kedge_state *state = NULL;
     kedge_overlay_entry entry;
@@ -178,7 +178,7 @@ static void check_state(walk *at, const kedge_version *head)
 
 /* ---- last ids ---- */
 
-static void check_pins(walk *at)
+static void check_pins(history_check *at)
 {
     for (int64_t pin = 0; pin < PINS && at->head - pin >= 1; pin++) {
         const kedge_version *version = load(at->reader, at->ref, at->head - pin);
@@ -199,14 +199,14 @@ static void check_pins(walk *at)
 
 void check_project(kedge_backend *reader, const kedge_project_ref *ref, checks *all)
 {
-    walk *at = calloc(1, sizeof *at);
+    history_check *at = calloc(1, sizeof *at);
     const kedge_version *head = load(reader, ref, 0);
     if (at == NULL) abort();
-    *at = (walk){.reader = reader,
-                 .ref = ref,
-                 .all = all,
-                 .fold = kedge_overlay_new(&kedge_allocator_default),
-                 .head = head == NULL ? 0 : head->number};
+    *at = (history_check){.reader = reader,
+                          .ref = ref,
+                          .all = all,
+                          .fold = kedge_overlay_new(&kedge_allocator_default),
+                          .head = head == NULL ? 0 : head->number};
     check_holds(all, CHECK_I3, head != NULL, "the newest version cannot be read");
     for (int64_t number = 1; number <= at->head; number++) {
         const kedge_version *version = load(reader, ref, number);

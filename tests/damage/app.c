@@ -51,7 +51,7 @@ static void read_value(const damage_ledger *ledger, damage_seen *seen, damage_vi
 {
     long token = damage_token_of(ledger, collection, id, value.data, value.size);
     if (kedge_json_check(value, 8, NULL) != KEDGE_OK)
-        damage_wrong(seen, "%s/%.40s reads %.60s, which is no JSON", collection, id, value.data);
+        damage_wrong(seen, "%s/%.40s reads %.60s, which is not JSON", collection, id, value.data);
     else if (token == 0)
         damage_wrong(seen, "%s/%.40s reads %.60s, which was never written", collection, id,
                      value.data);

@@ -80,7 +80,7 @@ typedef struct damage_view {
 } damage_view;
 
 typedef struct damage_seen {
-    /* Verdicts, counted where they are seen. */
+    /* Outcomes, counted where they are seen. */
     int wrong, endless, lost, mute;
     /* What the client did about the damage. */
     bool opened, refused, healed, set_aside, told_by_read, rotated, repaired, overstated;

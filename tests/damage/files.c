@@ -98,11 +98,11 @@ void damage_copy_folder(const char *from, const char *to)
     closedir(folder);
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
     (void)info;
     (void)kind;
-    (void)walk;
+    (void)place;
     return remove(path);
 }
 

@@ -43,8 +43,8 @@ static bool read_history(kedge_db *db, const damage_ledger *ledger, damage_seen 
             count++;
             kedge_json_member_integer(version, "version", &before);
             if (!kedge_json_member(version, "mutations", &mutations)) continue;
-            kedge_json_iterator walk = kedge_json_iterate(mutations);
-            while (kedge_json_next_element(&walk, &mutation))
+            kedge_json_iterator iterator = kedge_json_iterate(mutations);
+            while (kedge_json_next_element(&iterator, &mutation))
                 count_mutation(ledger, seen, mutation);
         }
         kedge_document_free(page);

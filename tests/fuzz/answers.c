@@ -1,5 +1,5 @@
-/* Fuzz target: what the client reads of the server's answers: pulls, pages, retirements, outcomes,
- * by the first byte of the input. Each value of a patch that was read is I-JSON. */
+/* Fuzz target: what the client reads of the server's responses: pulls, pages, retirements,
+ * outcomes, by the first byte of the input. Each value of a patch that was read is I-JSON. */
 #include "tests/fuzz/fuzz.h"
 #include "wire/page.h"
 #include "wire/pull.h"
@@ -18,25 +18,25 @@ static void check_patch(const kedge_wire_patch *patch)
 
 static void read_pull(kedge_bytes body)
 {
-    kedge_wire_pull_response answer = {0};
-    if (kedge_wire_pull_response_read(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
-        check_patch(&answer.patch);
-    kedge_wire_pull_response_free(&answer);
+    kedge_wire_pull_response response = {0};
+    if (kedge_wire_pull_response_read(&kedge_allocator_default, body, &response, NULL) == KEDGE_OK)
+        check_patch(&response.patch);
+    kedge_wire_pull_response_free(&response);
 }
 
 static void read_page(kedge_bytes body)
 {
-    kedge_wire_page_response answer = {0};
-    if (kedge_wire_page_response_read(&kedge_allocator_default, body, &answer, NULL) == KEDGE_OK)
-        check_patch(&answer.items);
-    kedge_wire_page_response_free(&answer);
+    kedge_wire_page_response response = {0};
+    if (kedge_wire_page_response_read(&kedge_allocator_default, body, &response, NULL) == KEDGE_OK)
+        check_patch(&response.items);
+    kedge_wire_page_response_free(&response);
 }
 
 static void read_retire(kedge_bytes body)
 {
-    kedge_wire_retire_response answer = {0};
-    (void)kedge_wire_retire_response_read(&kedge_allocator_default, body, &answer, NULL);
-    kedge_wire_retire_response_free(&answer);
+    kedge_wire_retire_response response = {0};
+    (void)kedge_wire_retire_response_read(&kedge_allocator_default, body, &response, NULL);
+    kedge_wire_retire_response_free(&response);
 }
 
 static void read_outcomes(kedge_bytes body)

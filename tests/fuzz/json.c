@@ -5,7 +5,7 @@
 
 #include <kedge/limits.h>
 
-#define WALK_MAX 1000
+#define VISIT_MAX 1000
 
 static void read_scalar(kedge_bytes value)
 {
@@ -27,12 +27,12 @@ static void read_container(kedge_bytes container)
 {
     kedge_bytes key, value;
     kedge_json_iterator members = kedge_json_iterate(container);
-    for (int i = 0; i < WALK_MAX && kedge_json_next_member(&members, &key, &value); i++) {
+    for (int i = 0; i < VISIT_MAX && kedge_json_next_member(&members, &key, &value); i++) {
         read_scalar(key);
         read_scalar(value);
     }
     kedge_json_iterator elements = kedge_json_iterate(container);
-    for (int i = 0; i < WALK_MAX && kedge_json_next_element(&elements, &value); i++)
+    for (int i = 0; i < VISIT_MAX && kedge_json_next_element(&elements, &value); i++)
         read_scalar(value);
     (void)kedge_json_member(container, "a", &value);
 }

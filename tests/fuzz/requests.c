@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define REQUESTS_MAX 8
-/* An answer holds items, each of which may be as deep as a value may be. */
-#define ANSWER_DEPTH_MAX KEDGE_LIMIT_JSON_DEPTH
-#define PROJECT          "/v1/orgs/acme/projects/notes"
+/* A response holds items, each of which may be as deep as a value may be. */
+#define RESPONSE_DEPTH_MAX KEDGE_LIMIT_JSON_DEPTH
+#define PROJECT            "/v1/orgs/acme/projects/notes"
 
 static void no_pause(void *context, int64_t ms)
 {
@@ -44,10 +44,10 @@ static void ask(kedge_backend *backend, kedge_bytes line, kedge_bytes body)
         .method = method, .path = path, .query = line, .body = body, .identity = &ann};
     kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
     kedge_backend_handle(backend, &request, &response);
-    kedge_bytes value, rest, answer = kedge_buffer_bytes(&response.body);
+    kedge_bytes value, rest, json = kedge_buffer_bytes(&response.body);
     FUZZ_CHECK(response.status >= 200 && response.status != 500);
-    if (answer.size > 0 && response.content_type && strstr(response.content_type, "json"))
-        FUZZ_CHECK(kedge_json_skip(answer, &value, &rest) && rest.size == 0);
+    if (json.size > 0 && response.content_type && strstr(response.content_type, "json"))
+        FUZZ_CHECK(kedge_json_skip(json, &value, &rest) && rest.size == 0);
     kedge_buffer_free(&response.body);
 }
 

@@ -70,13 +70,13 @@ static void test_queries_of_removed_versions_are_told_so(void **state)
     retain(world, 3);
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         api_get(world, paths[i]);
-        assert_answer(world, 404, "version-not-retained");
+        assert_response_is(world, 404, "version-not-retained");
         assert_non_null(strstr(api_string(world, "detail"), "the oldest is 8"));
     }
     api_get(world, "snapshot?version=7");
-    assert_answer(world, 410, "version-gone");
+    assert_response_is(world, 410, "version-gone");
     api_get(world, "versions/11");
-    assert_answer(world, 404, "version-not-found");
+    assert_response_is(world, 404, "version-not-found");
 }
 
 static void test_all_six_queries_answer_about_kept_versions_as_before(void **state)
@@ -199,12 +199,12 @@ static void test_removed_versions_are_neither_forked_nor_rebased(void **state)
     assert_int_equal(api_post_as(world, &root, "fork", "{\"version\":5,\"to\":\"copy\"}"), 201);
     retain(world, 3);
     api_post_as(world, &root, "fork", "{\"version\":5,\"to\":\"other\"}");
-    assert_answer(world, 404, "version-not-retained");
+    assert_response_is(world, 404, "version-not-retained");
     const char *path = "/v1/orgs/acme/projects/copy/rebase";
     const char *body = "{\"from_project\":\"notes\",\"from_version\":6,\"to_version\":10,"
                        "\"job\":\"j\"}";
     api_ask(world, &root, "POST", path, kedge_bytes_of(body));
-    assert_answer(world, 404, "version-not-retained");
+    assert_response_is(world, 404, "version-not-retained");
     assert_int_equal(api_post_as(world, &root, "fork", "{\"version\":8,\"to\":\"kept\"}"), 201);
 }
 

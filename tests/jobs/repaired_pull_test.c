@@ -74,8 +74,8 @@ static void response(api_world *world, scripted *s)
     assert_true(s->pull.number != 0);
     const char *path = api_format("%s%s", PROJECT, s->pull.path);
     api_ask(world, &ann, s->pull.method, path, kedge_bytes_of(s->pull.body));
-    assert_answer(world, 200, "");
-    scripted_answer_pull(s, 200, api_text(world));
+    assert_response_is(world, 200, "");
+    scripted_respond_pull(s, 200, api_text(world));
 }
 
 static void poke(api_world *world, scripted *s)
@@ -142,7 +142,7 @@ static void test_a_replicache_client_gets_it_too(void **state)
     const char *cookie = api_format("%s", api_cookie(world));
     repair(world);
     api_pull(world, "g", cookie);
-    assert_answer(world, 200, "");
+    assert_response_is(world, 200, "");
     assert_int_equal(api_count(world, "patch"), 1);
     assert_string_equal(api_string(world, "patch.0.key"), "notes/a");
     assert_string_equal(api_string(world, "patch.0.op"), "put");

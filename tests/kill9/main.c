@@ -152,8 +152,8 @@ static void count_version(kedge_bytes version)
     kedge_bytes mutations;
     kedge_bytes mutation;
     if (!kedge_json_member(version, "mutations", &mutations)) return;
-    kedge_json_iterator walk = kedge_json_iterate(mutations);
-    while (kedge_json_next_element(&walk, &mutation)) {
+    kedge_json_iterator iterator = kedge_json_iterate(mutations);
+    while (kedge_json_next_element(&iterator, &mutation)) {
         kedge_bytes args;
         kedge_bytes value;
         kedge_bytes outcome;
@@ -180,10 +180,10 @@ static void read_history(kedge_db *db)
         if (kedge_history(db, before, 100, 10000, &page, &error) != KEDGE_OK) fail(error.message);
         size_t size = 0;
         const char *json = kedge_document_json(page, &size);
-        kedge_json_iterator walk = kedge_json_iterate((kedge_bytes){json, size});
+        kedge_json_iterator iterator = kedge_json_iterate((kedge_bytes){json, size});
         kedge_bytes version;
         int count = 0;
-        while (kedge_json_next_element(&walk, &version)) {
+        while (kedge_json_next_element(&iterator, &version)) {
             count_version(version);
             if (!kedge_json_member_integer(version, "version", &before)) fail("no version number");
             count++;
@@ -247,11 +247,11 @@ static int check(const char *folder, const char *url)
     return lost || doubled || inbox_wrong || status.pending || known == 0 || writer_failed;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
     (void)info;
     (void)kind;
-    (void)walk;
+    (void)place;
     return remove(path);
 }
 

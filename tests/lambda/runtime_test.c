@@ -39,7 +39,7 @@ static bool response(void *context, const scripted_request *request)
              type ? type + 36 : "");
     script told = *self;
     pthread_mutex_unlock(&mutex);
-    scripted_answer(request, told.status, told.headers, told.body);
+    scripted_respond(request, told.status, told.headers, told.body);
     return true;
 }
 

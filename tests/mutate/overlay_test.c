@@ -259,7 +259,7 @@ static kedge_overlay *overlay_with(const char *const *writes, size_t count)
 }
 
 /* The ids that a walk gives, joined by spaces. */
-static void walk(kedge_state_reader reader, const char *collection, kedge_buffer *out)
+static void list_ids(kedge_state_reader reader, const char *collection, kedge_buffer *out)
 {
     kedge_buffer at = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer id = kedge_buffer_make(&kedge_allocator_default);
@@ -294,10 +294,10 @@ static void test_a_walk_merges_the_layers_and_skips_what_is_deleted(void **state
     kedge_overlay_view bottom = {below, kedge_state_reader_empty};
     kedge_overlay_view top = {above, kedge_overlay_reader(&bottom)};
     kedge_buffer seen = kedge_buffer_make(&kedge_allocator_default);
-    walk(kedge_overlay_reader(&top), "c", &seen);
+    list_ids(kedge_overlay_reader(&top), "c", &seen);
     assert_string_equal(seen.data, "a\"o\" c\"o\" d\"o\" h\"o\" ");
     kedge_buffer_clear(&seen);
-    walk(kedge_overlay_reader(&bottom), "c", &seen);
+    list_ids(kedge_overlay_reader(&bottom), "c", &seen);
     assert_string_equal(seen.data, "\"o\" b\"o\" d\"o\" e\"o\" f\"o\" h\"o\" ");
     kedge_buffer_free(&seen);
     kedge_overlay_free(above);

@@ -77,7 +77,7 @@ kedge_status query(fixture *f, const kedge_records_query *wanted, kedge_record_s
     return f->records.vtable->query(f->records.self, wanted, set, &f->error);
 }
 
-void assert_walk(fixture *f, kedge_records_query wanted, const char *expected)
+void assert_pages_in_order(fixture *f, kedge_records_query wanted, const char *expected)
 {
     char seen[2048] = "";
     size_t size = 0;

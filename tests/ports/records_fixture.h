@@ -44,7 +44,7 @@ void put_number(fixture *f, const char *partition, const char *sort, int64_t num
 int64_t number_at(fixture *f, const char *partition, const char *sort);
 /* Walks all pages of a query and asserts the sort keys (with `inverted`, the partition keys),
  * joined by spaces. */
-void assert_walk(fixture *f, kedge_records_query wanted, const char *expected);
+void assert_pages_in_order(fixture *f, kedge_records_query wanted, const char *expected);
 
 /* Opens the port in a fresh world before each test, and ends both behind it. */
 int records_start(void **state);

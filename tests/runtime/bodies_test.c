@@ -60,8 +60,8 @@ typedef struct body_server {
 
 /* ---- the server ---- */
 
-static void answer_bytes(const scripted_request *request, int status, const char *headers,
-                         kedge_bytes body, size_t sent)
+static void respond_bytes(const scripted_request *request, int status, const char *headers,
+                          kedge_bytes body, size_t sent)
 {
     char head[512];
     int size = snprintf(head, sizeof head, "HTTP/1.1 %d X\r\n%sContent-Length: %zu\r\n\r\n", status,
@@ -70,44 +70,44 @@ static void answer_bytes(const scripted_request *request, int status, const char
     scripted_send(request, body.data, sent);
 }
 
-static void answer_range(const scripted_request *request, const char *encoding, size_t first,
-                         size_t last, size_t total, kedge_bytes part)
+static void respond_range(const scripted_request *request, const char *encoding, size_t first,
+                          size_t last, size_t total, kedge_bytes part)
 {
     char headers[256];
     snprintf(headers, sizeof headers, JSON "%sContent-Range: bytes %zu-%zu/%zu\r\n", encoding,
              first, last, total);
-    answer_bytes(request, 206, headers, part, part.size);
+    respond_bytes(request, 206, headers, part, part.size);
 }
 
-static void answer_part(const scripted_request *request, const char *encoding, kedge_bytes whole,
-                        size_t first, size_t size_max, size_t total)
+static void respond_part(const scripted_request *request, const char *encoding, kedge_bytes whole,
+                         size_t first, size_t size_max, size_t total)
 {
     size_t size = whole.size - first < size_max ? whole.size - first : size_max;
-    answer_range(request, encoding, first, first + size - 1, total,
-                 (kedge_bytes){whole.data + first, size});
+    respond_range(request, encoding, first, first + size - 1, total,
+                  (kedge_bytes){whole.data + first, size});
 }
 
-static void answer_damaged(const scripted_request *request, kedge_bytes whole, size_t first)
+static void respond_damaged(const scripted_request *request, kedge_bytes whole, size_t first)
 {
     char *copy = malloc(whole.size);
     assert_non_null(copy);
     memcpy(copy, whole.data, whole.size);
     copy[first + 5000] ^= 1;
-    answer_part(request, GZIP, (kedge_bytes){copy, whole.size}, first, PART, whole.size);
+    respond_part(request, GZIP, (kedge_bytes){copy, whole.size}, first, PART, whole.size);
     free(copy);
 }
 
-static void answer_gone(const scripted_request *request)
+static void respond_gone(const scripted_request *request)
 {
     kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
     kedge_gzip(KEDGE_BYTES("{\"code\":\"body-not-found\",\"detail\":\"no\"}"), &packed, NULL);
-    answer_bytes(request, 404, PROBLEM GZIP, kedge_buffer_bytes(&packed), packed.size);
+    respond_bytes(request, 404, PROBLEM GZIP, kedge_buffer_bytes(&packed), packed.size);
     kedge_buffer_free(&packed);
 }
 
 /* False: the connection breaks. */
-static bool answer_wrongly(const body_server *server, const scripted_request *request, way how,
-                           size_t first)
+static bool respond_wrongly(const body_server *server, const scripted_request *request, way how,
+                            size_t first)
 {
     kedge_bytes stored = kedge_buffer_bytes(&server->stored);
     kedge_bytes other = kedge_buffer_bytes(&server->other);
@@ -116,76 +116,76 @@ static bool answer_wrongly(const body_server *server, const scripted_request *re
     size_t last = first + size - 1;
     switch (how) {
     case SHORT:
-        answer_part(request, GZIP, stored, first, 1000, stored.size);
+        respond_part(request, GZIP, stored, first, 1000, stored.size);
         return true;
     case TORN:
-        answer_range(request, GZIP, first, last, stored.size,
-                     (kedge_bytes){part.data, part.size - 1});
+        respond_range(request, GZIP, first, last, stored.size,
+                      (kedge_bytes){part.data, part.size - 1});
         return true;
     case OTHER_SIZE:
-        answer_part(request, GZIP, other, first, PART, other.size);
+        respond_part(request, GZIP, other, first, PART, other.size);
         return true;
     case HUGE_SIZE:
-        answer_part(request, GZIP, stored, first, PART, KEDGE_DRIVER_STORED_BYTES_MAX + 1);
+        respond_part(request, GZIP, stored, first, PART, KEDGE_DRIVER_STORED_BYTES_MAX + 1);
         return true;
     case OTHER_START:
-        answer_part(request, GZIP, stored, first + 1, PART, stored.size);
+        respond_part(request, GZIP, stored, first + 1, PART, stored.size);
         return true;
     case OTHER_FIRST:
-        answer_range(request, GZIP, first + 1, last, stored.size, part);
+        respond_range(request, GZIP, first + 1, last, stored.size, part);
         return true;
     case OTHER_LAST:
-        answer_range(request, GZIP, first, last - 1, stored.size, part);
+        respond_range(request, GZIP, first, last - 1, stored.size, part);
         return true;
     case UNPACKED:
-        answer_range(request, "", first, last, stored.size, part);
+        respond_range(request, "", first, last, stored.size, part);
         return true;
     case WITHOUT_RANGE:
-        answer_bytes(request, 206, JSON GZIP, part, size);
+        respond_bytes(request, 206, JSON GZIP, part, size);
         return true;
     case DAMAGED:
-        answer_damaged(request, stored, first);
+        respond_damaged(request, stored, first);
         return true;
     default:
-        answer_bytes(request, 206, JSON GZIP, part, size / 2);
+        respond_bytes(request, 206, JSON GZIP, part, size / 2);
         return false;
     }
 }
 
-static bool answer_body(const body_server *server, const scripted_request *request, way how,
-                        size_t first)
+static bool respond_body(const body_server *server, const scripted_request *request, way how,
+                         size_t first)
 {
     kedge_bytes stored = kedge_buffer_bytes(&server->stored);
     kedge_bytes plain = kedge_buffer_bytes(&server->plain);
     switch (how) {
     case AS_ASKED:
-        answer_part(request, GZIP, stored, first, PART, stored.size);
+        respond_part(request, GZIP, stored, first, PART, stored.size);
         return true;
     case PLAIN_PART:
-        answer_part(request, "", plain, first, PART, plain.size);
+        respond_part(request, "", plain, first, PART, plain.size);
         return true;
     case WHOLE_GZIP:
-        answer_bytes(request, 200, JSON GZIP, stored, stored.size);
+        respond_bytes(request, 200, JSON GZIP, stored, stored.size);
         return true;
     case WHOLE_PLAIN:
-        answer_bytes(request, 200, JSON, plain, plain.size);
+        respond_bytes(request, 200, JSON, plain, plain.size);
         return true;
     case OUTSIDE:
-        scripted_answer(request, 416, PROBLEM "Content-Range: bytes */1\r\n",
-                        "{\"code\":\"range-not-satisfiable\",\"detail\":\"no\"}");
+        scripted_respond(request, 416, PROBLEM "Content-Range: bytes */1\r\n",
+                         "{\"code\":\"range-not-satisfiable\",\"detail\":\"no\"}");
         return true;
     case UNAVAILABLE:
-        scripted_answer(request, 503, PROBLEM, "{\"code\":\"unavailable\",\"detail\":\"no\"}");
+        scripted_respond(request, 503, PROBLEM, "{\"code\":\"unavailable\",\"detail\":\"no\"}");
         return true;
     case GONE:
-        answer_gone(request);
+        respond_gone(request);
         return true;
     default:
-        return answer_wrongly(server, request, how, first);
+        return respond_wrongly(server, request, how, first);
     }
 }
 
-static bool answer_next_body(body_server *server, const scripted_request *request)
+static bool respond_next_body(body_server *server, const scripted_request *request)
 {
     size_t last = 0;
     pthread_mutex_lock(&server->lock);
@@ -200,15 +200,15 @@ static bool answer_next_body(body_server *server, const scripted_request *reques
     pthread_mutex_unlock(&server->lock);
     bool asked_well = how != 0 && last == server->first[at] + PART - 1 &&
                       strstr(request->headers, "Accept-Encoding: gzip\r\n") != NULL;
-    return asked_well && answer_body(server, request, how, server->first[at]);
+    return asked_well && respond_body(server, request, how, server->first[at]);
 }
 
 /* The first pull names the item by its hash, later ones bring nothing. */
-static void answer_pull(body_server *server, const scripted_request *request)
+static void respond_pull(body_server *server, const scripted_request *request)
 {
     char hash[KEDGE_SHA256_HEX];
     char patch[512] = "";
-    char answer[1024];
+    char response[1024];
     bool first = strstr(request->body, "\"cookie\":null") != NULL;
     kedge_sha256_hex(kedge_buffer_bytes(&server->plain), hash);
     if (first) {
@@ -217,23 +217,23 @@ static void answer_pull(body_server *server, const scripted_request *request)
                  "\"size\":%zu}",
                  hash, server->plain.size);
     }
-    snprintf(answer, sizeof answer,
+    snprintf(response, sizeof response,
              "{\"cookie\":{\"order\":1,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
              "\"patch\":[%s],\"kedge\":{\"from\":%d,\"version\":1,\"lineage\":\"" LINEAGE
              "\",\"lmid\":0,\"retired\":false,\"known\":false,\"outcomes\":[],"
              "\"outcomes_next\":null,\"snapshot\":null,\"lost\":false}}",
              patch, first ? 0 : 1);
-    scripted_answer(request, 200, JSON, answer);
+    scripted_respond(request, 200, JSON, response);
 }
 
-static bool answer(void *context, const scripted_request *request)
+static bool respond(void *context, const scripted_request *request)
 {
     body_server *server = context;
-    if (strstr(request->target, "/bodies/") != NULL) return answer_next_body(server, request);
+    if (strstr(request->target, "/bodies/") != NULL) return respond_next_body(server, request);
     if (strstr(request->target, "/pull") != NULL) {
-        answer_pull(server, request);
+        respond_pull(server, request);
     } else {
-        scripted_answer(request, 501, PROBLEM, "{\"code\":\"events-not-served\"}");
+        scripted_respond(request, 501, PROBLEM, "{\"code\":\"events-not-served\"}");
     }
     return true;
 }
@@ -309,7 +309,7 @@ static void check(body_server *server, const way ways[REQUESTS_MAX], const char 
     client_make_folder(folder);
     server->ways = ways;
     server->asked = 0;
-    scripted_server *listening = scripted_server_start(answer, server);
+    scripted_server *listening = scripted_server_start(respond, server);
     kedge_options options = client_options(folder, scripted_server_url(listening));
     kedge_db *db = client_open(&options);
     kedge_status synced = kedge_sync(db, 20000, &error);

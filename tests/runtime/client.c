@@ -20,11 +20,11 @@ void client_make_folder(char path[CLIENT_PATH_SIZE])
     assert_non_null(mkdtemp(path));
 }
 
-static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *walk)
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *place)
 {
     (void)stat;
     (void)type;
-    (void)walk;
+    (void)place;
     return remove(path);
 }
 

@@ -55,7 +55,7 @@ static int make_world(void **state)
     client_make_folder(made->folder);
     snprintf(made->outbox, sizeof made->outbox, "%s/outbox.db", made->folder);
     made->backend = mini_backend_new();
-    made->server = scripted_server_start(mini_backend_answer, made->backend);
+    made->server = scripted_server_start(mini_backend_respond, made->backend);
     made->db = open_offline(made);
     for (int i = 0; i < EDITS; i++) {
         snprintf(id, sizeof id, "i%d", i);
@@ -135,7 +135,7 @@ static void test_every_call_that_needs_the_outbox_answers_the_same(void **state)
     kedge_error errors[7] = {{0}};
     assert_non_null(strstr(first.message, here->outbox));
     assert_non_null(strstr(first.message, "kedge repair"));
-    kedge_status answers[] = {
+    kedge_status responses[] = {
         kedge_mutate(db, "kedge.noop", "null", 4, NULL, &errors[0]),
         kedge_cancel(db, 3, &errors[1]),
         kedge_sync(db, 100, &errors[2]),
@@ -144,8 +144,8 @@ static void test_every_call_that_needs_the_outbox_answers_the_same(void **state)
         kedge_rejected_dismiss(db, 3, &errors[5]),
         kedge_rejected_resubmit(db, 3, NULL, &errors[6]),
     };
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        expect_damage(answers[i], &errors[i]);
+    for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
+        expect_damage(responses[i], &errors[i]);
         assert_string_equal(errors[i].message, first.message);
     }
     assert_int_equal(strlen(client_get(db, "i3")), 202);

@@ -70,30 +70,30 @@ static void bear(scripted_handler handler, bool tells_error)
 static bool html(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 200, "Content-Type: text/html\r\n",
-                    "<html><body>Please log in to the hotel's network</body></html>");
+    scripted_respond(request, 200, "Content-Type: text/html\r\n",
+                     "<html><body>Please log in to the hotel's network</body></html>");
     return true;
 }
 
 static bool garbage(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 200, "Content-Type: application/json\r\n",
-                    "{\"cookie\":{\"order\":\"nine\"},\"patch\":7,\"kedge\":[]}");
+    scripted_respond(request, 200, "Content-Type: application/json\r\n",
+                     "{\"cookie\":{\"order\":\"nine\"},\"patch\":7,\"kedge\":[]}");
     return true;
 }
 
 static bool empty(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 200, "", "");
+    scripted_respond(request, 200, "", "");
     return true;
 }
 
 static bool server_error(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 500, "Content-Type: text/plain\r\n", "oh no");
+    scripted_respond(request, 500, "Content-Type: text/plain\r\n", "oh no");
     return true;
 }
 
@@ -180,8 +180,8 @@ static kedge_status give_bad(void *userdata, char *buffer, size_t buffer_size)
 static bool unauthorized(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 401, PROBLEM,
-                    "{\"code\":\"token-invalid\",\"detail\":\"the token is not accepted\"}");
+    scripted_respond(request, 401, PROBLEM,
+                     "{\"code\":\"token-invalid\",\"detail\":\"the token is not accepted\"}");
     return true;
 }
 
@@ -254,15 +254,15 @@ static void test_what_cannot_be_a_token_is_not_sent(void **state)
 static bool forbidden(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 403, PROBLEM, "{\"code\":\"not-allowed\",\"detail\":\"no right\"}");
+    scripted_respond(request, 403, PROBLEM, "{\"code\":\"not-allowed\",\"detail\":\"no right\"}");
     return true;
 }
 
 static bool not_found(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 404, PROBLEM,
-                    "{\"code\":\"project-not-found\",\"detail\":\"no such project\"}");
+    scripted_respond(request, 404, PROBLEM,
+                     "{\"code\":\"project-not-found\",\"detail\":\"no such project\"}");
     return true;
 }
 

@@ -35,7 +35,7 @@ static int remove_folder(void **state)
     return 0;
 }
 
-/* Both copies of `meta`: neither proves itself any more. */
+/* Both copies of `meta`: neither is sound any more. */
 static void damage(const char *path)
 {
     char name[CLIENT_PATH_SIZE + 32];

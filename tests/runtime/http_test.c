@@ -41,17 +41,17 @@ static void copy(char *out, size_t out_size, kedge_bytes bytes)
     out[size] = '\0';
 }
 
-static void done(void *context, const kedge_http_response *answer)
+static void done(void *context, const kedge_http_response *response)
 {
     ending *end = context;
     end->done++;
-    end->status = answer->status;
-    end->retry_after_ms = answer->retry_after_ms;
-    end->error = answer->error;
-    end->sent = answer->sent;
-    end->body_size = answer->body.size;
-    copy(end->content_type, sizeof end->content_type, answer->content_type);
-    copy(end->body, sizeof end->body, answer->body);
+    end->status = response->status;
+    end->retry_after_ms = response->retry_after_ms;
+    end->error = response->error;
+    end->sent = response->sent;
+    end->body_size = response->body.size;
+    copy(end->content_type, sizeof end->content_type, response->content_type);
+    copy(end->body, sizeof end->body, response->body);
 }
 
 static void stream(void *context, const kedge_http_response *head, kedge_bytes bytes)
@@ -113,7 +113,7 @@ static bool echo(void *context, const scripted_request *request)
     snprintf(body, sizeof body, "%s %.100s %.*s %d", request->method, request->target,
              (int)request->body_size, request->body,
              strcasestr(request->headers, "x-given: yes") != NULL);
-    scripted_answer(request, 200, "Content-Type: text/plain; charset=utf-8\r\n", body);
+    scripted_respond(request, 200, "Content-Type: text/plain; charset=utf-8\r\n", body);
     return true;
 }
 
@@ -178,7 +178,7 @@ static void test_a_redirect_is_not_followed(void **state)
 static bool retry_later(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 503, "Retry-After: 7\r\n", "");
+    scripted_respond(request, 503, "Retry-After: 7\r\n", "");
     return false;
 }
 
@@ -241,13 +241,13 @@ static void test_an_answer_is_left_encoded_on_demand(void **state)
     assert_memory_equal(end.body, "\x1f\x8b", 2);
 }
 
-static bool answers_once(void *context, const scripted_request *request)
+static bool responds_once(void *context, const scripted_request *request)
 {
     if (scripted_server_requests(request->server) > 1) return false;
     return echo(context, request);
 }
 
-/* A kept connection that closes before an answer: the request goes out again on another one, or
+/* A kept connection that closes before a response: the request goes out again on another one, or
  * fails when it is to be sent only once. */
 static void test_a_request_is_sent_only_once_on_demand(void **state)
 {
@@ -255,7 +255,7 @@ static void test_a_request_is_sent_only_once_on_demand(void **state)
     for (int once = 0; once < 2; once++) {
         ending end = {0};
         kedge_http *http = make_http();
-        scripted_server *server = scripted_server_start(answers_once, NULL);
+        scripted_server *server = scripted_server_start(responds_once, NULL);
         kedge_http_request request = {
             .method = "POST", .body = KEDGE_BYTES("body"), .send_once = once == 1};
         start(http, scripted_server_url(server), request, &end);
@@ -285,7 +285,7 @@ static void test_a_deadline_ends_a_hung_and_a_dripping_answer(void **state)
 
 static bool no_http(void *context, const scripted_request *request)
 {
-    static const char text[] = "\x16\x03\x01 this is no HTTP\r\n\r\n";
+    static const char text[] = "\x16\x03\x01 this is not HTTP\r\n\r\n";
     (void)context;
     scripted_send(request, text, sizeof text - 1);
     return false;

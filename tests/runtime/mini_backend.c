@@ -129,9 +129,9 @@ static bool apply(mini_backend *backend, kedge_bytes pushed)
 
 /* ---- requests ---- */
 
-static void answer_push(mini_backend *backend, const scripted_request *request, kedge_bytes body)
+static void respond_push(mini_backend *backend, const scripted_request *request, kedge_bytes body)
 {
-    char answer[64];
+    char response[64];
     kedge_bytes list;
     kedge_bytes pushed;
     bool applied = false;
@@ -143,9 +143,9 @@ static void answer_push(mini_backend *backend, const scripted_request *request, 
         if (apply(backend, pushed)) applied = true;
     }
     if (!applied) backend->version--;
-    snprintf(answer, sizeof answer, "{\"kedge\":{\"version\":%" PRId64 "}}", backend->version);
+    snprintf(response, sizeof response, "{\"kedge\":{\"version\":%" PRId64 "}}", backend->version);
     pthread_mutex_unlock(&backend->lock);
-    scripted_answer(request, 200, JSON, answer);
+    scripted_respond(request, 200, JSON, response);
 }
 
 static int by_id(const void *a, const void *b)
@@ -195,7 +195,7 @@ static void write_next(kedge_buffer *out, int64_t next)
     }
 }
 
-static void answer_pull(mini_backend *backend, const scripted_request *request, kedge_bytes body)
+static void respond_pull(mini_backend *backend, const scripted_request *request, kedge_bytes body)
 {
     int64_t from = 0;
     int64_t lowest = 1;
@@ -224,11 +224,11 @@ static void answer_pull(mini_backend *backend, const scripted_request *request, 
     write_next(&out, write_outcomes(backend, &out, client, lowest));
     pthread_mutex_unlock(&backend->lock);
     kedge_buffer_append_text(&out, ",\"snapshot\":null,\"lost\":false}}");
-    scripted_answer(request, 200, JSON, out.data);
+    scripted_respond(request, 200, JSON, out.data);
     kedge_buffer_free(&out);
 }
 
-static void answer_outcomes(mini_backend *backend, const scripted_request *request)
+static void respond_outcomes(mini_backend *backend, const scripted_request *request)
 {
     char client[130] = "";
     int64_t from = 1;
@@ -242,11 +242,11 @@ static void answer_outcomes(mini_backend *backend, const scripted_request *reque
     write_next(&out, write_outcomes(backend, &out, client, from));
     pthread_mutex_unlock(&backend->lock);
     kedge_buffer_append_text(&out, "}");
-    scripted_answer(request, 200, JSON, out.data);
+    scripted_respond(request, 200, JSON, out.data);
     kedge_buffer_free(&out);
 }
 
-static void answer_versions(mini_backend *backend, const scripted_request *request)
+static void respond_versions(mini_backend *backend, const scripted_request *request)
 {
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer_append_text(&out, "{\"versions\":[");
@@ -260,7 +260,7 @@ static void answer_versions(mini_backend *backend, const scripted_request *reque
             version, version * 1000, version > 1 ? "," : "");
     }
     kedge_buffer_append_text(&out, "],\"next\":null}");
-    scripted_answer(request, 200, JSON, out.data);
+    scripted_respond(request, 200, JSON, out.data);
     kedge_buffer_free(&out);
 }
 
@@ -270,7 +270,7 @@ static bool peer_left(const scripted_request *request)
     return poll(&set, 1, 10) > 0;
 }
 
-static void answer_events(mini_backend *backend, const scripted_request *request)
+static void respond_events(mini_backend *backend, const scripted_request *request)
 {
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
     int64_t told = -1;
@@ -295,14 +295,14 @@ static bool refuses(mini_backend *backend, const scripted_request *request)
     bool refused = backend->token[0] != '\0' && strstr(request->headers, wanted) == NULL;
     pthread_mutex_unlock(&backend->lock);
     if (failing) {
-        scripted_answer(request, 503, PROBLEM, "{\"code\":\"unavailable\",\"detail\":\"later\"}");
+        scripted_respond(request, 503, PROBLEM, "{\"code\":\"unavailable\",\"detail\":\"later\"}");
     } else if (refused) {
-        scripted_answer(request, 401, PROBLEM, "{\"code\":\"token-invalid\",\"detail\":\"no\"}");
+        scripted_respond(request, 401, PROBLEM, "{\"code\":\"token-invalid\",\"detail\":\"no\"}");
     }
     return failing || refused;
 }
 
-bool mini_backend_answer(void *context, const scripted_request *request)
+bool mini_backend_respond(void *context, const scripted_request *request)
 {
     mini_backend *backend = context;
     kedge_buffer plain = kedge_buffer_make(&kedge_allocator_default);
@@ -314,18 +314,18 @@ bool mini_backend_answer(void *context, const scripted_request *request)
     }
     bool keep = true;
     if (strstr(request->target, "/push") != NULL) {
-        answer_push(backend, request, body);
+        respond_push(backend, request, body);
     } else if (strstr(request->target, "/pull") != NULL) {
-        answer_pull(backend, request, body);
+        respond_pull(backend, request, body);
     } else if (strstr(request->target, "/mutations?") != NULL) {
-        answer_outcomes(backend, request);
+        respond_outcomes(backend, request);
     } else if (strstr(request->target, "/versions") != NULL) {
-        answer_versions(backend, request);
+        respond_versions(backend, request);
     } else if (strstr(request->target, "/events") != NULL) {
-        answer_events(backend, request);
+        respond_events(backend, request);
         keep = false;
     } else {
-        scripted_answer(request, 404, PROBLEM, "{\"code\":\"route-not-found\",\"detail\":\"no\"}");
+        scripted_respond(request, 404, PROBLEM, "{\"code\":\"route-not-found\",\"detail\":\"no\"}");
     }
     kedge_buffer_free(&plain);
     return keep;

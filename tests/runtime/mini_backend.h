@@ -13,7 +13,7 @@ mini_backend *mini_backend_new(void);
 void mini_backend_free(mini_backend *backend);
 
 /* The handler; its context is the backend. */
-bool mini_backend_answer(void *context, const scripted_request *request);
+bool mini_backend_respond(void *context, const scripted_request *request);
 
 /* Another client's edit: the next version puts notes/`id`, and open streams are poked. */
 void mini_backend_put(mini_backend *backend, const char *id, const char *value);

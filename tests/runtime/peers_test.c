@@ -235,11 +235,11 @@ static void test_a_folder_that_is_not_there_is_an_error(void **state)
     assert_string_equal(error.code, "lock-failed");
 }
 
-static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *walk)
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *place)
 {
     (void)stat;
     (void)type;
-    (void)walk;
+    (void)place;
     return remove(path);
 }
 

@@ -35,7 +35,7 @@ static int make_world(void **state)
     if (made == NULL) return -1;
     client_make_folder(made->folder);
     made->backend = mini_backend_new();
-    made->server = scripted_server_start(mini_backend_answer, made->backend);
+    made->server = scripted_server_start(mini_backend_respond, made->backend);
     *state = made;
     return 0;
 }

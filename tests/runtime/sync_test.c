@@ -30,7 +30,7 @@ static int make_world(void **state)
     client_make_folder(made->folder);
     client_make_folder(made->other);
     made->backend = mini_backend_new();
-    made->server = scripted_server_start(mini_backend_answer, made->backend);
+    made->server = scripted_server_start(mini_backend_respond, made->backend);
     *state = made;
     return 0;
 }

@@ -137,7 +137,7 @@ static void test_eight_threads_and_the_worker_lose_nothing(void **state)
     kedge_error error = {0};
     (void)state;
     client_make_folder(folder);
-    scripted_server *server = scripted_server_start(mini_backend_answer, here.backend);
+    scripted_server *server = scripted_server_start(mini_backend_respond, here.backend);
     kedge_options options = client_options(folder, scripted_server_url(server));
     here.db = client_open(&options);
     atomic_store(&here.editing, 4);

@@ -48,7 +48,7 @@ static void certify(SSL_CTX *context)
 
 static void *serve(void *context)
 {
-    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    static const char response[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
     tls_server *server = context;
     int connection = accept(server->socket, NULL, NULL);
     if (connection < 0) return NULL;
@@ -56,7 +56,7 @@ static void *serve(void *context)
     SSL_set_fd(ssl, connection);
     server->shaken = SSL_accept(ssl) == 1;
     if (server->shaken && SSL_read(ssl, server->request, (int)sizeof server->request - 1) > 0) {
-        SSL_write(ssl, answer, (int)sizeof answer - 1);
+        SSL_write(ssl, response, (int)sizeof response - 1);
         SSL_shutdown(ssl);
     }
     SSL_free(ssl);
@@ -93,9 +93,10 @@ typedef struct ending {
     kedge_error error;
 } ending;
 
-static void done(void *context, const kedge_http_response *answer)
+static void done(void *context, const kedge_http_response *response)
 {
-    *(ending *)context = (ending){.done = true, .status = answer->status, .error = answer->error};
+    *(ending *)context =
+        (ending){.done = true, .status = response->status, .error = response->error};
 }
 
 static void test_a_server_whose_certificate_is_not_trusted_gets_nothing(void **state)

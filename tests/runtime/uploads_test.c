@@ -57,21 +57,22 @@ static bool misbehaves(world *here, behaviour how)
     return now;
 }
 
-static void answer_asked(world *here, const scripted_request *request)
+static void respond_asked(world *here, const scripted_request *request)
 {
     char grant[256];
     if (here->how == SERVES_NO_UPLOADS) {
-        scripted_answer(request, 501, PROBLEM, "{\"code\":\"uploads-not-served\",\"detail\":\"\"}");
+        scripted_respond(request, 501, PROBLEM,
+                         "{\"code\":\"uploads-not-served\",\"detail\":\"\"}");
         return;
     }
     snprintf(grant, sizeof grant,
              "{\"url\":\"%s/blobs/k?signature=1\",\"headers\":{\"x-sum\":\"1\"},"
              "\"expires_in_ms\":1000}",
              scripted_server_url(request->server));
-    scripted_answer(request, 200, JSON, grant);
+    scripted_respond(request, 200, JSON, grant);
 }
 
-static void answer_put(world *here, const scripted_request *request)
+static void respond_put(world *here, const scripted_request *request)
 {
     if (strcasestr(request->headers, "\r\nauthorization:") != NULL ||
         strcasestr(request->headers, "\r\ncontent-encoding:") != NULL ||
@@ -79,52 +80,52 @@ static void answer_put(world *here, const scripted_request *request)
         here->token_leaked = true;
     }
     if (misbehaves(here, REFUSES_THE_PUT)) {
-        scripted_answer(request, 403, "Content-Type: application/xml\r\n", "<Error/>");
+        scripted_respond(request, 403, "Content-Type: application/xml\r\n", "<Error/>");
         return;
     }
     kedge_buffer_clear(&here->uploaded);
     kedge_buffer_append(&here->uploaded, request->body, request->body_size);
     if (misbehaves(here, DAMAGES_THE_PUT)) here->uploaded.data[here->uploaded.size / 2] ^= 1;
-    scripted_answer(request, 200, "", "");
+    scripted_respond(request, 200, "", "");
 }
 
-static void answer_reference(world *here, const scripted_request *request, const char *wanted)
+static void respond_reference(world *here, const scripted_request *request, const char *wanted)
 {
     char found[KEDGE_SHA256_HEX];
     kedge_buffer plain = kedge_buffer_make(&kedge_allocator_default);
     kedge_sha256_hex(kedge_buffer_bytes(&here->uploaded), found);
     if (strcmp(found, wanted) != 0 ||
         kedge_gunzip(kedge_buffer_bytes(&here->uploaded), 1 << 24, &plain, NULL) != KEDGE_OK) {
-        scripted_answer(request, 409, PROBLEM, "{\"code\":\"upload-damaged\",\"detail\":\"\"}");
+        scripted_respond(request, 409, PROBLEM, "{\"code\":\"upload-damaged\",\"detail\":\"\"}");
     } else {
         scripted_request pushed = *request;
         pushed.body = plain.data;
         pushed.body_size = plain.size;
-        mini_backend_answer(here->backend, &pushed);
+        mini_backend_respond(here->backend, &pushed);
     }
     kedge_buffer_free(&plain);
 }
 
 /* False: it is the backend's alone. */
-static bool answer_uploads(world *here, const scripted_request *request)
+static bool respond_uploads(world *here, const scripted_request *request)
 {
     char hash[KEDGE_SHA256_HEX];
     kedge_bytes body = {request->body, request->body_size};
     if (strstr(request->target, "/blobs/") != NULL) {
         note(here, 'U');
-        answer_put(here, request);
+        respond_put(here, request);
     } else if (strstr(request->target, "/push/upload") != NULL) {
         note(here, 'A');
-        answer_asked(here, request);
+        respond_asked(here, request);
     } else if (strstr(request->target, "/push") == NULL) {
         return false;
     } else if (body.size > REQUEST_BYTES_MAX) {
         note(here, 'P');
-        scripted_answer(request, 413, JSON, "{\"message\":\"Request Entity Too Large\"}");
+        scripted_respond(request, 413, JSON, "{\"message\":\"Request Entity Too Large\"}");
     } else if (kedge_json_check(body, 8, NULL) == KEDGE_OK &&
                kedge_json_member_chars(body, "upload", hash, sizeof hash)) {
         note(here, 'R');
-        answer_reference(here, request, hash);
+        respond_reference(here, request, hash);
     } else {
         note(here, 's');
         return false;
@@ -132,13 +133,13 @@ static bool answer_uploads(world *here, const scripted_request *request)
     return true;
 }
 
-static bool answer(void *context, const scripted_request *request)
+static bool respond(void *context, const scripted_request *request)
 {
     world *here = context;
     pthread_mutex_lock(&here->lock);
-    bool done = answer_uploads(here, request);
+    bool done = respond_uploads(here, request);
     pthread_mutex_unlock(&here->lock);
-    return done || mini_backend_answer(here->backend, request);
+    return done || mini_backend_respond(here->backend, request);
 }
 
 static kedge_status give_token(void *userdata, char *buffer, size_t size)
@@ -158,7 +159,7 @@ static int make_world(void **state)
     client_make_folder(made->folder);
     made->backend = mini_backend_new();
     mini_backend_want_token(made->backend, "secret");
-    made->server = scripted_server_start(answer, made);
+    made->server = scripted_server_start(respond, made);
     *state = made;
     return 0;
 }

@@ -163,7 +163,7 @@ static void read_history(sim_world *world)
         .client = 0, .method = method, .path = path, .body = body, .user = "reader"};
     (void)sim_server_handle(world, &message);
     sim_trace(world, "a reader asks for %s: %d", path, message.status);
-    free(message.answer);
+    free(message.response);
 }
 
 /* ---- the event ---- */

@@ -63,9 +63,9 @@ void check_i14_bodies(struct sim_world *world, const struct sim_version *version
 void check_i3_unchanged(struct sim_world *world, int64_t back);
 void check_i17_paused(struct sim_world *world, struct sim_instance *instance);
 
-/* checks_answer.c: when the server gave an answer, before the network touches it. */
-void check_answer(struct sim_world *world, const struct sim_message *message,
-                  const struct sim_version *head_before);
+/* checks_answer.c: when the server gave a response, before the network touches it. */
+void check_response_to(struct sim_world *world, const struct sim_message *message,
+                       const struct sim_version *head_before);
 
 /* checks_client.c: on a running client, between its steps. */
 void check_client(struct sim_client *client);

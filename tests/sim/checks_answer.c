@@ -1,5 +1,5 @@
-/* Checkers of the server's answers, as they leave it: against what the oracle knows of the version
- * that they speak of. */
+/* Checkers of the server's responses, as they leave it: against what the oracle knows of the
+ * version that they speak of. */
 #include "tests/sim/sim.h"
 
 #include "common/json.h"
@@ -207,7 +207,7 @@ static void check_delta(const answered *of, const kedge_wire_pull_response *pull
     kedge_overlay_free(state);
 }
 
-/* The version that an answer names, on the present branch. False: there is no such. */
+/* The version that a response names, on the present branch. False: there is no such. */
 static bool find_version(const answered *of, int64_t number, const char *lineage,
                          const sim_version **at)
 {
@@ -368,18 +368,18 @@ static void check_whole_version(const answered *of)
                     number, items_seen, wrong, kedge_overlay_count(state));
 }
 
-void check_answer(sim_world *world, const sim_message *message, const sim_version *head_before)
+void check_response_to(sim_world *world, const sim_message *message, const sim_version *head_before)
 {
     answered of = {.world = world,
                    .message = message,
                    .request = {message->body, message->body_size},
-                   .body = {message->answer, message->answer_size},
+                   .body = {message->response, message->response_size},
                    .before = head_before};
     if (path_is(&of, "push")) {
         check_push(&of);
         return;
     }
-    /* Of an item whose body is gone nothing is told in an answer. */
+    /* Of an item whose body is gone nothing is told in a response. */
     if (message->status == 404 && strstr(message->path, "/bodies/") != NULL)
         of.world->clients[message->client].lacks_items = true;
     if (message->status != 200) return;

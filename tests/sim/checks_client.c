@@ -54,17 +54,17 @@ static bool is_doubted(const view *of)
 static bool read_pending(view *of)
 {
     static const char sql[] = "SELECT sequence, uid FROM pending";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     sqlite3 *outbox = of->client->store->outbox.handle;
-    if (sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK) return false;
+    if (sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
     int code;
-    while ((code = sqlite3_step(walk)) == SQLITE_ROW && of->pending_count < ROWS_MAX) {
+    while ((code = sqlite3_step(cursor)) == SQLITE_ROW && of->pending_count < ROWS_MAX) {
         pending_row *row = &of->pending[of->pending_count++];
-        row->sequence = sqlite3_column_int64(walk, 0);
-        if (sqlite3_column_bytes(walk, 1) == SIM_UID_SIZE)
-            memcpy(row->uid, sqlite3_column_blob(walk, 1), SIM_UID_SIZE);
+        row->sequence = sqlite3_column_int64(cursor, 0);
+        if (sqlite3_column_bytes(cursor, 1) == SIM_UID_SIZE)
+            memcpy(row->uid, sqlite3_column_blob(cursor, 1), SIM_UID_SIZE);
     }
-    sqlite3_finalize(walk);
+    sqlite3_finalize(cursor);
     return code == SQLITE_DONE;
 }
 
@@ -72,22 +72,23 @@ static bool read_inbox(view *of)
 {
     static const char sql[] =
         "SELECT sequence, client, id, state, code, uid FROM rejected ORDER BY sequence";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     sqlite3 *outbox = of->client->store->outbox.handle;
-    if (sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK) return false;
+    if (sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
     int code;
-    while ((code = sqlite3_step(walk)) == SQLITE_ROW && of->inbox_count < ROWS_MAX) {
+    while ((code = sqlite3_step(cursor)) == SQLITE_ROW && of->inbox_count < ROWS_MAX) {
         inbox_row *row = &of->inbox[of->inbox_count++];
-        row->sequence = sqlite3_column_int64(walk, 0);
+        row->sequence = sqlite3_column_int64(cursor, 0);
         (void)snprintf(row->client, sizeof row->client, "%s",
-                       (const char *)sqlite3_column_text(walk, 1));
-        row->id = sqlite3_column_int64(walk, 2);
-        row->state = sqlite3_column_int(walk, 3);
-        row->damaged = sqlite3_stricmp((const char *)sqlite3_column_text(walk, 4), "damaged") == 0;
-        row->has_uid = sqlite3_column_bytes(walk, 5) == SIM_UID_SIZE;
-        if (row->has_uid) memcpy(row->uid, sqlite3_column_blob(walk, 5), SIM_UID_SIZE);
+                       (const char *)sqlite3_column_text(cursor, 1));
+        row->id = sqlite3_column_int64(cursor, 2);
+        row->state = sqlite3_column_int(cursor, 3);
+        row->damaged =
+            sqlite3_stricmp((const char *)sqlite3_column_text(cursor, 4), "damaged") == 0;
+        row->has_uid = sqlite3_column_bytes(cursor, 5) == SIM_UID_SIZE;
+        if (row->has_uid) memcpy(row->uid, sqlite3_column_blob(cursor, 5), SIM_UID_SIZE);
     }
-    sqlite3_finalize(walk);
+    sqlite3_finalize(cursor);
     return code == SQLITE_DONE;
 }
 

@@ -66,26 +66,26 @@ void check_i21_shown_once(sim_client *client, const sim_version *at)
 {
     char sql[512];
     kedge_cache_meta cache;
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     sqlite3 *outbox = client->store->outbox.handle;
     (void)snprintf(sql, sizeof sql,
                    "SELECT sequence, uid, digest, %s, origin_client, client, id FROM pending"
                    " WHERE NOT " KEDGE_PENDING_IS_COVERED,
                    sim_withheld_column(outbox));
     if (at == NULL || kedge_cache_meta_read(&client->store->cache, &cache, NULL) != KEDGE_OK ||
-        sqlite3_prepare_v2(outbox, sql, -1, &walk, NULL) != SQLITE_OK)
+        sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK)
         return;
     /* What was read since may have found the cache damaged, and set it aside. */
     if (cache.version != at->number) {
-        sqlite3_finalize(walk);
+        sqlite3_finalize(cursor);
         return;
     }
-    sqlite3_bind_text(walk, 1, cache.client, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(walk, 2, cache.lmid);
-    sqlite3_bind_int64(walk, 3, cache.version);
-    while (sqlite3_step(walk) == SQLITE_ROW)
-        check_row(client, at, walk);
-    sqlite3_finalize(walk);
+    sqlite3_bind_text(cursor, 1, cache.client, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(cursor, 2, cache.lmid);
+    sqlite3_bind_int64(cursor, 3, cache.version);
+    while (sqlite3_step(cursor) == SQLITE_ROW)
+        check_row(client, at, cursor);
+    sqlite3_finalize(cursor);
 }
 
 /* ---- I22: opening, turning ---- */

@@ -332,7 +332,7 @@ void sim_client_free(sim_client *client)
     if (client->store != NULL) end_process(client);
     sim_folder_remove(client->disk.folder);
     sim_disk_close(&client->disk);
-    free(client->old_answer);
+    free(client->old_response);
     free(client->ledger.entries);
     free(client->backup_ledger.entries);
     sim_folder_free(&client->backup);

@@ -99,15 +99,15 @@ static bool choose_table(target *of, sim_dice *dice)
     char names[TABLES_MAX][sizeof of->table], count_sql[SQL_BYTES];
     int64_t rows[TABLES_MAX] = {0};
     size_t count = 0;
-    sqlite3_stmt *walk;
-    if (sqlite3_prepare_v2(of->db, sql, -1, &walk, NULL) != SQLITE_OK) return false;
-    while (count < TABLES_MAX && sqlite3_step(walk) == SQLITE_ROW) {
+    sqlite3_stmt *cursor;
+    if (sqlite3_prepare_v2(of->db, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
+    while (count < TABLES_MAX && sqlite3_step(cursor) == SQLITE_ROW) {
         (void)snprintf(names[count], sizeof names[count], "%s",
-                       (const char *)sqlite3_column_text(walk, 0));
+                       (const char *)sqlite3_column_text(cursor, 0));
         (void)snprintf(count_sql, sizeof count_sql, "SELECT count(*) FROM \"%s\"", names[count]);
         if (read_number(of->db, count_sql, &rows[count]) && rows[count] > 0) count++;
     }
-    sqlite3_finalize(walk);
+    sqlite3_finalize(cursor);
     if (count == 0) return false;
     size_t chosen = (size_t)sim_dice_below(dice, count);
     memcpy(of->table, names[chosen], sizeof of->table);
@@ -118,17 +118,18 @@ static bool choose_table(target *of, sim_dice *dice)
 static bool read_columns(target *of)
 {
     char sql[SQL_BYTES];
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     (void)snprintf(sql, sizeof sql, "PRAGMA table_info(\"%s\")", of->table);
-    if (sqlite3_prepare_v2(of->db, sql, -1, &walk, NULL) != SQLITE_OK) return false;
-    while (of->column_count < COLUMNS_MAX && sqlite3_step(walk) == SQLITE_ROW) {
+    if (sqlite3_prepare_v2(of->db, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
+    while (of->column_count < COLUMNS_MAX && sqlite3_step(cursor) == SQLITE_ROW) {
         column *at = &of->columns[of->column_count++];
-        (void)snprintf(at->name, sizeof at->name, "%s", (const char *)sqlite3_column_text(walk, 1));
-        at->integer = sqlite3_stricmp((const char *)sqlite3_column_text(walk, 2), "INTEGER") == 0;
-        at->key = sqlite3_column_int(walk, 5) > 0;
-        at->nullable = sqlite3_column_int(walk, 3) == 0 && !at->key;
+        (void)snprintf(at->name, sizeof at->name, "%s",
+                       (const char *)sqlite3_column_text(cursor, 1));
+        at->integer = sqlite3_stricmp((const char *)sqlite3_column_text(cursor, 2), "INTEGER") == 0;
+        at->key = sqlite3_column_int(cursor, 5) > 0;
+        at->nullable = sqlite3_column_int(cursor, 3) == 0 && !at->key;
     }
-    sqlite3_finalize(walk);
+    sqlite3_finalize(cursor);
     return of->column_count > 0;
 }
 

@@ -70,8 +70,8 @@ sim_message *sim_message_copy(const sim_message *message)
     copy->method = sim_must_copy(message->method, strlen(message->method));
     copy->path = sim_must_copy(message->path, strlen(message->path));
     copy->body = sim_must_copy(message->body, message->body_size);
-    copy->answer = NULL;
-    copy->answer_size = 0;
+    copy->response = NULL;
+    copy->response_size = 0;
     return copy;
 }
 
@@ -81,6 +81,6 @@ void sim_message_free(sim_message *message)
     free(message->method);
     free(message->path);
     free(message->body);
-    free(message->answer);
+    free(message->response);
     free(message);
 }

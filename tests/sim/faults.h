@@ -11,8 +11,8 @@ typedef enum sim_fault {
     SIM_NET_LATE,      /* arrives after the client gave up */
     SIM_NET_DUPLICATE, /* the request arrives twice */
     SIM_NET_REORDER,   /* arrives behind a request that was sent later */
-    SIM_NET_TRUNCATE,  /* the answer's body is cut, and nobody says so */
-    SIM_NET_RESET,     /* handled, but the answer is lost with an error */
+    SIM_NET_TRUNCATE,  /* the response's body is cut, and nobody says so */
+    SIM_NET_RESET,     /* handled, but the response is lost with an error */
     SIM_NET_PORTAL,    /* a captive portal answers 200 with a page of its own */
     SIM_NET_HANG,      /* handled, and never answered */
     SIM_NET_PARTITION, /* nothing goes either way */
@@ -49,7 +49,7 @@ typedef enum sim_fault {
     SIM_QUEUE_KILLER, /* … that ends the processor */
     SIM_QUEUE_REDRIVE,
     /* client */
-    SIM_OLD_ANSWER, /* an answer to an earlier pull is applied, as by another process */
+    SIM_OLD_RESPONSE, /* a response to an earlier pull is applied, as by another process */
     SIM_CLIENT_KILL,
     SIM_CLIENT_POWER_CUT,
     SIM_POWER_WRITE_DROPPED, /* of a power cut: an unsynced write is gone */

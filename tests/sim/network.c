@@ -56,15 +56,15 @@ static void schedule_message(sim_client *client, sim_event_kind kind, int64_t in
 
 /* ---- sending ---- */
 
-static void answer_at_once(sim_client *client, sim_message *message, const char *body)
+static void respond_at_once(sim_client *client, sim_message *message, const char *body)
 {
     if (body != NULL) {
         message->status = 200;
         memcpy(message->content_type, "text/html", sizeof "text/html");
-        message->answer = sim_must_copy(body, strlen(body));
-        message->answer_size = strlen(body);
+        message->response = sim_must_copy(body, strlen(body));
+        message->response_size = strlen(body);
     }
-    schedule_message(client, SIM_EVENT_ANSWER, latency(client->world), message);
+    schedule_message(client, SIM_EVENT_RESPONSE, latency(client->world), message);
 }
 
 static int64_t time_of_arrival(sim_client *client, const kedge_driver_request *request)
@@ -86,12 +86,12 @@ static void set_off(sim_client *client, const kedge_driver_request *request, sim
     sim_world *world = client->world;
     if (sim_strikes(world, &world->dice, SIM_NET_DROP)) {
         sim_took_effect(world, SIM_NET_DROP);
-        answer_at_once(client, message, NULL);
+        respond_at_once(client, message, NULL);
         return;
     }
     if (sim_strikes(world, &world->dice, SIM_NET_PORTAL)) {
         sim_took_effect(world, SIM_NET_PORTAL);
-        answer_at_once(client, message, portal);
+        respond_at_once(client, message, portal);
         return;
     }
     if (sim_strikes(world, &world->dice, SIM_NET_DUPLICATE)) {
@@ -181,7 +181,7 @@ static void note_order(sim_world *world, sim_client *client, const sim_message *
     if (message->order > client->arrived_order) client->arrived_order = message->order;
 }
 
-/* What becomes of the answer on its way back. NULL: nothing arrives. */
+/* What becomes of the response on its way back. NULL: nothing arrives. */
 static sim_message *send_back(sim_world *world, sim_client *client, sim_message *message)
 {
     if (client->one_way || client->partitioned) {
@@ -196,9 +196,9 @@ static sim_message *send_back(sim_world *world, sim_client *client, sim_message 
         sim_took_effect(world, SIM_NET_RESET);
         message->status = 0;
     }
-    if (message->answer_size > 1 && sim_strikes(world, &world->dice, SIM_NET_TRUNCATE)) {
+    if (message->response_size > 1 && sim_strikes(world, &world->dice, SIM_NET_TRUNCATE)) {
         sim_took_effect(world, SIM_NET_TRUNCATE);
-        message->answer_size = (size_t)sim_dice_below(&world->dice, message->answer_size);
+        message->response_size = (size_t)sim_dice_below(&world->dice, message->response_size);
     }
     return message;
 }
@@ -219,33 +219,33 @@ void sim_network_request(sim_world *world, const sim_event *event)
     note_order(world, client, message);
     bool answered = sim_server_handle(world, message);
     check_i22_sent(world, message);
-    sim_trace(world, "server answers client %u's %" PRIu64 ": %d, %zu bytes", message->client,
-              message->number, answered ? message->status : -1, message->answer_size);
+    sim_trace(world, "server responds to client %u's %" PRIu64 ": %d, %zu bytes", message->client,
+              message->number, answered ? message->status : -1, message->response_size);
     if (answered && message->status >= 400)
-        sim_trace(world, "  %.*s", (int)message->answer_size, message->answer);
+        sim_trace(world, "  %.*s", (int)message->response_size, message->response);
     if (!answered) message->status = 0;
     sim_message *back = message->unanswered ? NULL : send_back(world, client, message);
     if (back == NULL)
         sim_message_free(message);
     else
-        schedule_message(client, SIM_EVENT_ANSWER, latency(world), back);
+        schedule_message(client, SIM_EVENT_RESPONSE, latency(world), back);
 }
 
 /* ---- at the client ---- */
 
-/* ---- an answer that another process got, and applies late ---- */
+/* ---- a response that another process got, and applies late ---- */
 
-static void keep_answer(sim_client *client, const sim_message *message)
+static void keep_response(sim_client *client, const sim_message *message)
 {
-    /* An answer does not say whose version it starts from, so one of a lost lineage would fit by
+    /* A response does not say whose version it starts from, so one of a lost lineage would fit by
      * its number; only a process that pulls without the folder's lock could bring one. */
     bool pull = strcmp(message->path, "pull") == 0 && message->status == 200;
-    if (client->world->restored) client->old_answer_size = 0;
+    if (client->world->restored) client->old_response_size = 0;
     pull = pull && !client->world->restored;
-    if (!pull || (client->old_answer != NULL && !sim_dice_chance(&client->dice, 300))) return;
-    free(client->old_answer);
-    client->old_answer = sim_must_copy(message->answer, message->answer_size);
-    client->old_answer_size = message->answer_size;
+    if (!pull || (client->old_response != NULL && !sim_dice_chance(&client->dice, 300))) return;
+    free(client->old_response);
+    client->old_response = sim_must_copy(message->response, message->response_size);
+    client->old_response_size = message->response_size;
 }
 
 /* A difference only: it must not be applied on any version but its own. */
@@ -257,13 +257,13 @@ static bool is_difference(const kedge_wire_pull_response *pull)
     return pull->patch.count == 0 || pull->patch.operations[0].kind != KEDGE_WIRE_PATCH_CLEAR;
 }
 
-static void apply_old_answer(sim_client *client)
+static void apply_old_response(sim_client *client)
 {
     kedge_wire_pull_response pull = {0};
     kedge_apply_result result = KEDGE_APPLY_DONE;
-    kedge_bytes text = {client->old_answer, client->old_answer_size};
+    kedge_bytes text = {client->old_response, client->old_response_size};
     if (text.size == 0 || client->world->restored || !sim_client_runs(client) ||
-        !sim_strikes(client->world, &client->dice, SIM_OLD_ANSWER))
+        !sim_strikes(client->world, &client->dice, SIM_OLD_RESPONSE))
         return;
     if (kedge_wire_pull_response_read(&kedge_allocator_default, text, &pull, NULL) == KEDGE_OK &&
         is_difference(&pull)) {
@@ -271,34 +271,34 @@ static void apply_old_answer(sim_client *client)
         sim_trace(client->world, "client %u applies an old answer: %s, %d", client->index,
                   kedge_status_name(status), (int)result);
         if (status == KEDGE_OK && result == KEDGE_APPLY_STALE)
-            sim_took_effect(client->world, SIM_OLD_ANSWER);
+            sim_took_effect(client->world, SIM_OLD_RESPONSE);
     }
     kedge_wire_pull_response_free(&pull);
     sim_client_settle(client);
 }
 
-void sim_network_answer(sim_world *world, const sim_event *event)
+void sim_network_respond(sim_world *world, const sim_event *event)
 {
     sim_client *client = &world->clients[event->client];
     sim_message *message = event->message;
-    if (message->life == client->life) apply_old_answer(client);
+    if (message->life == client->life) apply_old_response(client);
     uint64_t *slot = slot_of(client, message->number);
     if (sim_client_runs(client) && message->life == client->life && slot != NULL) {
-        keep_answer(client, message);
-        kedge_driver_response answer = {.number = message->number,
-                                        .status = message->status,
-                                        .content_type = kedge_bytes_of(message->content_type),
-                                        .content_range = kedge_bytes_of(message->content_range),
-                                        .gzip = message->gzip,
-                                        .retry_after_ms = message->retry_after_ms};
+        keep_response(client, message);
+        kedge_driver_response response = {.number = message->number,
+                                          .status = message->status,
+                                          .content_type = kedge_bytes_of(message->content_type),
+                                          .content_range = kedge_bytes_of(message->content_range),
+                                          .gzip = message->gzip,
+                                          .retry_after_ms = message->retry_after_ms};
         *slot = 0;
         if (message->status == 0)
-            (void)kedge_fail(&answer.error, KEDGE_NETWORK, "connection-broken", "simulated");
+            (void)kedge_fail(&response.error, KEDGE_NETWORK, "connection-broken", "simulated");
         else
-            answer.body = (kedge_bytes){message->answer, message->answer_size};
+            response.body = (kedge_bytes){message->response, message->response_size};
         sim_trace(world, "client %u gets %" PRIu64 ": %d", client->index, message->number,
                   message->status);
-        kedge_driver_response_arrived(client->driver, &answer);
+        kedge_driver_response_arrived(client->driver, &response);
         sim_client_settle(client);
     }
     sim_message_free(message);
@@ -309,11 +309,11 @@ void sim_network_deadline(sim_world *world, const sim_event *event)
     sim_client *client = &world->clients[event->client];
     uint64_t *slot = slot_of(client, event->number);
     if (!sim_client_runs(client) || event->life != client->life || slot == NULL) return;
-    kedge_driver_response answer = {.number = event->number};
+    kedge_driver_response response = {.number = event->number};
     *slot = 0;
-    (void)kedge_fail(&answer.error, KEDGE_TIMEOUT, "deadline", "simulated");
+    (void)kedge_fail(&response.error, KEDGE_TIMEOUT, "deadline", "simulated");
     sim_trace(world, "client %u gives up %" PRIu64, client->index, event->number);
-    kedge_driver_response_arrived(client->driver, &answer);
+    kedge_driver_response_arrived(client->driver, &response);
     sim_client_settle(client);
 }
 

@@ -135,8 +135,8 @@ static void note_decided(const kedge_version *version, sim_version *noted)
         decided->id = mutation->id;
         (void)kedge_hex_decode(mutation->uid, decided->uid, sizeof decided->uid);
         memcpy(decided->digest, mutation->digest, sizeof decided->digest);
-        decided->rejected = mutation->verdict == KEDGE_VERDICT_REJECTED;
-        decided->duplicate = mutation->verdict == KEDGE_VERDICT_DUPLICATE;
+        decided->rejected = mutation->outcome == KEDGE_MUTATION_REJECTED;
+        decided->duplicate = mutation->outcome == KEDGE_MUTATION_DUPLICATE;
         decided->noop = kedge_bytes_equal_text(mutation->name, "kedge.noop");
     }
     /* A duplicate is what the first one was. */

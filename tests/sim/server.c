@@ -120,8 +120,8 @@ static void take_response(sim_message *message, const kedge_api_response *respon
     message->gzip = response->content_encoding != NULL;
     memcpy(message->content_range, response->content_range, sizeof message->content_range);
     message->retry_after_ms = (int64_t)response->retry_after_s * 1000;
-    message->answer = sim_must_copy(response->body.data, response->body.size);
-    message->answer_size = response->body.size;
+    message->response = sim_must_copy(response->body.data, response->body.size);
+    message->response_size = response->body.size;
 }
 
 static void ask(sim_instance *instance, const sim_message *message, kedge_api_response *response)
@@ -204,7 +204,7 @@ bool sim_server_handle(sim_world *world, sim_message *message)
         bury(instance);
     } else {
         take_response(message, &response);
-        check_answer(world, message, before);
+        check_response_to(world, message, before);
     }
     instance->busy = false;
     kedge_buffer_free(&response.body);

@@ -47,7 +47,7 @@ static const uint32_t usual_rates[SIM_FAULTS] = {
     [SIM_CLIENT_KILL] = 150,
     [SIM_RESTORE_ROWS_STAY] = 500,
     [SIM_RESTORE_AGAIN] = 150,
-    [SIM_OLD_ANSWER] = 60,
+    [SIM_OLD_RESPONSE] = 60,
     [SIM_CLIENT_POWER_CUT] = 150,
     [SIM_POWER_WRITE_DROPPED] = 1000,
     [SIM_POWER_WRITE_TORN] = 1000,
@@ -139,8 +139,8 @@ static void dispatch(sim_world *world, const sim_event *event)
     case SIM_EVENT_REQUEST:
         sim_network_request(world, event);
         break;
-    case SIM_EVENT_ANSWER:
-        sim_network_answer(world, event);
+    case SIM_EVENT_RESPONSE:
+        sim_network_respond(world, event);
         break;
     case SIM_EVENT_DEADLINE:
         sim_network_deadline(world, event);

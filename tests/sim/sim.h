@@ -92,7 +92,7 @@ typedef enum sim_event_kind {
     SIM_EVENT_EDIT,     /* a client's app does something */
     SIM_EVENT_REOPEN,   /* a client that died */
     SIM_EVENT_REQUEST,  /* arrives at the server */
-    SIM_EVENT_ANSWER,   /* arrives at the client */
+    SIM_EVENT_RESPONSE, /* arrives at the client */
     SIM_EVENT_DEADLINE, /* the client's transport gives up */
     SIM_EVENT_STREAM_OPEN,
     SIM_EVENT_STREAM_POKE,
@@ -121,8 +121,8 @@ typedef struct sim_message {
     char content_range[64];
     bool gzip; /* of a part */
     int64_t retry_after_ms;
-    char *answer;
-    size_t answer_size;
+    char *response;
+    size_t response_size;
 } sim_message;
 
 typedef struct sim_event {
@@ -201,8 +201,8 @@ typedef struct sim_client {
     bool waking; /* its driver is to be woken */
     uint64_t request_order;
     uint64_t arrived_order;
-    char *old_answer; /* to a pull, as it came once */
-    size_t old_answer_size;
+    char *old_response; /* to a pull, as it came once */
+    size_t old_response_size;
     uint64_t open_requests[SIM_REQUESTS_MAX]; /* numbers; 0: free */
     uint64_t stream;                          /* number of the open one; 0: none */
     uint64_t last_stream;
@@ -324,7 +324,7 @@ void sim_message_free(sim_message *message);
 /* network.c */
 kedge_transport sim_network(sim_client *client);
 void sim_network_request(sim_world *world, const sim_event *event);
-void sim_network_answer(sim_world *world, const sim_event *event);
+void sim_network_respond(sim_world *world, const sim_event *event);
 void sim_network_deadline(sim_world *world, const sim_event *event);
 void sim_network_stream(sim_world *world, const sim_event *event);
 void sim_network_poke_all(sim_world *world, int64_t version);

@@ -212,11 +212,11 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int sync_folder)
     return code;
 }
 
-static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *answer)
+static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *response)
 {
     (void)vfs;
     if (dead(disk_of(path))) return SQLITE_IOERR_ACCESS;
-    return system_vfs->xAccess(system_vfs, path, flags, answer);
+    return system_vfs->xAccess(system_vfs, path, flags, response);
 }
 
 static int vfs_full_path(sqlite3_vfs *vfs, const char *path, int size, char *out)

@@ -230,7 +230,7 @@ static void enter_resubmitted(sim_client *client, const sim_entry *entry, int64_
     enter_in_ledger(client, sequence, content);
 }
 
-static void answer_rejection(sim_client *client)
+static void respond_rejection(sim_client *client)
 {
     uint8_t content[KEDGE_SHA256_SIZE] = {0};
     int64_t sequence = oldest_rejected(client, content);
@@ -276,7 +276,7 @@ void sim_edit(sim_world *world, const sim_event *event)
     if (what < 6)
         cancel(client);
     else if (what < 14)
-        answer_rejection(client);
+        respond_rejection(client);
     else
         mutate(client);
     /* As the SDK's worker does behind commits: without it the files themselves would stay empty. */
@@ -332,7 +332,7 @@ static void write_over(sim_world *world, const sim_change *change, int64_t id)
                            .user = "operator"};
     (void)sim_server_handle(world, &message);
     sim_trace(world, "the operator writes over a lost body: %d", message.status);
-    free(message.answer);
+    free(message.response);
     kedge_buffer_free(&body);
 }
 

@@ -360,21 +360,21 @@ char *fixture_dump(kedge_store *store, bool canonical)
     return text;
 }
 
-naive_answer fixture_push(fixture *f)
+naive_response fixture_push(fixture *f)
 {
     uint32_t count = 0;
     int64_t last = 0;
-    naive_answer answer = NAIVE_OK;
+    naive_response response = NAIVE_OK;
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     expect_ok(f, fixture_push_body(f->store, 100, 100000, &body, &count, &last, &f->error));
-    if (count > 0) answer = naive_server_push(f->server, kedge_buffer_bytes(&body));
+    if (count > 0) response = naive_server_push(f->server, kedge_buffer_bytes(&body));
     kedge_buffer_free(&body);
-    return answer;
+    return response;
 }
 
 kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result)
 {
-    kedge_wire_pull_response answer = {0};
+    kedge_wire_pull_response response = {0};
     kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
     kedge_wire_pull_request request;
@@ -382,10 +382,11 @@ kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result)
     if (status == KEDGE_OK) {
         kedge_wire_pull_request_write(&request, &body);
         naive_server_pull(f->server, kedge_buffer_bytes(&body), &text);
-        expect_ok(f, kedge_wire_pull_response_read(&kedge_allocator_default,
-                                                   kedge_buffer_bytes(&text), &answer, &f->error));
-        status = kedge_store_apply(f->store, &answer, result, &f->changes, &f->error);
-        kedge_wire_pull_response_free(&answer);
+        expect_ok(f,
+                  kedge_wire_pull_response_read(&kedge_allocator_default, kedge_buffer_bytes(&text),
+                                                &response, &f->error));
+        status = kedge_store_apply(f->store, &response, result, &f->changes, &f->error);
+        kedge_wire_pull_response_free(&response);
     }
     kedge_buffer_free(&body);
     kedge_buffer_free(&text);
@@ -420,29 +421,29 @@ static void ask_earlier(fixture *f, kedge_wire_client_marks *earlier)
 
 kedge_status fixture_try_rotate(fixture *f)
 {
-    kedge_wire_retire_response answer = {0};
+    kedge_wire_retire_response response = {0};
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
     kedge_store_position position = fixture_position(f);
     naive_server_retire(f->server, position.client, position.lowest_pending, &text);
     expect_ok(f, kedge_wire_retire_response_read(&kedge_allocator_default,
-                                                 kedge_buffer_bytes(&text), &answer, &f->error));
-    kedge_status status = kedge_store_rotate(f->store, &answer, &f->changes, &f->error);
-    kedge_wire_retire_response_free(&answer);
+                                                 kedge_buffer_bytes(&text), &response, &f->error));
+    kedge_status status = kedge_store_rotate(f->store, &response, &f->changes, &f->error);
+    kedge_wire_retire_response_free(&response);
     kedge_buffer_free(&text);
     return status;
 }
 
 kedge_status fixture_try_rotate_lost(fixture *f)
 {
-    kedge_wire_retire_response answer = {0};
+    kedge_wire_retire_response response = {0};
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
     kedge_store_position position = fixture_position(f);
     naive_server_retire(f->server, position.client, position.lowest_told, &text);
     expect_ok(f, kedge_wire_retire_response_read(&kedge_allocator_default,
-                                                 kedge_buffer_bytes(&text), &answer, &f->error));
-    ask_earlier(f, &answer.earlier);
-    kedge_status status = kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error);
-    kedge_wire_retire_response_free(&answer);
+                                                 kedge_buffer_bytes(&text), &response, &f->error));
+    ask_earlier(f, &response.earlier);
+    kedge_status status = kedge_store_rotate_lost(f->store, &response, &f->changes, &f->error);
+    kedge_wire_retire_response_free(&response);
     kedge_buffer_free(&text);
     return status;
 }
@@ -466,8 +467,8 @@ void fixture_sync(fixture *f)
     for (int round = 0; round < 20; round++) {
         kedge_store_position position = fixture_position(f);
         if (position.pending == 0 && position.version == f->server->version) return;
-        naive_answer answer = fixture_push(f);
-        if (answer != NAIVE_OK && answer != NAIVE_GAP) expect_ok(f, fixture_try_rotate(f));
+        naive_response response = fixture_push(f);
+        if (response != NAIVE_OK && response != NAIVE_GAP) expect_ok(f, fixture_try_rotate(f));
         fixture_pull(f);
     }
     fail_msg("no end of syncing");

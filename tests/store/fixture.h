@@ -53,7 +53,7 @@ char *fixture_dump(kedge_store *store, bool canonical); /* for free() */
 kedge_status fixture_push_body(kedge_store *store, uint32_t count_max, size_t bytes_max,
                                kedge_buffer *body, uint32_t *count, int64_t *last_id,
                                kedge_error *error);
-naive_answer fixture_push(fixture *f);
+naive_response fixture_push(fixture *f);
 kedge_status fixture_try_pull(fixture *f, kedge_apply_result *result);
 kedge_status fixture_try_page(fixture *f, kedge_apply_result *result);
 kedge_status fixture_try_rotate(fixture *f);

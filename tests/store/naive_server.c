@@ -210,8 +210,8 @@ static void read_mutation(kedge_bytes mutation, naive_outcome *outcome)
     kedge_json_member_integer(origin, "id", &outcome->origin_id);
 }
 
-static naive_answer check(const naive_server *server, const naive_outcome *asked, int64_t lmid,
-                          bool *skip)
+static naive_response check(const naive_server *server, const naive_outcome *asked, int64_t lmid,
+                            bool *skip)
 {
     const naive_outcome *decided = naive_server_outcome(server, asked->client, asked->id);
     *skip = false;
@@ -231,12 +231,12 @@ static void new_version(naive_server *server, char *state)
     kedge_random_hex(server->environment, 16, server->lineages[server->version]);
 }
 
-naive_answer naive_server_push(naive_server *server, kedge_bytes body)
+naive_response naive_server_push(naive_server *server, kedge_bytes body)
 {
     kedge_bytes mutations;
     kedge_bytes mutation;
     kedge_tx *tx = NULL;
-    naive_answer answer = NAIVE_OK;
+    naive_response response = NAIVE_OK;
     bool any = false;
     must(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK);
     bool found = kedge_json_member(body, "mutations", &mutations);
@@ -244,13 +244,13 @@ naive_answer naive_server_push(naive_server *server, kedge_bytes body)
     kedge_overlay *state = load(server->states[server->version]);
     kedge_tx_new(memory, server->registry, state, kedge_state_reader_empty, &tx, NULL);
     kedge_json_iterator each = kedge_json_iterate(mutations);
-    while (answer == NAIVE_OK && kedge_json_next_element(&each, &mutation)) {
+    while (response == NAIVE_OK && kedge_json_next_element(&each, &mutation)) {
         naive_outcome outcome;
         bool skip;
         read_mutation(mutation, &outcome);
         int64_t lmid = naive_server_lmid(server, outcome.client, INT64_MAX);
-        answer = check(server, &outcome, lmid, &skip);
-        if (answer != NAIVE_OK || skip) continue;
+        response = check(server, &outcome, lmid, &skip);
+        if (response != NAIVE_OK || skip) continue;
         decide(server, tx, mutation, &outcome);
         keep(server, &outcome);
         any = true;
@@ -258,7 +258,7 @@ naive_answer naive_server_push(naive_server *server, kedge_bytes body)
     if (any) new_version(server, save(state));
     kedge_tx_free(tx);
     kedge_overlay_free(state);
-    return answer;
+    return response;
 }
 
 void naive_server_edit(naive_server *server, const char *name, const char *args)
@@ -288,7 +288,7 @@ void naive_server_restore(naive_server *server, int64_t version)
     server->version = version;
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 static void write_outcomes(kedge_json_writer *writer, const naive_server *server,
                            const char *client, int64_t low, int64_t high)
@@ -452,12 +452,12 @@ static void write_native(kedge_json_writer *writer, const naive_server *server, 
     kedge_json_end_object(writer);
 }
 
-void naive_server_pull(naive_server *server, kedge_bytes body, kedge_buffer *answer)
+void naive_server_pull(naive_server *server, kedge_bytes body, kedge_buffer *response)
 {
     pull asked = read_pull(server, body);
     bool whole = asked.first || asked.lost;
-    kedge_buffer_clear(answer);
-    kedge_json_writer writer = kedge_json_write(answer);
+    kedge_buffer_clear(response);
+    kedge_json_writer writer = kedge_json_write(response);
     kedge_json_begin_object(&writer);
     write_pair(&writer, server, "cookie", "order");
     kedge_json_key(&writer, "lastMutationIDChanges");
@@ -480,7 +480,7 @@ void naive_server_pull(naive_server *server, kedge_bytes body, kedge_buffer *ans
 }
 
 void naive_server_page(naive_server *server, int64_t version, kedge_bytes after,
-                       kedge_buffer *answer)
+                       kedge_buffer *response)
 {
     kedge_bytes key;
     kedge_bytes value;
@@ -488,8 +488,8 @@ void naive_server_page(naive_server *server, int64_t version, kedge_bytes after,
     uint32_t count = 0;
     bool more = false;
     kedge_buffer text = kedge_buffer_make(memory);
-    kedge_buffer_clear(answer);
-    kedge_json_writer writer = kedge_json_write(answer);
+    kedge_buffer_clear(response);
+    kedge_json_writer writer = kedge_json_write(response);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "version");
     kedge_json_integer(&writer, version);
@@ -519,7 +519,7 @@ void naive_server_page(naive_server *server, int64_t version, kedge_bytes after,
 }
 
 void naive_server_retire(naive_server *server, const char *client, int64_t lowest,
-                         kedge_buffer *answer)
+                         kedge_buffer *response)
 {
     if (!is_retired(server, client)) {
         must(server->retired_count < 64);
@@ -527,8 +527,8 @@ void naive_server_retire(naive_server *server, const char *client, int64_t lowes
         new_version(server, strdup(server->states[server->version]));
     }
     int64_t lmid = naive_server_lmid(server, client, server->version);
-    kedge_buffer_clear(answer);
-    kedge_json_writer writer = kedge_json_write(answer);
+    kedge_buffer_clear(response);
+    kedge_json_writer writer = kedge_json_write(response);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "version");
     kedge_json_integer(&writer, server->version);

@@ -38,23 +38,23 @@ typedef struct naive_server {
     uint32_t page_items;
 } naive_server;
 
-typedef enum naive_answer {
+typedef enum naive_response {
     NAIVE_OK,
     NAIVE_RETIRED,
     NAIVE_MISMATCH,
     NAIVE_UNKNOWN,
     NAIVE_GAP
-} naive_answer;
+} naive_response;
 
 naive_server *naive_server_new(const kedge_environment *environment,
                                const kedge_registry *registry);
 void naive_server_free(naive_server *server);
-naive_answer naive_server_push(naive_server *server, kedge_bytes body);
-void naive_server_pull(naive_server *server, kedge_bytes body, kedge_buffer *answer);
+naive_response naive_server_push(naive_server *server, kedge_bytes body);
+void naive_server_pull(naive_server *server, kedge_bytes body, kedge_buffer *response);
 void naive_server_page(naive_server *server, int64_t version, kedge_bytes after,
-                       kedge_buffer *answer);
+                       kedge_buffer *response);
 void naive_server_retire(naive_server *server, const char *client, int64_t lowest,
-                         kedge_buffer *answer);
+                         kedge_buffer *response);
 /* An edit by somebody else: a version with one call. */
 void naive_server_edit(naive_server *server, const char *name, const char *args);
 /* A backup of version `version` is put back: what came later has never been. */

@@ -22,19 +22,19 @@ static size_t list_columns(const fixture *f, column *columns, size_t capacity)
     static const char sql[] =
         "SELECT t.name, c.name, c.type, c.\"notnull\" = 0 AND c.pk = 0 FROM sqlite_master t,"
         " pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY t.name, c.cid";
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     size_t count = 0;
     sqlite3 *db = scenario_open_cache(f);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &walk, NULL), SQLITE_OK);
-    while (sqlite3_step(walk) == SQLITE_ROW) {
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &cursor, NULL), SQLITE_OK);
+    while (sqlite3_step(cursor) == SQLITE_ROW) {
         column *at = &columns[count++];
         assert_true(count <= capacity);
-        snprintf(at->table, sizeof at->table, "%s", sqlite3_column_text(walk, 0));
-        snprintf(at->name, sizeof at->name, "%s", sqlite3_column_text(walk, 1));
-        snprintf(at->type, sizeof at->type, "%s", sqlite3_column_text(walk, 2));
-        at->nullable = sqlite3_column_int(walk, 3) != 0;
+        snprintf(at->table, sizeof at->table, "%s", sqlite3_column_text(cursor, 0));
+        snprintf(at->name, sizeof at->name, "%s", sqlite3_column_text(cursor, 1));
+        snprintf(at->type, sizeof at->type, "%s", sqlite3_column_text(cursor, 2));
+        at->nullable = sqlite3_column_int(cursor, 3) != 0;
     }
-    sqlite3_finalize(walk);
+    sqlite3_finalize(cursor);
     sqlite3_close(db);
     return count;
 }

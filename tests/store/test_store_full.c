@@ -102,7 +102,7 @@ static void check_get(volume *v)
 
 static void scan(volume *v, bool descending, char *text, size_t size)
 {
-    kedge_store_scan *walk;
+    kedge_store_scan *cursor;
     kedge_scan_options options = KEDGE_SCAN_OPTIONS_INIT;
     kedge_bytes id, value;
     char texts[2][32];
@@ -112,15 +112,15 @@ static void scan(volume *v, bool descending, char *text, size_t size)
     options.prefix_size = 1;
     text[0] = '\0';
     assert_int_equal(
-        kedge_store_scan_open(v->f.store, KEDGE_BYTES("notes"), &options, &walk, &v->f.error),
+        kedge_store_scan_open(v->f.store, KEDGE_BYTES("notes"), &options, &cursor, &v->f.error),
         KEDGE_OK);
-    while ((status = kedge_store_scan_next(walk, &id, &value, &v->f.error)) == KEDGE_OK) {
+    while ((status = kedge_store_scan_next(cursor, &id, &value, &v->f.error)) == KEDGE_OK) {
         snprintf(texts[0], sizeof texts[0], "%.*s", (int)id.size, id.data);
         snprintf(texts[1], sizeof texts[1], "%.*s", (int)value.size, value.data);
         append(text, size, texts[0], texts[1]);
     }
     assert_int_equal(status, KEDGE_DONE);
-    kedge_store_scan_close(walk);
+    kedge_store_scan_close(cursor);
 }
 
 static void query(volume *v, const char *sql, char *text, size_t size)

@@ -326,9 +326,10 @@ static void test_what_a_twin_displaced_on_the_restored_backend_comes_back_too(vo
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {
+    kedge_wire_retire_response response = {
         .version = f->server->version, .lmid = 3, .outcomes = {.rows = decided, .count = 3}};
-    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(kedge_store_rotate_lost(f->store, &response, &f->changes, &f->error),
+                     KEDGE_OK);
     assert_int_equal(fixture_position(f).pending, 2);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "3");
@@ -355,9 +356,10 @@ static void test_what_a_restored_backend_rejects_this_time_is_in_the_inbox(void 
     naive_server_edit(f->server, "set", "{\"id\":\"other\",\"value\":1}");
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {
+    kedge_wire_retire_response response = {
         .version = f->server->version, .lmid = 2, .outcomes = {.rows = decided, .count = 2}};
-    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(kedge_store_rotate_lost(f->store, &response, &f->changes, &f->error),
+                     KEDGE_OK);
     assert_int_equal(fixture_position(f).pending, 1);
     assert_int_equal(fixture_position(f).rejected, 1);
     assert_int_equal(fixture_position(f).unrecovered, 0);
@@ -389,9 +391,10 @@ static void test_rejections_of_a_lost_lineage_are_void(void **state)
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {
+    kedge_wire_retire_response response = {
         .version = f->server->version, .lmid = 2, .outcomes = {.rows = decided, .count = 2}};
-    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(kedge_store_rotate_lost(f->store, &response, &f->changes, &f->error),
+                     KEDGE_OK);
     assert_int_equal(fixture_position(f).rejected, 1);
     assert_int_equal(fixture_position(f).pending, 2);
     fixture_sync(f);
@@ -486,8 +489,9 @@ static void test_an_earlier_client_that_nobody_names_is_not_counted_yet(void **s
     kedge_apply_result result;
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
-    kedge_wire_retire_response answer = {.version = f->server->version, .lmid = 1};
-    assert_int_equal(kedge_store_rotate_lost(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    kedge_wire_retire_response response = {.version = f->server->version, .lmid = 1};
+    assert_int_equal(kedge_store_rotate_lost(f->store, &response, &f->changes, &f->error),
+                     KEDGE_OK);
     assert_int_equal(fixture_position(f).unrecovered, 0);
     assert_int_equal(kedge_store_earlier(f->store, &earlier, &f->error), KEDGE_OK);
     assert_int_equal(earlier.count, 1);
@@ -525,8 +529,8 @@ static void test_what_is_older_than_the_tail_is_counted_by_whichever_rotation(vo
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_sync(f);
     naive_server_restore(f->server, 1);
-    kedge_wire_retire_response answer = {.version = 1, .lmid = 1};
-    assert_int_equal(kedge_store_rotate(f->store, &answer, &f->changes, &f->error), KEDGE_OK);
+    kedge_wire_retire_response response = {.version = 1, .lmid = 1};
+    assert_int_equal(kedge_store_rotate(f->store, &response, &f->changes, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).unrecovered, 2);
     fixture_sync(f);
     assert_int_equal(fixture_position(f).unrecovered, 2);
@@ -538,10 +542,10 @@ static void test_a_server_that_hides_an_outcome_changes_nothing(void **state)
 {
     fixture *f = *state;
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
-    kedge_wire_pull_response answer = {.version = 1, .lmid = 1, .known = true};
+    kedge_wire_pull_response response = {.version = 1, .lmid = 1, .known = true};
     kedge_apply_result result;
-    memset(answer.lineage, 'a', 32);
-    assert_int_equal(kedge_store_apply(f->store, &answer, &result, &f->changes, &f->error),
+    memset(response.lineage, 'a', 32);
+    assert_int_equal(kedge_store_apply(f->store, &response, &result, &f->changes, &f->error),
                      KEDGE_PROTOCOL);
     assert_string_equal(f->error.code, "outcome-missing");
     assert_int_equal(fixture_position(f).pending, 1);
@@ -553,10 +557,10 @@ static void test_a_delta_from_another_version_is_stale(void **state)
     fixture *f = *state;
     naive_server_edit(f->server, "set", "{\"id\":\"n\",\"value\":1}");
     fixture_pull(f);
-    kedge_wire_pull_response answer = {.from = 3, .version = 4};
+    kedge_wire_pull_response response = {.from = 3, .version = 4};
     kedge_apply_result result;
-    memset(answer.lineage, 'a', 32);
-    assert_int_equal(kedge_store_apply(f->store, &answer, &result, &f->changes, &f->error),
+    memset(response.lineage, 'a', 32);
+    assert_int_equal(kedge_store_apply(f->store, &response, &result, &f->changes, &f->error),
                      KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_STALE);
     assert_int_equal(fixture_position(f).version, 1);

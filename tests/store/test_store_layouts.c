@@ -51,11 +51,11 @@ static char *columns_of(const fixture *f)
                               " (SELECT m.name AS t, p.name AS c, p.type AS type"
                               "  FROM sqlite_master m, pragma_table_info(m.name) p ORDER BY 1, 2)";
     sqlite3 *db = scenario_open_cache(f);
-    sqlite3_stmt *walk;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &walk, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(walk), SQLITE_ROW);
-    char *columns = strdup((const char *)sqlite3_column_text(walk, 0));
-    sqlite3_finalize(walk);
+    sqlite3_stmt *cursor;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &cursor, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(cursor), SQLITE_ROW);
+    char *columns = strdup((const char *)sqlite3_column_text(cursor, 0));
+    sqlite3_finalize(cursor);
     sqlite3_close(db);
     return columns;
 }

@@ -138,8 +138,8 @@ static void pull(model *m)
 static void push(model *m)
 {
     if (m->f.server->version > NAIVE_VERSIONS - 100) return;
-    naive_answer answer = fixture_push(&m->f);
-    if (answer == NAIVE_OK || answer == NAIVE_GAP) return;
+    naive_response response = fixture_push(&m->f);
+    if (response == NAIVE_OK || response == NAIVE_GAP) return;
     assert_int_equal(fixture_try_rotate(&m->f), KEDGE_OK);
 }
 

@@ -42,16 +42,16 @@ static int list_columns(const fixture *f, column *columns, int capacity)
     static const char sql[] = "SELECT m.name, p.name, p.pk FROM sqlite_master m,"
                               " pragma_table_info(m.name) p WHERE m.type = 'table'";
     sqlite3 *db = outbox_open_raw(f);
-    sqlite3_stmt *walk;
+    sqlite3_stmt *cursor;
     int count = 0;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &walk, NULL), SQLITE_OK);
-    while (sqlite3_step(walk) == SQLITE_ROW && count < capacity) {
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &cursor, NULL), SQLITE_OK);
+    while (sqlite3_step(cursor) == SQLITE_ROW && count < capacity) {
         column *at = &columns[count++];
-        snprintf(at->table, sizeof at->table, "%s", (const char *)sqlite3_column_text(walk, 0));
-        snprintf(at->name, sizeof at->name, "%s", (const char *)sqlite3_column_text(walk, 1));
-        at->key = sqlite3_column_int(walk, 2) > 0;
+        snprintf(at->table, sizeof at->table, "%s", (const char *)sqlite3_column_text(cursor, 0));
+        snprintf(at->name, sizeof at->name, "%s", (const char *)sqlite3_column_text(cursor, 1));
+        at->key = sqlite3_column_int(cursor, 2) > 0;
     }
-    sqlite3_finalize(walk);
+    sqlite3_finalize(cursor);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     return count;
 }

@@ -1,5 +1,5 @@
-/* Rows of the outbox that are missing or do not prove themselves: what is told of them, and in
- * which order the rest goes on. */
+/* Rows of the outbox that are missing or are damaged: what is told of them, and in which order the
+ * rest goes on. */
 #include "sdk/store/repair.h"
 #include "sdk/store/store_internal.h"
 #include "tests/store/outbox_scenario.h"

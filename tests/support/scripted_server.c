@@ -223,8 +223,8 @@ void scripted_send(const scripted_request *request, const char *bytes, size_t si
     }
 }
 
-void scripted_answer(const scripted_request *request, int status, const char *headers,
-                     const char *body)
+void scripted_respond(const scripted_request *request, int status, const char *headers,
+                      const char *body)
 {
     char head[1024];
     int size = snprintf(head, sizeof head, "HTTP/1.1 %d Scripted\r\nContent-Length: %zu\r\n%s\r\n",
@@ -256,7 +256,7 @@ void scripted_hang(const scripted_request *request)
 bool scripted_redirects(void *context, const scripted_request *request)
 {
     (void)context;
-    scripted_answer(request, 302, "Location: http://127.0.0.1:1/login\r\n", "moved");
+    scripted_respond(request, 302, "Location: http://127.0.0.1:1/login\r\n", "moved");
     return true;
 }
 

@@ -33,8 +33,8 @@ int scripted_server_connections(scripted_server *server); /* accepted so far */
 bool scripted_server_wait(scripted_server *server, int requests);
 
 /* A whole answer. `headers` "" or lines that end in CRLF. */
-void scripted_answer(const scripted_request *request, int status, const char *headers,
-                     const char *body);
+void scripted_respond(const scripted_request *request, int status, const char *headers,
+                      const char *body);
 void scripted_send(const scripted_request *request, const char *bytes, size_t size);
 /* Says nothing until the other side goes away or the server stops. */
 void scripted_hang(const scripted_request *request);

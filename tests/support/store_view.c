@@ -18,24 +18,24 @@ static const char CANONICAL[] =
 static kedge_status write_items(kedge_store_db *db, const char *sql, kedge_buffer *key,
                                 kedge_json_writer *writer, kedge_error *error)
 {
-    sqlite3_stmt *walk;
-    kedge_status status = kedge_store_db_take(db, sql, &walk, error);
+    sqlite3_stmt *cursor;
+    kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while ((status = kedge_store_db_step(db, walk, error)) == KEDGE_OK) {
-        if (sqlite3_column_int(walk, 3) == 0) {
-            status = kedge_row_fail(db, "item", kedge_store_column(walk, 0),
-                                    kedge_store_column(walk, 1), error);
+    while ((status = kedge_store_db_step(db, cursor, error)) == KEDGE_OK) {
+        if (sqlite3_column_int(cursor, 3) == 0) {
+            status = kedge_row_fail(db, "item", kedge_store_column(cursor, 0),
+                                    kedge_store_column(cursor, 1), error);
             break;
         }
-        if (sqlite3_column_type(walk, 2) == SQLITE_NULL) continue; /* canonically absent */
+        if (sqlite3_column_type(cursor, 2) == SQLITE_NULL) continue; /* canonically absent */
         kedge_buffer_clear(key);
-        kedge_wire_key_join(kedge_store_column(walk, 0), kedge_store_column(walk, 1), key);
+        kedge_wire_key_join(kedge_store_column(cursor, 0), kedge_store_column(cursor, 1), key);
         status = kedge_buffer_status(key, error);
         if (status != KEDGE_OK) break;
         kedge_json_key_bytes(writer, kedge_buffer_bytes(key));
-        kedge_json_raw(writer, kedge_store_column(walk, 2));
+        kedge_json_raw(writer, kedge_store_column(cursor, 2));
     }
-    sqlite3_reset(walk);
+    sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 

@@ -60,7 +60,7 @@ static kedge_status read_project(const kedge_wire_request *request, kedge_error 
 
 static void test_a_member_that_is_wrong_is_named(void **state)
 {
-    static const char cookie[] = "cookie must be null or a cookie that a pull has answered";
+    static const char cookie[] = "cookie must be null or a cookie from the response of a pull";
     static const char id[] = "a string of 1 to 128 of A-Z a-z 0-9 _ -";
     static const struct {
         read_function *read;

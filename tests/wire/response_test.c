@@ -46,10 +46,10 @@ static const char good_retire[] =
 
 static kedge_status decode_pull(const char *text, size_t size, kedge_error *error)
 {
-    kedge_wire_pull_response answer = {0};
-    kedge_status status = kedge_wire_pull_response_read(&kedge_allocator_default,
-                                                        (kedge_bytes){text, size}, &answer, error);
-    kedge_wire_pull_response_free(&answer);
+    kedge_wire_pull_response response = {0};
+    kedge_status status = kedge_wire_pull_response_read(
+        &kedge_allocator_default, (kedge_bytes){text, size}, &response, error);
+    kedge_wire_pull_response_free(&response);
     return status;
 }
 
@@ -75,50 +75,50 @@ static void assert_bytes(kedge_bytes bytes, const char *expected)
 static void test_a_pull_is_read_member_by_member(void **state)
 {
     (void)state;
-    kedge_wire_pull_response answer = {0};
+    kedge_wire_pull_response response = {0};
     kedge_bytes body = KEDGE_BYTES(good_pull);
-    assert_int_equal(kedge_wire_pull_response_read(&kedge_allocator_default, body, &answer, NULL),
+    assert_int_equal(kedge_wire_pull_response_read(&kedge_allocator_default, body, &response, NULL),
                      KEDGE_OK);
-    assert_int_equal(answer.from, 3);
-    assert_int_equal(answer.version, 7);
-    assert_string_equal(answer.lineage, LINEAGE);
-    assert_int_equal(answer.lmid, 4);
-    assert_true(answer.known && !answer.retired && !answer.lost && !answer.snapshot);
-    assert_int_equal(answer.outcomes.count, 2);
-    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_WIRE_REJECTED);
-    assert_string_equal(answer.outcomes.rows[0].code, "no-way");
-    assert_int_equal(answer.outcomes.rows[0].digest[15], 0xff);
-    assert_int_equal(answer.outcomes.rows[1].id, 4);
-    assert_int_equal(answer.outcomes.next, 0);
-    kedge_wire_pull_response_free(&answer);
+    assert_int_equal(response.from, 3);
+    assert_int_equal(response.version, 7);
+    assert_string_equal(response.lineage, LINEAGE);
+    assert_int_equal(response.lmid, 4);
+    assert_true(response.known && !response.retired && !response.lost && !response.snapshot);
+    assert_int_equal(response.outcomes.count, 2);
+    assert_int_equal(response.outcomes.rows[0].decision, KEDGE_WIRE_REJECTED);
+    assert_string_equal(response.outcomes.rows[0].code, "no-way");
+    assert_int_equal(response.outcomes.rows[0].digest[15], 0xff);
+    assert_int_equal(response.outcomes.rows[1].id, 4);
+    assert_int_equal(response.outcomes.next, 0);
+    kedge_wire_pull_response_free(&response);
 }
 
-static kedge_status decode_retire(const char *text, kedge_wire_retire_response *answer,
+static kedge_status decode_retire(const char *text, kedge_wire_retire_response *response,
                                   kedge_error *error)
 {
-    *answer = (kedge_wire_retire_response){0};
-    return kedge_wire_retire_response_read(&kedge_allocator_default, kedge_bytes_of(text), answer,
+    *response = (kedge_wire_retire_response){0};
+    return kedge_wire_retire_response_read(&kedge_allocator_default, kedge_bytes_of(text), response,
                                            error);
 }
 
 static void test_a_retire_tells_the_lmids_of_earlier_clients(void **state)
 {
     (void)state;
-    kedge_wire_retire_response answer;
+    kedge_wire_retire_response response;
     kedge_error error;
-    assert_int_equal(decode_retire(good_retire, &answer, &error), KEDGE_OK);
-    assert_int_equal(answer.earlier.count, 2);
-    assert_string_equal(answer.earlier.marks[0].client_id, "c1");
-    assert_int_equal(answer.earlier.marks[0].id, 7);
-    assert_int_equal(answer.earlier.marks[1].id, 0);
-    kedge_wire_retire_response_free(&answer);
+    assert_int_equal(decode_retire(good_retire, &response, &error), KEDGE_OK);
+    assert_int_equal(response.earlier.count, 2);
+    assert_string_equal(response.earlier.marks[0].client_id, "c1");
+    assert_int_equal(response.earlier.marks[0].id, 7);
+    assert_int_equal(response.earlier.marks[1].id, 0);
+    kedge_wire_retire_response_free(&response);
     static const char *const wrong[] = {"[]", "7", "{\"c1\":-1}", "{\"c1\":\"7\"}",
                                         "{\"0123456789abcdef0123456789abcdef0\":1}"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char *text = replaced(good_retire, "{\"c1\":7,\"c2\":0}", wrong[i]);
-        assert_int_equal(decode_retire(text, &answer, &error), KEDGE_PROTOCOL);
+        assert_int_equal(decode_retire(text, &response, &error), KEDGE_PROTOCOL);
         assert_non_null(strstr(error.message, "'earlier'"));
-        kedge_wire_retire_response_free(&answer);
+        kedge_wire_retire_response_free(&response);
         test_free(text);
     }
 }
@@ -126,28 +126,28 @@ static void test_a_retire_tells_the_lmids_of_earlier_clients(void **state)
 static void test_a_duplicate_with_a_reason_is_a_rejection(void **state)
 {
     (void)state;
-    kedge_wire_retire_response answer;
+    kedge_wire_retire_response response;
     char *text = replaced(good_retire, "\"duplicate\"",
                           "\"duplicate\",\"code\":\"no-way\",\"message\":\"no\"");
-    assert_int_equal(decode_retire(good_retire, &answer, NULL), KEDGE_OK);
-    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_WIRE_DUPLICATE);
-    kedge_wire_retire_response_free(&answer);
-    assert_int_equal(decode_retire(text, &answer, NULL), KEDGE_OK);
-    assert_int_equal(answer.outcomes.rows[0].decision, KEDGE_WIRE_DUPLICATE_REJECTED);
-    assert_string_equal(answer.outcomes.rows[0].code, "no-way");
-    kedge_wire_retire_response_free(&answer);
+    assert_int_equal(decode_retire(good_retire, &response, NULL), KEDGE_OK);
+    assert_int_equal(response.outcomes.rows[0].decision, KEDGE_WIRE_DUPLICATE);
+    kedge_wire_retire_response_free(&response);
+    assert_int_equal(decode_retire(text, &response, NULL), KEDGE_OK);
+    assert_int_equal(response.outcomes.rows[0].decision, KEDGE_WIRE_DUPLICATE_REJECTED);
+    assert_string_equal(response.outcomes.rows[0].code, "no-way");
+    kedge_wire_retire_response_free(&response);
     test_free(text);
 }
 
 static void test_keys_are_split_and_values_are_canonical(void **state)
 {
     (void)state;
-    kedge_wire_pull_response answer = {0};
+    kedge_wire_pull_response response = {0};
     kedge_bytes body = KEDGE_BYTES(good_pull);
-    assert_int_equal(kedge_wire_pull_response_read(&kedge_allocator_default, body, &answer, NULL),
+    assert_int_equal(kedge_wire_pull_response_read(&kedge_allocator_default, body, &response, NULL),
                      KEDGE_OK);
-    const kedge_wire_patch_operation *operations = answer.patch.operations;
-    assert_int_equal(answer.patch.count, 5);
+    const kedge_wire_patch_operation *operations = response.patch.operations;
+    assert_int_equal(response.patch.count, 5);
     assert_bytes(operations[0].collection, "notes");
     assert_bytes(operations[0].id, "a");
     assert_bytes(operations[0].value, "{\"a\":1,\"b\":2}");
@@ -161,7 +161,7 @@ static void test_keys_are_split_and_values_are_canonical(void **state)
     /* What is canonical already is not copied. */
     assert_true(operations[2].value.data > body.data &&
                 operations[2].value.data < body.data + body.size);
-    kedge_wire_pull_response_free(&answer);
+    kedge_wire_pull_response_free(&response);
 }
 
 static void test_a_page_and_a_retirement_are_read(void **state)
@@ -322,7 +322,7 @@ static void test_a_body_that_is_no_json_is_refused(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         kedge_error error = {0};
         assert_int_equal(decode_pull(bodies[i], strlen(bodies[i]), &error), KEDGE_PROTOCOL);
-        assert_string_equal(error.message, "the server's answer is not a JSON object");
+        assert_string_equal(error.message, "the server's response is not a JSON object");
     }
 }
 

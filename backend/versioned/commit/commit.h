@@ -9,9 +9,9 @@
 #include "backend/versioned/versions/version_codec.h"
 
 /* Puts `version`, which stands on top of `head`. `*state` is its state, not yet in the cache.
- * KEDGE_CONFLICT: another version has this number. KEDGE_UNAVAILABLE: it is not known whether it
- * was put. KEDGE_LIMIT_EXCEEDED: the ports, or one transaction of the seed cadence, cannot hold it;
- * nothing was put. */
+ * Returns KEDGE_CONFLICT when another version has this number; KEDGE_UNAVAILABLE when it is not
+ * known whether the version was put; KEDGE_LIMIT_EXCEEDED, with nothing put, when it is too large
+ * for the ports or for one transaction of the seed cadence. */
 kedge_status kedge_commit(const kedge_project *project, kedge_state *head,
                           const kedge_version *version, const kedge_slice_body *bodies,
                           size_t body_count, kedge_state **state, kedge_error *error);

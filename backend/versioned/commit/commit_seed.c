@@ -94,7 +94,7 @@ static kedge_status add_map(gathering *work, const kedge_version_collection *col
                              : kedge_chunks_cut(work->state->project.allocator, map, MAP_PART_BYTES,
                                                 0, add_map_part, work, error);
     if (status != KEDGE_OK) return status;
-    /* How many parts there are is known only now. */
+    /* The number of parts is only known here. */
     for (size_t i = first; i < work->count; i++) {
         kedge_attribute *attributes = (kedge_attribute *)work->writes[i].record.attributes;
         attributes[2].number = (int64_t)(work->count - first);

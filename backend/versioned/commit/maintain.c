@@ -1,4 +1,4 @@
-/* What follows a commit: index rows and checkpoints; and the same on demand. */
+/* Writes index rows and checkpoints, after a commit or on demand. */
 #include "backend/versioned/commit/maintain.h"
 
 #include "backend/base/background.h"
@@ -19,7 +19,8 @@ static void write_checkpoints(void *argument)
     kedge_state_close(state);
 }
 
-/* One at a time for a project: what falls due meanwhile is still due at the next commit. */
+/* Only one runs at a time for a project. Rows and checkpoints that become due meanwhile are written
+ * at the next commit. */
 static void start_checkpoints(kedge_state *state)
 {
     const kedge_backend_options *options = &state->project.backend->options;

@@ -1,4 +1,4 @@
-/* What follows a commit and is never needed for it: index rows and checkpoints. */
+/* Index rows and checkpoints: written after a commit, which does not need them. */
 #ifndef KEDGE_BACKEND_COMMIT_MAINTAIN_H
 #define KEDGE_BACKEND_COMMIT_MAINTAIN_H
 
@@ -9,8 +9,8 @@
 #define KEDGE_MAINTAIN_VERSIONS 16
 #define KEDGE_MAINTAIN_RUNS     64
 
-/* Failures are told (background.h) and left for the next commit, which must succeed where the
- * layout requires it. */
+/* Failures are reported (background.h), and the next commit tries again; where the layout requires
+ * the rows, that commit fails when they cannot be written. */
 void kedge_maintain(const kedge_project *project, kedge_state *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* The plan of a push: which of its mutations are new at a head, and what stands against the others.
+/* The plan of a push: which of its mutations are new at a head, and why the others are not applied.
  *
  * A mutation is decided exactly once: it has one outcome, in one version, for ever. Clients push a
  * mutation as often as they like, a queue delivers a request twice, several processors commit to
@@ -217,7 +217,7 @@ static kedge_status check_decided(planning *work, size_t owner, const kedge_push
 
 /* ---- one mutation ---- */
 
-/* Another sender of this push has made a client of this id its own. */
+/* Another sender of this push has already used this new client id. */
 static bool is_taken(const planning *work, const kedge_plan_client *client)
 {
     const kedge_plan *plan = work->plan;
@@ -251,7 +251,7 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     kedge_plan *plan = work->plan;
     kedge_plan_client *client = &plan->clients[owner];
     plan->owner[index] = owner;
-    /* What stopped one message of its stops none behind it. */
+    /* A problem in one sender's mutations does not stop those of later senders. */
     if (client->blocked && client->blocked_sender != mutation->sender) client->blocked = false;
     if (client->blocked) {
         plan->refused[client->problem]++;

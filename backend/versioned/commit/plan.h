@@ -7,9 +7,10 @@
  *   a client that is retired, reserved, unknown with a first id above 1, or of another group
  *   or user                       nothing of it
  *
- * Other clients of the push are not held up, nor is a client by what somebody else pushed under its
- * id. The plan is good for the head it was made at, and for the versions that this push itself puts
- * on top of it. plan.c explains why these rules decide each mutation exactly once. */
+ * A problem does not block the other clients of the push, and it does not block the same client id
+ * of another sender. The plan is valid at the head for which it was made, and at the versions that
+ * this push puts on top of it. plan.c explains why these rules decide each mutation exactly
+ * once. */
 #ifndef KEDGE_BACKEND_COMMIT_PLAN_H
 #define KEDGE_BACKEND_COMMIT_PLAN_H
 
@@ -17,13 +18,13 @@
 #include "backend/versioned/commit/processor.h"
 #include "common/arena.h"
 
-/* A client of one sender: what another sender pushes under the same id is another one's. */
+/* A client of one sender. The same client id of another sender is a separate entry. */
 typedef struct kedge_plan_client {
     kedge_bytes client;
     const kedge_push_sender *sender;
     kedge_client_state state;
     int64_t next; /* the id that would be applied next */
-    bool blocked; /* a problem was met, this one, in what this sender sent */
+    bool blocked; /* the first problem of this client and sender, if any */
     size_t blocked_sender;
     kedge_push_problem problem;
     /* The digests of decided ids from window_first on, as far as they were asked for. */
@@ -40,12 +41,12 @@ typedef struct kedge_plan {
     size_t *owner; /* of each mutation of the push: its client's index */
     size_t *apply; /* indexes of the mutations to apply, in their order */
     size_t apply_count;
-    kedge_push_problem problem; /* the first that was met */
+    kedge_push_problem problem; /* the first problem */
     char detail[256];
     size_t refused[KEDGE_PUSH_PROBLEMS]; /* mutations, by the problem of their client */
 } kedge_plan;
 
-/* Free the plan's arena in the end, also after a failure. */
+/* The caller must free the plan's arena, also after a failure. */
 kedge_status kedge_plan_make(const kedge_project *project, const kedge_version *head,
                              const kedge_push *push, kedge_plan *plan, kedge_error *error);
 

@@ -1,10 +1,11 @@
 /* The processor: turns a push into a version.
  *
  * Load the head, THEN dedupe by lmid and digest, run the mutators in order, each in a savepoint of
- * its own, write large bodies, put version head+1 if absent, then index rows. From a cached head
- * only a commit may follow; every other answer is given after a consistent read. Lost race,
- * timeout, unknown outcome: reload, dedupe, replay, with jittered retry. Correct without any lock
- * or queue: the steps of the article that docs/explanation/backend.md names, for a batch. */
+ * its own, write large bodies, put version head+1 if absent, then index rows. A cached head may
+ * only be used when a commit follows; any other result needs a consistent read of the head. After a
+ * lost race, a timeout or an unknown outcome: reload, dedupe and replay, with jittered retry.
+ * Correct without any lock or queue: the steps of the article that docs/explanation/backend.md
+ * names, for a batch. */
 #ifndef KEDGE_BACKEND_COMMIT_PROCESSOR_H
 #define KEDGE_BACKEND_COMMIT_PROCESSOR_H
 
@@ -12,9 +13,8 @@
 #include "backend/versioned/index/clients.h"
 #include "backend/versioned/state/state.h"
 
-/* Whose mutations they are: a client group of a user, and what came in one request.
- * Several senders may be the same group and user: what is wrong in one request does not
- * touch the next. Borrowed. */
+/* The client group and user of the mutations of one request. Several senders may have the same
+ * group and user, so that an error in one request does not affect another one. Borrowed. */
 typedef struct kedge_push_sender {
     kedge_bytes group;
     const kedge_identity *identity;
@@ -38,10 +38,10 @@ typedef struct kedge_push_mutation {
     char invalid_message[256];
 } kedge_push_mutation;
 
-/* The mutations of a push whose origins are of more clients are left to another push. */
+/* The most clients of origins in one push; further mutations are left to the next push. */
 #define KEDGE_PUSH_ORIGINS_MAX 64
 
-/* One request has one sender; what a consumer merges may have several. */
+/* A request has one sender. A push that a consumer merged may have several. */
 typedef struct kedge_push {
     const kedge_push_sender *senders;
     size_t sender_count;
@@ -58,24 +58,26 @@ typedef enum kedge_push_problem {
     KEDGE_PUSH_MISMATCH,
     KEDGE_PUSH_RETIRED,
     KEDGE_PUSH_CLIENT_UNKNOWN,
-    KEDGE_PUSH_CLIENT_FOREIGN, /* of another group or user: told as if it did not exist */
+    KEDGE_PUSH_CLIENT_FOREIGN, /* of another group or user: reported as if it did not exist */
     KEDGE_PUSH_PROBLEMS
 } kedge_push_problem;
 
 typedef struct kedge_push_result {
     int64_t version; /* a version that covers all that was decided */
-    size_t taken;    /* of the push's mutations, from the first on: the others were not looked at */
-    kedge_push_problem problem; /* the first one; the other clients were committed all the same */
+    size_t taken;    /* how many of the push's mutations were processed, from the first on */
+    /* the first problem; mutations of other clients were committed nevertheless */
+    kedge_push_problem problem;
     char detail[256];
     size_t refused[KEDGE_PUSH_PROBLEMS]; /* how many mutations, by problem */
 } kedge_push_result;
 
-/* KEDGE_OK with `result`; KEDGE_NOT_FOUND: no such project; KEDGE_UNAVAILABLE and other transient
- * failures: nothing is half-applied, push again. */
+/* Returns KEDGE_OK with `result`; KEDGE_NOT_FOUND when there is no such project; KEDGE_UNAVAILABLE
+ * or another transient failure, after which the caller may push again, since no mutation is applied
+ * in part. */
 kedge_status kedge_processor_push(const kedge_project *project, const kedge_push *push,
                                   kedge_push_result *result, kedge_error *error);
 
-/* What would become of a push at the newest version: a consistent read, nothing is changed. Fills
+/* Plans a push at the newest version, by a consistent read, without changing anything. Fills
  * `version`, `problem`, `detail` and `refused`; `*undecided`: how many mutations are new there, or
  * may be by the time that what they wait for is decided (behind a gap, of a client that is not
  * known yet). KEDGE_NOT_FOUND: no such project. */

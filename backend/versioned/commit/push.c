@@ -1,5 +1,6 @@
-/* A push: plan at the head, run and commit slice by slice; whatever goes wrong on the way, reload,
- * plan again, go on. What was committed before shows in the plan as decided. */
+/* Processes a push: plans at the head, then runs and commits slice by slice. After any failure it
+ * reloads the head and plans again; slices that were committed before are then decided in the
+ * plan. */
 #include "backend/versioned/commit/processor.h"
 
 #include "backend/base/locks.h"
@@ -55,8 +56,9 @@ static void move_to(pushing *work, kedge_state *state)
     kedge_maintain(work->project, state);
 }
 
-/* What no transaction holds is tried by halves. A mutation that is too large by itself is rejected,
- * since it must not hold up its client for ever. False: nothing is left to try. */
+/* A slice that is too large for a transaction is tried again with half its mutations. A single
+ * mutation that is too large is rejected, since it must not block its client for ever. Returns
+ * false when nothing is left to try. */
 static bool make_smaller(pushing *work, const kedge_version *version)
 {
     KEDGE_ASSERT(version->mutation_count >= 1);
@@ -65,7 +67,7 @@ static bool make_smaller(pushing *work, const kedge_version *version)
         work->mutations_max = version->mutation_count / 2;
         return true;
     }
-    if (version->mutations[0].verdict != KEDGE_VERDICT_APPLIED) return false;
+    if (version->mutations[0].outcome != KEDGE_MUTATION_APPLIED) return false;
     work->mutations_max = 1;
     work->refuse = true;
     return true;
@@ -177,9 +179,10 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
         kedge_backend_pause(work->project->backend, tries);
     }
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
-    /* A cached head is only a hint: the answer is of a head that was read or committed. */
+    /* A cached head is only a hint: a result must come from a head that was read consistently or
+     * committed. */
     work->result->version = work->head->version->number;
-    /* A try that failed may have committed: its version is not above this one. */
+    /* A failed try may have committed its version, which is not above this one. */
     if (tries > 0) work->committed = work->result->version;
     tell_problem(&work->plan, work->result);
     return KEDGE_OK;
@@ -193,7 +196,7 @@ typedef struct origins {
     size_t count;
 } origins;
 
-/* False when there is no room for it. */
+/* Returns false when there is no room for it. */
 static bool add_origin(origins *all, kedge_bytes client, const kedge_identity *identity)
 {
     for (size_t i = all->count; i-- > 0;) {
@@ -222,10 +225,10 @@ static kedge_push first_part(const kedge_push *push, origins *all)
     return part;
 }
 
-/* Who renumbers mutations has given their old client up, and retired it. A backend that was
- * restored may have forgotten that: a folder from before the renumbering could then push the same
- * mutations under their first names. So the client of an origin is retired before the origin is
- * decided. One that is somebody else's is left alone. */
+/* A client that renumbers its mutations has retired its old id. A restored backend may not know
+ * that: an old copy of the folder could then push the same mutations under their first ids. So the
+ * client of an origin is retired before the origin is decided. A client of another group or user is
+ * not retired. */
 static kedge_status retire_origins(const kedge_project *project, const origins *all,
                                    kedge_error *error)
 {

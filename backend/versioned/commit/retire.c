@@ -19,7 +19,7 @@ typedef struct retiring {
     const kedge_identity *identity;
     kedge_bytes group;
     kedge_bytes client;
-    const kedge_version *at; /* the answer */
+    const kedge_version *at; /* the result */
     int64_t committed;       /* a version that was made, or may have been; 0: none */
 } retiring;
 
@@ -73,7 +73,7 @@ static kedge_status commit(retiring *work, kedge_state *head, int64_t lmid, kedg
     return status;
 }
 
-/* Always from a consistent read: most answers here are not followed by a commit. */
+/* Always reads the head consistently, since most retires are not followed by a commit. */
 static kedge_status try_once(retiring *work, kedge_error *error)
 {
     kedge_state *head = NULL;
@@ -104,7 +104,7 @@ static kedge_status retire_locked(retiring *work, kedge_error *error)
         kedge_status status = try_once(work, error);
         bool again = status == KEDGE_CONFLICT || status == KEDGE_UNAVAILABLE ||
                      status == KEDGE_BUSY || status == KEDGE_TIMEOUT;
-        /* A try that failed may have been the one that committed. */
+        /* A failed try may have committed. */
         if (status == KEDGE_OK && tries > 1) work->committed = work->at->number;
         if (!again) return status;
         if (tries == TRIES_MAX) {

@@ -91,17 +91,17 @@ static kedge_status keep_rejection(kedge_slice *slice, kedge_version_mutation *m
                                    const char *code, const char *message, kedge_error *error)
 {
     kedge_arena *arena = &slice->object->arena;
-    if (code[0] == '\0') code = "rejected"; /* by a code the rejections are told from the others */
+    if (code[0] == '\0') code = "rejected"; /* only rejections have a code */
     kedge_bytes code_text = clip(kedge_bytes_of(code), KEDGE_LIMIT_REJECTION_CODE_BYTES);
     kedge_bytes text = clip(kedge_bytes_of(message), KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
     KEDGE_ASSERT(code_text.size > 0);
-    mutation->verdict = KEDGE_VERDICT_REJECTED;
+    mutation->outcome = KEDGE_MUTATION_REJECTED;
     bool fine = kedge_arena_copy(arena, code_text, &mutation->code) &&
                 kedge_arena_copy(arena, text, &mutation->message);
     return fine ? KEDGE_OK : kedge_fail_no_memory(error);
 }
 
-/* Canonical args; "null" for what is no JSON or is over a limit, which the transaction then
+/* Canonical args; "null" for what is not JSON or is over a limit, which the transaction then
  * rejects. */
 static kedge_status keep_args(kedge_slice *slice, const kedge_push_mutation *pushed,
                               kedge_version_mutation *mutation, kedge_error *error)
@@ -127,7 +127,7 @@ static kedge_status keep_args(kedge_slice *slice, const kedge_push_mutation *pus
 
 /* ---- deciding one mutation ---- */
 
-/* A body that is gone for good must not hold up the client for ever: what reads it is rejected. */
+/* A mutation that reads a lost body is rejected, since it must not block its client for ever. */
 static bool is_decision(kedge_status status, const kedge_error *failure)
 {
     if (status == KEDGE_REJECTED) return true;
@@ -151,7 +151,7 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
                                   .now_ms = mutation->timestamp_ms}};
     kedge_status status = kedge_tx_run(slice->tx, &call, &failure);
     if (status == KEDGE_OK) {
-        mutation->verdict = KEDGE_VERDICT_APPLIED;
+        mutation->outcome = KEDGE_MUTATION_APPLIED;
         return KEDGE_OK;
     }
     if (is_decision(status, &failure)) {

@@ -1,7 +1,7 @@
 /* A slice: the part of a push that becomes one version, run on the state of the head.
  *
- * It ends where the version record would grow too large: by mutations, clients, bytes of args or
- * bytes changed; at least one mutation is in it. */
+ * A slice ends before the version record would be too large, by its mutations, clients, bytes of
+ * args or bytes changed. It has at least one mutation. */
 #ifndef KEDGE_BACKEND_COMMIT_SLICE_H
 #define KEDGE_BACKEND_COMMIT_SLICE_H
 
@@ -33,10 +33,10 @@ typedef struct kedge_slice {
     bool refuse;          /* its mutations are too large: they are rejected without being run */
     kedge_overlay *overlay;
     kedge_tx *tx;
-    kedge_version_object *object; /* the version in the making */
+    kedge_version_object *object; /* the version that is being built */
     size_t text_bytes;
     size_t args_bytes;
-    size_t next; /* index into plan->apply behind this slice */
+    size_t next; /* index into plan->apply after this slice */
     kedge_slice_body *bodies;
     size_t body_count;
 } kedge_slice;

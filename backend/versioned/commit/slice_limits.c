@@ -1,6 +1,6 @@
 /* The limits on a project's size: collections, and items of a collection. A mutation that would
- * pass one is rejected. Counted closely only when a bound that is quick to find does not already
- * rule it out. */
+ * exceed one is rejected. The exact count is only made when a quick estimate does not show that the
+ * limit is kept. */
 #include "backend/versioned/commit/slice.h"
 
 #include "common/assert.h"
@@ -69,13 +69,14 @@ static size_t count_new(const kedge_version *head, const kedge_overlay *overlay,
     while (more && count < most) {
         bool named = entry.collection.size > 0;
         if (named && kedge_version_find_collection(head, entry.collection) == NULL) count++;
-        entry.id = KEDGE_BYTES("\xff"); /* behind every id, which is UTF-8 */
+        entry.id = KEDGE_BYTES("\xff"); /* sorts after every id, since ids are UTF-8 */
         more = kedge_overlay_next(overlay, &entry, &entry);
     }
     return count;
 }
 
-/* Asked after every mutation of a slice, so that it must not walk all that the others wrote. */
+/* Called after every mutation of a slice, so it must not read again everything that earlier
+ * mutations wrote. */
 kedge_status kedge_slice_accept(void *context, const kedge_overlay *overlay,
                                 kedge_overlay_mark mark, kedge_error *error)
 {

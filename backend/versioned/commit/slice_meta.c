@@ -1,4 +1,4 @@
-/* The declared metadata of items: what lists show without their bodies.
+/* The declared metadata of items, which lists show without the bodies.
  *
  * The project record declares it, so that the declaration is part of each version:
  *     "kedge.meta": {"collection": ["field", …], …}
@@ -58,7 +58,8 @@ kedge_status kedge_meta_of(kedge_bytes project_record, kedge_bytes collection, k
     kedge_buffer canonical = kedge_buffer_make(arena->allocator);
     kedge_status status = kedge_buffer_status(&text, error);
     if (status == KEDGE_OK && found > 0) {
-        /* A field that is declared twice is no valid object: no metadata then. */
+        /* A field that is declared twice would make an invalid object: the item gets no
+         * metadata. */
         kedge_error ignored;
         status = kedge_json_normalize(kedge_buffer_bytes(&text), KEDGE_LIMIT_JSON_DEPTH, &canonical,
                                       &ignored);

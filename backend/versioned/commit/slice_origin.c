@@ -26,7 +26,7 @@ static kedge_status repeat(lookup *wanted, const kedge_version_mutation *decided
     kedge_arena *arena = &wanted->slice->object->arena;
     kedge_version_mutation *mutation = wanted->mutation;
     KEDGE_ASSERT(!wanted->found);
-    mutation->verdict = KEDGE_VERDICT_DUPLICATE;
+    mutation->outcome = KEDGE_MUTATION_DUPLICATE;
     wanted->found = true;
     bool fine = kedge_arena_copy(arena, decided->code, &mutation->code) &&
                 kedge_arena_copy(arena, decided->message, &mutation->message);
@@ -101,9 +101,9 @@ kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
         status = look_up(&wanted, kedge_bytes_of(row.client), row.id, error);
     if (status == KEDGE_OK && !wanted.found)
         status = look_up(&wanted, pushed->origin_client, pushed->origin_id, error);
-    /* A row alone is enough not to apply it again. */
+    /* The row alone proves that the mutation must not be applied again. */
     if (status == KEDGE_OK && row.found && !wanted.found) {
-        mutation->verdict = KEDGE_VERDICT_DUPLICATE;
+        mutation->outcome = KEDGE_MUTATION_DUPLICATE;
         wanted.found = true;
     }
 out:

@@ -1,4 +1,4 @@
-/* A version in the making: its start, and what it remembers of the past. */
+/* Starts a version, and fills its runs of earlier versions (`recent`). */
 #include "backend/versioned/commit/slice.h"
 
 #include "backend/versioned/index/index.h"
@@ -50,7 +50,7 @@ static bool copy_run(kedge_arena *arena, const kedge_run *from, kedge_run *to)
            kedge_arena_copy(arena, from->user, &to->user);
 }
 
-/* The rows of the head's runs are durable already, or have to be before this version is put. */
+/* The rows of the head's runs must be durable before this version is put. */
 static kedge_status settle(const kedge_project *project, const kedge_version *head,
                            const kedge_version *version, bool *indexed, kedge_error *error)
 {

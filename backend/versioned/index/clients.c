@@ -2,9 +2,9 @@
  * index rows.
  *
  * `recent` of a version covers the versions above its `indexed_through`, the rows cover those up to
- * it: the two never overlap, and together they are everything. When a row that must be there is not
- * (all may have been deleted), they are made again from the version records and the question is
- * asked once more. */
+ * it: the two never overlap, and together they are everything. When a required row is missing (all
+ * may have been deleted), the rows are made again from the version records and the read is
+ * repeated. */
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
@@ -70,7 +70,7 @@ kedge_status kedge_client_load(const kedge_project *project, const kedge_version
         bool repaired = false;
         bool gone = false;
         status = load_from_rows(project, at, client, &found, &gone, error);
-        /* A row of a version that is gone is there for ever, also when newer ones are not. */
+        /* A row of a removed version is kept for ever, even when newer rows are missing. */
         if (status == KEDGE_OK && (!found.known || gone)) {
             status = kedge_index_repair(project, at, false, &repaired, error);
         }
@@ -84,8 +84,8 @@ kedge_status kedge_client_load(const kedge_project *project, const kedge_version
 
 /* ---- its mutations ---- */
 
-/* A walk over ids in order, from rows and then from recent versions. */
-typedef struct mutations_walk {
+/* A cursor over ids in order, from rows and then from recent versions. */
+typedef struct mutation_cursor {
     const kedge_project *project;
     const kedge_version *at;
     kedge_bytes client;
@@ -94,26 +94,26 @@ typedef struct mutations_walk {
     uint32_t left;
     kedge_mutation_visit visit;
     void *context;
-} mutations_walk;
+} mutation_cursor;
 
 static kedge_status pass_on(void *context, int64_t version, const kedge_version_mutation *mutation,
                             kedge_error *error)
 {
-    mutations_walk *walk = context;
-    KEDGE_ASSERT(mutation->id >= walk->next_id && mutation->id <= walk->to);
-    if (walk->left == 0) return KEDGE_DONE;
-    kedge_status status = walk->visit(walk->context, version, mutation, error);
+    mutation_cursor *cursor = context;
+    KEDGE_ASSERT(mutation->id >= cursor->next_id && mutation->id <= cursor->to);
+    if (cursor->left == 0) return KEDGE_DONE;
+    kedge_status status = cursor->visit(cursor->context, version, mutation, error);
     if (status != KEDGE_OK) return status;
-    walk->left--;
-    walk->next_id = mutation->id + 1;
+    cursor->left--;
+    cursor->next_id = mutation->id + 1;
     return KEDGE_OK;
 }
 
-static const kedge_run *recent_run_of(const mutations_walk *walk, int64_t id)
+static const kedge_run *recent_run_of(const mutation_cursor *cursor, int64_t id)
 {
-    for (size_t i = 0; i < walk->at->recent_count; i++) {
-        const kedge_run *run = &walk->at->recent[i];
-        if (kedge_bytes_equal(run->client, walk->client) && run->first <= id && id <= run->last) {
+    for (size_t i = 0; i < cursor->at->recent_count; i++) {
+        const kedge_run *run = &cursor->at->recent[i];
+        if (kedge_bytes_equal(run->client, cursor->client) && run->first <= id && id <= run->last) {
             return run;
         }
     }
@@ -121,36 +121,36 @@ static const kedge_run *recent_run_of(const mutations_walk *walk, int64_t id)
 }
 
 /* KEDGE_NOT_FOUND: the version is no longer there. */
-static kedge_status visit_version(mutations_walk *walk, int64_t number, kedge_error *error)
+static kedge_status visit_version(mutation_cursor *cursor, int64_t number, kedge_error *error)
 {
-    const kedge_version *version = walk->at;
+    const kedge_version *version = cursor->at;
     kedge_status status = KEDGE_OK;
-    if (number == walk->at->number) {
+    if (number == cursor->at->number) {
         kedge_version_retain(version);
     } else {
-        status = kedge_version_load(walk->project, number, &version, error);
+        status = kedge_version_load(cursor->project, number, &version, error);
     }
     if (status != KEDGE_OK) return status;
     for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++) {
         const kedge_version_mutation *mutation = &version->mutations[i];
-        if (mutation->id < walk->next_id || mutation->id > walk->to) continue;
-        if (!kedge_bytes_equal(mutation->client, walk->client)) continue;
-        status = pass_on(walk, number, mutation, error);
+        if (mutation->id < cursor->next_id || mutation->id > cursor->to) continue;
+        if (!kedge_bytes_equal(mutation->client, cursor->client)) continue;
+        status = pass_on(cursor, number, mutation, error);
     }
     kedge_version_release(version);
     return status;
 }
 
-static kedge_status visit_row(mutations_walk *walk, int64_t through, bool *found,
+static kedge_status visit_row(mutation_cursor *cursor, int64_t through, bool *found,
                               kedge_error *error)
 {
     kedge_run_row row = {0};
-    kedge_status status = kedge_index_run_of(walk->project, walk->at, through, walk->client,
-                                             walk->next_id, &row, error);
+    kedge_status status = kedge_index_run_of(cursor->project, cursor->at, through, cursor->client,
+                                             cursor->next_id, &row, error);
     *found = status == KEDGE_OK && row.found;
     if (*found) {
-        status = kedge_index_visit_outcomes(walk->project->backend, &row, walk->next_id, walk->to,
-                                            pass_on, walk, error);
+        status = kedge_index_visit_outcomes(cursor->project->backend, &row, cursor->next_id,
+                                            cursor->to, pass_on, cursor, error);
     }
     kedge_run_row_free(&row);
     return status;
@@ -158,27 +158,27 @@ static kedge_status visit_row(mutations_walk *walk, int64_t through, bool *found
 
 /* The run that holds the next id. All ids up to the lmid were decided, so that it must be
  * somewhere. */
-static kedge_status visit_run(mutations_walk *walk, kedge_error *error)
+static kedge_status visit_run(mutation_cursor *cursor, kedge_error *error)
 {
-    const kedge_run *recent = recent_run_of(walk, walk->next_id);
+    const kedge_run *recent = recent_run_of(cursor, cursor->next_id);
     kedge_status status = KEDGE_NOT_FOUND;
-    int64_t through = walk->at->indexed_through;
-    int64_t wanted = walk->next_id;
+    int64_t through = cursor->at->indexed_through;
+    int64_t wanted = cursor->next_id;
     bool found = false;
     if (recent != NULL) {
-        status = visit_version(walk, recent->version, error);
+        status = visit_version(cursor, recent->version, error);
         if (status != KEDGE_NOT_FOUND) return status;
         through = recent->version; /* its rows were durable before it was removed */
     }
-    status = visit_row(walk, through, &found, error);
+    status = visit_row(cursor, through, &found, error);
     if (status != KEDGE_OK || found) return status;
     bool repaired = false;
-    status = kedge_index_repair(walk->project, walk->at, true, &repaired, error);
-    if (status == KEDGE_OK && repaired) status = visit_row(walk, through, &found, error);
+    status = kedge_index_repair(cursor->project, cursor->at, true, &repaired, error);
+    if (status == KEDGE_OK && repaired) status = visit_row(cursor, through, &found, error);
     if (status == KEDGE_OK && !found) {
         return kedge_fail(error, KEDGE_CORRUPT, "mutation-missing",
                           "mutation %lld of the client \"%.*s\" is not in the versions",
-                          (long long)wanted, (int)walk->client.size, walk->client.data);
+                          (long long)wanted, (int)cursor->client.size, cursor->client.data);
     }
     return status;
 }
@@ -191,26 +191,26 @@ kedge_status kedge_client_mutations(const kedge_project *project, const kedge_ve
     kedge_client_state state;
     kedge_status status = kedge_client_load(project, at, client, &state, error);
     if (status != KEDGE_OK) return status;
-    mutations_walk walk = {.project = project,
-                           .at = at,
-                           .client = client,
-                           .next_id = from < 1 ? 1 : from,
-                           .to = to < state.lmid ? to : state.lmid,
-                           .left = limit,
-                           .visit = visit,
-                           .context = context};
-    while (walk.next_id <= walk.to && walk.left > 0) {
-        int64_t before = walk.next_id;
-        status = visit_run(&walk, error);
+    mutation_cursor cursor = {.project = project,
+                              .at = at,
+                              .client = client,
+                              .next_id = from < 1 ? 1 : from,
+                              .to = to < state.lmid ? to : state.lmid,
+                              .left = limit,
+                              .visit = visit,
+                              .context = context};
+    while (cursor.next_id <= cursor.to && cursor.left > 0) {
+        int64_t before = cursor.next_id;
+        status = visit_run(&cursor, error);
         if (status != KEDGE_OK) break;
-        if (walk.next_id == before) {
+        if (cursor.next_id == before) {
             return kedge_fail(error, KEDGE_CORRUPT, "mutation-missing",
                               "mutation %lld of a client is not in the version that has its run",
                               (long long)before);
         }
     }
     if (status != KEDGE_OK && status != KEDGE_DONE) return status;
-    if (next != NULL) *next = walk.next_id <= walk.to ? walk.next_id : 0;
+    if (next != NULL) *next = cursor.next_id <= cursor.to ? cursor.next_id : 0;
     return KEDGE_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Clients as a version sees them: last mutation ids, outcomes, groups. All answers are of the
- * version given, never later ones; rows of another lineage or above it are ignored. */
+/* Clients as a version sees them: last mutation ids, outcomes, groups. All results are those of the
+ * given version: rows of later versions and of other lineages are ignored. */
 #ifndef KEDGE_BACKEND_INDEX_CLIENTS_H
 #define KEDGE_BACKEND_INDEX_CLIENTS_H
 
@@ -8,13 +8,13 @@
 
 #define KEDGE_USER_BYTES_MAX 255 /* of the name of a user */
 
-/* Ids under which the backend itself applies mutations (rebase.h). To everybody else there is no
- * such client. */
+/* Client ids under which the backend itself applies mutations (rebase.h). For all users such a
+ * client does not exist. */
 #define KEDGE_CLIENT_RESERVED "rebase-"
 bool kedge_client_is_reserved(kedge_bytes client);
 
 typedef struct kedge_client_state {
-    bool known; /* something of it was decided, or it was retired */
+    bool known; /* it has a decided mutation, or it was retired */
     bool retired;
     int64_t lmid;
     char group[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];

@@ -42,7 +42,7 @@ kedge_status kedge_index_newest_run(const kedge_project *project, const kedge_ve
 kedge_status kedge_index_run_of(const kedge_project *project, const kedge_version *at,
                                 int64_t through, kedge_bytes client, int64_t id, kedge_run_row *row,
                                 kedge_error *error);
-/* Visits the row's outcomes from <= id <= to; `visit` may end the walk with KEDGE_DONE. */
+/* Visits the row's outcomes from <= id <= to; `visit` may return KEDGE_DONE to stop. */
 kedge_status kedge_index_visit_outcomes(kedge_backend *backend, const kedge_run_row *row,
                                         int64_t from, int64_t to, kedge_mutation_visit visit,
                                         void *context, kedge_error *error);
@@ -86,7 +86,7 @@ typedef struct kedge_index_rows {
 kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *version,
                                  kedge_index_rows *rows, kedge_error *error);
 
-/* Puts the rows of these versions, whatever stands there. */
+/* Puts the rows of these versions, and overwrites existing ones. */
 kedge_status kedge_index_write(kedge_backend *backend, kedge_bytes partition,
                                const kedge_version *const *versions, size_t count,
                                kedge_error *error);

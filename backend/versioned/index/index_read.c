@@ -60,8 +60,8 @@ static bool fill_row(const kedge_record *record, kedge_run_row *row)
     return row->run.group.size > 0;
 }
 
-/* Walks a client's rows downwards from the key of `from` to the first that counts. Rows that do not
- * are few: those of another lineage, and, seen from an older version, those written since. */
+/* Reads a client's rows downwards from the key of `from` to the first that counts. Few rows do not
+ * count: those of another lineage, and those that are newer than the version. */
 static kedge_status find_down(const kedge_project *project, const kedge_version *at,
                               int64_t through, kedge_bytes client, int64_t from, kedge_run_row *row,
                               kedge_error *error)
@@ -127,16 +127,16 @@ static kedge_status read_outcome(kedge_bytes value, kedge_arena *arena,
 {
     kedge_json_iterator parts = kedge_json_iterate(value);
     kedge_bytes part;
-    int64_t verdict = -1;
+    int64_t outcome = -1;
     bool fine = kedge_json_next_element(&parts, &part) && part.size == KEDGE_DIGEST_HEX + 1 &&
                 kedge_hex_decode((kedge_bytes){part.data + 1, part.size - 2}, mutation->digest,
                                  KEDGE_DIGEST_SIZE) &&
-                kedge_json_next_element(&parts, &part) && kedge_json_to_integer(part, &verdict) &&
-                verdict >= KEDGE_VERDICT_APPLIED && verdict <= KEDGE_VERDICT_DUPLICATE;
+                kedge_json_next_element(&parts, &part) && kedge_json_to_integer(part, &outcome) &&
+                outcome >= KEDGE_MUTATION_APPLIED && outcome <= KEDGE_MUTATION_DUPLICATE;
     if (!fine) return kedge_record_damaged("an outcome", error);
-    mutation->verdict = (kedge_verdict)verdict;
+    mutation->outcome = (kedge_mutation_outcome)outcome;
     bool more = kedge_json_next_element(&parts, &part);
-    if (!more && mutation->verdict != KEDGE_VERDICT_REJECTED) return KEDGE_OK;
+    if (!more && mutation->outcome != KEDGE_MUTATION_REJECTED) return KEDGE_OK;
     if (!more) return kedge_record_damaged("an outcome", error);
     kedge_status status = kedge_text_read(part, arena, &mutation->code, error);
     if (status != KEDGE_OK) return status;

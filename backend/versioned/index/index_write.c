@@ -1,11 +1,11 @@
 /* Index rows, written, and written again when they are gone.
  *
  * All rows of the versions that are kept may be deleted at any time; they are then made again from
- * the version records, the newest version first. So whatever is there at any moment, also after a
- * crash in the middle, is the newest part: a client whose newest row is missing has no row at all,
- * or only rows of versions that are no longer kept (retained.h), which a reader notices, and looks
- * for a row of the oldest version that is kept: when that is missing too, the rows are gone, or not
- * all back yet. */
+ * the version records, the newest version first. So at any moment, also after a crash in between,
+ * the existing rows are the newest ones: a client whose newest row is missing has no row at all, or
+ * only rows of versions that are no longer kept (retained.h). A reader that finds this looks for a
+ * row of the oldest version that is kept. When that row is missing, too, the rows were deleted, or
+ * not all of them are written again yet. */
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
@@ -67,7 +67,7 @@ static void write_outcomes(kedge_buffer *out, const kedge_version *version, kedg
         kedge_hex_encode(mutation->digest, KEDGE_DIGEST_SIZE, digest);
         kedge_json_begin_array(&writer);
         kedge_json_chars(&writer, digest);
-        kedge_json_integer(&writer, mutation->verdict);
+        kedge_json_integer(&writer, mutation->outcome);
         if (kedge_mutation_has_reason(mutation)) {
             kedge_json_text(&writer, mutation->code);
             kedge_json_text(&writer, mutation->message);
@@ -121,7 +121,7 @@ kedge_status kedge_index_rows_of(kedge_bytes partition, const kedge_version *ver
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++) {
         const kedge_version_mutation *mutation = &version->mutations[i];
-        bool decided = mutation->verdict != KEDGE_VERDICT_DUPLICATE;
+        bool decided = mutation->outcome != KEDGE_MUTATION_DUPLICATE;
         if (mutation->origin_client.size == 0 || !decided) continue;
         status = add_origin(rows, partition, version, mutation, error);
     }
@@ -227,7 +227,7 @@ static kedge_status write_range(const kedge_project *project, int64_t from,
         at -= (int64_t)count;
         if (status == KEDGE_OK && !all) {
             status = end_of_range(project, at, error);
-            from = at + 1; /* what is below is gone as well */
+            from = at + 1; /* the versions below are gone as well */
         }
     }
     return status;
@@ -306,7 +306,7 @@ kedge_status kedge_index_complete(const kedge_project *project, const kedge_vers
     bool repaired = false;
     kedge_status status = kedge_index_repair(project, head, false, &repaired, error);
     if (status != KEDGE_OK) return status;
-    /* Nobody looks at these rows before a commit tells that all of them are there. */
+    /* No reader uses these rows before a commit says that all of them are there. */
     status = write_range(project, head->indexed_through + 1, head, false, error);
     if (status == KEDGE_OK) kedge_cache_set_indexed(project->backend->cache, &project->ref, head);
     return status;

@@ -77,8 +77,8 @@ static bool read_member(kedge_bytes key, kedge_bytes value, kedge_entry *entry, 
     return true;
 }
 
-/* A body that is not what its hash says counts as none: it is looked for among the blobs, where a
- * repair puts what it finds elsewhere. */
+/* A body with another hash counts as absent. Readers then look for a blob of this hash, where a
+ * repair may have put the body. */
 static void check_body(kedge_entry *entry)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];

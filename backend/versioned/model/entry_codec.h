@@ -22,7 +22,7 @@ kedge_status kedge_entry_read(kedge_bytes key, kedge_bytes value, kedge_arena *a
 kedge_status kedge_text_read(kedge_bytes value, kedge_arena *arena, kedge_bytes *text,
                              kedge_error *error);
 
-/* The failure of a stored text that is not what was written. */
+/* Returns the error for a stored text that is damaged. */
 kedge_status kedge_record_damaged(const char *what, kedge_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* The keys of the versioned layout: what stands under which partition, sort and blob key.
+/* The keys of the versioned layout: partition and sort keys of records, and blob keys.
  *
  *   entity               partition                  sort
  *   project of an org    Org#{org}                  Project#{project}
@@ -55,7 +55,7 @@ kedge_key kedge_key_discarded(void);
 #define KEDGE_KEY_REPAIRED "Repaired#"
 kedge_key kedge_key_repaired(kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE]);
 
-/* What all blobs of a project start with. */
+/* The common prefix of all blob keys of a project. */
 kedge_key kedge_key_blobs(const kedge_project_ref *ref);
 kedge_key kedge_key_body(const kedge_project_ref *ref, kedge_bytes collection,
                          const uint8_t hash[KEDGE_SHA256_SIZE]);
@@ -65,7 +65,8 @@ kedge_key kedge_key_chunk(const kedge_project_ref *ref, const uint8_t hash[KEDGE
 kedge_key kedge_key_push(const kedge_project_ref *ref, const uint8_t hash[KEDGE_SHA256_SIZE]);
 kedge_key kedge_key_upload(const kedge_project_ref *ref, const uint8_t hash[KEDGE_SHA256_SIZE]);
 
-/* The other way. False when the key is of another kind. What is taken out borrows from `sort`. */
+/* Parse a sort key. Return false when the key is of another kind. The parts are borrowed from
+ * `sort`. */
 bool kedge_key_read_project(kedge_bytes sort, kedge_bytes *project);
 bool kedge_key_read_organization(kedge_bytes partition, kedge_bytes *organization);
 bool kedge_key_read_version(kedge_bytes sort, int64_t *number);

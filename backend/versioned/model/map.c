@@ -1,7 +1,7 @@
 /* A persistent ordered map: an AVL tree that copies the path of a change.
  *
  * Functions that build a tree return it with one reference, or NULL when memory ran out;
- * what they were given stays the caller's. Recursion is as deep as the tree: at most 30
+ * the caller keeps its own references. Recursion is as deep as the tree: at most 30
  * for a million items. */
 #include "backend/versioned/model/map.h"
 
@@ -312,13 +312,13 @@ kedge_item *kedge_map_next(const kedge_map *map, bool from_start, kedge_bytes af
     return found;
 }
 
-static bool walk(const kedge_map_node *node, kedge_map_visit visit, void *context)
+static bool visit_node(const kedge_map_node *node, kedge_map_visit visit, void *context)
 {
-    return node == NULL || (walk(node->left, visit, context) && visit(context, node->item) &&
-                            walk(node->right, visit, context));
+    return node == NULL || (visit_node(node->left, visit, context) && visit(context, node->item) &&
+                            visit_node(node->right, visit, context));
 }
 
-void kedge_map_walk(const kedge_map *map, kedge_map_visit visit, void *context)
+void kedge_map_visit_items(const kedge_map *map, kedge_map_visit visit, void *context)
 {
-    walk(map->root, visit, context);
+    visit_node(map->root, visit, context);
 }

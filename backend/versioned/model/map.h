@@ -14,7 +14,7 @@
 typedef struct kedge_item {
     atomic_uint references;
     bool deleted;      /* a mark in the fold of a tail; never in a state */
-    kedge_entry entry; /* its bytes stand behind the struct */
+    kedge_entry entry; /* its bytes follow the struct */
 } kedge_item;
 
 /* One reference; NULL: no memory. */
@@ -37,11 +37,12 @@ void kedge_map_free(const kedge_allocator *allocator, kedge_map *map);
 
 /* NULL when there is none. Items are borrowed from the map. */
 kedge_item *kedge_map_find(const kedge_map *map, kedge_bytes id);
-/* The first item behind `after`, or of all when `from_start`; NULL behind the last. */
+/* Returns the first item after `after`, or the first of all when `from_start`; NULL when there are
+ * no more. */
 kedge_item *kedge_map_next(const kedge_map *map, bool from_start, kedge_bytes after);
 
-/* Puts an item (the map takes a reference of its own), or removes an id. False: no memory, and the
- * map is as it was. Removing what is absent is true. */
+/* Puts an item (the map takes its own reference), or removes an id. Returns false when there is no
+ * memory; the map is then unchanged. Removing an absent id returns true. */
 bool kedge_map_put(const kedge_allocator *allocator, kedge_map *map, kedge_item *item);
 bool kedge_map_remove(const kedge_allocator *allocator, kedge_map *map, kedge_bytes id);
 
@@ -50,8 +51,8 @@ bool kedge_map_remove(const kedge_allocator *allocator, kedge_map *map, kedge_by
 bool kedge_map_build(const kedge_allocator *allocator, kedge_item *const *items, size_t count,
                      kedge_map *map);
 
-/* All items in order. The visit returns false to stop. */
+/* Visits all items in order. The visit returns false to stop. */
 typedef bool (*kedge_map_visit)(void *context, kedge_item *item);
-void kedge_map_walk(const kedge_map *map, kedge_map_visit visit, void *context);
+void kedge_map_visit_items(const kedge_map *map, kedge_map_visit visit, void *context);
 
 #endif

@@ -1,9 +1,9 @@
 /* The version record: the commit of a project.
  *
- * One version of a project is one record, put under the condition that its key is free. It carries
- * everything: the project record, the ordered mutations with their outcomes, the delta, and enough
- * of the past (`recent`, `indexed_through`) that every other record is an index of it, written
- * afterwards, repeatable, never the truth. */
+ * One version of a project is one record, put under the condition that its key is free. It contains
+ * the project record, the ordered mutations with their outcomes, the delta, and the runs of earlier
+ * versions that are not indexed yet (`recent`, `indexed_through`). All other records are indexes of
+ * version records: they are written afterwards and can be made again. */
 #ifndef KEDGE_BACKEND_MODEL_VERSION_H
 #define KEDGE_BACKEND_MODEL_VERSION_H
 
@@ -21,11 +21,11 @@
 #define KEDGE_CHUNK_BYTES_MAX     262144
 #define KEDGE_LINEAGE_HEX         33
 
-typedef enum kedge_verdict {
-    KEDGE_VERDICT_APPLIED,
-    KEDGE_VERDICT_REJECTED,
-    KEDGE_VERDICT_DUPLICATE
-} kedge_verdict;
+typedef enum kedge_mutation_outcome {
+    KEDGE_MUTATION_APPLIED,
+    KEDGE_MUTATION_REJECTED,
+    KEDGE_MUTATION_DUPLICATE
+} kedge_mutation_outcome;
 
 typedef struct kedge_version_mutation {
     kedge_bytes client;
@@ -38,14 +38,14 @@ typedef struct kedge_version_mutation {
     uint8_t digest[KEDGE_DIGEST_SIZE];
     kedge_bytes origin_client; /* empty: none */
     int64_t origin_id;
-    kedge_verdict verdict;
+    kedge_mutation_outcome outcome;
     kedge_bytes code; /* of a rejection, and of a duplicate of one; otherwise empty */
     kedge_bytes message;
 } kedge_version_mutation;
 
 static inline bool kedge_mutation_has_reason(const kedge_version_mutation *mutation)
 {
-    return mutation->verdict == KEDGE_VERDICT_REJECTED || mutation->code.size > 0;
+    return mutation->outcome == KEDGE_MUTATION_REJECTED || mutation->code.size > 0;
 }
 
 /* What stands under a key: the hash of its canonical JSON, its size, the declared metadata, and the

@@ -315,7 +315,7 @@ static kedge_status commit(const forking *work, kedge_error *error)
     return status;
 }
 
-/* So that no reader has to fold the whole first version. Nothing relies on it. */
+/* An optimization, so that readers need not fold the whole first version. */
 static void write_checkpoints(const forking *work)
 {
     kedge_state *state = NULL;
@@ -330,7 +330,8 @@ static void write_checkpoints(const forking *work)
     kedge_state_close(state);
 }
 
-/* Somebody has made a project of this name meanwhile: this fork, perhaps. Or he has begun to. */
+/* A project of this name was made meanwhile, perhaps by this very fork. Or an import under it has
+ * begun. */
 static kedge_status see_conflict(const forking *work, kedge_error *error)
 {
     bool there = false;

@@ -11,8 +11,8 @@
 #include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
-/* How much one call copies at most, so that it ends within a request: it stops behind the body that
- * passes either. */
+/* The limits of one call, so that it ends within a request: it stops after the body that exceeds
+ * either. */
 #define KEDGE_FORK_BODIES_MAX 256
 #define KEDGE_FORK_BYTES_MAX  67108864 /* as they are stored: 64 MiB */
 

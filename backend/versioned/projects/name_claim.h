@@ -1,14 +1,14 @@
-/* What stands under a project's name while somebody makes a project there piece by piece.
+/* The records that claim a project's name while an import creates the project in several steps.
  *
  *   ProjectVersion#pv_999999999998   importing (text): the id of the export that is being imported;
  *                                    token (text): random, of this import under this name, or of
- *                                    who discards it; discarding (number): 1 from then on
+ *                                    its discarding; discarding (number): 1 from then on
  *   Discarded                        token (text): random, of the last import that was discarded
  *
- * The first is put under the condition that there is no such project, and whoever makes a project
- * under the name in one piece does so under the condition that it is not there. The second lasts:
- * who relies on blobs that are there makes his project under the condition that none was removed
- * since he found them. */
+ * The first is put under the condition that there is no such project. A project that is created in
+ * one step is put under the condition that the first record is absent. The second record is kept: a
+ * writer that relies on existing blobs creates its project under the condition that no import was
+ * discarded since it found them. */
 #ifndef KEDGE_BACKEND_PROJECTS_NAME_CLAIM_H
 #define KEDGE_BACKEND_PROJECTS_NAME_CLAIM_H
 
@@ -20,7 +20,7 @@
 
 typedef struct kedge_name_claim {
     bool importing;
-    bool discarding; /* and what it has put is being removed */
+    bool discarding; /* and the records that it has put are being removed */
     char id[KEDGE_IMPORT_ID_SIZE];
     char token[KEDGE_LINEAGE_HEX];
 } kedge_name_claim;

@@ -78,7 +78,7 @@ static kedge_status visit_record(listing *list, const kedge_record *record, kedg
     return list->visit(list->context, name, created == NULL ? 0 : created->number, error);
 }
 
-/* One page; what lies behind its last record is asked for with *after. */
+/* Reads one page; the next one starts after *after. */
 static kedge_status visit_page(kedge_backend *backend, const kedge_records_query *query,
                                listing *list, kedge_key *after, bool *more, kedge_error *error)
 {
@@ -128,7 +128,7 @@ kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization
     return status;
 }
 
-/* An inverted query walks by partition key, which here is the organization. */
+/* An inverted query reads in order of the partition key, which here is the organization. */
 kedge_status kedge_project_organizations(kedge_backend *backend, kedge_bytes project,
                                          kedge_project_visit visit, void *context,
                                          kedge_error *error)

@@ -112,7 +112,7 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
         KEDGE_REBASE_GENERATIONS_MAX);
 }
 
-/* Nothing is begun that cannot be ended. */
+/* Checked before anything is applied. */
 static kedge_status check_range(const rebasing *work, kedge_error *error)
 {
     const kedge_rebase *rebase = work->rebase;
@@ -141,7 +141,7 @@ static kedge_status check_range(const rebasing *work, kedge_error *error)
 static const char *malformed_code(const kedge_version_mutation *mutation)
 {
     static const char *const codes[] = {"mutation-invalid", "args-invalid", "args-too-large"};
-    if (mutation->verdict != KEDGE_VERDICT_REJECTED ||
+    if (mutation->outcome != KEDGE_MUTATION_REJECTED ||
         !kedge_bytes_equal_text(mutation->args, "null")) {
         return NULL;
     }
@@ -173,7 +173,7 @@ static kedge_status find_sender(rebasing *work, kedge_bytes user, size_t *sender
 static kedge_status check_mutator(const rebasing *work, int64_t version,
                                   const kedge_version_mutation *mutation, kedge_error *error)
 {
-    if (mutation->verdict != KEDGE_VERDICT_APPLIED) return KEDGE_OK;
+    if (mutation->outcome != KEDGE_MUTATION_APPLIED) return KEDGE_OK;
     if (kedge_registry_find(work->rebase->to->backend->options.registry, mutation->name) != NULL) {
         return KEDGE_OK;
     }
@@ -187,7 +187,7 @@ static kedge_status take(rebasing *work, int64_t version, const kedge_version_mu
                          kedge_error *error)
 {
     taken_mutation *taken = &work->taken[work->taken_count++];
-    *taken = (taken_mutation){version, mutation, mutation->verdict == KEDGE_VERDICT_DUPLICATE};
+    *taken = (taken_mutation){version, mutation, mutation->outcome == KEDGE_MUTATION_DUPLICATE};
     if (taken->left_out) return KEDGE_OK;
     kedge_status status = check_mutator(work, version, mutation, error);
     if (status != KEDGE_OK) return status;

@@ -3,8 +3,8 @@
  * A job replays them in their canonical order, the rejected ones too, with their timestamps and
  * users, as mutations 1, 2, 3… of the client "rebase-{job}", each with its origin: the client and
  * id that it had first. The rules of pushes do the rest: what the job has decided already is
- * skipped, what the target has decided under its origin is a duplicate, and a job that was broken
- * off goes on.
+ * skipped, what the target has decided under its origin is a duplicate, and a job that was
+ * interrupted continues.
  *
  * Left out: mutations that were duplicates in the source (what they stand for was decided
  * elsewhere, before or behind them), and retired clients (the target's clients are its own). A
@@ -38,7 +38,7 @@ typedef struct kedge_rebase {
     kedge_rebase_place resume; /* version 0: from the beginning */
 } kedge_rebase;
 
-/* What became of one mutation of the source. Borrowed. */
+/* The outcome of one mutation of the source. Borrowed. */
 typedef struct kedge_rebase_outcome {
     int64_t from_version;
     const kedge_version_mutation *from; /* as the source has it */

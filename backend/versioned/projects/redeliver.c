@@ -1,4 +1,4 @@
-/* Redelivery: one version after the other, each on top of the head, until all items are in one. */
+/* Redelivery: commits versions on top of the head until every item is in one of them. */
 #include "backend/versioned/projects/redeliver.h"
 
 #include "backend/base/locks.h"
@@ -26,7 +26,7 @@ typedef struct redelivering {
     int64_t items;   /* in it */
 } redelivering;
 
-/* A version in the making. */
+/* A version that is being built. */
 typedef struct redelivered_version {
     kedge_state *head;
     kedge_version_object *object;

@@ -1,9 +1,9 @@
 /* Redelivery: versions in which items stand in the delta again as they are.
  *
- * A pull leaves an item out while its body is lost, and the client's cookie goes on. When the body
- * is back, nothing would bring the item to that client, since its hash has not changed. So a
- * version is committed that changes the item to what it is: by no mutation, with the same hash and
- * metadata. Every delta from an older version to a newer one has it. */
+ * A pull leaves out an item whose body is lost, and the client's cookie still advances. When the
+ * body is back, later deltas would not have the item, since its hash has not changed. So a version
+ * without mutations is committed that has the item in its delta, with the same hash and metadata.
+ * Every delta from an older version to a newer one has it. */
 #ifndef KEDGE_BACKEND_PROJECTS_REDELIVER_H
 #define KEDGE_BACKEND_PROJECTS_REDELIVER_H
 
@@ -15,10 +15,10 @@
 typedef struct kedge_redelivery {
     kedge_bytes collection;
     uint8_t hash[KEDGE_SHA256_SIZE];
-    bool unread; /* set when the newest version cannot be read for it: it is still owed */
+    bool unread; /* set when the newest version cannot be read: the item must be delivered later */
 } kedge_redelivery;
 
-/* Told of each version that was committed. */
+/* Called for each version that was committed. */
 typedef kedge_status (*kedge_redelivered)(void *context, int64_t version, int64_t items,
                                           kedge_error *error);
 

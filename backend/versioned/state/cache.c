@@ -126,7 +126,7 @@ static void drop_state(kedge_cache_project *project, size_t index)
             (project->state_count - index) * sizeof *project->states);
 }
 
-/* Keeps two families: that of the head, and one that is being paged through. */
+/* Keeps two families: that of the head, and that of a version whose snapshot is being fetched. */
 static void drop_families(kedge_cache_project *project)
 {
     uint64_t kept[2];
@@ -145,9 +145,9 @@ static void drop_families(kedge_cache_project *project)
     }
 }
 
-/* A state grows when one of its collections is loaded, so the count is made again at each use. What
- * is over the budget goes: other projects, then old states of this one, but never so much that it
- * would be loaded again and again. */
+/* A state grows when one of its collections is loaded, so its size is computed again at each use.
+ * When the budget is exceeded, other projects are evicted first, then old states of this one, but
+ * not states in use, which would be loaded again at once. */
 static void account(kedge_cache *cache, kedge_cache_project *project)
 {
     count(cache, project);
@@ -259,8 +259,8 @@ kedge_state *kedge_cache_find(kedge_cache *cache, const kedge_project_ref *ref, 
 
 /* ---- keeping ---- */
 
-/* A consistent read has shown that `head` is the newest: what is above it, or of its number and
- * another lineage, was of a backend that has been restored since. */
+/* A consistent read has shown that `head` is the newest version. States above it, or with its
+ * number and another lineage, are from before a restore of the backend. */
 static void forget_above(kedge_cache_project *project, const kedge_state *head)
 {
     for (size_t i = project->state_count; i-- > 0;) {

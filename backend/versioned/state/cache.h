@@ -1,7 +1,7 @@
 /* States kept in memory, by project: the head, and versions that are being paged through.
  *
- * A hint, never the truth: what it says of the head may be old. Projects are evicted, the longest
- * unused first, when all states together exceed the budget. Any thread. */
+ * A hint only: the cached head may be old. Projects are evicted, the longest unused first, when all
+ * states together exceed the budget. Any thread. */
 #ifndef KEDGE_BACKEND_STATE_CACHE_H
 #define KEDGE_BACKEND_STATE_CACHE_H
 

@@ -1,9 +1,8 @@
-/* What changed between two versions: the fold of the deltas, each key once, the newest change of
- * it.
+/* The changes between two versions: the fold of their deltas, with the newest change of each key.
  *
- * The walk goes down from the newer version, so that of an item the change that it meets first
- * counts. What it keeps is bounded by the items that changed, not by how often they did: a few
- * version records are in memory at a time. */
+ * Versions are read downwards from the newer one, so the first change found for an item counts.
+ * Memory is bounded by the number of changed items, not of changes: only a few version records are
+ * in memory at a time. */
 #include "backend/versioned/state/state_internal.h"
 
 #include "backend/versioned/model/version_object.h"
@@ -148,7 +147,7 @@ kedge_status kedge_state_changes(kedge_state *state, int64_t from, kedge_changes
         kedge_changes_free(&made);
         return status;
     }
-    kedge_map_walk(&made.fold->map, add_change, made.fold);
+    kedge_map_visit_items(&made.fold->map, add_change, made.fold);
     made.changes = made.fold->changes;
     made.count = made.fold->count;
     *changes = made;

@@ -85,7 +85,7 @@ kedge_status kedge_chunks_cut(const kedge_allocator *allocator, const kedge_map 
                     .context = context,
                     .status = KEDGE_OK,
                     .error = error};
-    kedge_map_walk(map, cut_item, &work);
+    kedge_map_visit_items(map, cut_item, &work);
     end_piece(&work);
     kedge_buffer_free(&work.text);
     kedge_buffer_free(&work.entry);

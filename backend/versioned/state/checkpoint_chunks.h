@@ -14,9 +14,9 @@ typedef struct kedge_chunk {
 typedef kedge_status (*kedge_chunk_visit)(void *context, const kedge_chunk *chunk,
                                           kedge_error *error);
 
-/* Cuts all items, in order. A piece ends before it would pass `bytes_max`, and, when
- * `bytes_typical` is not 0, behind an item whose own id and size say so: about once in that many
- * bytes, wherever its neighbours stand. A piece has at least one item. */
+/* Cuts all items, in order. A piece ends before it would exceed `bytes_max`. When `bytes_typical`
+ * is not 0, it also ends after an item that a hash of its id and its size select, about once in
+ * that many bytes, independent of the item's neighbours. A piece has at least one item. */
 kedge_status kedge_chunks_cut(const kedge_allocator *allocator, const kedge_map *map,
                               size_t bytes_max, size_t bytes_typical, kedge_chunk_visit visit,
                               void *context, kedge_error *error);

@@ -188,7 +188,7 @@ static kedge_status counts(reading *work, const kedge_record *root, int64_t last
                                      error);
 }
 
-/* One record of the walk: takes it when it is a root that can be used. */
+/* Visits one record, and takes it when it is a root that can be used. */
 static kedge_status try_record(reading *work, const kedge_record *record,
                                const kedge_version_collection *collection, kedge_map *map,
                                int64_t *number, bool *found, bool *damaged, kedge_error *error)

@@ -1,8 +1,8 @@
 /* Loading a collection of a state: a start (a state in memory, or the newest checkpoint), then the
- * changes after it, walking back from change to change over `last` and `previous`.
+ * changes after it, from newest to oldest over `last` and `previous`.
  *
- * The walk meets the newest change of an item first, so that what it meets later of the same item
- * does not count: one version record is in memory at a time, however long the tail is. */
+ * The newest change of an item comes first, and older changes of the item are ignored. One version
+ * record is in memory at a time, however long the tail is. */
 #include "backend/versioned/model/version_object.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/versions/retained.h"
@@ -110,7 +110,7 @@ static kedge_status try_load(kedge_state *state, const kedge_version_collection 
         status = read_tail(state, collection, from, &tail, &bytes, missing, error);
     }
     if (status != KEDGE_OK) goto out;
-    kedge_map_walk(&tail, lay_item, &to);
+    kedge_map_visit_items(&tail, lay_item, &to);
     if (!to.fine) {
         status = kedge_fail_no_memory(error);
         goto out;

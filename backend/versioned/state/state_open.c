@@ -1,4 +1,4 @@
-/* Opening a state: out of the cache, or made from the nearest one that the cache has. */
+/* Opens a state: takes it from the cache, or makes it from the nearest state in the cache. */
 #include "backend/versioned/state/cache.h"
 #include "backend/versioned/state/state_internal.h"
 

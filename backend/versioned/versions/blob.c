@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-/* KEDGE_CONFLICT from a content address means that it is there; whether it stays there, its mark
- * tells. Without a mark nobody is going to remove it, but somebody may have done so just before the
- * mark was looked for: a second put that finds it there is what makes it sure. */
+/* KEDGE_CONFLICT from a content address means that the blob exists; its mark tells whether it will
+ * be removed. Without a mark no collector is going to remove it, but one may have removed it just
+ * before the mark was read: a second put that still finds the blob makes sure. */
 kedge_status kedge_blob_put(const kedge_project *project, const kedge_key *key,
                             kedge_bytes compressed, kedge_error *error)
 {

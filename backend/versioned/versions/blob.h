@@ -6,8 +6,9 @@
 #include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
 
-/* Makes `compressed` durable under a key that names it by its content: what is there already is the
- * same, and stays. KEDGE_UNAVAILABLE also when it is being removed as garbage: try again. */
+/* Makes `compressed` durable under a key that is the hash of its content; an existing blob has the
+ * same content and is kept. Returns KEDGE_UNAVAILABLE also when the blob is being removed as
+ * garbage: try again. */
 kedge_status kedge_blob_put(const kedge_project *project, const kedge_key *key,
                             kedge_bytes compressed, kedge_error *error);
 
@@ -16,8 +17,8 @@ kedge_status kedge_blob_put_plain(const kedge_project *project, const kedge_key 
                                   kedge_bytes plain, kedge_error *error);
 
 /* Appends the body of an item, its hash checked, to `plain`, and what is stored to `stored` (NULL:
- * not wanted). One that is gone or is not what its name says stays so: KEDGE_CORRUPT,
- * "item-body-missing" or "item-body-damaged". */
+ * not wanted). Returns KEDGE_CORRUPT, "item-body-missing" or "item-body-damaged", when the body is
+ * lost or has another hash. */
 kedge_status kedge_blob_body(const kedge_project *project, kedge_bytes collection,
                              const uint8_t hash[KEDGE_SHA256_SIZE], kedge_buffer *stored,
                              kedge_buffer *plain, kedge_error *error);

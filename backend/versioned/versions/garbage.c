@@ -1,4 +1,4 @@
-/* Marks on blobs that nobody refers to. */
+/* Marks on unreferenced blobs. */
 #include "backend/versioned/versions/garbage.h"
 
 #include "backend/base/backend.h"
@@ -146,7 +146,7 @@ static kedge_status load(const kedge_project *project, const kedge_key *key,
     return status;
 }
 
-/* Whoever has claimed the mark is at work, or has died. */
+/* A collector has claimed the mark and is at work, or has died. */
 static kedge_status take_from_collector(const kedge_project *project,
                                         const kedge_garbage_mark *mark, kedge_error *error)
 {

@@ -1,4 +1,4 @@
-/* What retention leaves of versions, read. */
+/* Reads what retention leaves of versions. */
 #include "backend/versioned/versions/retained.h"
 
 #include "backend/base/backend.h"

@@ -7,12 +7,11 @@
  *
  *   gone (number, 1), lineage, created
  *
- * so that its key stays taken for ever: a process that has been asleep with an old head in memory
- * must not find the number behind it free. The lineage still tells whether a client's cookie is of
- * this history.
+ * so that its key exists for ever: a process that was suspended with an old head in memory must not
+ * find the next number free. The lineage still tells whether a client's cookie is of this history.
  *
- * Below the oldest version its checkpoints and the index rows are the truth: nothing else holds
- * them. Versions below it may still be whole while retention is at work; nobody is shown them. */
+ * Data from below the oldest version is only in that version's checkpoints and in the index rows.
+ * Versions below it may still exist while retention is at work; readers do not see them. */
 #ifndef KEDGE_BACKEND_VERSIONS_RETAINED_H
 #define KEDGE_BACKEND_VERSIONS_RETAINED_H
 
@@ -27,8 +26,9 @@ kedge_status kedge_retained_oldest(const kedge_project *project, int64_t *oldest
 /* What stands for a version that is no longer kept. */
 bool kedge_retained_is_gone(const kedge_record *record);
 
-/* A version that a walk needs was not there: gone meanwhile (KEDGE_UNAVAILABLE: ask again), or lost
- * (KEDGE_CORRUPT). `wanted` is the version whose state or rows the walk is for. */
+/* Returns the error for a version that a reader needs and does not find: KEDGE_UNAVAILABLE when it
+ * was removed meanwhile (try again), or KEDGE_CORRUPT when it is lost. `wanted` is the version
+ * whose state or rows are read. */
 kedge_status kedge_retained_fail(const kedge_project *project, int64_t wanted, int64_t missing,
                                  kedge_error *error);
 

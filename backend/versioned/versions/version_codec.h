@@ -27,7 +27,7 @@ typedef struct kedge_version_record {
     size_t part_count;
 } kedge_version_record;
 
-/* Free the record's arena in the end, also after a failure. */
+/* The caller must free the record's arena, also after a failure. */
 kedge_status kedge_version_encode(const kedge_allocator *allocator, const kedge_version *version,
                                   kedge_version_record *record, kedge_error *error);
 /* Puts the parts that do not fit the record: before the record. */
@@ -42,8 +42,9 @@ kedge_status kedge_version_decode(const kedge_project *project, const kedge_reco
 kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
                                        kedge_version_object **object, kedge_error *error);
 
-/* What stands at KEDGE_VERSION_IMPORTING while a project is imported, above all its versions:
- * whoever looks for the newest version finds it, and that there is no such project yet. */
+/* The record at KEDGE_VERSION_IMPORTING while a project is imported. Its key is above those of all
+ * versions, so a reader that looks for the newest version finds it and knows that the project does
+ * not exist yet. */
 bool kedge_version_is_import(const kedge_record *record);
 
 /* A version as one JSON object with the members of its record, of which the packed and the moved

@@ -27,7 +27,7 @@ size_t kedge_json_count(kedge_bytes container)
 
 /* ---- reading fields in order ---- */
 
-/* The elements of one array, one after the other; the first that is wrong spoils the rest. */
+/* Reads the elements of an array one by one; after the first wrong element all reads fail. */
 typedef struct fields {
     kedge_json_iterator elements;
     kedge_arena *arena;
@@ -113,14 +113,14 @@ static kedge_status read_collections(kedge_bytes text, kedge_version_object *obj
 
 /* ---- mutations ---- */
 
-static bool read_verdict(kedge_bytes value, kedge_verdict *verdict)
+static bool read_outcome(kedge_bytes value, kedge_mutation_outcome *outcome)
 {
     bool applied = kedge_json_text_equals(value, "applied");
     bool rejected = kedge_json_text_equals(value, "rejected");
     if (!applied && !rejected && !kedge_json_text_equals(value, "duplicate")) return false;
-    *verdict = applied    ? KEDGE_VERDICT_APPLIED
-               : rejected ? KEDGE_VERDICT_REJECTED
-                          : KEDGE_VERDICT_DUPLICATE;
+    *outcome = applied    ? KEDGE_MUTATION_APPLIED
+               : rejected ? KEDGE_MUTATION_REJECTED
+                          : KEDGE_MUTATION_DUPLICATE;
     return true;
 }
 
@@ -164,7 +164,7 @@ static kedge_status read_member(kedge_bytes key, kedge_bytes value, kedge_arena 
     } else if (kedge_json_text_equals(key, "digest")) {
         fine = read_digest(value, mutation->digest);
     } else if (kedge_json_text_equals(key, "outcome")) {
-        fine = read_verdict(value, &mutation->verdict);
+        fine = read_outcome(value, &mutation->outcome);
     }
     return fine ? KEDGE_OK : kedge_record_damaged("a mutation", error);
 }

@@ -80,10 +80,10 @@ static void write_text_member(kedge_json_writer *writer, const char *name, kedge
 
 static void write_outcome(kedge_json_writer *writer, const kedge_version_mutation *mutation)
 {
-    static const char *const names[] = {[KEDGE_VERDICT_APPLIED] = "applied",
-                                        [KEDGE_VERDICT_REJECTED] = "rejected",
-                                        [KEDGE_VERDICT_DUPLICATE] = "duplicate"};
-    write_text_member(writer, "outcome", kedge_bytes_of(names[mutation->verdict]));
+    static const char *const names[] = {[KEDGE_MUTATION_APPLIED] = "applied",
+                                        [KEDGE_MUTATION_REJECTED] = "rejected",
+                                        [KEDGE_MUTATION_DUPLICATE] = "duplicate"};
+    write_text_member(writer, "outcome", kedge_bytes_of(names[mutation->outcome]));
     if (!kedge_mutation_has_reason(mutation)) return;
     write_text_member(writer, "code", mutation->code);
     write_text_member(writer, "message", mutation->message);
@@ -211,7 +211,7 @@ static kedge_status add_part(kedge_version_record *record, kedge_bytes plain, ke
     return KEDGE_OK;
 }
 
-/* Replaces an attribute by the names of the parts that its text was cut into. */
+/* Replaces an attribute by the names of the parts into which its text is split. */
 static kedge_status move(kedge_version_record *record, size_t index, const char *name,
                          const kedge_buffer *plain, kedge_error *error)
 {

@@ -71,7 +71,7 @@ static kedge_status get_record(const kedge_project *project, int64_t number, ked
     return records->vtable->get(records->self, &key, true, set, error);
 }
 
-/* KEDGE_NOT_FOUND also for what stands for a version that is no longer kept. */
+/* Returns KEDGE_NOT_FOUND also for the record that replaces a version that is no longer kept. */
 static kedge_status get_kept(const kedge_project *project, int64_t number, kedge_record_set *set,
                              kedge_error *error)
 {

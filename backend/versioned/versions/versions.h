@@ -15,8 +15,8 @@ kedge_status kedge_version_load(const kedge_project *project, int64_t number,
 kedge_status kedge_version_list(const kedge_project *project, int64_t before, uint32_t limit,
                                 const kedge_version **versions, size_t *count, kedge_error *error);
 
-/* What was before the first version: number 0, and the lineage that stands in the record of the
- * project's creation. KEDGE_NOT_FOUND: no such project. */
+/* Makes the state before the first version: number 0, and the lineage in the record of the
+ * project's creation. Returns KEDGE_NOT_FOUND when there is no such project. */
 kedge_status kedge_version_load_creation(const kedge_project *project,
                                          const kedge_version **version, kedge_error *error);
 
@@ -25,8 +25,9 @@ kedge_status kedge_version_load_runs(const kedge_project *project, int64_t numbe
                                      const kedge_version **version, kedge_error *error);
 
 /* Whether the record of version `number` has this lineage, by a consistent read; that of a version
- * which is no longer kept still tells. A version without a record counts as the same: what is left
- * of it is the truth. `*gone` (NULL: not asked): it is not there, or no longer kept. */
+ * which is no longer kept still tells. A version without a record counts as having it, since
+ * nothing can contradict. `*gone` (may be NULL): there is no such version, or it is no longer
+ * kept. */
 kedge_status kedge_version_has_lineage(const kedge_project *project, int64_t number,
                                        kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error);
