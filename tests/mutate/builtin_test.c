@@ -220,6 +220,7 @@ static void test_an_unknown_member_is_named_and_a_long_one_is_cut(void **state)
     memset(name, 'n', sizeof name - 1);
     refuses(fixture, "kedge.delete", "[]", "args-invalid", "object");
     refuses(fixture, "kedge.delete", "{\"nmae\":1}", "args-invalid", "nmae");
+    refuses(fixture, "kedge.patch", "{\"ptach\":[]}", "args-invalid", "ptach");
     (void)snprintf(args, sizeof args, "{\"%s\":1}", name);
     refuses(fixture, "kedge.put", args, "args-invalid", "unknown member \"nnnn");
     assert_null(strstr(fixture->error.message, name));
