@@ -2,6 +2,7 @@
  * no function here recurses deeper than KEDGE_LIMIT_JSON_DEPTH. */
 #include "mutate/json_document.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -57,11 +58,12 @@ kedge_status kedge_json_document_charge(kedge_json_document *document, uint64_t 
 kedge_status kedge_json_document_keep(kedge_json_document *document, kedge_bytes bytes,
                                       kedge_bytes *kept, kedge_error *error)
 {
+    KEDGE_ASSERT(bytes.size > 0);
     kedge_status status = kedge_json_document_charge(document, bytes.size, error);
     if (status != KEDGE_OK) return status;
     kedge_json_kept *block = kedge_allocate(document->allocator, sizeof *block + bytes.size);
     if (block == NULL) return kedge_fail_no_memory(error);
-    if (bytes.size > 0) memcpy(block->bytes, bytes.data, bytes.size);
+    memcpy(block->bytes, bytes.data, bytes.size);
     block->next = document->kept;
     document->kept = block;
     *kept = (kedge_bytes){block->bytes, bytes.size};

@@ -3,6 +3,8 @@
  * are. */
 #include "mutate/overlay_tree.h"
 
+#include "common/assert.h"
+
 int kedge_overlay_key_compare(const kedge_overlay_node *node, kedge_bytes collection,
                               kedge_bytes id)
 {
@@ -121,7 +123,7 @@ kedge_overlay_node *kedge_overlay_tree_remove(kedge_overlay_node *root, kedge_ov
 {
     if (root == node) {
         if (root->left == NULL) return root->right;
-        if (root->right == NULL) return root->left;
+        KEDGE_ASSERT(root->right != NULL); /* what has a left child is above level 1 */
         kedge_overlay_node *next;
         kedge_overlay_node *right = take_first(root->right, &next);
         next->left = root->left;

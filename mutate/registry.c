@@ -1,6 +1,7 @@
 /* The registry: the built-in mutators and the app's in one array, sorted by name. */
 #include "mutate/registry.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
@@ -90,8 +91,9 @@ kedge_status kedge_registry_new(const kedge_allocator *allocator, const kedge_mu
         kedge_allocate(allocator, sizeof *made + total * sizeof made->mutators[0]);
     if (made == NULL) return kedge_fail_no_memory(error);
     made->allocator = allocator;
-    for (size_t i = 0; i < kedge_builtin_mutator_count && status == KEDGE_OK; i++) {
+    for (size_t i = 0; i < kedge_builtin_mutator_count; i++) {
         status = add(made, &kedge_builtin_mutators[i], error);
+        KEDGE_ASSERT(status == KEDGE_OK);
     }
     for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
         status = check_mutator(&mutators[i], error);

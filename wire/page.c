@@ -57,9 +57,8 @@ static kedge_status read_after(const kedge_wire_member *member, kedge_wire_page_
         if (status != KEDGE_OK) return status;
         return kedge_wire_response_fail(KEDGE_WIRE_PLACE(""), member, "a key or null", error);
     }
-    kedge_status status = kedge_buffer_status(&out->next_text, error);
-    if (status == KEDGE_OK) out->next = kedge_buffer_bytes(&out->next_text);
-    return status;
+    out->next = kedge_buffer_bytes(&out->next_text);
+    return kedge_buffer_status(&out->next_text, error);
 }
 
 kedge_status kedge_wire_page_response_read(const kedge_allocator *allocator, kedge_bytes body,

@@ -2,6 +2,7 @@
  *
  * Keys without an escape and values that are canonical already are borrowed from the body; the
  * others go into `text`. When `text` moves, the pieces that point into it are moved after it. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
 #include "wire/key.h"
@@ -65,7 +66,7 @@ static kedge_status take_string(kedge_wire_patch *patch, kedge_bytes string, ked
     follow_text(patch, from, start);
     kedge_status status = kedge_buffer_status(&patch->text, error);
     if (status != KEDGE_OK) return status;
-    if (!decoded) return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid", "a key is not text");
+    KEDGE_ASSERT(decoded);
     *out = (kedge_bytes){patch->text.data + start, patch->text.size - start};
     return KEDGE_OK;
 }

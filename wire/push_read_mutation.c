@@ -236,7 +236,7 @@ static kedge_status digest_canonical(kedge_bytes args, const mutation_members *m
     }
     status = kedge_json_canonical(members->name, scratch, error);
     if (status != KEDGE_OK) return status;
-    if (scratch->no_memory) return kedge_fail_no_memory(error);
+    KEDGE_ASSERT(!scratch->no_memory);
     KEDGE_ASSERT(scratch->size >= args_size + 2);
     kedge_bytes name = {scratch->data + args_size + 1, scratch->size - args_size - 2};
     kedge_wire_digest((kedge_bytes){scratch->data, args_size}, name, out->uid, out->digest);

@@ -51,7 +51,7 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
             kedge_core_pull_step_ended(core, event, actions);
         break;
     case KEDGE_EVENT_APPLIED:
-        if (core->working) kedge_core_applied(core, event);
+        kedge_core_applied(core, event);
         break;
     case KEDGE_EVENT_POKE:
         kedge_core_poked(core, event->poke.version);

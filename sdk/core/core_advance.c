@@ -104,7 +104,8 @@ static void begin_work(kedge_core *core, kedge_core_actions *actions)
 
 static void advance_pull(kedge_core *core, kedge_core_actions *actions)
 {
-    if (core->working || !core->started) return;
+    KEDGE_ASSERT(core->started);
+    if (core->working) return;
     bool waits = kedge_core_rotation_waits(core);
     if (core->step == KEDGE_STEP_RETIRE && waits) return;
     if (core->step == KEDGE_STEP_IDLE && core->rotation_held && !waits) {
@@ -146,7 +147,8 @@ static kedge_connection connection_of(const kedge_core *core)
     if (core->stopped) return KEDGE_STOPPED;
     bool well = core->answered && core->push.failures == 0 && core->pull.failures == 0;
     if (kedge_core_rotation_waits(core)) return KEDGE_CONNECTING;
-    return well && !core->token_wanted ? KEDGE_ONLINE : KEDGE_CONNECTING;
+    KEDGE_ASSERT(!well || !core->token_wanted); /* a token is asked for after a failure */
+    return well ? KEDGE_ONLINE : KEDGE_CONNECTING;
 }
 
 static bool errors_differ(const kedge_error *a, const kedge_error *b)

@@ -60,15 +60,16 @@ void kedge_channel_postpone(kedge_core *core, kedge_core_channel *channel, int64
         retry_after_ms = KEDGE_CORE_RETRY_AFTER_MAX_MS;
     }
     channel->floor_ms = kedge_core_after(core, retry_after_ms);
-    if (channel->at_ms < channel->floor_ms) channel->at_ms = channel->floor_ms;
+    KEDGE_ASSERT(channel->at_ms <= channel->floor_ms); /* what runs began at its moment */
+    channel->at_ms = channel->floor_ms;
 }
 
 void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel)
 {
     KEDGE_ASSERT(channel->running);
     end(channel);
-    int64_t next = kedge_core_after(core, KEDGE_CORE_BACKOFF_FLOOR_MS);
-    if (channel->at_ms < next) channel->at_ms = next;
+    KEDGE_ASSERT(channel->at_ms <= core->now_ms);
+    channel->at_ms = kedge_core_after(core, KEDGE_CORE_BACKOFF_FLOOR_MS);
 }
 
 /* A sync of the app starts as early as it may. */
@@ -92,7 +93,7 @@ void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t r
 {
     int64_t ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
     if (channel->failures < 10) ceiling = (int64_t)KEDGE_CORE_BACKOFF_MIN_MS << channel->failures;
-    if (ceiling > KEDGE_CORE_BACKOFF_MAX_MS) ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
+    KEDGE_ASSERT(ceiling <= KEDGE_CORE_BACKOFF_MAX_MS);
     if (channel->failures < UINT32_MAX) channel->failures++;
 
     int64_t delay = kedge_core_draw(core, ceiling);

@@ -1,6 +1,8 @@
 /* How long the waits are, and the next moment at which something may begin by itself. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 int64_t kedge_core_stall_delay(const kedge_core *core)
 {
     int64_t delay = KEDGE_CORE_STALL_MAX_MS;
@@ -15,7 +17,7 @@ int64_t kedge_core_pull_interval(kedge_core *core)
     if (kedge_core_is_uncovered(core) && core->looks < 6) {
         interval = (int64_t)KEDGE_CORE_COVER_MS << core->looks;
     }
-    if (interval > KEDGE_CORE_PULL_INTERVAL_MS) interval = KEDGE_CORE_PULL_INTERVAL_MS;
+    KEDGE_ASSERT(interval <= KEDGE_CORE_PULL_INTERVAL_MS);
     return interval - kedge_core_draw(core, interval / 10);
 }
 

@@ -19,8 +19,8 @@ static void grow(kedge_core *core)
  * follow. */
 static void queued(kedge_core *core, const kedge_core_event *event)
 {
-    if (event->push_ended.last_id > core->queued_through_id)
-        core->queued_through_id = event->push_ended.last_id;
+    KEDGE_ASSERT(event->push_ended.last_id > core->queued_through_id); /* it went behind that */
+    core->queued_through_id = event->push_ended.last_id;
     core->push_cut = false;
     core->looks = 0;
     core->looked_at_id = core->position.lowest_pending_id;

@@ -2,10 +2,12 @@
  * it. */
 #include "sdk/core/core_internal.h"
 
+#include "common/assert.h"
+
 bool kedge_core_may_send(const kedge_core *core)
 {
-    return core->started && core->online && !core->stopped && !core->shut_down &&
-           !core->token_wanted;
+    KEDGE_ASSERT(core->started && !core->shut_down);
+    return core->online && !core->stopped && !core->token_wanted;
 }
 
 /* ---- push ---- */
@@ -18,8 +20,9 @@ bool kedge_core_is_uncovered(const kedge_core *core)
 
 bool kedge_core_is_queued(const kedge_core *core)
 {
-    return core->position.lowest_pending_id <= core->queued_through_id &&
-           kedge_core_is_uncovered(core);
+    bool queued = core->position.lowest_pending_id <= core->queued_through_id;
+    KEDGE_ASSERT(!queued || kedge_core_is_uncovered(core));
+    return queued;
 }
 
 /* An identity change is under way: what would be pushed has no id yet. */

@@ -22,8 +22,8 @@ void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error)
     }
     core->stream_up = false;
     kedge_channel_fail(core, &core->stream, 0);
-    int64_t next = kedge_core_after(core, KEDGE_CORE_PULL_INTERVAL_MS);
-    if (core->next_pull_ms > next) core->next_pull_ms = next;
+    /* A pull that ended set the next one: from here on it comes. */
+    KEDGE_ASSERT(core->next_pull_ms <= kedge_core_after(core, KEDGE_CORE_PULL_INTERVAL_MS));
     /* An idle client learns from the stream that its token has expired; a pull asks for another. */
     if (error != NULL && error->status == KEDGE_UNAUTHORIZED) core->pull_due = true;
 }

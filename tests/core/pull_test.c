@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "common/error.h"
+
 static void test_it_pulls_and_pushes_when_it_starts(void **state)
 {
     trace *t = *state;
@@ -296,6 +298,30 @@ static void test_without_a_stream_it_looks_often_for_what_it_has_pushed(void **s
                     "          send pull\n");
 }
 
+static void test_a_response_that_the_store_does_not_take_is_told_and_pulled_again(void **state)
+{
+    trace *t = *state;
+    kedge_core_event refused = {.kind = KEDGE_EVENT_APPLIED,
+                                .applied = {.result = KEDGE_APPLIED_AGAIN}};
+    kedge_fail(&refused.applied.error, KEDGE_PROTOCOL, "answer-invalid", "as the test says");
+    trace_settle(t, 3);
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_event(t, refused, "not taken");
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_event(t, refused, "not taken");
+    trace_expect(t, "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] not taken\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] not taken\n"
+                    "          report connecting: answer-invalid\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +360,9 @@ int main(void)
                                         trace_teardown),
         cmocka_unit_test_setup_teardown(test_without_a_stream_it_looks_often_for_what_it_has_pushed,
                                         trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_response_that_the_store_does_not_take_is_told_and_pulled_again, trace_setup,
+            trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -353,6 +353,21 @@ static void test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id(vo
                     "          send push\n");
 }
 
+static void test_a_push_for_which_the_store_had_nothing_backs_off(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_pushed(t, 0, 0);
+    trace_timer(t);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] pushed through 0, in version 0\n"
+                    "          report connecting\n"
+                    "[   94] timer\n"
+                    "          send push\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +402,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id, trace_setup,
             trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_push_for_which_the_store_had_nothing_backs_off,
+                                        trace_setup, trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

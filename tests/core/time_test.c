@@ -58,6 +58,19 @@ static void test_while_the_clock_stands_still_the_timer_is_always_ahead(void **s
     trace_skip(t);
 }
 
+static void test_at_the_end_of_the_clock_waits_end_with_it(void **state)
+{
+    trace *t = *state;
+    t->show_timer = true;
+    trace_pass(t, INT64_MAX - 11);
+    trace_start(t, 3, 1, 0);
+    trace_expect(t, "[9223372036854775796] start at version 3\n"
+                    "          send pull\n"
+                    "          report connecting\n"
+                    "          timer in 10\n");
+    assert_int_equal(t->core.pull.guard_ms, INT64_MAX - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -68,6 +81,8 @@ int main(void)
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_while_the_clock_stands_still_the_timer_is_always_ahead,
                                         trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_at_the_end_of_the_clock_waits_end_with_it, trace_setup,
+                                        trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

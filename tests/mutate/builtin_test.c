@@ -220,9 +220,26 @@ static void test_an_unknown_member_is_named_and_a_long_one_is_cut(void **state)
     memset(name, 'n', sizeof name - 1);
     refuses(fixture, "kedge.delete", "[]", "args-invalid", "object");
     refuses(fixture, "kedge.delete", "{\"nmae\":1}", "args-invalid", "nmae");
+    refuses(fixture, "kedge.patch", "{\"ptach\":[]}", "args-invalid", "ptach");
     (void)snprintf(args, sizeof args, "{\"%s\":1}", name);
     refuses(fixture, "kedge.put", args, "args-invalid", "unknown member \"nnnn");
     assert_null(strstr(fixture->error.message, name));
+}
+
+static void test_a_patch_that_doubles_its_item_ends_at_the_budget(void **state)
+{
+    tx_fixture *fixture = *state;
+    kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
+    applies(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":{\"a\":1}}");
+    kedge_buffer_append_text(&args, "{\"collection\":\"c\",\"id\":\"1\",\"patch\":[");
+    for (int i = 0; i < 60; i++) {
+        kedge_buffer_append_format(&args, "%s{\"from\":\"\",\"op\":\"copy\",\"path\":\"/%d\"}",
+                                   i == 0 ? "" : ",", i);
+    }
+    kedge_buffer_append_text(&args, "]}");
+    refuses(fixture, "kedge.patch", args.data, "mutation-too-costly", "bytes");
+    assert_string_equal(tx_fixture_item(fixture, "c", "1"), "{\"a\":1}");
+    kedge_buffer_free(&args);
 }
 
 static void test_a_read_that_fails_is_never_a_rejection(void **state)
@@ -261,6 +278,7 @@ int main(void)
         edits(test_noop_applies_without_a_change),
         edits(test_a_result_that_is_nested_too_deep_is_refused),
         edits(test_an_unknown_member_is_named_and_a_long_one_is_cut),
+        edits(test_a_patch_that_doubles_its_item_ends_at_the_budget),
         edits(test_a_read_that_fails_is_never_a_rejection),
         cmocka_unit_test(test_memory_that_runs_out_is_never_a_rejection),
     };

@@ -41,6 +41,38 @@ static kedge_status works_too_much(kedge_tx *tx, const char *args, size_t args_s
     return KEDGE_OK;
 }
 
+/* Asks for what has no name, and is told so by each call. */
+static kedge_status names_everything_badly(kedge_tx *tx, const char *args, size_t args_size,
+                                           void *userdata, kedge_error *error)
+{
+    (void)args, (void)args_size, (void)userdata, (void)error;
+    const char *id, *value;
+    size_t id_size, size;
+    assert_int_equal(kedge_tx_next(tx, "no name", NULL, 0, &id, &id_size, &value, &size, NULL),
+                     KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_tx_delete(tx, "c", "\xff", 1, NULL), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_tx_get(tx, "no name", "1", 1, &value, &size, NULL),
+                     KEDGE_INVALID_ARGUMENT);
+    return KEDGE_INVALID_ARGUMENT;
+}
+
+/* Goes on when it may not any more, and is refused by each call. */
+static kedge_status goes_on_after_its_budget(kedge_tx *tx, const char *args, size_t args_size,
+                                             void *userdata, kedge_error *error)
+{
+    (void)args, (void)args_size, (void)userdata, (void)error;
+    const char *id, *value;
+    size_t id_size, size;
+    kedge_tx_charge(tx, KEDGE_LIMIT_MUTATION_BYTES, NULL);
+    kedge_tx_charge(tx, 1, NULL);
+    assert_int_equal(kedge_tx_put_project(tx, "{}", 2, NULL), KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(kedge_tx_project(tx, &value, &size, NULL), KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(kedge_tx_delete(tx, "c", "1", 1, NULL), KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(kedge_tx_next(tx, "c", NULL, 0, &id, &id_size, &value, &size, NULL),
+                     KEDGE_LIMIT_EXCEEDED);
+    return KEDGE_OK;
+}
+
 static kedge_error cause;
 
 static kedge_status cannot_tell_now(kedge_tx *tx, const char *args, size_t args_size,
@@ -101,7 +133,9 @@ static kedge_status makes_every_call_with_little_left(kedge_tx *tx, const char *
 static const kedge_mutator mutators[] = {
     {"sets_the_project", 1, sets_the_project, NULL},
     {"names_an_item_badly", 1, names_an_item_badly, NULL},
+    {"names_everything_badly", 1, names_everything_badly, NULL},
     {"works_too_much", 1, works_too_much, NULL},
+    {"goes_on_after_its_budget", 1, goes_on_after_its_budget, NULL},
     {"cannot_tell_now", 1, cannot_tell_now, NULL},
     {"refuses_by_itself", 1, refuses_by_itself, NULL},
     {"makes_every_call", 1, makes_every_call, NULL},
@@ -151,9 +185,15 @@ static void test_an_item_id_is_utf_8(void **state)
     refuses(*state, "names_an_item_badly", "1", "item-id-invalid");
 }
 
+static void test_a_name_that_is_none_is_refused_by_each_call(void **state)
+{
+    refuses(*state, "names_everything_badly", "1", "collection-invalid");
+}
+
 static void test_no_call_is_taken_after_the_budget_is_spent(void **state)
 {
     refuses(*state, "works_too_much", "1", "mutation-too-costly");
+    refuses(*state, "goes_on_after_its_budget", "1", "mutation-too-costly");
 }
 
 static void test_what_is_postponed_is_never_decided(void **state)
@@ -241,10 +281,10 @@ static void test_an_allocation_that_fails_in_any_call_decides_nothing(void **sta
 static void test_a_mutator_without_a_name_and_too_many_mutators_are_refused(void **state)
 {
     (void)state;
-    static kedge_mutator given[KEDGE_LIMIT_MUTATORS + 1];
+    static kedge_mutator given[KEDGE_LIMIT_MUTATORS + 1]; /* the first is wrong, the rest as well */
     kedge_registry *registry = NULL;
     kedge_error error = {0};
-    assert_int_equal(kedge_registry_new(&kedge_allocator_default, given, 1, &registry, &error),
+    assert_int_equal(kedge_registry_new(&kedge_allocator_default, given, 2, &registry, &error),
                      KEDGE_INVALID_ARGUMENT);
     assert_string_equal(error.code, "mutator-invalid");
     assert_int_equal(kedge_registry_new(&kedge_allocator_default, given, KEDGE_LIMIT_MUTATORS + 1,
@@ -260,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         runs(test_a_project_record_is_an_object),
         runs(test_an_item_id_is_utf_8),
+        runs(test_a_name_that_is_none_is_refused_by_each_call),
         runs(test_no_call_is_taken_after_the_budget_is_spent),
         runs(test_what_is_postponed_is_never_decided),
         runs(test_a_rejection_needs_a_code_of_lower_case_letters_digits_and_hyphens),

@@ -115,7 +115,7 @@ static void test_patches_give_what_rfc_6902_says(void **state)
     assert_non_null(file);
     for (; read_case(file, &given); count++)
         assert_patch_case(&given, &out);
-    assert_int_equal(count, 97);
+    assert_int_equal(count, 99);
     fclose(file);
     kedge_buffer_free(&out);
     case_free(&given);
@@ -229,6 +229,7 @@ static void test_a_patch_fails_with_any_budget_below_its_cost(void **state)
     static const char target[] = "{\"a\":{\"b\":[1,{\"c\":2}]},\"d\":[],\"e\":{\"f\":\"g\"}}";
     static const char *const patches[] = {
         "[{\"op\":\"add\",\"path\":\"/a/b/1/x\",\"value\":[]}]",
+        "[{\"op\":\"add\",\"path\":\"/a/b/0\",\"value\":0}]",
         "[{\"op\":\"remove\",\"path\":\"/a/b/1/c\"}]",
         "[{\"op\":\"replace\",\"path\":\"/a/b/0\",\"value\":7}]",
         "[{\"from\":\"/e/f\",\"op\":\"move\",\"path\":\"/d/-\"}]",

@@ -241,6 +241,54 @@ static void test_sorted_writes_do_not_make_the_tree_deep(void **state)
     kedge_overlay_free(overlay);
 }
 
+static void put_number(kedge_overlay *overlay, const char *value)
+{
+    kedge_bytes a = KEDGE_BYTES("a");
+    assert_int_equal(kedge_overlay_put(overlay, a, a, kedge_bytes_of(value), NULL), KEDGE_OK);
+}
+
+static void assert_number_is(const kedge_overlay *overlay, const char *value)
+{
+    kedge_overlay_entry entry;
+    assert_true(kedge_overlay_get(overlay, KEDGE_BYTES("a"), KEDGE_BYTES("a"), &entry));
+    assert_true(kedge_bytes_equal_text(entry.value, value));
+}
+
+static void test_to_end_a_mark_that_has_ended_does_nothing(void **state)
+{
+    (void)state;
+    kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+    kedge_overlay_mark mark = kedge_overlay_set_mark(overlay);
+    put_number(overlay, "1");
+    kedge_overlay_release(overlay, mark);
+    kedge_overlay_rollback(overlay, mark);
+    assert_number_is(overlay, "1");
+    kedge_overlay_release(overlay, mark);
+    assert_number_is(overlay, "1");
+    assert_int_equal(kedge_overlay_changes_since(overlay, mark), 0);
+    kedge_overlay_free(overlay);
+}
+
+static void test_a_release_ends_the_marks_set_after_it(void **state)
+{
+    (void)state;
+    kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+    put_number(overlay, "0");
+    kedge_overlay_mark marks[3];
+    for (int i = 0; i < 3; i++) {
+        marks[i] = kedge_overlay_set_mark(overlay);
+        if (i > 0) put_number(overlay, i == 1 ? "1" : "2");
+    }
+    kedge_overlay_release(overlay, marks[1]);
+    assert_int_equal(kedge_overlay_changes_since(overlay, marks[2]), 0);
+    assert_int_equal(kedge_overlay_changes_since(overlay, marks[0]), 1);
+    put_number(overlay, "3");
+    assert_int_equal(kedge_overlay_changes_since(overlay, marks[0]), 1);
+    kedge_overlay_rollback(overlay, marks[0]);
+    assert_number_is(overlay, "0");
+    kedge_overlay_free(overlay);
+}
+
 /* ---- the view ---- */
 
 static kedge_overlay *overlay_with(const char *const *writes, size_t count)
@@ -331,6 +379,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_writes_and_marks_agree_with_a_naive_model),
         cmocka_unit_test(test_a_rollback_needs_no_memory),
+        cmocka_unit_test(test_to_end_a_mark_that_has_ended_does_nothing),
+        cmocka_unit_test(test_a_release_ends_the_marks_set_after_it),
         cmocka_unit_test(test_sorted_writes_do_not_make_the_tree_deep),
         cmocka_unit_test(test_a_walk_merges_the_layers_and_skips_what_is_deleted),
         cmocka_unit_test(test_a_failed_allocation_leaves_the_overlay_whole),

@@ -359,11 +359,19 @@ static void test_every_failed_allocation_is_told_as_that(void **state)
     char origin[] = PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"n\","
                          "\"timestamp\":1,\"origin\":{\"client\":\"\\u0063\",\"id\":1}}]}";
     kedge_wire_push_request none = {.supported = false};
+    char args[512];
     (void)state;
     assert_true(failing_allocator_try_every_call(read_grant, NULL, 1000) > 0);
     assert_true(failing_allocator_try_every_call(read_pushed, uid, 1000) > 0);
     assert_true(failing_allocator_try_every_call(read_pushed, name, 1000) > 0);
     assert_true(failing_allocator_try_every_call(read_pushed, origin, 1000) > 0);
+    for (int size = 1; size < 300; size++) { /* wherever the room for args and name ends */
+        snprintf(args, sizeof args,
+                 PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"name\","
+                      "\"timestamp\":1,\"args\":\"%0*d\"}]}",
+                 size, 0);
+        assert_true(failing_allocator_try_every_call(read_pushed, args, 1000) > 0);
+    }
     kedge_wire_push_request_free(&none);
 }
 

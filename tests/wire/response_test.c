@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "tests/support/failing_allocator.h"
 #include "wire/key.h"
+#include "wire/response.h"
 
 #define LINEAGE "0123456789abcdef0123456789abcdef"
 #define DIGEST  "00112233445566778899aabbccddeeff"
@@ -123,6 +124,27 @@ static void test_a_retire_tells_the_lmids_of_earlier_clients(void **state)
     }
 }
 
+static void test_a_retire_tells_the_lmids_of_at_most_64_earlier_clients(void **state)
+{
+    (void)state;
+    for (int count = 64; count <= 65; count++) {
+        kedge_wire_retire_response answer;
+        char marks[1024];
+        size_t size = 0;
+        for (int i = 0; i < count; i++) {
+            size += (size_t)snprintf(marks + size, sizeof marks - size, "%s\"c%d\":1",
+                                     i == 0 ? "{" : ",", i);
+        }
+        snprintf(marks + size, sizeof marks - size, "}");
+        char *text = replaced(good_retire, "{\"c1\":7,\"c2\":0}", marks);
+        assert_int_equal(decode_retire(text, &answer, NULL),
+                         count == 64 ? KEDGE_OK : KEDGE_PROTOCOL);
+        assert_int_equal(answer.earlier.count, 64);
+        kedge_wire_retire_response_free(&answer);
+        test_free(text);
+    }
+}
+
 static void test_a_duplicate_with_a_reason_is_a_rejection(void **state)
 {
     (void)state;
@@ -196,31 +218,122 @@ static void test_further_outcomes_are_appended_in_order(void **state)
     /* The same again goes backwards, and leaves what was there. */
     assert_int_equal(kedge_wire_outcomes_response_read(more, &list, NULL), KEDGE_PROTOCOL);
     assert_int_equal(list.count, 1);
+    assert_int_equal(kedge_wire_outcomes_response_read(KEDGE_BYTES("[]"), &list, NULL),
+                     KEDGE_PROTOCOL);
+    assert_int_equal(list.count, 1);
     kedge_release(&kedge_allocator_default, list.rows);
 }
 
-static void test_a_fetched_body_must_have_its_hash(void **state)
+/* A page with one item that is named by the hash of `body`. */
+static void read_page_with_body(const kedge_allocator *allocator, kedge_bytes body, size_t size,
+                                kedge_wire_page_response *page)
 {
-    (void)state;
-    kedge_wire_page_response page = {0};
     char text[512];
     char hash[KEDGE_SHA256_HEX];
-    kedge_bytes body = KEDGE_BYTES("{\"a\":[1,2]}");
     kedge_sha256_hex(body, hash);
     snprintf(text, sizeof text,
              "{\"version\":9,\"lineage\":\"" LINEAGE
              "\",\"items\":[{\"key\":\"a/1\",\"hash\":\"%s\","
              "\"size\":%zu}],\"next\":null}",
-             hash, body.size);
-    assert_int_equal(
-        kedge_wire_page_response_read(&kedge_allocator_default, kedge_bytes_of(text), &page, NULL),
-        KEDGE_OK);
+             hash, size);
+    *page = (kedge_wire_page_response){0};
+    assert_int_equal(kedge_wire_page_response_read(allocator, kedge_bytes_of(text), page, NULL),
+                     KEDGE_OK);
+}
+
+static void test_a_fetched_body_must_have_its_hash(void **state)
+{
+    (void)state;
+    kedge_wire_page_response page;
+    kedge_bytes body = KEDGE_BYTES("{\"a\":[1,2]}");
+    read_page_with_body(&kedge_allocator_default, body, body.size, &page);
     assert_int_equal(kedge_wire_patch_set_body(&page.items, 0, KEDGE_BYTES("{\"a\":[1,3]}"), NULL),
                      KEDGE_PROTOCOL);
     assert_int_equal(page.items.operations[0].kind, KEDGE_WIRE_PATCH_PUT_HASH);
     assert_int_equal(kedge_wire_patch_set_body(&page.items, 0, body, NULL), KEDGE_OK);
     assert_bytes(page.items.operations[0].value, "{\"a\":[1,2]}");
     kedge_wire_page_response_free(&page);
+}
+
+static void test_a_fetched_body_must_have_its_size_and_be_canonical(void **state)
+{
+    (void)state;
+    char deep[131] = {0};
+    memset(deep, '[', 65);
+    memset(deep + 65, ']', 65);
+    const struct {
+        const char *body;
+        size_t more; /* than its size is told */
+        const char *code;
+    } cases[] = {{"{\"a\":1}", 1, "body-hash"},
+                 {"{\"b\":1,\"a\":2}", 0, "body-invalid"},
+                 {"{\"a\":", 0, "body-invalid"},
+                 {deep, 0, "body-invalid"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        kedge_wire_page_response page;
+        kedge_error error = {0};
+        kedge_bytes body = kedge_bytes_of(cases[i].body);
+        read_page_with_body(&kedge_allocator_default, body, body.size + cases[i].more, &page);
+        assert_int_equal(kedge_wire_patch_set_body(&page.items, 0, body, &error), KEDGE_PROTOCOL);
+        assert_string_equal(error.code, cases[i].code);
+        assert_int_equal(page.items.operations[0].kind, KEDGE_WIRE_PATCH_PUT_HASH);
+        kedge_wire_page_response_free(&page);
+    }
+}
+
+static void test_a_body_without_memory_for_it_stays_to_be_fetched(void **state)
+{
+    (void)state;
+    failing_allocator failing;
+    kedge_wire_page_response page;
+    kedge_bytes body = KEDGE_BYTES("{\"a\":[1,2]}");
+    failing_allocator_init(&failing);
+    read_page_with_body(&failing.allocator, body, body.size, &page);
+    failing_allocator_arm(&failing, 1, true);
+    assert_int_equal(kedge_wire_patch_set_body(&page.items, 0, body, NULL), KEDGE_NO_MEMORY);
+    assert_int_equal(page.items.operations[0].kind, KEDGE_WIRE_PATCH_PUT_HASH);
+    kedge_wire_page_response_free(&page);
+    assert_int_equal(failing.living, 0);
+}
+
+static void test_an_item_id_has_at_most_512_bytes(void **state)
+{
+    (void)state;
+    char id[600] = {0};
+    kedge_error error = {0};
+    for (size_t size = 512; size <= 513; size++) {
+        char key[620];
+        memset(id, 'i', size);
+        snprintf(key, sizeof key, "\"notes/%s\"", id);
+        char *text = replaced(good_pull, "\"notes/b/c\"", key);
+        assert_int_equal(decode_pull(text, strlen(text), &error),
+                         size == 512 ? KEDGE_OK : KEDGE_PROTOCOL);
+        test_free(text);
+    }
+    assert_non_null(strstr(error.message, "'patch[1].key'"));
+}
+
+static void test_a_name_of_a_member_may_be_written_with_escapes(void **state)
+{
+    (void)state;
+    char *text = replaced(good_pull, "\"lmid\"", "\"lm\\u0069d\"");
+    assert_int_equal(decode_pull(text, strlen(text), NULL), KEDGE_OK);
+    test_free(text);
+}
+
+static void test_what_is_damaged_is_named_by_keys_that_are_text(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"[7]", "[\"\\ud800\"]", "{}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char value[64];
+        kedge_error error = {0};
+        kedge_wire_damaged damaged = {0};
+        snprintf(value, sizeof value, "{\"count\":1,\"keys\":%s}", wrong[i]);
+        kedge_wire_member member = {.name = "damaged", .value = kedge_bytes_of(value)};
+        assert_int_equal(kedge_wire_damaged_read(&member, &damaged, &error), KEDGE_PROTOCOL);
+        assert_non_null(strstr(error.message, "'damaged.keys'"));
+    }
 }
 
 static void test_a_value_may_be_nested_as_deep_as_the_limit(void **state)
@@ -241,73 +354,77 @@ static void test_a_value_may_be_nested_as_deep_as_the_limit(void **state)
 
 /* ---- what is refused ---- */
 
+static const struct {
+    const char *from;
+    const char *to;
+    const char *named;
+} refused[] = {
+    {"\"version\":7,\"lineage\":\"" LINEAGE "\",\"lmid\"",
+     "\"version\":2,\"lineage\":\"" LINEAGE "\",\"lmid\"", "kedge.version"},
+    {"\"lmid\":4", "\"lmid\":-1", "kedge.lmid"},
+    {"\"lmid\":4", "\"lmid\":4.5", "kedge.lmid"},
+    {"\"lmid\":4", "\"lmid\":\"4\"", "kedge.lmid"},
+    {"\"lmid\":4", "\"lmid\":4,\"lmid\":4", "kedge.lmid"},
+    {"\"lmid\":4", "\"lmix\":4", "kedge.lmid"},
+    {"\"lmid\":4", "\"lm\\u0069x\":4", "kedge.lmid"},
+    {"\"lmid\":4", "\"lmid\":4,\"lm\\u0069d\":4", "kedge.lmid"},
+    {"\"lmid\":4", "\"lmid\":3", "outcomes[1].id"},
+    {"\"known\":true", "\"known\":false", "kedge.lmid"},
+    {"\"known\":true", "\"known\":1", "kedge.known"},
+    {"\"lost\":false", "\"lost\":null", "kedge.lost"},
+    {"\"from\":3", "\"from\":8", "kedge.version"},
+    {"\"order\":7", "\"order\":6", "cookie"},
+    {"\"order\":7", "\"orders\":7", "cookie.order"},
+    {"\"cookie\"", "\"cooky\"", "cookie"},
+    {"\"cookie\":{\"order\":7,\"lineage\":\"0", "\"cookie\":{\"order\":7,\"lineage\":\"1",
+     "cookie"},
+    {"\"cookie\":{\"order\":7,\"lineage\":\"0", "\"cookie\":{\"order\":7,\"lineage\":\"G",
+     "cookie.lineage"},
+    {"\"lastMutationIDChanges\":{\"c1\":4}", "\"lastMutationIDChanges\":{\"c1\":-4}",
+     "lastMutationIDChanges"},
+    {"\"lastMutationIDChanges\":{\"c1\":4}", "\"lastMutationIDChanges\":[]",
+     "lastMutationIDChanges"},
+    {"\"snapshot\":null", "\"snapshot\":{\"version\":6,\"lineage\":\"" LINEAGE "\"}", "snapshot"},
+    {"\"snapshot\":null", "\"snapshot\":{\"version\":7,\"lineage\":\"" LINEAGE "\"}", "patch"},
+    {"\"outcomes_next\":null", "\"outcomes_next\":4", "kedge.outcomes_next"},
+    {"\"id\":4,", "\"id\":3,", "outcomes[1].id"},
+    {"\"id\":3,", "\"id\":0,", "outcomes[0].id"},
+    {"\"digest\":\"00", "\"digest\":\"0A", "outcomes[0].digest"},
+    {"\"version\":7,\"outcome\"", "\"version\":8,\"outcome\"", "outcomes[1].version"},
+    {"\"outcome\":\"applied\"", "\"outcome\":\"maybe\"", "outcomes[1].outcome"},
+    {"\"code\":\"no-way\",", "", "outcomes[0].code"},
+    {"\"no-way\"", "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0\"",
+     "outcomes[0].code"},
+    {"\"message\":\"no\"", "\"message\":\"\\ud800\"", "outcomes[0].message"},
+    {"\"op\":\"del\"", "\"op\":\"clear\"", "patch[1].op"},
+    {"\"op\":\"del\",", "", "patch[1].op"},
+    {"\"notes/b/c\"", "\"notes/a\"", "patch"},
+    {"\"zz/big\"", "\"notes/a\"", "patch"},
+    {"\"notes/b/c\"", "\"notes/\\u0000\"", "patch[1].key"},
+    {"\"notes/b/c\"", "17", "patch[1].key"},
+    {"\"value\":[1,2]", "\"value\":[1,,2]", "patch[3].value"},
+    {"\"value\":[1,2]", "\"value\":{\"a\":1,\"a\":1}", "patch[3].value"},
+    {"\"value\":[1,2]", "\"value\":1e999", "patch[3].value"},
+    {"\"value\":[1,2]", "\"hash\":\"12\",\"size\":1", "patch[3].hash"},
+    {"\"size\":70000", "\"size\":0", "patch[4].size"},
+    {"\"key\":\"project\",\"value\":{\"name\":\"x\"}",
+     "\"key\":\"project\",\"hash\":\"" HASH "\",\"size\":9", "patch[2].hash"},
+    {"\"size\":70000", "\"size\":8388609", "patch[4].size"},
+    {"\"size\":70000", "\"size\":70000,\"value\":1", "patch[4].hash"},
+    {"\"kedge\":{", "\"kedges\":{", "kedge"},
+};
+
 static void test_what_the_wire_does_not_say_is_refused_by_name(void **state)
 {
     (void)state;
-    static const struct {
-        const char *from;
-        const char *to;
-        const char *named;
-    } cases[] = {
-        {"\"version\":7,\"lineage\":\"" LINEAGE "\",\"lmid\"",
-         "\"version\":2,\"lineage\":\"" LINEAGE "\",\"lmid\"", "kedge.version"},
-        {"\"lmid\":4", "\"lmid\":-1", "kedge.lmid"},
-        {"\"lmid\":4", "\"lmid\":4.5", "kedge.lmid"},
-        {"\"lmid\":4", "\"lmid\":\"4\"", "kedge.lmid"},
-        {"\"lmid\":4", "\"lmid\":4,\"lmid\":4", "kedge.lmid"},
-        {"\"lmid\":4", "\"lmix\":4", "kedge.lmid"},
-        {"\"lmid\":4", "\"lmid\":3", "outcomes[1].id"},
-        {"\"known\":true", "\"known\":false", "kedge.lmid"},
-        {"\"known\":true", "\"known\":1", "kedge.known"},
-        {"\"lost\":false", "\"lost\":null", "kedge.lost"},
-        {"\"from\":3", "\"from\":8", "kedge.version"},
-        {"\"order\":7", "\"order\":6", "cookie"},
-        {"\"order\":7", "\"orders\":7", "cookie.order"},
-        {"\"cookie\"", "\"cooky\"", "cookie"},
-        {"\"cookie\":{\"order\":7,\"lineage\":\"0", "\"cookie\":{\"order\":7,\"lineage\":\"1",
-         "cookie"},
-        {"\"cookie\":{\"order\":7,\"lineage\":\"0", "\"cookie\":{\"order\":7,\"lineage\":\"G",
-         "cookie.lineage"},
-        {"\"lastMutationIDChanges\":{\"c1\":4}", "\"lastMutationIDChanges\":{\"c1\":-4}",
-         "lastMutationIDChanges"},
-        {"\"lastMutationIDChanges\":{\"c1\":4}", "\"lastMutationIDChanges\":[]",
-         "lastMutationIDChanges"},
-        {"\"snapshot\":null", "\"snapshot\":{\"version\":6,\"lineage\":\"" LINEAGE "\"}",
-         "snapshot"},
-        {"\"snapshot\":null", "\"snapshot\":{\"version\":7,\"lineage\":\"" LINEAGE "\"}", "patch"},
-        {"\"outcomes_next\":null", "\"outcomes_next\":4", "kedge.outcomes_next"},
-        {"\"id\":4,", "\"id\":3,", "outcomes[1].id"},
-        {"\"id\":3,", "\"id\":0,", "outcomes[0].id"},
-        {"\"digest\":\"00", "\"digest\":\"0A", "outcomes[0].digest"},
-        {"\"version\":7,\"outcome\"", "\"version\":8,\"outcome\"", "outcomes[1].version"},
-        {"\"outcome\":\"applied\"", "\"outcome\":\"maybe\"", "outcomes[1].outcome"},
-        {"\"code\":\"no-way\",", "", "outcomes[0].code"},
-        {"\"message\":\"no\"", "\"message\":\"\\ud800\"", "outcomes[0].message"},
-        {"\"op\":\"del\"", "\"op\":\"clear\"", "patch[1].op"},
-        {"\"op\":\"del\",", "", "patch[1].op"},
-        {"\"notes/b/c\"", "\"notes/a\"", "patch"},
-        {"\"zz/big\"", "\"notes/a\"", "patch"},
-        {"\"notes/b/c\"", "\"notes/\\u0000\"", "patch[1].key"},
-        {"\"notes/b/c\"", "17", "patch[1].key"},
-        {"\"value\":[1,2]", "\"value\":[1,,2]", "patch[3].value"},
-        {"\"value\":[1,2]", "\"value\":{\"a\":1,\"a\":1}", "patch[3].value"},
-        {"\"value\":[1,2]", "\"value\":1e999", "patch[3].value"},
-        {"\"value\":[1,2]", "\"hash\":\"12\",\"size\":1", "patch[3].hash"},
-        {"\"size\":70000", "\"size\":0", "patch[4].size"},
-        {"\"key\":\"project\",\"value\":{\"name\":\"x\"}",
-         "\"key\":\"project\",\"hash\":\"" HASH "\",\"size\":9", "patch[2].hash"},
-        {"\"size\":70000", "\"size\":8388609", "patch[4].size"},
-        {"\"size\":70000", "\"size\":70000,\"value\":1", "patch[4].hash"},
-        {"\"kedge\":{", "\"kedges\":{", "kedge"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         kedge_error error = {0};
         char named[64];
-        char *text = replaced(good_pull, cases[i].from, cases[i].to);
+        char *text = replaced(good_pull, refused[i].from, refused[i].to);
         kedge_status status = decode_pull(text, strlen(text), &error);
-        snprintf(named, sizeof named, "'%s'", cases[i].named);
+        snprintf(named, sizeof named, "'%s'", refused[i].named);
         if (status != KEDGE_PROTOCOL || strstr(error.message, named) == NULL) {
-            print_error("%s -> %s: %d %s\n", cases[i].from, cases[i].to, status, error.message);
+            print_error("%s -> %s: %d %s\n", refused[i].from, refused[i].to, status, error.message);
             fail();
         }
         test_free(text);
@@ -388,6 +505,19 @@ static void test_damaged_answers_are_refused_or_read_and_nothing_else(void **sta
         decode_damaged(goods[i % 3], &seed);
 }
 
+static bool decode_escaped_key(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    static const char body[] = "{\"version\":9,\"lineage\":\"" LINEAGE "\",\"items\":["
+                               "{\"key\":\"a\\/1\",\"value\":null}],\"next\":null}";
+    kedge_wire_page_response page = {0};
+    kedge_status status = kedge_wire_page_response_read(allocator, KEDGE_BYTES(body), &page, NULL);
+    assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+    if (status == KEDGE_OK) assert_bytes(page.items.operations[0].collection, "a");
+    kedge_wire_page_response_free(&page);
+    return status == KEDGE_OK;
+}
+
 static bool decode_all(const kedge_allocator *allocator, void *context)
 {
     (void)context;
@@ -413,6 +543,7 @@ static void test_every_failed_allocation_is_survived(void **state)
 {
     (void)state;
     assert_true(failing_allocator_try_every_call(decode_all, NULL, 0) > 5);
+    assert_true(failing_allocator_try_every_call(decode_escaped_key, NULL, 0) > 1);
 }
 
 /* ---- keys ---- */
@@ -440,11 +571,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pull_is_read_member_by_member),
         cmocka_unit_test(test_a_retire_tells_the_lmids_of_earlier_clients),
+        cmocka_unit_test(test_a_retire_tells_the_lmids_of_at_most_64_earlier_clients),
         cmocka_unit_test(test_a_duplicate_with_a_reason_is_a_rejection),
         cmocka_unit_test(test_keys_are_split_and_values_are_canonical),
         cmocka_unit_test(test_a_page_and_a_retirement_are_read),
         cmocka_unit_test(test_further_outcomes_are_appended_in_order),
         cmocka_unit_test(test_a_fetched_body_must_have_its_hash),
+        cmocka_unit_test(test_a_fetched_body_must_have_its_size_and_be_canonical),
+        cmocka_unit_test(test_a_body_without_memory_for_it_stays_to_be_fetched),
+        cmocka_unit_test(test_an_item_id_has_at_most_512_bytes),
+        cmocka_unit_test(test_a_name_of_a_member_may_be_written_with_escapes),
+        cmocka_unit_test(test_what_is_damaged_is_named_by_keys_that_are_text),
         cmocka_unit_test(test_a_value_may_be_nested_as_deep_as_the_limit),
         cmocka_unit_test(test_what_the_wire_does_not_say_is_refused_by_name),
         cmocka_unit_test(test_a_body_that_is_no_json_is_refused),
