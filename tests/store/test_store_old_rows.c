@@ -61,12 +61,48 @@ static void test_a_repair_takes_no_confirmed_edit_for_a_pending_one(void **state
     fixture_check(f);
 }
 
+/* The ids that stand nowhere say what the total cannot prove. */
+static void test_rejections_that_are_gone_count_though_their_total_is_damaged(void **state)
+{
+    fixture *f = *state;
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM rejected WHERE sequence = 5;"
+                                       "UPDATE totals SET sum = sum + 16 WHERE name = 'rejected'"),
+                     1);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    assert_int_equal(fixture_position(f).pending, 7);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_check(f);
+}
+
+static void test_a_damaged_total_alone_counts_nothing(void **state)
+{
+    static const char *const damages[] = {"sum = sum + 16", "rows = rows + 4", "rows = 0",
+                                          "checksum = checksum + 1"};
+    fixture *f = *state;
+    char sql[128];
+    outbox_fill(f, false);
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        fixture_close_flat(f);
+        snprintf(sql, sizeof sql, "UPDATE totals SET %s WHERE name = 'rejected'", damages[i]);
+        assert_int_equal(outbox_run_raw(f, sql), 1);
+        fixture_open(f);
+        assert_int_equal(fixture_position(f).unrecovered, 0);
+        assert_int_equal(fixture_position(f).rejected, 1);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_repair_takes_no_confirmed_edit_for_a_pending_one),
+        TEST(test_rejections_that_are_gone_count_though_their_total_is_damaged),
+        TEST(test_a_damaged_total_alone_counts_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
