@@ -12,6 +12,7 @@
 #include "sdk/store/repair_files.h"
 #include "sdk/store/salvage.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,6 +105,32 @@ static bool is_foreign(sqlite3_stmt *row)
     return sqlite3_column_type(row, 2) != SQLITE_TEXT || sqlite3_column_type(row, 6) != SQLITE_TEXT;
 }
 
+static int compare_sequences(const void *one, const void *other)
+{
+    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+    return (a > b) - (a < b);
+}
+
+/* A disk may have brought back an old page: its rows prove themselves, and the tail has the same
+ * edits. */
+static bool is_confirmed(repair *all, sqlite3_stmt *row)
+{
+    static const char sql[] = "SELECT 1 FROM confirmed WHERE sequence = ?1 AND uid = ?2";
+    kedge_store_db *db = &all->made.store->outbox;
+    const kedge_buffer *tail = &all->made.decided;
+    int64_t sequence = sqlite3_column_int64(row, 1);
+    sqlite3_stmt *find;
+    if (tail->size == 0 || !bsearch(&sequence, tail->data, tail->size / sizeof sequence,
+                                    sizeof sequence, compare_sequences))
+        return false;
+    if (kedge_store_db_take(db, sql, &find, NULL) != KEDGE_OK) return false;
+    kedge_store_bind_integer(db, find, 1, sequence);
+    sqlite3_bind_value(find, 2, sqlite3_column_value(row, 4));
+    bool there = kedge_store_db_step(db, find, NULL) == KEDGE_OK;
+    sqlite3_reset(find);
+    return there;
+}
+
 static kedge_status save_all_pending(repair *all, kedge_error *error)
 {
     int64_t key = 0;
@@ -113,7 +140,10 @@ static kedge_status save_all_pending(repair *all, kedge_error *error)
            kedge_salvage_next(&all->old, kedge_salvage_pending, &key, &row) == KEDGE_OK) {
         bool sound = sqlite3_column_int(row, 13) == 1;
         if (!sound && is_foreign(row)) continue;
-        all->pending_rows++;
+        bool confirmed = sound && is_confirmed(all, row);
+        /* An old meta row counts such an edit; that of now does not. */
+        if (!confirmed || !is_newest(all)) all->pending_rows++;
+        if (confirmed) continue;
         if (sound)
             status = save_pending(all, row, error);
         else
@@ -170,16 +200,22 @@ static kedge_status save_tail(repair *all, kedge_error *error)
     static const char sql[] = "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
                               ", checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
                               " kedge_checksum(3, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))";
+    kedge_buffer *decided = &all->made.decided;
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK &&
            kedge_salvage_next(&all->old, kedge_salvage_confirmed, &key, &row) == KEDGE_OK) {
         if (sqlite3_column_int(row, 12) != 1) continue;
+        int64_t sequence = sqlite3_column_int64(row, 1);
+        kedge_buffer_append(decided, &sequence, sizeof sequence);
         all->made.meta.tail_bytes += sqlite3_column_bytes(row, 7);
         all->report->confirmed++;
         status = copy_row(all, sql, row, error);
     }
+    if (status == KEDGE_OK) status = kedge_buffer_status(decided, error);
+    if (status == KEDGE_OK && decided->size > 0)
+        qsort(decided->data, decided->size / sizeof(int64_t), sizeof(int64_t), compare_sequences);
     return status;
 }
 
@@ -264,8 +300,8 @@ static kedge_status save_rows(repair *all, kedge_error *error)
     kedge_store_db *db = &all->made.store->outbox;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = save_inbox(all, error);
-    if (status == KEDGE_OK) status = save_all_pending(all, error);
     if (status == KEDGE_OK) status = save_tail(all, error);
+    if (status == KEDGE_OK) status = save_all_pending(all, error);
     if (status == KEDGE_OK) status = save_trimmed(all, error);
     if (status != KEDGE_OK) return status;
     count_missing(all);
@@ -450,11 +486,13 @@ kedge_status kedge_store_repair(const kedge_environment *environment, const char
     if (!all) return kedge_fail_no_memory(error);
     *all = (repair){.environment = environment, .report = &found, .made = {.store = &made}};
     all->made.now_ms = environment->now_ms(environment->context);
+    all->made.decided = kedge_buffer_make(environment->allocator);
     status = kedge_repair_files_begin(&files, path, new_path, error);
     if (status == KEDGE_OK) {
         status = work(all, &files, error);
         kedge_repair_files_end(&files, status == KEDGE_OK);
     }
+    kedge_buffer_free(&all->made.decided);
     kedge_release(environment->allocator, all);
     if (status == KEDGE_OK && report) *report = found;
     return status;

@@ -73,6 +73,7 @@ kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *
 /* How many rows a sound total counts that the table does not have. */
 typedef struct gone {
     int64_t rejected;
+    int64_t claimed; /* by a total of `rejected` that is damaged itself */
     int64_t trimmed;
     int64_t confirmed;
     bool tail_wrong; /* the number is right, but the rows are others */
@@ -105,6 +106,19 @@ static kedge_status note_missing_confirmed(kedge_outbox_healing *heal, const gon
     return kedge_tail_note_missing(&heal->store->outbox, &mark, rows, heal->now_ms, error);
 }
 
+/* A damaged total of the inbox proves nothing. But each decided id of the living client that was
+ * not trimmed stands in a table: of those that do not, no more are rejections than it counts. */
+static kedge_status count_claimed(kedge_outbox_healing *heal, gone *missing, kedge_error *error)
+{
+    const kedge_outbox_meta *meta = &heal->meta;
+    kedge_tail_mark mark = {meta->client, meta->trimmed_through, heal->decided_through};
+    int64_t nowhere = 0;
+    if (missing->claimed <= 0) return KEDGE_OK;
+    kedge_status status = count_marked(&heal->store->outbox, &mark, &nowhere, error);
+    missing->rejected = nowhere < missing->claimed ? nowhere : missing->claimed;
+    return status;
+}
+
 kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char sql[] =
@@ -123,10 +137,14 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
         /* A damaged total tells nothing about its table. */
         if (sqlite3_column_int(cursor, 2) == 1)
             note_missing(&missing, kedge_store_column(cursor, 0), sqlite3_column_int64(cursor, 1));
+        else if (kedge_bytes_equal_text(kedge_store_column(cursor, 0), "rejected"))
+            missing.claimed = sqlite3_column_int64(cursor, 1);
     }
     if (status != KEDGE_DONE) return status;
+    status = count_claimed(heal, &missing, error);
+    if (status != KEDGE_OK) return status;
     heal->meta.unrecovered += missing.rejected + missing.trimmed;
-    status = missing.tail_wrong ? note_missing_confirmed(heal, &missing, error) : KEDGE_OK;
+    if (missing.tail_wrong) status = note_missing_confirmed(heal, &missing, error);
     return status == KEDGE_OK && heal->totals_wrong ? measure_tail(heal, error) : status;
 }
 

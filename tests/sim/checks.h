@@ -74,6 +74,9 @@ void check_i11_living_copies(struct sim_world *world);
 /* checks_damage.c: on a running client whose prediction is that of the version `at`; when its
  * client id has changed; when its store refused to open; when a request arrives at the server. */
 void check_i21_shown_once(struct sim_client *client, const struct sim_version *at);
+/* Whether its cache went from `was` back to `at`, and its outbox asks with the next pull. */
+bool sim_is_back_before_rotation(const struct sim_client *client, const struct sim_version *at,
+                                 const struct sim_version *was);
 /* The column that tells which pending rows are not predicted, or 0 where there is none. */
 struct sqlite3;
 const char *sim_withheld_column(struct sqlite3 *outbox);

@@ -472,7 +472,8 @@ static void check_i8_forward(const view *of)
     if (!same_line && of->at != NULL) {
         count(of, SIM_I12);
         client->world->report->lineages_lost++;
-        if (strcmp(now->client, seen->at_version) == 0 && !seen->stale && !has_nothing_to_lose(of))
+        if (strcmp(now->client, seen->at_version) == 0 && !seen->stale &&
+            !has_nothing_to_lose(of) && !sim_is_back_before_rotation(client, of->at, was))
             sim_violate(client->world, SIM_I12,
                         "client %u met another lineage and kept its client id", client->index);
     }

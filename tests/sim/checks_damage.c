@@ -88,6 +88,25 @@ void check_i21_shown_once(sim_client *client, const sim_version *at)
     sqlite3_finalize(cursor);
 }
 
+/* ---- I12 ---- */
+
+/* The cache's half of a rotation failed on the disk and was made up for later, in a commit that
+ * nobody has synced; a power cut has taken that one. The cache is of the past that the outbox has
+ * left: the outbox knows so, and the next pull asks for its lineage. */
+bool sim_is_back_before_rotation(const sim_client *client, const sim_version *at,
+                                 const sim_version *was)
+{
+    kedge_outbox_meta meta;
+    const sim_oracle *oracle = &client->world->oracle;
+    if (kedge_outbox_meta_read(&client->store->outbox, &meta, NULL) != KEDGE_OK ||
+        meta.ask_settled == 0)
+        return false;
+    const sim_version *settled =
+        sim_oracle_find(oracle, meta.settled_lineage, meta.settled_version);
+    return settled != NULL && sim_oracle_descends(was, settled) &&
+           !sim_oracle_descends(at, settled) && !sim_oracle_descends(oracle->head, at);
+}
+
 /* ---- I22: opening, turning ---- */
 
 static bool has_cache(sim_client *client)

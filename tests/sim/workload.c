@@ -219,6 +219,19 @@ static int64_t oldest_rejected(sim_client *client, uint8_t content[KEDGE_SHA256_
     return sequence;
 }
 
+/* The row of another edit may have had its sequence changed to this one: what the row says decides.
+ * A damaged row may be of either. */
+static sim_entry *find_rejected(sim_client *client, int64_t sequence, const uint8_t *content)
+{
+    for (size_t i = 0; i < client->ledger.count; i++) {
+        sim_entry *entry = &client->ledger.entries[i];
+        if (entry->sequence == sequence &&
+            memcmp(entry->content, content, sizeof entry->content) == 0)
+            return entry;
+    }
+    return find_entry(client, sequence);
+}
+
 /* What it became by resubmitting. A damaged edit must not become one that looks sound. */
 static void enter_resubmitted(sim_client *client, const sim_entry *entry, int64_t sequence,
                               const uint8_t *content)
@@ -234,7 +247,7 @@ static void respond_rejection(sim_client *client)
 {
     uint8_t content[KEDGE_SHA256_SIZE] = {0};
     int64_t sequence = oldest_rejected(client, content);
-    sim_entry *entry = find_entry(client, sequence);
+    sim_entry *entry = find_rejected(client, sequence, content);
     if (sequence == 0 || client->disk.dead) return;
     int64_t fresh = 0;
     bool again = sim_dice_chance(&client->dice, 400);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -102,6 +103,41 @@ static void test_an_answer_older_than_the_staged_state_settles_nothing(void **st
     kedge_buffer_free(&ours);
 }
 
+/* An older outbox waits for a version of a lineage that is lost; the cache has the edit, in another
+ * one, as of another client. */
+static void test_an_older_outbox_predicts_nothing_that_waits_for_another_lineage(void **state)
+{
+    fixture *f = *state;
+    char older[160], from[200], to[200];
+    snprintf(older, sizeof older, "%s/older", f->folder);
+    outbox_make_edit(f, 1);
+    fixture_sync(f);
+    int64_t kept = f->server->version;
+    outbox_make_edit(f, 2);
+    others_edit(f, 5);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, older);
+    fixture_open(f);
+    fixture_pull(f);
+    naive_server_restore(f->server, kept);
+    others_edit(f, 1);
+    fixture_sync(f);
+    fixture_expect(f, "e2", "1");
+    fixture_close_flat(f);
+    snprintf(from, sizeof from, "%s/outbox.db", older);
+    snprintf(to, sizeof to, "%s/outbox.db", f->path);
+    assert_int_equal(unlink(to), 0);
+    fixture_copy_file(from, to);
+    fixture_open(f);
+    fixture_expect(f, "e2", "1");
+    f->server->reads_seen = true;
+    fixture_sync(f);
+    fixture_expect(f, "e2", "1");
+    fixture_check(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -109,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_an_edit_that_was_applied_below_the_version_of_the_cache_is_not_covered),
         TEST(test_an_answer_older_than_the_staged_state_settles_nothing),
+        TEST(test_an_older_outbox_predicts_nothing_that_waits_for_another_lineage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
