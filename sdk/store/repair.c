@@ -111,8 +111,7 @@ static int compare_sequences(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* A disk may have brought back an old page: its rows prove themselves, and the tail has the same
- * edits. */
+/* A disk may have brought back an old page. Its rows are sound, but the tail has the same edits. */
 static bool is_confirmed(repair *all, sqlite3_stmt *row)
 {
     static const char sql[] = "SELECT 1 FROM confirmed WHERE sequence = ?1 AND uid = ?2";

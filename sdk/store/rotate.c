@@ -13,8 +13,8 @@
 
 typedef struct rotation {
     bool lost; /* the lineage */
-    const kedge_wire_retire_response
-        *response; /* of the old client; NULL: none, of a lost lineage */
+    /* Of the old client. NULL: there is none, of a lost lineage. */
+    const kedge_wire_retire_response *response;
     kedge_change_set *changes;
     /* While it runs. */
     int64_t restored_lmid; /* what the backend has decided of the old client */
