@@ -17,8 +17,9 @@ void bench_stage_open(bench_stage *stage, const kedge_environment *environment,
     *stage = (bench_stage){.environment = *environment};
     bench_check(kedge_registry_new(allocator, NULL, 0, &stage->registry, &error), &error,
                 "registry");
-    bench_check(kedge_meter_new(allocator, records, blobs, queue, &stage->meter, &error), &error,
-                "meter");
+    bench_check(
+        kedge_meter_new(allocator, records, blobs, queue, (kedge_stream){0}, &stage->meter, &error),
+        &error, "meter");
     stage->options = (kedge_backend_options){.environment = &stage->environment,
                                              .records = kedge_meter_records(stage->meter),
                                              .blobs = kedge_meter_blobs(stage->meter),

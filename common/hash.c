@@ -11,6 +11,24 @@
 #include <openssl/sha.h>
 #include <string.h>
 
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(kedge_sha256_stream),
+               "a stream holds the library's context");
+
+void kedge_sha256_begin(kedge_sha256_stream *stream)
+{
+    SHA256_Init((SHA256_CTX *)(void *)stream->state);
+}
+
+void kedge_sha256_add(kedge_sha256_stream *stream, kedge_bytes piece)
+{
+    if (piece.size > 0) SHA256_Update((SHA256_CTX *)(void *)stream->state, piece.data, piece.size);
+}
+
+void kedge_sha256_end(kedge_sha256_stream *stream, uint8_t hash[KEDGE_SHA256_SIZE])
+{
+    SHA256_Final(hash, (SHA256_CTX *)(void *)stream->state);
+}
+
 void kedge_sha256_of(const kedge_bytes *pieces, size_t count, uint8_t hash[KEDGE_SHA256_SIZE])
 {
     SHA256_CTX context;

@@ -13,6 +13,13 @@
 void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE]);
 /* The same over several pieces, one behind the other. */
 void kedge_sha256_of(const kedge_bytes *pieces, size_t count, uint8_t hash[KEDGE_SHA256_SIZE]);
+/* The same over pieces that come one after the other. No call fails. */
+typedef struct kedge_sha256_stream {
+    uint64_t state[16];
+} kedge_sha256_stream;
+void kedge_sha256_begin(kedge_sha256_stream *stream);
+void kedge_sha256_add(kedge_sha256_stream *stream, kedge_bytes piece);
+void kedge_sha256_end(kedge_sha256_stream *stream, uint8_t hash[KEDGE_SHA256_SIZE]);
 void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
 /* RFC 2104. `mac` may be where `key` is. */
 void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA256_SIZE]);

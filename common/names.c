@@ -69,6 +69,22 @@ kedge_status kedge_check_client_id(kedge_bytes id, kedge_error *error)
     return KEDGE_OK;
 }
 
+/* UTF-8 without NUL. `what` is "item" or "resource". */
+static kedge_status check_id(const char *what, const char *code, kedge_bytes id, kedge_error *error)
+{
+    for (size_t at = 0; at < id.size;) {
+        size_t sequence = kedge_utf8_sequence(id.data + at, id.size - at);
+        if (sequence == 0 || id.data[at] == '\0') {
+            return kedge_fail(error, KEDGE_INVALID_ARGUMENT, code,
+                              "the %s id \"%.*s\" has byte 0x%02x at offset %zu; UTF-8 without "
+                              "a NUL is allowed",
+                              what, shown(id), id.data, (unsigned)(unsigned char)id.data[at], at);
+        }
+        at += sequence;
+    }
+    return KEDGE_OK;
+}
+
 kedge_status kedge_check_item_id(kedge_bytes id, kedge_error *error)
 {
     if (id.size > KEDGE_LIMIT_ITEM_ID_BYTES) {
@@ -76,15 +92,20 @@ kedge_status kedge_check_item_id(kedge_bytes id, kedge_error *error)
                           "the item id \"%.*s…\" is %zu bytes long; at most %d are allowed",
                           shown(id), id.data, id.size, KEDGE_LIMIT_ITEM_ID_BYTES);
     }
-    for (size_t at = 0; at < id.size;) {
-        size_t sequence = kedge_utf8_sequence(id.data + at, id.size - at);
-        if (sequence == 0 || id.data[at] == '\0') {
-            return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-item-id",
-                              "the item id \"%.*s\" has byte 0x%02x at offset %zu; UTF-8 without "
-                              "a NUL is allowed",
-                              shown(id), id.data, (unsigned)(unsigned char)id.data[at], at);
-        }
-        at += sequence;
+    return check_id("item", "invalid-item-id", id, error);
+}
+
+kedge_status kedge_check_resource_id(kedge_bytes id, kedge_error *error)
+{
+    if (id.size == 0) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-resource-id",
+                          "the resource id is empty; 1 to %d bytes are allowed",
+                          KEDGE_LIMIT_RESOURCE_ID_BYTES);
     }
-    return KEDGE_OK;
+    if (id.size > KEDGE_LIMIT_RESOURCE_ID_BYTES) {
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "resource-id-too-long",
+                          "the resource id \"%.*s…\" is %zu bytes long; at most %d are allowed",
+                          shown(id), id.data, id.size, KEDGE_LIMIT_RESOURCE_ID_BYTES);
+    }
+    return check_id("resource", "invalid-resource-id", id, error);
 }

@@ -12,5 +12,7 @@ kedge_status kedge_check_name(const char *what, kedge_bytes name, kedge_error *e
 kedge_status kedge_check_client_id(kedge_bytes id, kedge_error *error);
 /* UTF-8 of 0..512 bytes without a NUL byte. */
 kedge_status kedge_check_item_id(kedge_bytes id, kedge_error *error);
+/* UTF-8 of 1..512 bytes without a NUL byte. */
+kedge_status kedge_check_resource_id(kedge_bytes id, kedge_error *error);
 
 #endif

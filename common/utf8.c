@@ -37,3 +37,12 @@ bool kedge_bytes_are_utf8(kedge_bytes bytes)
     }
     return true;
 }
+
+kedge_bytes kedge_utf8_clip(kedge_bytes text, size_t size_max)
+{
+    if (text.size <= size_max) return text;
+    text.size = size_max;
+    while (text.size > 0 && !kedge_bytes_are_utf8(text))
+        text.size--;
+    return text;
+}

@@ -119,6 +119,11 @@ const kedge_mutator *kedge_registry_find(const kedge_registry *registry, kedge_b
     return found ? &registry->mutators[place] : NULL;
 }
 
+bool kedge_registry_has_app(const kedge_registry *registry)
+{
+    return registry->count > kedge_builtin_mutator_count;
+}
+
 kedge_status kedge_registry_describe(const kedge_registry *registry, kedge_buffer *out,
                                      kedge_error *error)
 {

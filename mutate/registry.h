@@ -17,6 +17,8 @@ void kedge_registry_free(kedge_registry *registry);
 
 /* NULL when unknown. */
 const kedge_mutator *kedge_registry_find(const kedge_registry *registry, kedge_bytes name);
+/* Whether it has mutators of an app besides the built-in ones. */
+bool kedge_registry_has_app(const kedge_registry *registry);
 /* Names and versions, sorted, as canonical JSON [["name",version],…]: equal
  * text, equal mutators. */
 kedge_status kedge_registry_describe(const kedge_registry *registry, kedge_buffer *out,

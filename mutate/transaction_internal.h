@@ -31,6 +31,10 @@ struct kedge_tx {
     size_t turn;
     kedge_buffer canonical; /* of a value that is put */
     kedge_buffer args;
+
+    /* Items that a mutator with cJSON changes, written when it has succeeded (cjson.c). */
+    struct kedge_json_edit *edits;
+    bool edits_are_written; /* there will be somebody who does */
 };
 
 #endif

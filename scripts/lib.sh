@@ -9,11 +9,11 @@ now_ms() { date +%s%3N; }
 
 # What libkedge is built with, and what the project is built, tested and checked with; all from Debian.
 KEDGE_SDK_PACKAGES=(
-  gcc cmake ninja-build pkg-config libsqlite3-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
+  gcc cmake ninja-build pkg-config libsqlite3-dev libcurl4-openssl-dev libcjson-dev libssl-dev zlib1g-dev
 )
 KEDGE_PACKAGES=(
   "${KEDGE_SDK_PACKAGES[@]}" g++ patch python3 openssl
-  libcjson-dev libmicrohttpd-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
+  libmicrohttpd-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
 )
 
 # Installs the packages that this machine lacks. Nothing to do costs some milliseconds.

@@ -14,6 +14,10 @@
 #define KEDGE_WIRE_PATH_PROJECT "/v1/orgs/{o}/projects/{p}"
 #define KEDGE_WIRE_PATH_EVENTS  KEDGE_WIRE_PATH_PROJECT "/events"
 #define KEDGE_WIRE_PATH_TICKET  KEDGE_WIRE_PATH_PROJECT "/events/ticket"
+/* The same of a log. */
+#define KEDGE_WIRE_PATH_LOG        KEDGE_WIRE_PATH_PROJECT "/logs/{g}"
+#define KEDGE_WIRE_PATH_LOG_EVENTS KEDGE_WIRE_PATH_LOG "/events"
+#define KEDGE_WIRE_PATH_LOG_TICKET KEDGE_WIRE_PATH_LOG "/events/ticket"
 
 /* The parts between the slashes, still encoded. Borrowed. */
 typedef struct kedge_wire_path {

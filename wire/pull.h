@@ -5,6 +5,7 @@
 #include "wire/cookie.h"
 #include "wire/outcomes.h"
 #include "wire/patch.h"
+#include "wire/replay.h"
 #include "wire/request.h"
 
 typedef struct kedge_wire_pull_request {
@@ -33,6 +34,7 @@ typedef struct kedge_wire_pull_response {
     kedge_wire_outcomes outcomes;
     kedge_wire_patch patch;
     kedge_wire_damaged damaged;
+    kedge_wire_replay log; /* of a log project: in the place of the patch, which is empty */
 } kedge_wire_pull_response;
 
 /* The request of a native client. */

@@ -18,6 +18,7 @@ enum {
     SNAPSHOT,
     LOST,
     DAMAGED,
+    LOG,
     NATIVE_MEMBERS
 };
 
@@ -101,6 +102,18 @@ static kedge_status read_scalars(kedge_wire_place place, const kedge_wire_member
     return status;
 }
 
+static kedge_status read_log(const kedge_wire_member *member, const kedge_allocator *allocator,
+                             kedge_wire_pull_response *out, kedge_error *error)
+{
+    kedge_status status =
+        kedge_wire_replay_read(member, allocator, out->from, out->version, &out->log, error);
+    if (status == KEDGE_OK && out->snapshot && out->log.count > 0) {
+        status = kedge_wire_response_fail(KEDGE_WIRE_PLACE("kedge"), member,
+                                          "without entries beside a snapshot", error);
+    }
+    return status;
+}
+
 static kedge_status read_native(kedge_bytes object, kedge_wire_pull_response *out,
                                 kedge_error *error)
 {
@@ -111,7 +124,7 @@ static kedge_status read_native(kedge_bytes object, kedge_wire_pull_response *ou
         [RETIRED] = {.name = "retired"},   [KNOWN] = {.name = "known"},
         [OUTCOMES] = {.name = "outcomes"}, [NEXT] = {.name = "outcomes_next"},
         [SNAPSHOT] = {.name = "snapshot"}, [LOST] = {.name = "lost"},
-        [DAMAGED] = {.name = "damaged"},
+        [DAMAGED] = {.name = "damaged"},   [LOG] = {.name = "log"},
     };
     kedge_status status =
         kedge_wire_response_members(place, object, members, NATIVE_MEMBERS, error);
@@ -123,9 +136,12 @@ static kedge_status read_native(kedge_bytes object, kedge_wire_pull_response *ou
     }
     if (status == KEDGE_OK)
         status = kedge_wire_damaged_read(&members[DAMAGED], &out->damaged, error);
-    if (status != KEDGE_OK || kedge_wire_response_is_null(&members[SNAPSHOT])) return status;
-    out->snapshot = true;
-    return check_pair("snapshot", "version", &members[SNAPSHOT], out, error);
+    if (status == KEDGE_OK && !kedge_wire_response_is_null(&members[SNAPSHOT])) {
+        out->snapshot = true;
+        status = check_pair("snapshot", "version", &members[SNAPSHOT], out, error);
+    }
+    if (status != KEDGE_OK) return status;
+    return read_log(&members[LOG], out->outcomes.allocator, out, error);
 }
 
 kedge_status kedge_wire_pull_response_read(const kedge_allocator *allocator, kedge_bytes body,
@@ -149,8 +165,9 @@ kedge_status kedge_wire_pull_response_read(const kedge_allocator *allocator, ked
     if (status == KEDGE_OK) {
         status = kedge_wire_patch_read(place, &members[PATCH], false, &out->patch, error);
     }
-    if (status == KEDGE_OK && out->snapshot && out->patch.count > 0) {
-        status = kedge_wire_response_fail(place, &members[PATCH], "empty beside a snapshot", error);
+    if (status == KEDGE_OK && (out->snapshot || out->log.present) && out->patch.count > 0) {
+        status = kedge_wire_response_fail(place, &members[PATCH],
+                                          "empty beside a snapshot or a log", error);
     }
     return status;
 }
@@ -159,4 +176,5 @@ void kedge_wire_pull_response_free(kedge_wire_pull_response *response)
 {
     kedge_wire_outcomes_free(&response->outcomes);
     kedge_wire_patch_free(&response->patch);
+    kedge_wire_replay_free(&response->log);
 }

@@ -68,6 +68,7 @@ void kedge_wire_pull_response_native(kedge_json_writer *writer,
     }
     write_boolean(writer, "lost", response->lost);
     kedge_wire_damaged_write(writer, &response->damaged);
+    kedge_wire_replay_write(writer, &response->log);
     kedge_json_end_object(writer);
 }
 

@@ -22,6 +22,7 @@ typedef struct mutation_members {
     kedge_bytes timestamp;
     kedge_bytes uid;
     kedge_bytes origin;
+    kedge_bytes version;
     bool ambiguous; /* clientID or id occurs twice */
 } mutation_members;
 
@@ -36,7 +37,7 @@ static void find_members(kedge_bytes element, mutation_members *members)
         {"clientID", &members->client},     {"id", &members->id},
         {"name", &members->name},           {"args", &members->args},
         {"timestamp", &members->timestamp}, {"uid", &members->uid},
-        {"origin", &members->origin},
+        {"origin", &members->origin},       {"version", &members->version},
     };
     kedge_bytes key;
     kedge_bytes value;
@@ -205,6 +206,18 @@ static kedge_status read_origin(push_text *into, const mutation_members *members
     return KEDGE_OK;
 }
 
+/* The version of the mutator; 1 when the member is absent. */
+static void read_version(const mutation_members *members, kedge_wire_mutation *out)
+{
+    out->mutator_version = 1;
+    if (members->version.data == NULL) return;
+    if (kedge_json_to_integer(members->version, &out->mutator_version) &&
+        out->mutator_version >= 1 && out->mutator_version <= UINT32_MAX)
+        return;
+    out->mutator_version = 1;
+    set_invalid(out, "mutation-invalid", "version must be a whole number from 1 to 2^32 - 1");
+}
+
 static kedge_status read_members(push_text *into, const mutation_members *members,
                                  kedge_wire_mutation *out, kedge_error *error)
 {
@@ -214,6 +227,7 @@ static kedge_status read_members(push_text *into, const mutation_members *member
         set_invalid(out, "mutation-invalid", "name must be a string of 1 to 64 bytes");
     }
     read_timestamp(members, out);
+    read_version(members, out);
     status = read_uid(into, members, out, error);
     return status == KEDGE_OK ? read_origin(into, members, out, error) : status;
 }

@@ -1,12 +1,9 @@
-/* Writing a push, and both sides of its response; see push.h. */
+/* Writing a push; see push.h. */
 #include "wire/push.h"
 
 #include "common/assert.h"
-#include "common/error.h"
 
 #define PUSH_VERSION 1
-
-/* ---- the request ---- */
 
 void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client_id)
 {
@@ -40,6 +37,10 @@ void kedge_wire_push_request_mutation(kedge_json_writer *writer,
     kedge_json_integer(writer, mutation->timestamp_ms);
     kedge_json_key(writer, "uid");
     kedge_json_text(writer, mutation->uid);
+    if (mutation->mutator_version > 1) {
+        kedge_json_key(writer, "version");
+        kedge_json_integer(writer, mutation->mutator_version);
+    }
     if (mutation->origin_client_id.size > 0) {
         kedge_json_key(writer, "origin");
         kedge_json_begin_object(writer);
@@ -69,49 +70,4 @@ void kedge_wire_push_request_copy(const kedge_wire_push_request *request, kedge_
                                PUSH_VERSION, request->group_id);
     kedge_buffer_append_bytes(out, request->list);
     kedge_buffer_append_text(out, "]}");
-}
-
-/* ---- the response ---- */
-
-void kedge_wire_push_response_write(const kedge_wire_push_response *response, kedge_buffer *out)
-{
-    kedge_json_writer writer = kedge_json_write(out);
-    kedge_json_begin_object(&writer);
-    if (response->native) {
-        kedge_json_key(&writer, "kedge");
-        kedge_json_begin_object(&writer);
-        kedge_json_key(&writer, response->queued ? "queued" : "version");
-        if (response->queued) {
-            kedge_json_boolean(&writer, true);
-        } else {
-            kedge_json_integer(&writer, response->version);
-        }
-        kedge_json_end_object(&writer);
-    }
-    kedge_json_end_object(&writer);
-}
-
-kedge_status kedge_wire_push_response_read(kedge_bytes body, kedge_wire_push_response *out,
-                                           kedge_error *error)
-{
-    kedge_bytes native;
-    kedge_bytes value;
-    kedge_json_iterator members = kedge_json_iterate(body);
-    *out = (kedge_wire_push_response){.native = false};
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
-        bool empty = !kedge_json_next_member(&members, &value, &native) && !members.failed;
-        if (empty) return KEDGE_OK;
-        out->native = kedge_json_member(body, "kedge", &native);
-        if (out->native && kedge_json_member_integer(native, "version", &out->version) &&
-            out->version > 0) {
-            return KEDGE_OK;
-        }
-        out->version = 0;
-        if (out->native && kedge_json_member(native, "queued", &value) &&
-            kedge_json_to_boolean(value, &out->queued) && out->queued) {
-            return KEDGE_OK;
-        }
-    }
-    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                      "the response to a push is not Kedge's");
 }

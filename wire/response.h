@@ -10,6 +10,7 @@
 #include "wire/cookie.h"
 #include "wire/outcomes.h"
 #include "wire/patch.h"
+#include "wire/replay.h"
 
 /* The place of an object in the response, for messages: "kedge.outcomes[3]". */
 typedef struct kedge_wire_place {
@@ -66,5 +67,10 @@ kedge_status kedge_wire_patch_read(kedge_wire_place place, const kedge_wire_memb
 /* The optional member `damaged`: what the server has lost. */
 kedge_status kedge_wire_damaged_read(const kedge_wire_member *member, kedge_wire_damaged *damaged,
                                      kedge_error *error);
+
+/* The optional member `log` of a response that leads from the version `from` to `version`. */
+kedge_status kedge_wire_replay_read(const kedge_wire_member *member,
+                                    const kedge_allocator *allocator, int64_t from, int64_t version,
+                                    kedge_wire_replay *out, kedge_error *error);
 
 #endif

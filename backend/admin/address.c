@@ -41,14 +41,18 @@ void kedge_admin_write_path(const char *pattern, const kedge_admin_line *line, k
     }
 }
 
-void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query)
+void kedge_admin_write_query(const char *pattern, const kedge_admin_line *line, kedge_buffer *query)
 {
     const struct {
         const char *name;
         const char *value;
     } parameters[] = {
+        {"version", strstr(pattern, "{v}") == NULL ? line->version : NULL},
+        {"expected", line->expected},
         {"before", line->before},
         {"after", line->after},
+        {"from", line->from},
+        {"to", line->to},
         {"limit", line->limit},
         {"items", line->items ? "1" : NULL},
     };

@@ -6,6 +6,7 @@
 
 /* Append. `pattern` is the path of a command's table row. */
 void kedge_admin_write_path(const char *pattern, const kedge_admin_line *line, kedge_buffer *path);
-void kedge_admin_write_query(const kedge_admin_line *line, kedge_buffer *query);
+void kedge_admin_write_query(const char *pattern, const kedge_admin_line *line,
+                             kedge_buffer *query);
 
 #endif

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-#define PROJECT "/v1/orgs/{o}/projects/{p}"
+#define PROJECT  "/v1/orgs/{o}/projects/{p}"
+#define LOG      PROJECT "/logs/{0}"
+#define RESOURCE "/v1/orgs/{o}/resources/{0}/{1}"
 
 static const kedge_admin_command commands[] = {
     {"create-project",
@@ -15,6 +17,20 @@ static const kedge_admin_command commands[] = {
      PROJECT,
      "",
      "makes the project; it may exist"},
+    {"create-log-project",
+     {NULL},
+     kedge_admin_create_log_project,
+     NULL,
+     PROJECT,
+     "",
+     "makes a log project; it may exist"},
+    {"make-snapshot",
+     {NULL},
+     kedge_admin_ask,
+     "POST",
+     PROJECT "/snapshot",
+     "m",
+     "makes a snapshot of a log project"},
     {"projects",
      {"ORG"},
      kedge_admin_ask,
@@ -71,6 +87,100 @@ static const kedge_admin_command commands[] = {
      PROJECT "/clients/{0}/mutations/latest",
      "",
      "the last mutation of a client"},
+    {"resources",
+     {"KIND"},
+     kedge_admin_ask,
+     "GET",
+     "/v1/orgs/{o}/resources/{0}",
+     "al",
+     "the resources of a kind, without their values"},
+    {"resource",
+     {"KIND", "ID"},
+     kedge_admin_ask,
+     "GET",
+     RESOURCE,
+     "v",
+     "one resource: settings, an access list, an app's own"},
+    {"resource-versions",
+     {"KIND", "ID"},
+     kedge_admin_ask,
+     "GET",
+     RESOURCE "/versions",
+     "bl",
+     "its versions, without their values"},
+    {"put-resource",
+     {"KIND", "ID", "FILE"},
+     kedge_admin_put_resource,
+     NULL,
+     RESOURCE,
+     "e",
+     "a new version of a resource, from a file of JSON"},
+    {"rollback-resource",
+     {"KIND", "ID"},
+     kedge_admin_rollback_resource,
+     NULL,
+     RESOURCE "/rollback",
+     "et",
+     "a new version with the value of an older one"},
+    {"delete-resource",
+     {"KIND", "ID"},
+     kedge_admin_ask,
+     "DELETE",
+     RESOURCE,
+     "e",
+     "deletes a resource; its versions stay"},
+    {"logs", {NULL}, kedge_admin_ask, "GET", PROJECT "/logs", "al", "the logs of the project"},
+    {"log", {"LOG"}, kedge_admin_ask, "GET", LOG, "", "one log: its numbers, its last snapshot"},
+    {"create-log", {"LOG"}, kedge_admin_ask, "PUT", LOG, "", "makes the log; it may exist"},
+    {"append-log",
+     {"LOG", "TYPE", "FILE"},
+     kedge_admin_append_log,
+     NULL,
+     LOG "/entries",
+     "e",
+     "appends an entry with the JSON of a file"},
+    {"read-log",
+     {"LOG"},
+     kedge_admin_ask,
+     "GET",
+     LOG "/entries",
+     "aflt",
+     "entries of a log, also those of archives"},
+    {"log-segments",
+     {"LOG"},
+     kedge_admin_ask,
+     "GET",
+     LOG "/segments",
+     "f",
+     "the segments of a log, the newest first"},
+    {"end-segment",
+     {"LOG"},
+     kedge_admin_ask,
+     "POST",
+     LOG "/segments",
+     "",
+     "ends the newest segment and begins another"},
+    {"archive-segment",
+     {"LOG", "SEGMENT"},
+     kedge_admin_archive_segment,
+     NULL,
+     LOG "/segments/{1}/archive",
+     "r",
+     "copies an old segment to blobs"},
+    {"truncate-log",
+     {"LOG", "NUMBER"},
+     kedge_admin_truncate_log,
+     NULL,
+     LOG "/truncate",
+     "",
+     "removes the entries in front of a number, for good"},
+    {"reprocess-logs",
+     {NULL},
+     kedge_admin_reprocess_logs,
+     NULL,
+     PROJECT,
+     "s",
+     "does for the entries of all logs what a lost change would have caused"},
     {"index",
      {NULL},
      kedge_admin_index,
@@ -158,6 +268,8 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
         {"--items", 'i', NULL, &line->items},
         {"--from", 'f', &line->from, NULL},
         {"--to", 't', &line->to, NULL},
+        {"--expected", 'e', &line->expected, NULL},
+        {"--since", 's', &line->since, NULL},
         {"--mutators", 'm', &line->mutators, NULL},
         {"--keep-versions", 'k', &line->keep_versions, NULL},
         {"--keep-days", 'd', &line->keep_days, NULL},
@@ -263,7 +375,8 @@ static kedge_status check_arguments(const kedge_admin_command *command,
     kedge_status status = kedge_stores_check(&line->stores, error);
     if (status != KEDGE_OK) return status;
     bool of_project = strstr(command->path, "{p}") != NULL;
-    if (of_project && (line->organization == NULL || line->project == NULL)) {
+    bool of_organization = of_project || strstr(command->path, "{o}") != NULL;
+    if ((of_organization && line->organization == NULL) || (of_project && line->project == NULL)) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
                           line->organization == NULL ? "--org ORG" : "--project PROJECT");
     }
@@ -305,9 +418,10 @@ void kedge_admin_write_help(kedge_buffer *out)
         const kedge_admin_command *command = &commands[at];
         const char *first = command->arguments[0] == NULL ? "" : command->arguments[0];
         const char *second = command->arguments[1] == NULL ? "" : command->arguments[1];
-        int used = (int)(strlen(command->name) + strlen(first) + strlen(second));
-        kedge_buffer_append_format(out, "  %s %s %s%*s%s\n", command->name, first, second,
-                                   used < 26 ? 26 - used : 1, "", command->help);
+        const char *third = command->arguments[2] == NULL ? "" : command->arguments[2];
+        int used = (int)(strlen(command->name) + strlen(first) + strlen(second) + strlen(third));
+        kedge_buffer_append_format(out, "  %s %s %s %s%*s%s\n", command->name, first, second, third,
+                                   used < 25 ? 25 - used : 1, "", command->help);
     }
     kedge_buffer_append_text(out, "\n");
     kedge_buffer_append_text(out, kedge_stores_help);
@@ -315,18 +429,28 @@ void kedge_admin_write_help(kedge_buffer *out)
         out,
         "  --org ORG, --project PROJECT\n"
         "                      which project; for commands about one\n"
-        "  --version V         items, item, fork: of this version; otherwise of the latest\n"
+        "  --version V         items, item, fork, resource: of this version; otherwise of the\n"
+        "                      latest\n"
         "  --items             version: with the items' values\n"
-        "  --from V            rebase: the first version of the source; needed\n"
-        "  --to V              rebase: the last version of the source; otherwise its latest\n"
-        "  --mutators LIBRARY  rebase: the app's mutators, run in child processes\n"
+        "  --from V            rebase: the first version of the source; needed;\n"
+        "                      read-log: start, snapshot, end or a number; log-segments\n"
+        "  --to V              rebase: the last version of the source; otherwise its latest;\n"
+        "                      rollback-resource: the version whose value it takes; needed;\n"
+        "                      read-log: the last number\n"
+        "  --expected V        put-, rollback-, delete-resource: the version that is replaced;\n"
+        "                      when not given, there must be none;\n"
+        "                      append-log: the number that the entry must get\n"
+        "  --since TIME        reprocess-logs: from this time on, YYYY-MM-DD[THH:MM:SSZ]; needed\n"
+        "  --mutators LIBRARY  rebase, make-snapshot: the app's mutators, run in child processes\n"
         "  --keep-versions N   retention: the newest N versions are kept\n"
         "  --keep-days D       retention: versions of the last D days are kept\n"
         "  --grace-hours H     gc: what is younger stays; 24 when not given\n"
-        "  --remove            retention, gc: removes; otherwise nothing is changed\n"
+        "  --remove            retention, gc: removes; otherwise nothing is changed;\n"
+        "                      archive-segment: takes the entries out of the table\n"
         "  --repair            verify: writes again what copies still have\n"
-        "  --before V          versions: below this one\n"
-        "  --after NAME        projects, items: behind this one (\"next\" of the page before)\n"
+        "  --before V          versions, resource-versions: below this one\n"
+        "  --after NAME        projects, items, resources: behind this one (\"next\" of the page "
+        "before)\n"
         "  --limit N           how many in one page\n"
         "  --                  what follows is not an option\n"
         "\n"

@@ -4,7 +4,7 @@
 
 #include "backend/stores/stores.h"
 
-#define KEDGE_ADMIN_ARGUMENTS_MAX 2
+#define KEDGE_ADMIN_ARGUMENTS_MAX 3
 
 /* What stands on the command line. Borrowed from argv; NULL: not given. */
 typedef struct kedge_admin_line {
@@ -20,6 +20,8 @@ typedef struct kedge_admin_line {
     const char *limit;
     const char *from;
     const char *to;
+    const char *expected;
+    const char *since;
     const char *mutators;
     const char *keep_versions;
     const char *keep_days;
@@ -38,7 +40,7 @@ typedef struct kedge_admin_command {
     int (*run)(const kedge_admin *admin);             /* gives the exit code */
     const char *method;  /* of what is one request; NULL: other commands */
     const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
-    const char *options; /* letters of those that it takes: b a l v i f t m k d g r p */
+    const char *options; /* letters of those that it takes: b a l v i f t e m k d g r p s */
     const char *help;
 } kedge_admin_command;
 

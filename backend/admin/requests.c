@@ -2,8 +2,11 @@
 #include "backend/admin/address.h"
 #include "backend/admin/verbs.h"
 
+#include "common/error.h"
 #include "common/json.h"
 
+#include <errno.h>
+#include <kedge/limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,7 +76,7 @@ int kedge_admin_ask(const kedge_admin *admin)
     kedge_error error = {0};
     int code = KEDGE_ADMIN_NO_RESPONSE;
     kedge_admin_write_path(admin->command->path, admin->line, &path);
-    kedge_admin_write_query(admin->line, &query);
+    kedge_admin_write_query(admin->command->path, admin->line, &query);
     if (kedge_buffer_status(&path, &error) != KEDGE_OK ||
         kedge_buffer_status(&query, &error) != KEDGE_OK) {
         code = kedge_admin_complain(&error);
@@ -85,4 +88,61 @@ int kedge_admin_ask(const kedge_admin *admin)
     kedge_buffer_free(&query);
     kedge_buffer_free(&response.body);
     return code;
+}
+
+int kedge_admin_send(const kedge_admin *admin, const char *method, const kedge_buffer *body)
+{
+    kedge_error error = {0};
+    kedge_buffer path = kedge_buffer_make(admin->allocator);
+    kedge_api_response response = {.body = kedge_buffer_make(admin->allocator)};
+    int code = KEDGE_ADMIN_NO_RESPONSE;
+    kedge_admin_write_path(admin->command->path, admin->line, &path);
+    if (kedge_buffer_status(body, &error) != KEDGE_OK ||
+        kedge_buffer_status(&path, &error) != KEDGE_OK) {
+        code = kedge_admin_complain(&error);
+    } else if (kedge_admin_request(admin, method, path.data, (kedge_bytes){NULL, 0},
+                                   kedge_buffer_bytes(body), &response)) {
+        code = kedge_admin_print(&response.body);
+    }
+    kedge_buffer_free(&path);
+    kedge_buffer_free(&response.body);
+    return code;
+}
+
+int kedge_admin_create_log_project(const kedge_admin *admin)
+{
+    kedge_buffer body = kedge_buffer_make(admin->allocator);
+    kedge_buffer_append_text(&body, "{\"kind\":\"log\"}");
+    int code = kedge_admin_send(admin, "PUT", &body);
+    kedge_buffer_free(&body);
+    return code;
+}
+
+kedge_status kedge_admin_read_value(const char *path, size_t bytes_max, kedge_buffer *text,
+                                    kedge_error *error)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    size_t size = 1;
+    if (file == NULL) {
+        return kedge_fail(error, KEDGE_IO, "input-failed", "%s cannot be opened: %s", path,
+                          strerror(errno));
+    }
+    while (size > 0 && text->size <= bytes_max) {
+        char bytes[4096];
+        size = fread(bytes, 1, sizeof bytes, file);
+        kedge_buffer_append(text, bytes, size);
+    }
+    bool failed = ferror(file) != 0;
+    if (!standard) fclose(file);
+    if (failed) {
+        return kedge_fail(error, KEDGE_IO, "input-failed", "%s could not be read", path);
+    }
+    if (text->size > bytes_max) {
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "input-too-large",
+                          "%s has more than %zu bytes", path, bytes_max);
+    }
+    kedge_status status = kedge_buffer_status(text, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_json_check(kedge_buffer_bytes(text), KEDGE_LIMIT_JSON_DEPTH, error);
 }

@@ -1,11 +1,13 @@
-/* Commands that look after what a project keeps: each is a job that prints lines. */
+/* Commands that look after what a project keeps: most are jobs that print lines. */
 #include "backend/admin/verbs.h"
 #include "backend/jobs/checkpoint.h"
 #include "backend/jobs/gc.h"
 #include "backend/jobs/retention.h"
 #include "backend/jobs/verify.h"
 #include "backend/queued/dead_letters.h"
+#include "backend/versioned/commit/processor.h"
 #include "common/error.h"
+#include "common/json.h"
 
 #include <stdio.h>
 
@@ -39,6 +41,29 @@ int kedge_admin_checkpoint(const kedge_admin *admin)
     kedge_project project = kedge_admin_project(admin);
     kedge_status status = kedge_checkpoint_project(&project, &printed, &error);
     return end(status, &error);
+}
+
+int kedge_admin_index(const kedge_admin *admin)
+{
+    kedge_error error = {0};
+    const kedge_version *head = NULL;
+    kedge_project project = kedge_admin_project(admin);
+    kedge_status status = kedge_version_load(&project, 0, &head, &error);
+    if (status == KEDGE_OK) status = kedge_processor_index(&project, &error);
+    if (status != KEDGE_OK) {
+        kedge_version_release(head);
+        return kedge_admin_complain(&error);
+    }
+    kedge_buffer out = kedge_buffer_make(admin->allocator);
+    kedge_json_writer writer = kedge_json_write(&out);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "indexed_through");
+    kedge_json_integer(&writer, head->number);
+    kedge_json_end_object(&writer);
+    kedge_version_release(head);
+    int code = kedge_admin_print(&out);
+    kedge_buffer_free(&out);
+    return code;
 }
 
 int kedge_admin_verify(const kedge_admin *admin)

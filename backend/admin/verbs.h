@@ -35,9 +35,22 @@ kedge_project kedge_admin_project(const kedge_admin *admin);
 bool kedge_admin_request(const kedge_admin *admin, const char *method, const char *path,
                          kedge_bytes query, kedge_bytes body, kedge_api_response *response);
 
+/* The request of the command's path with a body; prints the response. */
+int kedge_admin_send(const kedge_admin *admin, const char *method, const kedge_buffer *body);
+/* A file of one JSON value; "-" is the standard input. */
+kedge_status kedge_admin_read_value(const char *path, size_t bytes_max, kedge_buffer *text,
+                                    kedge_error *error);
+
 /* ---- commands ---- */
 
 int kedge_admin_ask(const kedge_admin *admin); /* the request of the command's table row */
+int kedge_admin_create_log_project(const kedge_admin *admin);
+int kedge_admin_append_log(const kedge_admin *admin);
+int kedge_admin_archive_segment(const kedge_admin *admin);
+int kedge_admin_truncate_log(const kedge_admin *admin);
+int kedge_admin_reprocess_logs(const kedge_admin *admin);
+int kedge_admin_put_resource(const kedge_admin *admin);
+int kedge_admin_rollback_resource(const kedge_admin *admin);
 int kedge_admin_index(const kedge_admin *admin);
 int kedge_admin_fork(const kedge_admin *admin);
 int kedge_admin_rebase(const kedge_admin *admin);

@@ -26,6 +26,19 @@ bool kedge_api_is_admin(kedge_api_call *call)
     return false;
 }
 
+bool kedge_api_is_of_organization(kedge_api_call *call)
+{
+    const kedge_identity *identity = call->request->identity;
+    kedge_bytes organization = call->project.ref.organization;
+    if (kedge_bytes_equal_text(KEDGE_BYTES("*"), identity->organization) ||
+        kedge_bytes_equal_text(organization, identity->organization)) {
+        return true;
+    }
+    kedge_api_refuse(call, 404, "organization-not-found", "there is no organization %.*s",
+                     (int)organization.size, organization.data);
+    return false;
+}
+
 void kedge_api_refuse_project(kedge_api_call *call)
 {
     kedge_api_refuse(call, 404, "project-not-found", "there is no project %.*s/%.*s",
@@ -113,22 +126,4 @@ bool kedge_api_query_version(kedge_api_call *call, int64_t *number)
     }
     kedge_buffer_free(&text);
     return read;
-}
-
-kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
-                                           kedge_bytes organization, kedge_bytes project,
-                                           int64_t *version, kedge_error *error)
-{
-    kedge_project_ref ref = {organization, project};
-    kedge_project opened = kedge_project_of(backend, &ref);
-    const kedge_version *head;
-    if (kedge_project_ref_check(&ref, NULL) != KEDGE_OK ||
-        !kedge_api_may_see(identity, organization, project)) {
-        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
-    }
-    kedge_status status = kedge_api_head(&opened, &head, error);
-    if (status != KEDGE_OK) return status;
-    *version = head->number;
-    kedge_version_release(head);
-    return KEDGE_OK;
 }

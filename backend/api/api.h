@@ -61,4 +61,9 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
                                            kedge_bytes organization, kedge_bytes project,
                                            int64_t *version, kedge_error *error);
 
+/* The same for the stream of a log: the number of its last entry. */
+kedge_status kedge_backend_current_number(kedge_backend *backend, const kedge_identity *identity,
+                                          kedge_bytes organization, kedge_bytes project,
+                                          kedge_bytes log, int64_t *number, kedge_error *error);
+
 #endif

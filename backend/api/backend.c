@@ -4,8 +4,6 @@
 #include "backend/versioned/state/cache.h"
 #include "common/error.h"
 
-#define STATE_CACHE_BYTES ((size_t)64 * 1024 * 1024)
-
 kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backend **backend,
                                kedge_error *error)
 {
@@ -20,7 +18,7 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
     made->options = *options;
     made->environment = options->environment;
     made->allocator = allocator;
-    size_t bytes = options->state_cache_bytes == 0 ? STATE_CACHE_BYTES : options->state_cache_bytes;
+    size_t bytes = options->state_cache_bytes == 0 ? KEDGE_CACHE_BYTES : options->state_cache_bytes;
     kedge_status status = kedge_cache_new(allocator, bytes, &made->cache, error);
     if (status != KEDGE_OK) {
         kedge_release(allocator, made);
@@ -33,6 +31,22 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
         kedge_release(allocator, made);
         return status;
     }
+    status = kedge_log_hints_open(&made->log_hints, allocator, error);
+    if (status != KEDGE_OK) {
+        kedge_new_clients_close(&made->new_clients);
+        kedge_cache_free(made->cache);
+        kedge_release(allocator, made);
+        return status;
+    }
+    status = kedge_project_kinds_open(&made->project_kinds, allocator, error);
+    if (status != KEDGE_OK) {
+        kedge_log_hints_close(&made->log_hints);
+        kedge_new_clients_close(&made->new_clients);
+        kedge_cache_free(made->cache);
+        kedge_release(allocator, made);
+        return status;
+    }
+    kedge_unlisted_open(&made->unlisted, made->environment);
     for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
         pthread_mutex_init(&made->project_locks[i], NULL);
         atomic_init(&made->writing_checkpoints[i], false);
@@ -44,6 +58,9 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
 void kedge_backend_free(kedge_backend *backend)
 {
     if (backend == NULL) return;
+    kedge_unlisted_close(&backend->unlisted);
+    kedge_project_kinds_close(&backend->project_kinds);
+    kedge_log_hints_close(&backend->log_hints);
     kedge_new_clients_close(&backend->new_clients);
     kedge_cache_free(backend->cache);
     for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {

@@ -6,6 +6,9 @@
 #include "backend/api/api.h"
 #include "backend/base/backend.h"
 #include "backend/base/project.h"
+#include "backend/log/log.h"
+#include "backend/logged/snapshots.h"
+#include "backend/resource/settings.h"
 #include "backend/versioned/commit/processor.h"
 #include "backend/versioned/index/clients.h"
 #include "backend/versioned/model/layout.h"
@@ -15,6 +18,7 @@
 #include "wire/address.h"
 #include "wire/outcomes.h"
 #include "wire/patch.h"
+#include "wire/pull.h"
 #include "wire/request.h"
 
 #define KEDGE_API_BODY_BY_HASH_BYTES 65536 /* a native patch or page names larger ones by hash */
@@ -32,6 +36,12 @@
 #define KEDGE_API_DAMAGED_MAX       100  /* lost items that a response names, and that end a page */
 #define KEDGE_API_ARGUMENTS_MAX     5    /* variable segments of a path */
 
+/* What the access list of a project says of a user. */
+typedef struct kedge_api_admission {
+    bool listed; /* there is a list, and it gives the role */
+    char role[KEDGE_USER_BYTES_MAX + 1];
+} kedge_api_admission;
+
 /* One request and its response. A function that fails fills `error`. */
 typedef struct kedge_api_call {
     kedge_project project;
@@ -43,6 +53,10 @@ typedef struct kedge_api_call {
     char path_text[KEDGE_WIRE_PATH_BYTES_MAX]; /* what they point into */
     size_t path_text_size;
     kedge_error error;
+    /* Of a project with an access list: the request as the list admits it. */
+    kedge_api_admission admission;
+    kedge_identity admitted;
+    kedge_api_request admitted_request;
 } kedge_api_call;
 
 /* ---- refusing (problem.c) ---- */
@@ -77,8 +91,18 @@ bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project);
+/* Whether the identity may use the project (access_list.c): KEDGE_OK, KEDGE_NOT_FOUND, or a failure
+ * of the store. */
+kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity *identity,
+                             kedge_api_admission *admission, kedge_error *error);
+/* The same for the call; refuses it and returns false when the identity may not. From then on the
+ * call's request has the role that the access list gives. */
+bool kedge_api_enter_project(kedge_api_call *call);
 /* Returns true when the identity is an admin; otherwise refuses the call and returns false. */
 bool kedge_api_is_admin(kedge_api_call *call);
+/* Returns true when the call's organization is the identity's; otherwise responds that there is no
+ * such organization and returns false. */
+bool kedge_api_is_of_organization(kedge_api_call *call);
 /* Responds that there is no such project, also when this identity may not see it. */
 void kedge_api_refuse_project(kedge_api_call *call);
 /* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
@@ -94,6 +118,24 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
                             const kedge_version **version);
 /* The parameter "version", a number or "latest"; latest when absent. */
 bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
+
+/* ---- kinds of projects (kind.c) ---- */
+
+/* Sets the handle's history by the project's kind. KEDGE_NOT_FOUND: there is no such project. */
+kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error);
+/* The same for the call's project, which need not exist. Refuses the call, and returns false, when
+ * it is a log project and not `logs`. */
+bool kedge_api_choose_kind(kedge_api_call *call, bool logs);
+/* Whether the log that the call names may be written: refuses the call for the log that holds the
+ * mutations of a log project, and returns false. */
+bool kedge_api_is_free_log(kedge_api_call *call);
+/* Refuses a client that is not libkedge on a log project: it could not replay. */
+void kedge_api_refuse_foreign(kedge_api_call *call);
+/* POST pull of a log project (pull_log.c). */
+void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *request);
+/* Makes outcomes of a client at or below a snapshot those that its replay gave. (pull_log.c) */
+kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapshot *snapshot,
+                                       kedge_bytes client, kedge_wire_outcomes *outcomes);
 
 /* ---- new clients (admit.c) ---- */
 
@@ -151,7 +193,7 @@ void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark)
 kedge_status kedge_api_damage_tell(kedge_api_call *call, kedge_api_damage *damage,
                                    kedge_wire_damaged *told);
 
-/* ---- a cursor over a state (cursor.c) ---- */
+/* ---- a cursor over a state (state_cursor.c) ---- */
 
 /* A place in a state, in key order: the project record, then each collection's items. */
 typedef struct kedge_api_cursor {
@@ -215,12 +257,26 @@ bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload);
 /* Removes the upload when the response to the push is 200. */
 void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload);
 
+/* ---- resources (resources.c) ---- */
+
+/* Each responds to one request about the resource; who may ask was checked. */
+void kedge_api_resource_respond(kedge_api_call *call, const kedge_resource_ref *ref);
+void kedge_api_resource_write(kedge_api_call *call, const kedge_resource_ref *ref);
+
+/* ---- event logs (logs.c) ---- */
+
+/* The log that the path names first; it borrows from the call. */
+kedge_log kedge_api_log_of(const kedge_api_call *call);
+/* Responds with the problem of a failed call of backend/log. */
+void kedge_api_log_fail(kedge_api_call *call, kedge_status status);
+
 /* ---- handlers, by route ---- */
 
 void kedge_api_push(kedge_api_call *call);
 void kedge_api_push_upload(kedge_api_call *call);
 void kedge_api_pull(kedge_api_call *call);
 void kedge_api_snapshot(kedge_api_call *call);
+void kedge_api_snapshot_make(kedge_api_call *call);
 void kedge_api_item_body(kedge_api_call *call);
 void kedge_api_retire(kedge_api_call *call);
 void kedge_api_versions(kedge_api_call *call);
@@ -234,7 +290,29 @@ void kedge_api_project(kedge_api_call *call);
 void kedge_api_project_list(kedge_api_call *call);
 void kedge_api_project_organizations(kedge_api_call *call);
 void kedge_api_limits(kedge_api_call *call);
+void kedge_api_log_list(kedge_api_call *call);
+void kedge_api_log_create(kedge_api_call *call);
+void kedge_api_log(kedge_api_call *call);
+void kedge_api_log_segments(kedge_api_call *call);
+void kedge_api_log_new_segment(kedge_api_call *call);
+void kedge_api_log_append(kedge_api_call *call);
+void kedge_api_log_entries(kedge_api_call *call);
+void kedge_api_log_metadata(kedge_api_call *call);
+void kedge_api_log_archive(kedge_api_call *call);
+void kedge_api_log_truncate(kedge_api_call *call);
 void kedge_api_fork(kedge_api_call *call);
 void kedge_api_rebase(kedge_api_call *call);
+void kedge_api_resource_list(kedge_api_call *call);
+void kedge_api_resource(kedge_api_call *call);
+void kedge_api_resource_put(kedge_api_call *call);
+void kedge_api_resource_delete(kedge_api_call *call);
+void kedge_api_resource_versions(kedge_api_call *call);
+void kedge_api_resource_rollback(kedge_api_call *call);
+void kedge_api_organization_settings(kedge_api_call *call);
+void kedge_api_organization_settings_put(kedge_api_call *call);
+void kedge_api_project_settings(kedge_api_call *call);
+void kedge_api_project_settings_put(kedge_api_call *call);
+void kedge_api_project_access(kedge_api_call *call);
+void kedge_api_project_access_put(kedge_api_call *call);
 
 #endif

@@ -1,5 +1,7 @@
 /* Projects: creating, listing, the inverted index; and the limits in force. */
+#include "backend/versioned/projects/projects.h"
 #include "backend/api/call.h"
+#include "backend/logged/logged.h"
 
 #include <string.h>
 
@@ -15,6 +17,8 @@ static void write_project(kedge_api_call *call, const kedge_version *creation, i
     kedge_json_text(&writer, call->project.ref.project);
     kedge_json_key(&writer, "created");
     kedge_json_integer(&writer, creation->created_ms);
+    kedge_json_key(&writer, "kind");
+    kedge_json_chars(&writer, call->project.history != NULL ? "log" : "versions");
     kedge_json_key(&writer, "version");
     kedge_json_integer(&writer, version);
     if (creation->forked.size > 0) {
@@ -39,17 +43,44 @@ static void respond_project(kedge_api_call *call)
     kedge_version_release(head);
 }
 
+/* {"kind":"versions"|"log"}; no body: versions. */
+static bool read_kind(kedge_api_call *call, kedge_project_kind *kind)
+{
+    kedge_bytes object;
+    kedge_bytes value;
+    *kind = KEDGE_PROJECT_VERSIONS;
+    if (call->request->body.size == 0) return true;
+    if (!kedge_api_body_object(call, &object)) return false;
+    if (!kedge_json_member(object, "kind", &value) || kedge_json_text_equals(value, "versions"))
+        return true;
+    *kind = KEDGE_PROJECT_LOG;
+    if (kedge_json_text_equals(value, "log")) return true;
+    kedge_api_refuse(call, 400, "body-invalid", "kind must be \"versions\" or \"log\"");
+    return false;
+}
+
 void kedge_api_project_create(kedge_api_call *call)
 {
-    bool created;
-    int64_t created_ms;
-    kedge_status status = kedge_project_create(&call->project, &created, &created_ms, &call->error);
+    bool created = false;
+    kedge_project_kind kind;
+    kedge_project_found found;
+    if (!read_kind(call, &kind)) return;
+    kedge_status status = KEDGE_OK;
+    /* The log is there before the record that says that the project has one. */
+    if (kind == KEDGE_PROJECT_LOG) status = kedge_logged_create(&call->project, &call->error);
+    if (status == KEDGE_OK)
+        status = kedge_project_create_kind(&call->project, kind, &created, &found, &call->error);
     if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
         return;
     }
+    if (found.kind != kind && call->request->body.size > 0) {
+        kedge_api_refuse(call, 409, "project-kind", "the project is of the kind \"%s\"",
+                         found.kind == KEDGE_PROJECT_LOG ? "log" : "versions");
+        return;
+    }
     if (created) call->response->status = 201;
-    respond_project(call);
+    if (kedge_api_choose_kind(call, true)) respond_project(call);
 }
 
 void kedge_api_project(kedge_api_call *call)
@@ -69,7 +100,7 @@ typedef struct project_page {
     kedge_buffer seen;  /* the last name met, shown or not */
 } project_page;
 
-static kedge_status add_project(void *context, kedge_bytes name, int64_t created_ms,
+static kedge_status add_project(void *context, kedge_bytes name, const kedge_project_found *found,
                                 kedge_error *error)
 {
     project_page *page = context;
@@ -90,7 +121,9 @@ static kedge_status add_project(void *context, kedge_bytes name, int64_t created
     kedge_json_key(&page->writer, "project");
     kedge_json_text(&page->writer, name);
     kedge_json_key(&page->writer, "created");
-    kedge_json_integer(&page->writer, created_ms);
+    kedge_json_integer(&page->writer, found->created_ms);
+    kedge_json_key(&page->writer, "kind");
+    kedge_json_chars(&page->writer, found->kind == KEDGE_PROJECT_LOG ? "log" : "versions");
     kedge_json_end_object(&page->writer);
     kedge_status status = kedge_buffer_status(&page->shown, error);
     return status == KEDGE_OK ? kedge_buffer_status(&page->seen, error) : status;
@@ -146,14 +179,7 @@ void kedge_api_project_list(kedge_api_call *call)
 {
     bool present;
     int64_t limit = KEDGE_API_LIST_MAX;
-    const kedge_identity *identity = call->request->identity;
-    if (!kedge_bytes_equal_text(KEDGE_BYTES("*"), identity->organization) &&
-        !kedge_bytes_equal_text(call->project.ref.organization, identity->organization)) {
-        kedge_api_refuse(call, 404, "organization-not-found", "there is no organization %.*s",
-                         (int)call->project.ref.organization.size,
-                         call->project.ref.organization.data);
-        return;
-    }
+    if (!kedge_api_is_of_organization(call)) return;
     kedge_buffer after = kedge_buffer_make(call->allocator);
     if (kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) &&
         kedge_api_query_text(call, "after", &after, &present)) {
@@ -170,11 +196,11 @@ typedef struct organization_list {
     size_t count;
 } organization_list;
 
-static kedge_status add_organization(void *context, kedge_bytes name, int64_t created_ms,
-                                     kedge_error *error)
+static kedge_status add_organization(void *context, kedge_bytes name,
+                                     const kedge_project_found *found, kedge_error *error)
 {
     organization_list *list = context;
-    (void)created_ms;
+    (void)found;
     (void)error;
     if (!kedge_api_may_see(list->call->request->identity, name, list->call->project.ref.project)) {
         return KEDGE_OK;
@@ -218,6 +244,8 @@ void kedge_api_limits(kedge_api_call *call)
         {"client_id_bytes", KEDGE_LIMIT_CLIENT_ID_BYTES},
         {"item_id_bytes", KEDGE_LIMIT_ITEM_ID_BYTES},
         {"project_record_bytes", KEDGE_LIMIT_PROJECT_RECORD_BYTES},
+        {"resource_id_bytes", KEDGE_LIMIT_RESOURCE_ID_BYTES},
+        {"resource_bytes", KEDGE_LIMIT_RESOURCE_BYTES},
         {"item_bytes", KEDGE_LIMIT_ITEM_BYTES},
         {"args_bytes", KEDGE_LIMIT_ARGS_BYTES},
         {"json_depth", KEDGE_LIMIT_JSON_DEPTH},

@@ -382,6 +382,10 @@ void kedge_api_pull(kedge_api_call *call)
 {
     kedge_wire_pull_request request;
     if (!read_request(call, &request)) return;
+    if (call->project.history != NULL) {
+        kedge_api_pull_log(call, &request);
+        return;
+    }
     pull_response response = {.call = call,
                               .request = &request,
                               .writer = kedge_json_write(&call->response->body),

@@ -147,10 +147,14 @@ static void respond_push(kedge_api_call *call)
     kedge_status status = kedge_push_request_read(call->allocator, &body, call->request->identity,
                                                   &push, &call->error);
     if (kedge_api_body_is_read(call, status)) {
+        bool log = call->project.history != NULL;
+        /* What is pushed to a log project is not run: there is nothing to do later. */
         bool queued = call->project.backend->options.enqueue != NULL && push.wire.native &&
-                      push.push.count > 0;
+                      push.push.count > 0 && !log;
         if (!push.wire.supported) {
             kedge_wire_version_not_supported_write("push", &call->response->body);
+        } else if (log && !push.wire.native) {
+            kedge_api_refuse_foreign(call);
         } else if (!kedge_api_admit_clients(call, &push.push)) {
             /* refused */
         } else if (queued) {

@@ -15,6 +15,7 @@ static void take(const kedge_wire_mutation *read, kedge_push_mutation *out)
                                  .uid = read->uid,
                                  .origin_client = read->origin_client_id,
                                  .origin_id = read->origin_id,
+                                 .mutator = read->mutator_version,
                                  .invalid_code = read->invalid_code};
     memcpy(out->digest, read->digest, sizeof out->digest);
     memcpy(out->invalid_message, read->invalid_message, sizeof out->invalid_message);

@@ -13,37 +13,71 @@
 
 #include <string.h>
 
+/* For which kinds of projects a route is. */
+typedef enum route_kind {
+    ANY,      /* it does not ask */
+    EITHER,   /* versions and logs: the handler works on both */
+    VERSIONS, /* a log project is refused */
+    LOG_WRITE /* the log that holds a log project's mutations is refused */
+} route_kind;
+
 typedef struct api_route {
     const char *method;
     /* Literal segments, and for variable ones what they are: {o}rganization, {p}roject,
-     * {c}ollection, c{l}ient, {i}tem id, {v}ersion, {h}ash, {n}umber of a mutation. */
+     * {c}ollection, c{l}ient, {i}tem id, {v}ersion, {h}ash, {n}umber of a mutation, {k}ind and
+     * id of a {r}esource, lo{g}, {e}ntry of a log. */
     const char *pattern;
     void (*handle)(kedge_api_call *call);
     bool everybody; /* needs no identity */
+    route_kind kind;
 } api_route;
 
-#define PROJECT KEDGE_WIRE_PATH_PROJECT
+#define ORGANIZATION "/v1/orgs/{o}"
+#define PROJECT      KEDGE_WIRE_PATH_PROJECT
 
 static const api_route routes[] = {
-    {"GET", "/v1/limits", kedge_api_limits, true},
-    {"GET", "/v1/projects/{p}", kedge_api_project_organizations, false},
-    {"GET", "/v1/orgs/{o}/projects", kedge_api_project_list, false},
-    {"PUT", PROJECT, kedge_api_project_create, false},
-    {"GET", PROJECT, kedge_api_project, false},
-    {"POST", PROJECT "/fork", kedge_api_fork, false},
-    {"POST", PROJECT "/rebase", kedge_api_rebase, false},
-    {"POST", PROJECT "/push", kedge_api_push, false},
-    {"POST", PROJECT "/push/upload", kedge_api_push_upload, false},
-    {"POST", PROJECT "/pull", kedge_api_pull, false},
-    {"GET", PROJECT "/snapshot", kedge_api_snapshot, false},
-    {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, false},
-    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, false},
-    {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, false},
-    {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, false},
-    {"GET", PROJECT "/versions", kedge_api_versions, false},
-    {"GET", PROJECT "/versions/{v}", kedge_api_version, false},
-    {"GET", PROJECT "/versions/{v}/collections/{c}", kedge_api_collection, false},
-    {"GET", PROJECT "/versions/{v}/collections/{c}/{i}", kedge_api_item, false},
+    {"GET", "/v1/limits", kedge_api_limits, true, ANY},
+    {"GET", "/v1/projects/{p}", kedge_api_project_organizations, false, ANY},
+    {"GET", ORGANIZATION "/projects", kedge_api_project_list, false, ANY},
+    {"GET", ORGANIZATION "/settings", kedge_api_organization_settings, false, ANY},
+    {"PUT", ORGANIZATION "/settings", kedge_api_organization_settings_put, false, ANY},
+    {"GET", ORGANIZATION "/resources/{k}", kedge_api_resource_list, false, ANY},
+    {"GET", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource, false, ANY},
+    {"PUT", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_put, false, ANY},
+    {"DELETE", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_delete, false, ANY},
+    {"GET", ORGANIZATION "/resources/{k}/{r}/versions", kedge_api_resource_versions, false, ANY},
+    {"POST", ORGANIZATION "/resources/{k}/{r}/rollback", kedge_api_resource_rollback, false, ANY},
+    {"PUT", PROJECT, kedge_api_project_create, false, ANY},
+    {"GET", PROJECT, kedge_api_project, false, EITHER},
+    {"GET", PROJECT "/settings", kedge_api_project_settings, false, EITHER},
+    {"PUT", PROJECT "/settings", kedge_api_project_settings_put, false, EITHER},
+    {"GET", PROJECT "/access", kedge_api_project_access, false, EITHER},
+    {"PUT", PROJECT "/access", kedge_api_project_access_put, false, EITHER},
+    {"POST", PROJECT "/fork", kedge_api_fork, false, VERSIONS},
+    {"POST", PROJECT "/rebase", kedge_api_rebase, false, VERSIONS},
+    {"POST", PROJECT "/push", kedge_api_push, false, EITHER},
+    {"POST", PROJECT "/push/upload", kedge_api_push_upload, false, EITHER},
+    {"POST", PROJECT "/pull", kedge_api_pull, false, EITHER},
+    {"GET", PROJECT "/snapshot", kedge_api_snapshot, false, EITHER},
+    {"POST", PROJECT "/snapshot", kedge_api_snapshot_make, false, EITHER},
+    {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, false, EITHER},
+    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, false, EITHER},
+    {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, false, EITHER},
+    {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, false, EITHER},
+    {"GET", PROJECT "/logs", kedge_api_log_list, false, EITHER},
+    {"PUT", KEDGE_WIRE_PATH_LOG, kedge_api_log_create, false, EITHER},
+    {"GET", KEDGE_WIRE_PATH_LOG, kedge_api_log, false, EITHER},
+    {"GET", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_segments, false, EITHER},
+    {"POST", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_new_segment, false, EITHER},
+    {"POST", KEDGE_WIRE_PATH_LOG "/segments/{e}/archive", kedge_api_log_archive, false, EITHER},
+    {"POST", KEDGE_WIRE_PATH_LOG "/truncate", kedge_api_log_truncate, false, LOG_WRITE},
+    {"POST", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_append, false, LOG_WRITE},
+    {"GET", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_entries, false, EITHER},
+    {"POST", KEDGE_WIRE_PATH_LOG "/entries/{e}/metadata", kedge_api_log_metadata, false, LOG_WRITE},
+    {"GET", PROJECT "/versions", kedge_api_versions, false, VERSIONS},
+    {"GET", PROJECT "/versions/{v}", kedge_api_version, false, VERSIONS},
+    {"GET", PROJECT "/versions/{v}/collections/{c}", kedge_api_collection, false, VERSIONS},
+    {"GET", PROJECT "/versions/{v}/collections/{c}/{i}", kedge_api_item, false, VERSIONS},
 };
 
 /* ---- matching ---- */
@@ -108,10 +142,23 @@ static kedge_status check_argument(char kind, kedge_bytes text, kedge_error *err
         return kedge_check_name("project", text, error);
     case 'c':
         return kedge_check_name("collection", text, error);
+    case 'k':
+        return kedge_check_name("kind", text, error);
+    case 'r':
+        return kedge_check_resource_id(text, error);
     case 'l':
         return kedge_check_client_id(text, error);
     case 'i':
         return kedge_check_item_id(text, error);
+    case 'g':
+        return kedge_check_name("log", text, error);
+    case 'e': {
+        int64_t number;
+        if (kedge_json_to_integer(text, &number) && number >= 0) return KEDGE_OK;
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-number",
+                          "\"%.*s\" is no number from 0 on", text.size < 64 ? (int)text.size : 64,
+                          text.data);
+    }
     case 'h': {
         uint8_t hash[KEDGE_SHA256_SIZE];
         if (kedge_hex_decode(text, hash, sizeof hash)) return KEDGE_OK;
@@ -188,12 +235,14 @@ static bool may_enter(kedge_api_call *call)
 {
     if (call->project.ref.organization.size == 0 || call->project.ref.project.size == 0)
         return true;
-    if (kedge_api_may_see(call->request->identity, call->project.ref.organization,
-                          call->project.ref.project)) {
-        return true;
-    }
-    kedge_api_refuse_project(call);
-    return false;
+    return kedge_api_enter_project(call);
+}
+
+static bool may_serve(kedge_api_call *call, route_kind kind)
+{
+    if (kind == ANY) return true;
+    if (!kedge_api_choose_kind(call, kind != VERSIONS)) return false;
+    return kind != LOG_WRITE || kedge_api_is_free_log(call);
 }
 
 static void respond(kedge_api_call *call)
@@ -207,7 +256,7 @@ static void respond(kedge_api_call *call)
         return;
     }
     if (!has_fine_user(call) || !read_arguments(call, &pattern, &path) || !may_enter(call)) return;
-    route->handle(call);
+    if (may_serve(call, route->kind)) route->handle(call);
     kedge_api_finish(call);
 }
 

@@ -120,6 +120,30 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     return status;
 }
 
+/* Of a log project only entries with a snapshot have a state here; latest is the last of them. */
+static void respond_log_page(kedge_api_call *call, const page_request *request)
+{
+    kedge_logged_snapshot snapshot;
+    int64_t number = request->version;
+    kedge_status status = KEDGE_OK;
+    if (number == 0) status = kedge_logged_last_snapshot(&call->project, &number, &call->error);
+    if (status == KEDGE_OK) {
+        status = number < 0
+                     ? KEDGE_NOT_FOUND
+                     : kedge_logged_snapshot_open(&call->project, number, &snapshot, &call->error);
+    }
+    if (status == KEDGE_OK) {
+        status = write_page(call, request, snapshot.state);
+        kedge_logged_snapshot_close(&snapshot);
+    }
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse(call, 410, "version-gone", "there is no snapshot of version %lld",
+                         (long long)number);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    }
+}
+
 static void respond_page(kedge_api_call *call, const page_request *request)
 {
     const kedge_version *version;
@@ -137,6 +161,41 @@ static void respond_page(kedge_api_call *call, const page_request *request)
 void kedge_api_snapshot(kedge_api_call *call)
 {
     page_request request = {.after = kedge_buffer_make(call->allocator)};
-    if (read_request(call, &request)) respond_page(call, &request);
+    if (read_request(call, &request)) {
+        if (call->project.history != NULL) {
+            respond_log_page(call, &request);
+        } else {
+            respond_page(call, &request);
+        }
+    }
     kedge_buffer_free(&request.after);
+}
+
+/* POST snapshot, of a log project: makes one of the newest entry, unless it has one. */
+void kedge_api_snapshot_make(kedge_api_call *call)
+{
+    int64_t number = 0;
+    bool made = false;
+    if (!kedge_api_is_admin(call)) return;
+    if (call->project.history == NULL) {
+        kedge_api_refuse(call, 409, "project-kind", "only a log project has snapshots to be made");
+        return;
+    }
+    kedge_status status = kedge_logged_snapshot_make(&call->project, &number, &made, &call->error);
+    if (status == KEDGE_OK) status = kedge_logged_end_segment(&call->project, &call->error);
+    if (status == KEDGE_UNSUPPORTED) {
+        kedge_api_refuse(call, 409, call->error.code, "%s", call->error.message);
+        return;
+    }
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+        return;
+    }
+    kedge_json_writer writer = kedge_json_write(&call->response->body);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "version");
+    kedge_json_integer(&writer, number);
+    kedge_json_key(&writer, "made");
+    kedge_json_boolean(&writer, made);
+    kedge_json_end_object(&writer);
 }

@@ -34,6 +34,13 @@ static const char *endpoint(const char *name)
     return own == NULL ? variable("AWS_ENDPOINT_URL") : own;
 }
 
+/* DynamoDB Local serves the streams, too. */
+static const char *streams_endpoint(void)
+{
+    const char *own = endpoint("AWS_ENDPOINT_URL_DYNAMODB_STREAMS");
+    return own == NULL ? endpoint("AWS_ENDPOINT_URL_DYNAMODB") : own;
+}
+
 static kedge_status check_credentials(kedge_aws *aws, kedge_error *error)
 {
     kedge_aws_credentials credentials;
@@ -54,7 +61,8 @@ static kedge_status open_client(const kedge_aws_options *options, kedge_aws *aws
         .region = options->region == NULL ? region : options->region,
         .endpoints = {[KEDGE_AWS_DYNAMODB] = endpoint("AWS_ENDPOINT_URL_DYNAMODB"),
                       [KEDGE_AWS_S3] = endpoint("AWS_ENDPOINT_URL_S3"),
-                      [KEDGE_AWS_SQS] = endpoint("AWS_ENDPOINT_URL_SQS")},
+                      [KEDGE_AWS_SQS] = endpoint("AWS_ENDPOINT_URL_SQS"),
+                      [KEDGE_AWS_STREAMS] = streams_endpoint()},
         .observe = options->observe,
         .observe_context = options->observe_context,
     };

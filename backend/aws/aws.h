@@ -9,9 +9,9 @@
 
 typedef struct kedge_aws kedge_aws;
 
-/* Endpoints come from AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL_SQS, else
- * AWS_ENDPOINT_URL; without them they are AWS's own. Buckets of an endpoint of one's own are
- * addressed by path. */
+/* Endpoints come from AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL_SQS,
+ * AWS_ENDPOINT_URL_DYNAMODB_STREAMS, else AWS_ENDPOINT_URL; without them they are AWS's own.
+ * Buckets of an endpoint of one's own are addressed by path. */
 typedef struct kedge_aws_options {
     const kedge_environment *environment; /* must outlive it */
     const char *table;

@@ -11,7 +11,8 @@
 #define DYNAMODB (1u << KEDGE_AWS_DYNAMODB)
 #define S3       (1u << KEDGE_AWS_S3)
 #define SQS      (1u << KEDGE_AWS_SQS)
-#define ALL      (DYNAMODB | S3 | SQS)
+#define STREAMS  (1u << KEDGE_AWS_STREAMS)
+#define ALL      (DYNAMODB | S3 | SQS | STREAMS)
 
 typedef struct kedge_aws_meaning {
     unsigned services;
@@ -32,6 +33,7 @@ static const kedge_aws_meaning meanings[] = {
     {ALL, "SlowDown", KEDGE_AWS_THROTTLED},
     {DYNAMODB, "ProvisionedThroughputExceededException", KEDGE_AWS_THROTTLED},
     {DYNAMODB, "TransactionConflictException", KEDGE_AWS_THROTTLED},
+    {STREAMS, "LimitExceededException", KEDGE_AWS_THROTTLED},
     {S3, "ServiceUnavailable", KEDGE_AWS_THROTTLED}, /* "Reduce your request rate" */
     {S3, "RequestTimeout", KEDGE_AWS_THROTTLED},     /* the body did not come */
     {S3, "ConditionalRequestConflict", KEDGE_AWS_THROTTLED},
@@ -135,8 +137,9 @@ static bool is_damaged(kedge_aws_service service, const kedge_aws_response *resp
 {
     kedge_bytes header;
     uint32_t sent = 0;
-    if (service != KEDGE_AWS_DYNAMODB ||
-        !kedge_aws_response_header(response, "x-amz-crc32", &header) || header.size > 10) {
+    bool checked = service == KEDGE_AWS_DYNAMODB || service == KEDGE_AWS_STREAMS;
+    if (!checked || !kedge_aws_response_header(response, "x-amz-crc32", &header) ||
+        header.size > 10) {
         return false;
     }
     for (size_t i = 0; i < header.size; i++) {

@@ -20,7 +20,8 @@ static bool is_region(const char *text)
 /* AWS's own: China has another domain. */
 static void default_endpoint(kedge_aws_service service, const char *region, char *endpoint)
 {
-    static const char *const hosts[KEDGE_AWS_SERVICES] = {"dynamodb", "s3", "sqs"};
+    static const char *const hosts[KEDGE_AWS_SERVICES] = {"dynamodb", "s3", "sqs",
+                                                          "streams.dynamodb"};
     snprintf(endpoint, KEDGE_AWS_ENDPOINT_BYTES_MAX, "https://%s.%s.amazonaws.com%s",
              hosts[service], region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
 }

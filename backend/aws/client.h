@@ -31,9 +31,10 @@ typedef struct kedge_aws_client kedge_aws_client;
 typedef enum kedge_aws_service {
     KEDGE_AWS_DYNAMODB,
     KEDGE_AWS_S3,
-    KEDGE_AWS_SQS
+    KEDGE_AWS_SQS,
+    KEDGE_AWS_STREAMS /* DynamoDB Streams */
 } kedge_aws_service;
-#define KEDGE_AWS_SERVICES 3
+#define KEDGE_AWS_SERVICES 4
 
 /* Told once a call, with the request's action ("dynamodb:PutItem"): metrics, and the test that
  * compares what is used with what the deployment allows. Any thread; must not block. */

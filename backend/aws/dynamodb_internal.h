@@ -35,7 +35,8 @@ typedef struct kedge_dynamodb_request {
     const char *action;    /* IAM names, static storage */
     kedge_bytes body;
     size_t response_bytes_max;
-    bool writes; /* an outcome that is unknown matters */
+    bool writes;  /* an outcome that is unknown matters */
+    bool streams; /* it goes to DynamoDB Streams */
 } kedge_dynamodb_request;
 
 /* The bytes of JSON that DynamoDB may need for `bytes` of records, of `count` of them. */
@@ -53,6 +54,16 @@ kedge_status kedge_dynamodb_send(kedge_aws_client *client, const char *table,
 kedge_status kedge_dynamodb_run(kedge_dynamodb *self, kedge_dynamodb_request request,
                                 kedge_json_writer *writer, kedge_aws_response *response,
                                 kedge_error *error);
+
+/* ---- the table (dynamodb_table.c) ---- */
+
+/* One request about a table; frees the body. */
+kedge_status kedge_dynamodb_table_run(kedge_aws_client *client, const char *table,
+                                      const char *operation, const char *action, kedge_buffer *body,
+                                      kedge_aws_response *response, kedge_error *error);
+/* DescribeTable. KEDGE_NOT_FOUND "aws-table-missing". */
+kedge_status kedge_dynamodb_describe(kedge_aws_client *client, const char *table,
+                                     kedge_aws_response *response, kedge_error *error);
 
 /* ---- refusals (dynamodb_refusal.c) ---- */
 

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TARGET_PREFIX "DynamoDB_20120810."
+#define TARGET         "DynamoDB_20120810"
+#define STREAMS_TARGET "DynamoDBStreams_20120810"
 /* "\u0001" for one byte is the most that JSON makes of text; base64 is less. */
 #define ESCAPE_BYTES         6
 #define RECORD_FRAME_BYTES   1024  /* braces, quotes and types around a record's attributes */
@@ -46,10 +47,11 @@ static kedge_status send_once(kedge_aws_client *client, const kedge_dynamodb_req
                               int64_t deadline_ms, kedge_aws_response *response, kedge_error *error)
 {
     char target[64];
-    snprintf(target, sizeof target, TARGET_PREFIX "%s", request->operation);
+    snprintf(target, sizeof target, "%s.%s", request->streams ? STREAMS_TARGET : TARGET,
+             request->operation);
     kedge_http_header headers[] = {{"Content-Type", "application/x-amz-json-1.0"},
                                    {"X-Amz-Target", target}};
-    kedge_aws_request call = {.service = KEDGE_AWS_DYNAMODB,
+    kedge_aws_request call = {.service = request->streams ? KEDGE_AWS_STREAMS : KEDGE_AWS_DYNAMODB,
                               .action = request->action,
                               .method = "POST",
                               .path = KEDGE_BYTES("/"),

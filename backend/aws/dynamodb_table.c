@@ -108,9 +108,9 @@ static kedge_status check_table(kedge_bytes response, const char *name, kedge_er
 
 /* ---- requests ---- */
 
-static kedge_status run(kedge_aws_client *client, const char *table, const char *operation,
-                        const char *action, kedge_buffer *body, kedge_aws_response *response,
-                        kedge_error *error)
+kedge_status kedge_dynamodb_table_run(kedge_aws_client *client, const char *table,
+                                      const char *operation, const char *action, kedge_buffer *body,
+                                      kedge_aws_response *response, kedge_error *error)
 {
     kedge_dynamodb_request request = {.operation = operation,
                                       .action = action,
@@ -122,24 +122,30 @@ static kedge_status run(kedge_aws_client *client, const char *table, const char 
     return status;
 }
 
-kedge_status kedge_dynamodb_check(kedge_aws_client *client, const char *table, kedge_error *error)
+kedge_status kedge_dynamodb_describe(kedge_aws_client *client, const char *table,
+                                     kedge_aws_response *response, kedge_error *error)
 {
-    kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(kedge_aws_client_environment(client)->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "TableName");
     kedge_json_chars(&writer, table);
     kedge_json_end_object(&writer);
-    kedge_status status =
-        run(client, table, "DescribeTable", "dynamodb:DescribeTable", &body, &response, error);
-    if (status == KEDGE_OK)
-        status = check_table(kedge_buffer_bytes(&response.body), table, error);
-    else if (strcmp(response.code, "ResourceNotFoundException") == 0)
-        status = kedge_fail(error, KEDGE_NOT_FOUND, "aws-table-missing",
-                            "there is no DynamoDB table %s in the region %s; deploy the stack "
-                            "there, or name another table or region",
-                            table, kedge_aws_client_region(client));
+    kedge_status status = kedge_dynamodb_table_run(
+        client, table, "DescribeTable", "dynamodb:DescribeTable", &body, response, error);
+    if (status == KEDGE_OK || strcmp(response->code, "ResourceNotFoundException") != 0)
+        return status;
+    return kedge_fail(error, KEDGE_NOT_FOUND, "aws-table-missing",
+                      "there is no DynamoDB table %s in the region %s; deploy the stack "
+                      "there, or name another table or region",
+                      table, kedge_aws_client_region(client));
+}
+
+kedge_status kedge_dynamodb_check(kedge_aws_client *client, const char *table, kedge_error *error)
+{
+    kedge_aws_response response = {0};
+    kedge_status status = kedge_dynamodb_describe(client, table, &response, error);
+    if (status == KEDGE_OK) status = check_table(kedge_buffer_bytes(&response.body), table, error);
     kedge_aws_response_free(&response);
     return status;
 }
@@ -206,8 +212,8 @@ static kedge_status ask_for_table(kedge_aws_client *client, const char *table, k
     write_key_schema(&writer, false);
     write_index(&writer);
     kedge_json_end_object(&writer);
-    kedge_status status =
-        run(client, table, "CreateTable", "dynamodb:CreateTable", &body, &response, error);
+    kedge_status status = kedge_dynamodb_table_run(client, table, "CreateTable",
+                                                   "dynamodb:CreateTable", &body, &response, error);
     if (strcmp(response.code, "ResourceInUseException") == 0) status = KEDGE_OK;
     kedge_aws_response_free(&response);
     return status;

@@ -28,7 +28,7 @@ struct kedge_aws_client {
     atomic_int_least64_t skew_ms;
 };
 
-/* "DynamoDB", "S3", "SQS". */
+/* "DynamoDB", "S3", "SQS", "DynamoDB Streams". */
 const char *kedge_aws_service_name(kedge_aws_service service);
 /* The host of a request, without its scheme. False: longer than a host may be. */
 bool kedge_aws_host(const kedge_aws_client *client, const kedge_aws_request *request,

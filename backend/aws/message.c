@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[KEDGE_AWS_SERVICES] = {"DynamoDB", "S3", "SQS"};
+static const char *const names[KEDGE_AWS_SERVICES] = {"DynamoDB", "S3", "SQS", "DynamoDB Streams"};
 static const char *const variables[KEDGE_AWS_SERVICES] = {
-    "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS"};
+    "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS",
+    "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"};
 
 const char *kedge_aws_service_name(kedge_aws_service service)
 {

@@ -10,7 +10,7 @@
 
 #define SIGNATURE_HEADERS 4
 
-static const char *const signing_names[KEDGE_AWS_SERVICES] = {"dynamodb", "s3", "sqs"};
+static const char *const signing_names[KEDGE_AWS_SERVICES] = {"dynamodb", "s3", "sqs", "dynamodb"};
 
 /* "http://127.0.0.1:8000" is "http://" and the host. */
 static size_t scheme_size(const char *endpoint)

@@ -3,9 +3,12 @@
 #ifndef KEDGE_BACKEND_BASE_BACKEND_H
 #define KEDGE_BACKEND_BASE_BACKEND_H
 
+#include "backend/base/log_hints.h"
 #include "backend/base/new_clients.h"
 #include "backend/base/options.h"
+#include "backend/base/project_kinds.h"
 #include "backend/base/project_ref.h"
+#include "backend/base/unlisted.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,6 +23,9 @@ struct kedge_backend {
     const kedge_allocator *allocator;
     kedge_cache *cache;
     kedge_new_clients new_clients;
+    kedge_log_hints log_hints;
+    kedge_unlisted unlisted;
+    kedge_project_kinds project_kinds;
     atomic_ullong families; /* of states, given out so far */
     /* In this process only one push runs at a time for a project. This avoids useless races;
      * correctness does not depend on it. */

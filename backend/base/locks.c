@@ -7,10 +7,19 @@
 #define PAUSE_LONGEST_MS 1000
 #define PAUSE_DOUBLINGS  8
 
+static size_t lock_by_hash(uint64_t hash)
+{
+    return (hash ^ (hash >> 32)) % KEDGE_PROJECT_LOCKS;
+}
+
 static size_t lock_of(const kedge_project_ref *ref)
 {
-    uint64_t hash = kedge_project_ref_hash(ref);
-    return (hash ^ (hash >> 32)) % KEDGE_PROJECT_LOCKS;
+    return lock_by_hash(kedge_project_ref_hash(ref));
+}
+
+pthread_mutex_t *kedge_backend_lock_of(kedge_backend *backend, uint64_t hash)
+{
+    return &backend->project_locks[lock_by_hash(hash)];
 }
 
 pthread_mutex_t *kedge_backend_project_lock(const kedge_project *project)

@@ -16,7 +16,8 @@
 #define KEDGE_NEW_CLIENTS_SETS 1024
 #define KEDGE_NEW_CLIENTS_WAYS 4
 
-#define KEDGE_NEW_CLIENTS_PER_MINUTE_MAX 1000000
+#define KEDGE_NEW_CLIENTS_PER_MINUTE_MAX     1000000
+#define KEDGE_NEW_CLIENTS_PER_MINUTE_DEFAULT 600 /* of kedge-server: per user */
 
 typedef struct kedge_client_bucket {
     uint64_t user;  /* hash of organization and user; 0: free */

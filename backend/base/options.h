@@ -17,6 +17,8 @@ typedef enum kedge_cadence {
     KEDGE_CADENCE_SEED     /* collection maps and mutation records in one transaction with it */
 } kedge_cadence;
 
+#define KEDGE_USER_BYTES_MAX 255 /* of the name of a user */
+
 /* The caller, as the front end has verified it. Strings are borrowed and never NULL. */
 typedef struct kedge_identity {
     const char *user;
@@ -35,6 +37,8 @@ typedef enum kedge_background {
     KEDGE_BACKGROUND_FORK_CHECKPOINTS,
     KEDGE_BACKGROUND_IMPORT_CHECKPOINTS,
     KEDGE_BACKGROUND_UPLOAD_REMOVAL,
+    KEDGE_BACKGROUND_LOG_BODIES,
+    KEDGE_BACKGROUND_LOG_SNAPSHOTS,
     KEDGE_BACKGROUND_WORKS
 } kedge_background;
 
@@ -57,11 +61,20 @@ typedef struct kedge_backend_options {
     kedge_cadence cadence;
     bool create_projects;     /* open mode: a project is created by its first use */
     size_t state_cache_bytes; /* states kept in memory; 0: 64 MiB */
+    /* Bodies of log entries over this are blobs; 0: KEDGE_LOG_INLINE_BYTES (backend/log). */
+    size_t log_inline_bytes;
+    /* The records have no transactions: resources are written in the order of seed 002, one record
+     * at a time (backend/resource/in_order.c). Not to be changed for a store that has resources. */
+    bool resources_in_order;
     /* Called when a push or a retire has committed, or may have, with a version that covers it, on
      * the committing thread, without locks held. */
     void (*committed)(void *context, kedge_bytes organization, kedge_bytes project,
                       int64_t version);
     void *committed_context;
+    /* Called when an entry was appended to a log, or may have been, with its number; likewise. */
+    void (*appended)(void *context, kedge_bytes organization, kedge_bytes project, kedge_bytes log,
+                     int64_t number);
+    void *appended_context;
     /* Takes work for which no response waits (checkpoints): must call `run(argument)` once, on any
      * thread, before kedge_backend_free, or return false. NULL: the committing thread does the work
      * before it responds to the push. */

@@ -4,6 +4,9 @@
 
 #include "backend/base/backend.h"
 
+/* Where the versions of a project are kept (backend/versioned/versions/history.h). */
+typedef struct kedge_version_history kedge_version_history;
+
 /* Made on the stack and handed down as `const kedge_project *`. Everything is borrowed: the names
  * in `ref` must outlive it, as must the backend. Several may name the same project. */
 typedef struct kedge_project {
@@ -13,6 +16,7 @@ typedef struct kedge_project {
     const kedge_records *records;
     const kedge_blobs *blobs;
     kedge_project_ref ref;
+    const kedge_version_history *history; /* NULL: in version records */
 } kedge_project;
 
 static inline kedge_project kedge_project_of(kedge_backend *backend, const kedge_project_ref *ref)

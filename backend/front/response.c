@@ -31,7 +31,7 @@ void kedge_response_cors(const kedge_origins *origins, const char *origin, const
     add(context, "Access-Control-Allow-Origin", origin);
     add(context, "Access-Control-Expose-Headers", "Retry-After, Content-Range, Kedge-Cost");
     if (strcmp(method, "OPTIONS") != 0) return;
-    add(context, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, OPTIONS");
+    add(context, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE, OPTIONS");
     add(context, "Access-Control-Allow-Headers",
         "Authorization, Content-Type, Content-Encoding, Range, X-Replicache-RequestID");
     add(context, "Access-Control-Max-Age", "86400");

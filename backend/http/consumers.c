@@ -9,12 +9,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define POLL_MS      1000 /* between two looks into a queue that was empty */
-#define WAIT_MS      5000 /* that the queue itself may wait for a message, as SQS does */
-#define PAUSE_MS     200  /* after a queue that failed, doubling */
-#define PAUSE_MAX_MS 10000
-#define KEEPS        4 /* looks of the keeper in a visibility */
-
 typedef struct consumer_thread {
     kedge_consumers *all;
     kedge_consumer *consumer;
@@ -68,14 +62,15 @@ static bool is_stopping(kedge_consumers *self)
 static void wait_for_push(kedge_consumers *self)
 {
     pthread_mutex_lock(&self->mutex);
-    wait_for(self, &self->queued_one, &self->pending, POLL_MS);
+    wait_for(self, &self->queued_one, &self->pending, KEDGE_CONSUMERS_POLL_MS);
     self->pending = false;
     pthread_mutex_unlock(&self->mutex);
 }
 
 static void pause_after(kedge_consumers *self, uint32_t failures, const kedge_error *error)
 {
-    int64_t pause_ms = failures > 6 ? PAUSE_MAX_MS : (int64_t)PAUSE_MS << (failures - 1);
+    int64_t pause_ms = failures > 6 ? KEDGE_CONSUMERS_PAUSE_MAX_MS
+                                    : (int64_t)KEDGE_CONSUMERS_PAUSE_MS << (failures - 1);
     kedge_log_write(self->log, KEDGE_LOG_WARNING, "queue-failed", "code", error->code, "detail",
                     error->message, NULL);
     pthread_mutex_lock(&self->mutex);
@@ -94,12 +89,14 @@ static void *consume(void *argument)
         kedge_error error = {0};
         size_t received = 0, left = 0;
         int64_t began_ms = environment->monotonic_ms(environment->context);
-        if (kedge_consumer_round(self->consumer, WAIT_MS, &received, &left, &error) != KEDGE_OK) {
+        if (kedge_consumer_round(self->consumer, KEDGE_CONSUMERS_WAIT_MS, &received, &left,
+                                 &error) != KEDGE_OK) {
             pause_after(self->all, ++failures, &error);
             continue;
         }
         failures = 0;
-        bool waited = environment->monotonic_ms(environment->context) - began_ms >= POLL_MS;
+        bool waited =
+            environment->monotonic_ms(environment->context) - began_ms >= KEDGE_CONSUMERS_POLL_MS;
         if (received == 0 && !waited) wait_for_push(self->all);
     }
     return NULL;
@@ -143,8 +140,8 @@ kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log 
     made->environment = options->environment;
     made->allocator = allocator;
     made->log = log;
-    made->keep_ms =
-        (own.visibility_ms > 0 ? own.visibility_ms : KEDGE_QUEUED_VISIBILITY_MS) / KEEPS;
+    made->keep_ms = (own.visibility_ms > 0 ? own.visibility_ms : KEDGE_QUEUED_VISIBILITY_MS) /
+                    KEDGE_CONSUMERS_KEEPS;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -10,7 +10,13 @@
 #include "backend/queued/queued.h"
 
 #define KEDGE_CONSUMERS_MAX          16
-#define KEDGE_CONSUMERS_VISIBILITY_S 10 /* kept up while a message is in hand */
+#define KEDGE_CONSUMERS_DEFAULT      4
+#define KEDGE_CONSUMERS_VISIBILITY_S 10   /* kept up while a message is in hand */
+#define KEDGE_CONSUMERS_KEEPS        4    /* looks of the keeper in a visibility */
+#define KEDGE_CONSUMERS_POLL_MS      1000 /* between two looks into a queue that was empty */
+#define KEDGE_CONSUMERS_WAIT_MS      5000 /* that the queue may wait for a message, as SQS does */
+#define KEDGE_CONSUMERS_PAUSE_MS     200  /* after a queue that failed, doubling */
+#define KEDGE_CONSUMERS_PAUSE_MAX_MS 10000
 
 typedef struct kedge_consumers kedge_consumers;
 

@@ -1,4 +1,5 @@
-/* The paths of event streams: {project}/events and {project}/events/ticket. */
+/* The paths of event streams: {project}/events and {project}/events/ticket, and the same below
+ * {project}/logs/{log}. */
 #include "backend/http/exchange.h"
 
 #include "common/names.h"
@@ -9,16 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One request for the events of one project. */
+/* One request for the events of one project, or of one log. */
 typedef struct event_call {
     kedge_exchange *exchange;
     kedge_backend *backend;
     kedge_bytes encoded_organization;
     kedge_bytes encoded_project;
-    bool stream; /* asked for; otherwise a ticket */
+    kedge_bytes encoded_log; /* empty: the project's own */
+    bool stream;             /* asked for; otherwise a ticket */
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];
     char project[KEDGE_LIMIT_NAME_BYTES + 1];
-    char scope[2 * KEDGE_LIMIT_NAME_BYTES + 2]; /* "organization/project": what a ticket is for */
+    char log[KEDGE_LIMIT_NAME_BYTES + 1];
+    /* "organization/project" or "organization/project/log": what a ticket is for */
+    char scope[3 * KEDGE_LIMIT_NAME_BYTES + 3];
     kedge_auth_result who;
 } event_call;
 
@@ -36,8 +40,11 @@ static bool split(kedge_bytes path, event_call *call)
 {
     kedge_wire_path parts;
     if (!kedge_wire_path_cut(path, &parts)) return false;
-    call->stream = matches(&parts, KEDGE_WIRE_PATH_EVENTS);
-    if (!call->stream && !matches(&parts, KEDGE_WIRE_PATH_TICKET)) return false;
+    bool of_log = matches(&parts, KEDGE_WIRE_PATH_LOG_EVENTS);
+    call->stream = of_log || matches(&parts, KEDGE_WIRE_PATH_EVENTS);
+    if (!call->stream) of_log = matches(&parts, KEDGE_WIRE_PATH_LOG_TICKET);
+    if (!call->stream && !of_log && !matches(&parts, KEDGE_WIRE_PATH_TICKET)) return false;
+    if (of_log) call->encoded_log = parts.part[6];
     call->encoded_organization = parts.part[2];
     call->encoded_project = parts.part[4];
     return true;
@@ -63,8 +70,11 @@ static bool read_names(event_call *call)
     if (status == KEDGE_OK) {
         status = decode_name(call, "project", call->encoded_project, call->project, &error);
     }
+    if (status == KEDGE_OK && call->encoded_log.data != NULL)
+        status = decode_name(call, "log", call->encoded_log, call->log, &error);
     if (status == KEDGE_OK) {
-        snprintf(call->scope, sizeof call->scope, "%s/%s", call->organization, call->project);
+        snprintf(call->scope, sizeof call->scope, "%s/%s%s%s", call->organization, call->project,
+                 call->log[0] == '\0' ? "" : "/", call->log);
         return true;
     }
     if (status == KEDGE_NO_MEMORY) {
@@ -91,16 +101,23 @@ static bool find_ticket(event_call *call, kedge_bytes query, kedge_bytes *ticket
 static void refuse_project(event_call *call, kedge_status status)
 {
     if (status == KEDGE_NOT_FOUND || status == KEDGE_FORBIDDEN) {
-        kedge_exchange_problem(call->exchange, 404, "project-not-found",
-                               "there is no such project");
+        bool log = call->log[0] != '\0';
+        kedge_exchange_problem(call->exchange, 404, log ? "log-not-found" : "project-not-found",
+                               log ? "there is no such log" : "there is no such project");
     } else {
         kedge_exchange_problem(call->exchange, 503, "unavailable",
                                "the backend is not available now; try again");
     }
 }
 
+/* The project's version, or the number of the log's last entry. */
 static kedge_status read_version(event_call *call, int64_t *version)
 {
+    if (call->log[0] != '\0') {
+        return kedge_backend_current_number(
+            call->backend, &call->who.identity, kedge_bytes_of(call->organization),
+            kedge_bytes_of(call->project), kedge_bytes_of(call->log), version, NULL);
+    }
     return kedge_backend_current_version(call->backend, &call->who.identity,
                                          kedge_bytes_of(call->organization),
                                          kedge_bytes_of(call->project), version, NULL);
@@ -110,9 +127,10 @@ static kedge_status read_version(event_call *call, int64_t *version)
 static void open_stream(event_call *call)
 {
     kedge_exchange *exchange = call->exchange;
-    kedge_event_stream *stream = kedge_events_subscribe(
-        exchange->context->events, kedge_bytes_of(call->organization),
-        kedge_bytes_of(call->project), call->who.expires_ms, exchange->connection);
+    kedge_event_scope scope = {kedge_bytes_of(call->organization), kedge_bytes_of(call->project),
+                               kedge_bytes_of(call->log)};
+    kedge_event_stream *stream = kedge_events_subscribe(exchange->context->events, &scope,
+                                                        call->who.expires_ms, exchange->connection);
     if (!stream) {
         kedge_exchange_problem(exchange, 503, "overloaded",
                                "the server has as many event streams as it allows");

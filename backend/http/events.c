@@ -2,6 +2,7 @@
  * only while it is known to be suspended, since only then it cannot go away. */
 #include "backend/http/events.h"
 
+#include "wire/log.h"
 #include "wire/poke.h"
 
 #include <pthread.h>
@@ -21,7 +22,8 @@ struct kedge_event_stream {
     bool ping;
     bool expired;
     bool suspended;
-    char scope[136]; /* organization '/' project */
+    bool of_log;     /* what it tells are numbers of entries */
+    char scope[200]; /* organization '/' project, and '/' log */
 };
 
 struct kedge_events {
@@ -53,15 +55,15 @@ void kedge_events_free(kedge_events *events)
     kedge_release(events->environment->allocator, events);
 }
 
-static void write_scope(char *out, size_t size, kedge_bytes organization, kedge_bytes project)
+static void write_scope(char *out, size_t size, const kedge_event_scope *scope)
 {
-    snprintf(out, size, "%.*s/%.*s", (int)organization.size, organization.data, (int)project.size,
-             project.data);
+    snprintf(out, size, "%.*s/%.*s%s%.*s", (int)scope->organization.size, scope->organization.data,
+             (int)scope->project.size, scope->project.data, scope->log.size > 0 ? "/" : "",
+             (int)scope->log.size, scope->log.data);
 }
 
-kedge_event_stream *kedge_events_subscribe(kedge_events *events, kedge_bytes organization,
-                                           kedge_bytes project, int64_t expires_ms,
-                                           struct MHD_Connection *connection)
+kedge_event_stream *kedge_events_subscribe(kedge_events *events, const kedge_event_scope *scope,
+                                           int64_t expires_ms, struct MHD_Connection *connection)
 {
     kedge_event_stream *stream = kedge_allocate(events->environment->allocator, sizeof *stream);
     if (!stream) return NULL;
@@ -70,7 +72,8 @@ kedge_event_stream *kedge_events_subscribe(kedge_events *events, kedge_bytes org
     stream->expires_ms = expires_ms;
     stream->version = -1;
     stream->told = -1;
-    write_scope(stream->scope, sizeof stream->scope, organization, project);
+    stream->of_log = scope->log.size > 0;
+    write_scope(stream->scope, sizeof stream->scope, scope);
 
     pthread_mutex_lock(&events->mutex);
     bool room = events->count < events->count_max;
@@ -125,11 +128,10 @@ void kedge_event_stream_tell(kedge_event_stream *stream, int64_t version)
     pthread_mutex_unlock(&stream->events->mutex);
 }
 
-void kedge_events_committed(kedge_events *events, kedge_bytes organization, kedge_bytes project,
-                            int64_t version)
+void kedge_events_committed(kedge_events *events, const kedge_event_scope *where, int64_t version)
 {
     char scope[sizeof((kedge_event_stream *)0)->scope];
-    write_scope(scope, sizeof scope, organization, project);
+    write_scope(scope, sizeof scope, where);
     pthread_mutex_lock(&events->mutex);
     for (kedge_event_stream *stream = events->first; stream; stream = stream->next) {
         if (strcmp(stream->scope, scope) == 0) tell(stream, version);
@@ -167,6 +169,12 @@ void kedge_events_close(kedge_events *events)
     pthread_mutex_unlock(&events->mutex);
 }
 
+static size_t write_event(const kedge_event_stream *stream, char out[KEDGE_WIRE_EVENT_BYTES_MAX])
+{
+    if (stream->of_log) return kedge_wire_log_event_write(stream->version, out);
+    return kedge_wire_poke_write(&(kedge_wire_poke){stream->version}, out);
+}
+
 /* The daemon asks for bytes: one event, or the connection is suspended until there is one. */
 static ssize_t read_stream(void *context, uint64_t position, char *out, size_t out_size)
 {
@@ -179,7 +187,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t o
         size = MHD_CONTENT_READER_END_OF_STREAM;
     } else if (stream->version > stream->told) {
         stream->told = stream->version;
-        size = (ssize_t)kedge_wire_poke_write(&(kedge_wire_poke){stream->version}, out);
+        size = (ssize_t)write_event(stream, out);
         atomic_fetch_add(&stream->events->metrics->pokes, 1);
     } else if (stream->ping) {
         stream->ping = false;

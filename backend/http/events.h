@@ -20,21 +20,26 @@ kedge_events *kedge_events_new(const kedge_environment *environment, kedge_metri
 /* After the daemon has stopped. */
 void kedge_events_free(kedge_events *events);
 
-/* Subscribes to a project: what is committed from now on is told. Subscribe first, then read the
- * version for kedge_event_stream_tell, so that nothing falls between. The stream ends when the
- * token that opened it has expired (`expires_ms`, wall clock). NULL: too many streams, or no
- * memory. */
-kedge_event_stream *kedge_events_subscribe(kedge_events *events, kedge_bytes organization,
-                                           kedge_bytes project, int64_t expires_ms,
-                                           struct MHD_Connection *connection);
+/* What is subscribed to: a project, or, when `log` is not empty, one of its logs. */
+typedef struct kedge_event_scope {
+    kedge_bytes organization;
+    kedge_bytes project;
+    kedge_bytes log;
+} kedge_event_scope;
+
+/* Subscribes: what is committed or appended from now on is told, by its version or number.
+ * Subscribe first, then read the version for kedge_event_stream_tell, so that nothing falls
+ * between. The stream ends when the token that opened it has expired (`expires_ms`, wall clock).
+ * NULL: too many streams, or no memory. */
+kedge_event_stream *kedge_events_subscribe(kedge_events *events, const kedge_event_scope *scope,
+                                           int64_t expires_ms, struct MHD_Connection *connection);
 void kedge_event_stream_tell(kedge_event_stream *stream, int64_t version);
 /* The response that streams; it owns the stream from now on. NULL: no memory, and still the
  * caller's. */
 struct MHD_Response *kedge_event_stream_respond(kedge_event_stream *stream);
 void kedge_event_stream_free(kedge_event_stream *stream);
 
-void kedge_events_committed(kedge_events *events, kedge_bytes organization, kedge_bytes project,
-                            int64_t version);
+void kedge_events_committed(kedge_events *events, const kedge_event_scope *scope, int64_t version);
 void kedge_events_ping(kedge_events *events);
 /* Ends the streams whose token has expired. */
 void kedge_events_expire(kedge_events *events, int64_t now_ms);

@@ -19,10 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LARGE_BLOCK         262144
-#define DEFAULT_WORKERS     16
-#define DEFAULT_CONSUMERS   4
-#define DEFAULT_NEW_CLIENTS 600 /* per user and minute */
+#define LARGE_BLOCK 262144
 
 typedef struct kedge_arguments {
     kedge_stores_options stores;
@@ -260,14 +257,14 @@ static kedge_status parse_mode(const kedge_arguments *arguments, bool *queued, k
 static kedge_status read_settings(const kedge_arguments *arguments, kedge_settings *settings,
                                   kedge_error *error)
 {
-    *settings =
-        (kedge_settings){.workers = DEFAULT_WORKERS,
-                         .ping_s = KEDGE_SERVER_PING_S,
-                         .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
-                         .new_clients_per_minute = arguments->open ? 0 : DEFAULT_NEW_CLIENTS,
-                         .consumers = DEFAULT_CONSUMERS,
-                         .claim_bytes = KEDGE_QUEUED_CLAIM_BYTES,
-                         .visibility_s = KEDGE_CONSUMERS_VISIBILITY_S};
+    *settings = (kedge_settings){.workers = KEDGE_WORKERS_DEFAULT,
+                                 .ping_s = KEDGE_SERVER_PING_S,
+                                 .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
+                                 .new_clients_per_minute =
+                                     arguments->open ? 0 : KEDGE_NEW_CLIENTS_PER_MINUTE_DEFAULT,
+                                 .consumers = KEDGE_CONSUMERS_DEFAULT,
+                                 .claim_bytes = KEDGE_QUEUED_CLAIM_BYTES,
+                                 .visibility_s = KEDGE_CONSUMERS_VISIBILITY_S};
     const struct {
         const char *option;
         const char *text;
@@ -408,6 +405,8 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         .create_projects = arguments->open,
         .committed = kedge_server_committed,
         .committed_context = service->server,
+        .appended = kedge_server_appended,
+        .appended_context = service->server,
         .later = kedge_server_later,
         .later_context = service->server,
         .failed = kedge_server_failed,

@@ -56,6 +56,7 @@ void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out)
         out,
         "# TYPE kedge_requests_cut_total counter\nkedge_requests_cut_total %llu\n"
         "# TYPE kedge_commits_total counter\nkedge_commits_total %llu\n"
+        "# TYPE kedge_appends_total counter\nkedge_appends_total %llu\n"
         "# TYPE kedge_pokes_total counter\nkedge_pokes_total %llu\n"
         "# TYPE kedge_overloaded_total counter\nkedge_overloaded_total %llu\n"
         "# TYPE kedge_items_damaged_total counter\nkedge_items_damaged_total %llu\n"
@@ -64,6 +65,7 @@ void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out)
         "# TYPE kedge_connections gauge\nkedge_connections %lld\n",
         (unsigned long long)atomic_load(&metrics->cut),
         (unsigned long long)atomic_load(&metrics->commits),
+        (unsigned long long)atomic_load(&metrics->appends),
         (unsigned long long)atomic_load(&metrics->pokes),
         (unsigned long long)atomic_load(&metrics->overloaded),
         (unsigned long long)atomic_load(&metrics->damaged), atomic_load(&metrics->held_bytes),

@@ -14,6 +14,7 @@ typedef struct kedge_metrics {
     atomic_uint_fast64_t latency[KEDGE_METRICS_BUCKETS + 1];
     atomic_uint_fast64_t latency_sum_us;
     atomic_uint_fast64_t commits;
+    atomic_uint_fast64_t appends; /* to logs */
     atomic_uint_fast64_t pokes;
     atomic_uint_fast64_t overloaded;
     atomic_uint_fast64_t background_failures[KEDGE_BACKGROUND_WORKS];

@@ -248,7 +248,17 @@ void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes 
 {
     kedge_exchange_context *context = &((kedge_server *)server)->context;
     atomic_fetch_add(&context->metrics.commits, 1);
-    kedge_events_committed(context->events, organization, project, version);
+    kedge_event_scope scope = {organization, project, {NULL, 0}};
+    kedge_events_committed(context->events, &scope, version);
+}
+
+void kedge_server_appended(void *server, kedge_bytes organization, kedge_bytes project,
+                           kedge_bytes log, int64_t number)
+{
+    kedge_exchange_context *context = &((kedge_server *)server)->context;
+    kedge_event_scope scope = {organization, project, log};
+    atomic_fetch_add(&context->metrics.appends, 1);
+    kedge_events_committed(context->events, &scope, number);
 }
 
 void kedge_server_failed(void *server, const kedge_background_failure *failure)

@@ -75,6 +75,9 @@ uint16_t kedge_server_port(const kedge_server *server);
 /* Wakes the event streams of a project. Any thread. */
 void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes project,
                             int64_t version);
+/* The same for those of a log: the backend's `appended`. */
+void kedge_server_appended(void *server, kedge_bytes organization, kedge_bytes project,
+                           kedge_bytes log, int64_t number);
 /* The backend's `later`, with the server as its context: the workers do it between requests. */
 bool kedge_server_later(void *server, void (*run)(void *argument), void *argument);
 /* The backend's `failed`, with the server as its context: counts the failure and logs it. */

@@ -5,6 +5,7 @@
 #include "common/bytes.h"
 
 #define KEDGE_WORKERS_MAX      64
+#define KEDGE_WORKERS_DEFAULT  16
 #define KEDGE_WORKER_QUEUE_MAX 1024
 
 typedef struct kedge_workers kedge_workers;

@@ -2,11 +2,11 @@
 #include "backend/jobs/export.h"
 
 #include "backend/base/backend.h"
+#include "backend/base/packed.h"
 #include "backend/jobs/chain.h"
 #include "backend/jobs/key_set.h"
 #include "backend/jobs/replay.h"
 #include "backend/jobs/visit.h"
-#include "backend/versioned/model/packed.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "backend/versioned/versions/blob.h"
 #include "backend/versioned/versions/retained.h"

@@ -1,9 +1,9 @@
 /* Import: each kind of line, checked and put. */
 #include "backend/jobs/import_internal.h"
 
+#include "backend/base/packed.h"
 #include "backend/versioned/index/index.h"
 #include "backend/versioned/model/entry_codec.h"
-#include "backend/versioned/model/packed.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/versions/blob.h"
 #include "backend/versioned/versions/version_codec.h"
@@ -272,7 +272,7 @@ static kedge_status take_base(importing *work, kedge_error *error)
     }
     status = find_lineage(work, base.last, lineage, error);
     if (status == KEDGE_OK) {
-        status = kedge_checkpoint_write_map(work->project, &base, lineage, &map, error);
+        status = kedge_checkpoint_write_map(work->project, &base, lineage, &map, 0, error);
     }
     if (status == KEDGE_OK) status = kedge_replay_put(&work->replay, &base, &map, error);
     kedge_map_free(work->project->allocator, &map);

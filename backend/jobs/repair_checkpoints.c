@@ -78,8 +78,8 @@ static kedge_status repair_root(verifying *work, const verify_bad_root *bad, ked
         kedge_chunks_cut(work->project->allocator, &bad->map, KEDGE_CHUNK_BYTES_MAX,
                          KEDGE_CHUNK_BYTES_TYPICAL, drop_damaged_chunk, work, error);
     if (status == KEDGE_OK) {
-        status =
-            kedge_checkpoint_write_map(work->project, &collection, root->lineage, &bad->map, error);
+        status = kedge_checkpoint_write_map(work->project, &collection, root->lineage, &bad->map, 0,
+                                            error);
     }
     if (status != KEDGE_OK) return status;
     return verify_tell_repaired(work, "checkpoint", root->version, kedge_key_bytes(&key),

@@ -125,7 +125,7 @@ static kedge_status make_base(retaining *work, const kedge_version_collection *c
     if (status != KEDGE_OK || has) return status;
     status = lineage_of(work, collection, lineage, error);
     if (status == KEDGE_OK) {
-        status = kedge_checkpoint_write_map(work->project, collection, lineage, fold, error);
+        status = kedge_checkpoint_write_map(work->project, collection, lineage, fold, 0, error);
     }
     if (status == KEDGE_OK) status = has_base(work, collection, fold, &has, error);
     if (status != KEDGE_OK || has) return status;

@@ -162,7 +162,8 @@ static bool respond_own(http_call *call, kedge_bytes path)
     } else if (kedge_bytes_equal_text(path, "/v1/metrics")) {
         kedge_api_problem(response, 501, "metrics-not-served",
                           "Lambda has no metrics of its own here; they are in CloudWatch");
-    } else if (is_at(path, KEDGE_WIRE_PATH_EVENTS) || is_at(path, KEDGE_WIRE_PATH_TICKET)) {
+    } else if (is_at(path, KEDGE_WIRE_PATH_EVENTS) || is_at(path, KEDGE_WIRE_PATH_TICKET) ||
+               is_at(path, KEDGE_WIRE_PATH_LOG_EVENTS) || is_at(path, KEDGE_WIRE_PATH_LOG_TICKET)) {
         kedge_api_problem(response, 501, "events-not-served",
                           "Lambda serves no event streams; pull from time to time instead");
     } else {

@@ -1,7 +1,7 @@
 /* The records port in memory: entries in order of their keys, and the ones with an inverted value
  * once more in the order of the inverted index. Attributes are kept in the compact form that the
  * SQLite port stores, so that the simulator exercises it. */
-#include "backend/memory/list.h"
+#include "backend/memory/changes.h"
 #include "backend/memory/memory_ports.h"
 #include "backend/ports/records_support.h"
 #include "common/error.h"
@@ -19,6 +19,7 @@ typedef struct memory_records {
     const kedge_allocator *allocator;
     kedge_memory_list records;
     kedge_memory_list inverted;
+    kedge_memory_changes *changes; /* NULL: nobody asked for a stream */
     pthread_mutex_t mutex;
 } memory_records;
 
@@ -204,25 +205,61 @@ static kedge_status check_conditions(const memory_records *self, const kedge_rec
     return status;
 }
 
+/* What a write is to change: NULL when it changes nothing, or `*failed`: no memory. */
+static kedge_memory_change *make_change(const memory_records *self, const kedge_record_write *write,
+                                        const entry *fresh, bool *failed)
+{
+    size_t place;
+    const kedge_record_key *key = &write->record.key;
+    bool exists = find(self, key, &place) != NULL;
+    bool put = write->kind == KEDGE_WRITE_PUT;
+    if (self->changes == NULL || write->kind == KEDGE_WRITE_CHECK || (!put && !exists)) return NULL;
+    kedge_change_kind kind = exists ? KEDGE_CHANGE_MODIFY : KEDGE_CHANGE_INSERT;
+    kedge_record none = {.key = *key};
+    kedge_buffer empty = kedge_buffer_make(self->allocator);
+    if (!put) kedge_record_encode(&none, &empty);
+    kedge_memory_change *change = NULL;
+    if (kedge_buffer_status(&empty, NULL) == KEDGE_OK)
+        change = kedge_memory_change_make(self->changes, put ? kind : KEDGE_CHANGE_REMOVE, key,
+                                          put ? fresh->attributes : kedge_buffer_bytes(&empty));
+    kedge_buffer_free(&empty);
+    *failed = change == NULL;
+    return change;
+}
+
+/* All that can fail: the entries and the changes. */
+static kedge_status prepare(memory_records *self, const kedge_record_write *writes, size_t count,
+                            entry **fresh, kedge_memory_change **changes, kedge_error *error)
+{
+    bool failed = !kedge_memory_list_reserve(&self->records, count) ||
+                  !kedge_memory_list_reserve(&self->inverted, count) ||
+                  (self->changes != NULL && !kedge_memory_changes_reserve(self->changes, count));
+    for (size_t i = 0; i < count && !failed; i++) {
+        if (writes[i].kind == KEDGE_WRITE_PUT) {
+            fresh[i] = encode_entry(self, &writes[i].record);
+            failed = fresh[i] == NULL;
+        }
+        if (!failed) changes[i] = make_change(self, &writes[i], fresh[i], &failed);
+    }
+    return failed ? kedge_fail_no_memory(error) : KEDGE_OK;
+}
+
 /* With the mutex held. All that can fail comes first. */
 static kedge_status submit(memory_records *self, const kedge_record_write *writes, size_t count,
                            kedge_error *error)
 {
     entry *fresh[KEDGE_TRANSACT_WRITES_MAX] = {0};
+    kedge_memory_change *changes[KEDGE_TRANSACT_WRITES_MAX] = {0};
     kedge_status status = check_conditions(self, writes, count, error);
-    if (status == KEDGE_OK && (!kedge_memory_list_reserve(&self->records, count) ||
-                               !kedge_memory_list_reserve(&self->inverted, count)))
-        status = kedge_fail_no_memory(error);
-    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
-        if (writes[i].kind != KEDGE_WRITE_PUT) continue;
-        fresh[i] = encode_entry(self, &writes[i].record);
-        if (fresh[i] == NULL) status = kedge_fail_no_memory(error);
-    }
+    if (status == KEDGE_OK) status = prepare(self, writes, count, fresh, changes, error);
     for (size_t i = 0; i < count; i++) {
-        if (status == KEDGE_OK)
+        if (status == KEDGE_OK) {
             apply(self, &writes[i], fresh[i]);
-        else
+            if (changes[i] != NULL) kedge_memory_changes_add(self->changes, changes[i]);
+        } else {
             kedge_release(self->allocator, fresh[i]);
+            kedge_release(self->allocator, changes[i]);
+        }
     }
     return status;
 }
@@ -264,6 +301,7 @@ static void records_close(void *context)
 {
     memory_records *self = context;
     free_contents(self);
+    kedge_memory_changes_free(self->changes);
     pthread_mutex_destroy(&self->mutex);
     kedge_release(self->allocator, self);
 }
@@ -286,6 +324,18 @@ kedge_status kedge_memory_records_open(const kedge_environment *environment, ked
     pthread_mutex_init(&self->mutex, NULL);
     *records = (kedge_records){&vtable, self};
     return KEDGE_OK;
+}
+
+kedge_status kedge_memory_records_changes(const kedge_environment *environment,
+                                          const kedge_records *records,
+                                          kedge_memory_changes **changes, kedge_error *error)
+{
+    memory_records *self = records->self;
+    pthread_mutex_lock(&self->mutex);
+    if (self->changes == NULL) self->changes = kedge_memory_changes_new(environment, &self->mutex);
+    *changes = self->changes;
+    pthread_mutex_unlock(&self->mutex);
+    return *changes == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
 }
 
 static kedge_status copy_contents(const memory_records *from, memory_records *copy,

@@ -21,9 +21,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MEMORY_BYTES_MAX 1073741824 /* address space: 1 GiB */
-#define FILES_MAX        64
-
 typedef struct mutator_child {
     int socket_fd;
     int64_t turn; /* which mutation runs, as the server counts */
@@ -269,9 +266,9 @@ static void limit_process(void)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     /* The sanitizers reserve far more address space than they use. */
-    limit(RLIMIT_AS, MEMORY_BYTES_MAX);
+    limit(RLIMIT_AS, KEDGE_PLUGIN_MEMORY_BYTES_MAX);
 #endif
-    limit(RLIMIT_NOFILE, FILES_MAX);
+    limit(RLIMIT_NOFILE, KEDGE_PLUGIN_FILES_MAX);
     limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_CORE, 0);
     signal(SIGXFSZ, SIG_IGN);

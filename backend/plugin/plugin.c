@@ -13,8 +13,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#define LOAD_MS_MAX 10000 /* for a process to load the plugin and say hello */
-
 typedef enum slot_state { SLOT_EMPTY, SLOT_IDLE, SLOT_BUSY } slot_state;
 
 typedef struct process_slot {
@@ -71,14 +69,14 @@ static kedge_status receive_hello(kedge_plugin *plugin, kedge_process *process, 
 {
     kedge_frame_type type;
     kedge_frame_reader payload;
-    kedge_process_watch watch =
-        kedge_process_start_watch(process, plugin->environment, LOAD_MS_MAX, LOAD_MS_MAX);
+    kedge_process_watch watch = kedge_process_start_watch(
+        process, plugin->environment, KEDGE_PLUGIN_LOAD_MS_MAX, KEDGE_PLUGIN_LOAD_MS_MAX);
     kedge_talk talk = kedge_process_receive(process, &watch, &type, &payload);
     if (talk == KEDGE_TALK_NO_MEMORY) return kedge_fail_no_memory(error);
     if (talk == KEDGE_TALK_TIMEOUT) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "plugin-invalid",
                           "the plugin %s did not load within %d seconds", plugin->library_path,
-                          LOAD_MS_MAX / 1000);
+                          KEDGE_PLUGIN_LOAD_MS_MAX / 1000);
     }
     if (talk == KEDGE_TALK_OK && type == KEDGE_FRAME_LOAD_FAILED) {
         return told_to_fail(&payload, error);

@@ -17,7 +17,10 @@
 
 #include <kedge/mutator.h>
 
-#define KEDGE_PLUGIN_CHILDREN_MAX 16
+#define KEDGE_PLUGIN_CHILDREN_MAX     16
+#define KEDGE_PLUGIN_LOAD_MS_MAX      10000      /* for a child to load the library and say hello */
+#define KEDGE_PLUGIN_MEMORY_BYTES_MAX 1073741824 /* address space of a child: 1 GiB */
+#define KEDGE_PLUGIN_FILES_MAX        64         /* that a child may have open */
 
 typedef struct kedge_plugin_options {
     int64_t cpu_ms_max;  /* per mutation */

@@ -46,10 +46,15 @@ double kedge_cost_queue_dollars(const kedge_cost *cost)
     return (double)cost->of[KEDGE_COST_QUEUE_REQUESTS] * KEDGE_PRICE_QUEUE_REQUESTS / 1e6;
 }
 
+double kedge_cost_stream_dollars(const kedge_cost *cost)
+{
+    return (double)cost->of[KEDGE_COST_STREAM_READS] * KEDGE_PRICE_STREAM_READS / 1e6;
+}
+
 double kedge_cost_dollars(const kedge_cost *cost)
 {
     return kedge_cost_records_dollars(cost) + kedge_cost_blobs_dollars(cost) +
-           kedge_cost_queue_dollars(cost);
+           kedge_cost_queue_dollars(cost) + kedge_cost_stream_dollars(cost);
 }
 
 static void write_count(kedge_json_writer *writer, const char *name, uint64_t count)

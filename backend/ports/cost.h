@@ -4,7 +4,8 @@
  *   read unit    4 KB that are read consistently, at least one; half of it when eventually
  *   blob put     a request of S3's class PUT, COPY, POST, LIST; each part of a large blob is one
  *   blob get     a request of S3's class GET and all others
- *   queue        a request of SQS; each 64 KB of what it carries count as one */
+ *   queue        a request of SQS; each 64 KB of what it carries count as one
+ *   stream       a GetRecords of DynamoDB Streams; Lambda's own reads are free */
 #ifndef KEDGE_BACKEND_PORTS_COST_H
 #define KEDGE_BACKEND_PORTS_COST_H
 
@@ -26,6 +27,7 @@ typedef enum kedge_cost_kind {
     KEDGE_COST_BLOB_BYTES_PUT,
     KEDGE_COST_BLOB_BYTES_GOT,
     KEDGE_COST_QUEUE_REQUESTS,
+    KEDGE_COST_STREAM_READS,
     KEDGE_COST_KINDS
 } kedge_cost_kind;
 
@@ -40,7 +42,8 @@ double kedge_cost_read_units(const kedge_cost *cost);
 double kedge_cost_records_dollars(const kedge_cost *cost);
 double kedge_cost_blobs_dollars(const kedge_cost *cost);
 double kedge_cost_queue_dollars(const kedge_cost *cost);
-double kedge_cost_dollars(const kedge_cost *cost); /* all three */
+double kedge_cost_stream_dollars(const kedge_cost *cost);
+double kedge_cost_dollars(const kedge_cost *cost); /* all four */
 /* {"write_units","read_units","blob_puts","blob_gets","queue_requests","dollars"} */
 void kedge_cost_write(const kedge_cost *cost, kedge_json_writer *writer);
 

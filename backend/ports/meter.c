@@ -17,6 +17,7 @@ struct kedge_meter {
     kedge_records records;
     kedge_blobs blobs;
     kedge_queue queue;
+    kedge_stream stream;
     kedge_blobs_vtable blobs_vtable; /* what may be missing is missing here, too */
     atomic_uint_fast64_t totals[KEDGE_COST_KINDS];
 };
@@ -317,11 +318,33 @@ static const kedge_queue_vtable metered_queue = {.send = send,
                                                  .redrive = redrive,
                                                  .close = close_nothing};
 
+/* ---- stream ---- */
+
+static kedge_status shards(void *self, kedge_bytes after, uint32_t limit,
+                           kedge_stream_shards *found, kedge_error *error)
+{
+    const kedge_stream *stream = &((kedge_meter *)self)->stream;
+    return stream->vtable->shards(stream->self, after, limit, found, error);
+}
+
+static kedge_status read_changes(void *self, const kedge_stream_query *wanted,
+                                 kedge_change_batch *batch, kedge_error *error)
+{
+    kedge_meter *meter = self;
+    const kedge_stream *stream = &meter->stream;
+    kedge_status status = stream->vtable->read(stream->self, wanted, batch, error);
+    if (is_charged(status)) count(meter, KEDGE_COST_STREAM_READS, 1);
+    return status;
+}
+
+static const kedge_stream_vtable metered_stream = {
+    .shards = shards, .read = read_changes, .close = close_nothing};
+
 /* ---- the meter ---- */
 
 kedge_status kedge_meter_new(const kedge_allocator *allocator, kedge_records records,
-                             kedge_blobs blobs, kedge_queue queue, kedge_meter **meter,
-                             kedge_error *error)
+                             kedge_blobs blobs, kedge_queue queue, kedge_stream stream,
+                             kedge_meter **meter, kedge_error *error)
 {
     kedge_meter *made = kedge_allocate(allocator, sizeof *made);
     if (made == NULL) return kedge_fail_no_memory(error);
@@ -329,6 +352,7 @@ kedge_status kedge_meter_new(const kedge_allocator *allocator, kedge_records rec
     made->records = records;
     made->blobs = blobs;
     made->queue = queue;
+    made->stream = stream;
     made->blobs_vtable = metered_blobs;
     if (blobs.vtable == NULL || blobs.vtable->presign_put == NULL) {
         made->blobs_vtable.presign_put = NULL;
@@ -359,6 +383,11 @@ kedge_queue kedge_meter_queue(kedge_meter *meter)
     return (kedge_queue){meter->queue.vtable == NULL ? NULL : &metered_queue, meter};
 }
 
+kedge_stream kedge_meter_stream(kedge_meter *meter)
+{
+    return (kedge_stream){meter->stream.vtable == NULL ? NULL : &metered_stream, meter};
+}
+
 kedge_cost kedge_meter_totals(kedge_meter *meter)
 {
     kedge_cost totals;
@@ -386,11 +415,13 @@ void kedge_meter_write_metrics(kedge_meter *meter, kedge_buffer *out)
         "kedge_store_blob_bytes_total{class=\"put\"} %llu\n"
         "kedge_store_blob_bytes_total{class=\"get\"} %llu\n"
         "# TYPE kedge_store_queue_requests_total counter\nkedge_store_queue_requests_total %llu\n"
+        "# TYPE kedge_store_stream_reads_total counter\nkedge_store_stream_reads_total %llu\n"
         "# TYPE kedge_store_dollars_total counter\nkedge_store_dollars_total %.9f\n",
         (unsigned long long)totals.of[KEDGE_COST_WRITE_UNITS], kedge_cost_read_units(&totals),
         (unsigned long long)totals.of[KEDGE_COST_BLOB_PUTS],
         (unsigned long long)totals.of[KEDGE_COST_BLOB_GETS],
         (unsigned long long)totals.of[KEDGE_COST_BLOB_BYTES_PUT],
         (unsigned long long)totals.of[KEDGE_COST_BLOB_BYTES_GOT],
-        (unsigned long long)totals.of[KEDGE_COST_QUEUE_REQUESTS], kedge_cost_dollars(&totals));
+        (unsigned long long)totals.of[KEDGE_COST_QUEUE_REQUESTS],
+        (unsigned long long)totals.of[KEDGE_COST_STREAM_READS], kedge_cost_dollars(&totals));
 }

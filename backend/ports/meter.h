@@ -10,19 +10,21 @@
 #include "backend/ports/blobs.h"
 #include "backend/ports/cost.h"
 #include "backend/ports/queue.h"
+#include "backend/ports/stream.h"
 
 typedef struct kedge_meter kedge_meter;
 
 /* What stands behind the meter is borrowed and must outlive it; closing a port of the meter does
  * nothing. A port without vtable is none. */
 kedge_status kedge_meter_new(const kedge_allocator *allocator, kedge_records records,
-                             kedge_blobs blobs, kedge_queue queue, kedge_meter **meter,
-                             kedge_error *error);
+                             kedge_blobs blobs, kedge_queue queue, kedge_stream stream,
+                             kedge_meter **meter, kedge_error *error);
 void kedge_meter_free(kedge_meter *meter); /* NULL is allowed */
 
 kedge_records kedge_meter_records(kedge_meter *meter);
 kedge_blobs kedge_meter_blobs(kedge_meter *meter);
 kedge_queue kedge_meter_queue(kedge_meter *meter);
+kedge_stream kedge_meter_stream(kedge_meter *meter);
 
 /* Of all calls since the meter was made. */
 kedge_cost kedge_meter_totals(kedge_meter *meter);

@@ -13,6 +13,7 @@
 #define KEDGE_PRICE_BLOB_PUTS       5.00 /* PUT, POST, LIST and their like */
 #define KEDGE_PRICE_BLOB_GETS       0.40 /* GET, HEAD and all others; DELETE is free */
 #define KEDGE_PRICE_QUEUE_REQUESTS  0.50 /* FIFO */
+#define KEDGE_PRICE_STREAM_READS    0.20 /* GetRecords */
 #define KEDGE_PRICE_LAMBDA_REQUESTS 0.20
 
 /* Dollars for a second of a function with 1 GB, arm64. */

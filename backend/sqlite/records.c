@@ -1,62 +1,8 @@
-/* The records port in SQLite.
- *
- * One table, in the order of its keys; a record's attributes are one binary value in the compact
- * form of backend/ports/record_format.c. `inverted` repeats the attribute of that name for the
- * index. */
-#include "backend/ports/records_support.h"
+/* The records port in SQLite: one table, in the order of its keys (records_tables.c). */
+#include "backend/sqlite/records_internal.h"
+#include "backend/sqlite/records_tables.h"
 #include "backend/sqlite/sqlite_ports.h"
-#include "backend/sqlite/writer.h"
 #include "common/error.h"
-
-#define APPLICATION_ID 0x4b445243 /* "KDRC" */
-
-enum statement {
-    SELECT_ONE,
-    PUT_ONE,
-    DELETE_ONE,
-    QUERY_UP,
-    QUERY_DOWN,
-    QUERY_INVERTED_UP,
-    QUERY_INVERTED_DOWN,
-    STATEMENT_COUNT
-};
-
-#define QUERY_OF(key, range, order)                                                                \
-    "SELECT partition, sort, attributes FROM record WHERE " key " = ?1 AND " range " >= ?2 AND "   \
-    "" range " < ?3 ORDER BY " range " " order " LIMIT ?4"
-
-static const char *const statements[STATEMENT_COUNT] = {
-    [SELECT_ONE] = "SELECT attributes FROM record WHERE partition = ?1 AND sort = ?2",
-    [PUT_ONE] = "REPLACE INTO record(partition, sort, attributes, inverted) VALUES(?1, ?2, ?3, ?4)",
-    [DELETE_ONE] = "DELETE FROM record WHERE partition = ?1 AND sort = ?2",
-    [QUERY_UP] = QUERY_OF("partition", "sort", "ASC"),
-    [QUERY_DOWN] = QUERY_OF("partition", "sort", "DESC"),
-    [QUERY_INVERTED_UP] = QUERY_OF("inverted", "partition", "ASC"),
-    [QUERY_INVERTED_DOWN] = QUERY_OF("inverted", "partition", "DESC"),
-};
-
-static const kedge_sqlite_kind kind = {
-    .name = "records",
-    .application_id = APPLICATION_ID,
-    .version = 1,
-    .schema = "CREATE TABLE record("
-              "  partition BLOB NOT NULL,"
-              "  sort BLOB NOT NULL,"
-              "  inverted TEXT,"
-              "  attributes BLOB NOT NULL,"
-              "  PRIMARY KEY(partition, sort)) WITHOUT ROWID;"
-              "CREATE INDEX record_inverted ON record(inverted, partition, sort)"
-              "  WHERE inverted IS NOT NULL;",
-    .statements = statements,
-    .statement_count = STATEMENT_COUNT,
-};
-
-typedef struct sqlite_records {
-    const kedge_allocator *allocator;
-    char *path;
-    kedge_sqlite_writer writer;
-    kedge_sqlite_readers readers;
-} sqlite_records;
 
 /* ---- reading ---- */
 
@@ -70,7 +16,8 @@ static kedge_status read_one(kedge_sqlite_connection *connection, const kedge_re
                              kedge_record_page *page, kedge_error *error)
 {
     sqlite3_stmt *select;
-    kedge_status status = kedge_sqlite_statement(connection, SELECT_ONE, &select, error);
+    kedge_status status =
+        kedge_sqlite_statement(connection, KEDGE_RECORDS_SELECT_ONE, &select, error);
     if (status != KEDGE_OK) return status;
     bind_key(select, key);
     status = kedge_sqlite_step(connection, select, error);
@@ -83,8 +30,8 @@ static kedge_status read_one(kedge_sqlite_connection *connection, const kedge_re
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-static kedge_status read_keys(sqlite_records *self, const kedge_record_key *keys, size_t count,
-                              kedge_record_page *page, kedge_error *error)
+static kedge_status read_keys(kedge_sqlite_records *self, const kedge_record_key *keys,
+                              size_t count, kedge_record_page *page, kedge_error *error)
 {
     kedge_sqlite_connection *connection = kedge_sqlite_readers_take(&self->readers);
     kedge_status status = KEDGE_OK;
@@ -99,8 +46,8 @@ static kedge_status records_get(void *context, const kedge_record_key *key, bool
                                 kedge_record_set *set, kedge_error *error)
 {
     (void)consistent;
-    sqlite_records *self = context;
-    kedge_record_page page = {.allocator = self->allocator};
+    kedge_sqlite_records *self = context;
+    kedge_record_page page = {.allocator = self->environment->allocator};
     kedge_status status = kedge_record_key_check(key, error);
     if (status != KEDGE_OK) return status;
     status = read_keys(self, key, 1, &page, error);
@@ -117,8 +64,8 @@ static kedge_status records_batch_get(void *context, const kedge_record_key *key
                                       bool consistent, kedge_record_set *set, kedge_error *error)
 {
     (void)consistent;
-    sqlite_records *self = context;
-    kedge_record_page page = {.allocator = self->allocator};
+    kedge_sqlite_records *self = context;
+    kedge_record_page page = {.allocator = self->environment->allocator};
     kedge_status status = kedge_records_batch_check(keys, count, error);
     if (status != KEDGE_OK) return status;
     status = read_keys(self, keys, count, &page, error);
@@ -149,8 +96,9 @@ static kedge_status fill_page(kedge_sqlite_connection *connection, sqlite3_stmt 
 static kedge_status run_query(kedge_sqlite_connection *connection, const kedge_records_query *query,
                               kedge_record_page *page, bool *more, kedge_error *error)
 {
-    static const enum statement chosen[2][2] = {{QUERY_UP, QUERY_DOWN},
-                                                {QUERY_INVERTED_UP, QUERY_INVERTED_DOWN}};
+    static const kedge_sqlite_records_statement chosen[2][2] = {
+        {KEDGE_RECORDS_QUERY_UP, KEDGE_RECORDS_QUERY_DOWN},
+        {KEDGE_RECORDS_QUERY_INVERTED_UP, KEDGE_RECORDS_QUERY_INVERTED_DOWN}};
     kedge_records_range range;
     kedge_records_range_make(query, &range);
     sqlite3_stmt *select;
@@ -173,8 +121,8 @@ static kedge_status run_query(kedge_sqlite_connection *connection, const kedge_r
 static kedge_status records_query(void *context, const kedge_records_query *query,
                                   kedge_record_set *set, kedge_error *error)
 {
-    sqlite_records *self = context;
-    kedge_record_page page = {.allocator = self->allocator};
+    kedge_sqlite_records *self = context;
+    kedge_record_page page = {.allocator = self->environment->allocator};
     bool more = false;
     kedge_status status = kedge_records_query_check(query, error);
     if (status != KEDGE_OK) return status;
@@ -194,6 +142,7 @@ typedef struct writes_work {
     size_t count;
     kedge_bytes encoded[KEDGE_TRANSACT_WRITES_MAX];
     kedge_buffer memory;
+    int64_t now_ms;
 } writes_work;
 
 static kedge_status encode_all(writes_work *work, kedge_error *error)
@@ -218,7 +167,8 @@ static kedge_status check_condition(kedge_sqlite_connection *connection,
 {
     if (write->condition == KEDGE_IF_ANY) return KEDGE_OK;
     sqlite3_stmt *select;
-    kedge_status status = kedge_sqlite_statement(connection, SELECT_ONE, &select, error);
+    kedge_status status =
+        kedge_sqlite_statement(connection, KEDGE_RECORDS_SELECT_ONE, &select, error);
     if (status != KEDGE_OK) return status;
     bind_key(select, &write->record.key);
     status = kedge_sqlite_step(connection, select, error);
@@ -234,13 +184,15 @@ static kedge_status check_condition(kedge_sqlite_connection *connection,
 }
 
 static kedge_status apply(kedge_sqlite_connection *connection, const kedge_record_write *write,
-                          kedge_bytes encoded, kedge_error *error)
+                          kedge_bytes encoded, int64_t now_ms, kedge_error *error)
 {
     if (write->kind == KEDGE_WRITE_CHECK) return KEDGE_OK;
     sqlite3_stmt *change;
     bool put = write->kind == KEDGE_WRITE_PUT;
-    kedge_status status =
-        kedge_sqlite_statement(connection, put ? PUT_ONE : DELETE_ONE, &change, error);
+    kedge_status status = kedge_sqlite_change_note(connection, write, encoded, now_ms, error);
+    if (status == KEDGE_OK)
+        status = kedge_sqlite_statement(
+            connection, put ? KEDGE_RECORDS_PUT_ONE : KEDGE_RECORDS_DELETE_ONE, &change, error);
     if (status != KEDGE_OK) return status;
     bind_key(change, &write->record.key);
     if (put) {
@@ -261,15 +213,18 @@ static kedge_status write_all(kedge_sqlite_connection *connection, void *argumen
     for (size_t i = 0; i < work->count && status == KEDGE_OK; i++)
         status = check_condition(connection, &work->writes[i], error);
     for (size_t i = 0; i < work->count && status == KEDGE_OK; i++)
-        status = apply(connection, &work->writes[i], work->encoded[i], error);
+        status = apply(connection, &work->writes[i], work->encoded[i], work->now_ms, error);
     return status;
 }
 
-static kedge_status submit(sqlite_records *self, const kedge_record_write *writes, size_t count,
-                           kedge_error *error)
+static kedge_status submit(kedge_sqlite_records *self, const kedge_record_write *writes,
+                           size_t count, kedge_error *error)
 {
-    writes_work work = {
-        .writes = writes, .count = count, .memory = kedge_buffer_make(self->allocator)};
+    const kedge_environment *environment = self->environment;
+    writes_work work = {.writes = writes,
+                        .count = count,
+                        .now_ms = environment->now_ms(environment->context),
+                        .memory = kedge_buffer_make(self->environment->allocator)};
     kedge_status status = encode_all(&work, error);
     if (status == KEDGE_OK) status = kedge_sqlite_write(&self->writer, write_all, &work, error);
     kedge_buffer_free(&work.memory);
@@ -294,11 +249,11 @@ static kedge_status records_transact(void *context, const kedge_record_write *wr
 
 static void records_close(void *context)
 {
-    sqlite_records *self = context;
+    kedge_sqlite_records *self = context;
     kedge_sqlite_readers_close(&self->readers);
     kedge_sqlite_writer_close(&self->writer);
-    kedge_release(self->allocator, self->path);
-    kedge_release(self->allocator, self);
+    kedge_release(self->environment->allocator, self->path);
+    kedge_release(self->environment->allocator, self);
 }
 
 static const kedge_records_vtable vtable = {.get = records_get,
@@ -312,14 +267,14 @@ kedge_status kedge_sqlite_records_open(const kedge_environment *environment, con
                                        kedge_records *records, kedge_error *error)
 {
     const kedge_allocator *allocator = environment->allocator;
-    sqlite_records *self = kedge_allocate(allocator, sizeof *self);
+    kedge_sqlite_records *self = kedge_allocate(allocator, sizeof *self);
     char *path_copy = kedge_copy_text(allocator, kedge_bytes_of(path));
     kedge_status status = KEDGE_OK;
     if (self == NULL || path_copy == NULL) status = kedge_fail_no_memory(error);
     if (status == KEDGE_OK)
-        status = kedge_sqlite_writer_open(&self->writer, path_copy, &kind, error);
+        status = kedge_sqlite_writer_open(&self->writer, path_copy, &kedge_records_kind, error);
     if (status == KEDGE_OK) {
-        status = kedge_sqlite_readers_open(&self->readers, path_copy, &kind, error);
+        status = kedge_sqlite_readers_open(&self->readers, path_copy, &kedge_records_kind, error);
         if (status != KEDGE_OK) kedge_sqlite_writer_close(&self->writer);
     }
     if (status != KEDGE_OK) {
@@ -327,7 +282,7 @@ kedge_status kedge_sqlite_records_open(const kedge_environment *environment, con
         kedge_release(allocator, self);
         return status;
     }
-    self->allocator = allocator;
+    self->environment = environment;
     self->path = path_copy;
     self->writer.readers = &self->readers;
     *records = (kedge_records){&vtable, self};

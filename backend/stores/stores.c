@@ -62,10 +62,11 @@ static kedge_status open_meter(kedge_stores *stores, kedge_error *error)
 {
     const kedge_aws *aws = stores->aws;
     const kedge_embedded *embedded = stores->embedded;
-    return kedge_meter_new(
-        stores->allocator, aws != NULL ? kedge_aws_records(aws) : kedge_embedded_records(embedded),
-        aws != NULL ? kedge_aws_blobs(aws) : kedge_embedded_blobs(embedded),
-        aws != NULL ? kedge_aws_queue(aws) : kedge_embedded_queue(embedded), &stores->meter, error);
+    return kedge_meter_new(stores->allocator,
+                           aws != NULL ? kedge_aws_records(aws) : kedge_embedded_records(embedded),
+                           aws != NULL ? kedge_aws_blobs(aws) : kedge_embedded_blobs(embedded),
+                           aws != NULL ? kedge_aws_queue(aws) : kedge_embedded_queue(embedded),
+                           (kedge_stream){0}, &stores->meter, error);
 }
 
 kedge_status kedge_stores_open(const kedge_environment *environment,

@@ -10,8 +10,7 @@
 
 int notes_fail(const kedge_error *error)
 {
-    fprintf(stderr, "notes: %s (%s)\n", error->message, error->code);
-    return NOTES_FAILED;
+    return terminal_fail(notes_app.name, error);
 }
 
 /* Makes the edit and frees `args`. */
@@ -19,14 +18,14 @@ static int mutate(kedge_db *db, const char *name, cJSON *args)
 {
     char *text = cJSON_PrintUnformatted(args);
     cJSON_Delete(args);
-    if (!text) return NOTES_FAILED;
+    if (!text) return TERMINAL_FAILED;
     kedge_error error = {0};
     int64_t sequence = 0;
     kedge_status status = kedge_mutate(db, name, text, strlen(text), &sequence, &error);
     cJSON_free(text);
     if (status != KEDGE_OK) return notes_fail(&error);
     printf("edit %lld: %s\n", (long long)sequence, name);
-    return NOTES_DONE;
+    return TERMINAL_DONE;
 }
 
 /* A random id that no other copy makes: 8 digits suffice for a notebook. */
@@ -43,14 +42,14 @@ static bool new_id(char id[NOTES_ID_SIZE])
 static int add(kedge_db *db, int count, char **words)
 {
     char id[NOTES_ID_SIZE];
-    if (!new_id(id)) return NOTES_FAILED;
+    if (!new_id(id)) return TERMINAL_FAILED;
     cJSON *args = cJSON_CreateObject();
     cJSON_AddStringToObject(args, "id", id);
     cJSON_AddStringToObject(args, "title", words[1]);
     cJSON_AddStringToObject(args, "text", count > 2 ? words[2] : "");
     cJSON_AddStringToObject(args, "folder", count > 3 ? words[3] : "");
     int result = mutate(db, "notes.add", args);
-    if (result == NOTES_DONE) printf("note %s\n", id);
+    if (result == TERMINAL_DONE) printf("note %s\n", id);
     return result;
 }
 
@@ -74,7 +73,7 @@ static int edit(kedge_db *db, int count, char **words)
 {
     (void)count;
     char id[NOTES_ID_SIZE];
-    if (!notes_find(db, words[1], id)) return NOTES_FAILED;
+    if (!notes_find(db, words[1], id)) return TERMINAL_FAILED;
     char *was = field_now(db, id, words[2]);
     cJSON *args = cJSON_CreateObject();
     cJSON_AddStringToObject(args, "id", id);
@@ -89,7 +88,7 @@ static int edit(kedge_db *db, int count, char **words)
 static int change(kedge_db *db, const char *mutator, const char *prefix, const char *folder)
 {
     char id[NOTES_ID_SIZE];
-    if (!notes_find(db, prefix, id)) return NOTES_FAILED;
+    if (!notes_find(db, prefix, id)) return TERMINAL_FAILED;
     cJSON *args = cJSON_CreateObject();
     cJSON_AddStringToObject(args, "id", id);
     if (folder) cJSON_AddStringToObject(args, "folder", folder);
@@ -118,7 +117,7 @@ static int show(kedge_db *db, int count, char **words)
 {
     (void)count;
     char id[NOTES_ID_SIZE];
-    return notes_find(db, words[1], id) ? notes_print_note(db, id) : NOTES_FAILED;
+    return notes_find(db, words[1], id) ? notes_print_note(db, id) : TERMINAL_FAILED;
 }
 
 static int dismiss(kedge_db *db, int count, char **words)
@@ -126,7 +125,7 @@ static int dismiss(kedge_db *db, int count, char **words)
     (void)count;
     kedge_error error = {0};
     kedge_status status = kedge_rejected_dismiss(db, strtoll(words[1], NULL, 10), &error);
-    return status == KEDGE_OK ? NOTES_DONE : notes_fail(&error);
+    return status == KEDGE_OK ? TERMINAL_DONE : notes_fail(&error);
 }
 
 static int retry(kedge_db *db, int count, char **words)
@@ -138,16 +137,14 @@ static int retry(kedge_db *db, int count, char **words)
         kedge_rejected_resubmit(db, strtoll(words[1], NULL, 10), &sequence, &error);
     if (status != KEDGE_OK) return notes_fail(&error);
     printf("edit %lld\n", (long long)sequence);
-    return NOTES_DONE;
+    return TERMINAL_DONE;
 }
 
 static int sync_now(kedge_db *db, int count, char **words)
 {
     (void)count;
     (void)words;
-    kedge_error error = {0};
-    if (kedge_sync(db, SYNC_TIMEOUT_MS, &error) != KEDGE_OK) return notes_fail(&error);
-    return notes_print_status(db);
+    return terminal_sync(notes_app.name, db, SYNC_TIMEOUT_MS);
 }
 
 static int print(kedge_db *db, int count, char **words)
@@ -157,14 +154,14 @@ static int print(kedge_db *db, int count, char **words)
     if (strcmp(words[0], "pending") == 0) return notes_print_pending(db);
     if (strcmp(words[0], "conflicts") == 0) return notes_print_conflicts(db);
     if (strcmp(words[0], "history") == 0) return notes_print_history(db);
-    return notes_print_status(db);
+    return terminal_print_status(notes_app.name, db);
 }
 
 static int live(kedge_db *db, int count, char **words)
 {
     (void)count;
     (void)words;
-    return notes_live(db);
+    return terminal_live(&notes_app, db);
 }
 
 int notes_command(kedge_db *db, int count, char **words)
@@ -186,7 +183,6 @@ int notes_command(kedge_db *db, int count, char **words)
         if (count < commands[i].words_min || count > commands[i].words_max) break;
         return commands[i].run(db, count, words);
     }
-    fprintf(stderr, "notes: \"%s\" is no command, or takes other words\n", words[0]);
-    notes_print_help();
-    return NOTES_USAGE;
+    fprintf(stderr, "notes: \"%s\" is not a command, or takes other words; see --help\n", words[0]);
+    return TERMINAL_USAGE;
 }

@@ -72,7 +72,7 @@ int notes_print_list(kedge_db *db)
     kedge_query_close(query);
     if (status != KEDGE_DONE) return notes_fail(&error);
     if (rows == 0) puts("  (no notes)");
-    return NOTES_DONE;
+    return TERMINAL_DONE;
 }
 
 int notes_print_note(kedge_db *db, const char *id)
@@ -84,7 +84,7 @@ int notes_print_note(kedge_db *db, const char *id)
     }
     printf("%s %s\n", id, kedge_document_json(document, NULL));
     kedge_document_free(document);
-    return NOTES_DONE;
+    return TERMINAL_DONE;
 }
 
 int notes_print_pending(kedge_db *db)
@@ -103,7 +103,7 @@ int notes_print_pending(kedge_db *db)
     kedge_mutation_list_close(list);
     if (status != KEDGE_DONE) return notes_fail(&error);
     if (rows == 0) puts("  (nothing is pending)");
-    return NOTES_DONE;
+    return TERMINAL_DONE;
 }
 
 /* The texts that a later edit covered, which their notes keep. */
@@ -149,7 +149,7 @@ int notes_print_conflicts(kedge_db *db)
     if (status == KEDGE_DONE) status = print_kept(db, &rows, &error);
     if (status != KEDGE_OK) return notes_fail(&error);
     if (rows == 0) puts("  (no conflicts)");
-    return NOTES_DONE;
+    return TERMINAL_DONE;
 }
 
 int notes_print_history(kedge_db *db)
@@ -180,20 +180,5 @@ int notes_print_history(kedge_db *db)
     }
     cJSON_Delete(versions);
     kedge_document_free(document);
-    return NOTES_DONE;
-}
-
-int notes_print_status(kedge_db *db)
-{
-    static const char *const connections[] = {"offline", "another process syncs", "connecting",
-                                              "online", "stopped"};
-    kedge_sync_status status;
-    kedge_error error = {0};
-    if (kedge_get_status(db, &status, &error) != KEDGE_OK) return notes_fail(&error);
-    printf("  %s, version %lld, %lld pending, %lld rejected%s%s%s\n",
-           connections[status.connection], (long long)status.version, (long long)status.pending,
-           (long long)status.rejected, status.resyncing ? ", resyncing" : "",
-           status.last_error.status != KEDGE_OK ? "; " : "",
-           status.last_error.status != KEDGE_OK ? status.last_error.message : "");
-    return NOTES_DONE;
+    return TERMINAL_DONE;
 }

@@ -13,6 +13,8 @@
 #define KEDGE_LIMIT_MUTATION_ID             9007199254740991 /* 2^53 - 1 */
 #define KEDGE_LIMIT_REJECTION_CODE_BYTES    63
 #define KEDGE_LIMIT_REJECTION_MESSAGE_BYTES 255
+#define KEDGE_LIMIT_RESOURCE_ID_BYTES       512    /* any UTF-8, not empty */
+#define KEDGE_LIMIT_RESOURCE_BYTES          262144 /* canonical JSON of one version: 256 KiB */
 
 /* Sizes of a project. */
 #define KEDGE_LIMIT_COLLECTIONS      256

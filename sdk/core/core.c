@@ -133,7 +133,6 @@ void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core
     if (event->has_position) core->position = event->position;
     take_event(core, event, actions);
     if (core->shut_down) return;
-    kedge_core_check_guards(core, actions);
     kedge_core_advance(core, actions);
     check(core);
 }

@@ -81,7 +81,11 @@ typedef enum kedge_applied {
     KEDGE_APPLIED_PAGES,  /* more pages to fetch */
     KEDGE_APPLIED_ROTATE, /* the client id can no longer be used: retire it, then rotate */
     KEDGE_APPLIED_LOST,   /* another lineage, whose state is staged whole: retire, rotate lost */
-    KEDGE_APPLIED_FAILED  /* the disk failed; `error` says how; try again after a backoff */
+    KEDGE_APPLIED_FAILED, /* the disk failed; `error` says how; try again after a backoff */
+    /* of a log project: */
+    KEDGE_APPLIED_MORE,     /* applied, and the server has more: pull again at once */
+    KEDGE_APPLIED_DIVERGED, /* the cache was set aside, as `error` says: pull it anew */
+    KEDGE_APPLIED_BLOCKED   /* no pull goes on before the app is another one; `error` says why */
 } kedge_applied;
 
 typedef enum kedge_event_kind {
@@ -136,6 +140,7 @@ typedef struct kedge_core_event {
             kedge_error error; /* what to show in the status */
             bool has_damage;   /* of a pull or page: `damage` is what the server has lost by then */
             kedge_error damage;
+            bool agrees; /* the state has the hash that the server told */
         } applied;
         struct {
             int64_t version;
@@ -286,8 +291,10 @@ typedef struct kedge_core {
     bool lost;                 /* the rotation is that of another lineage */
     bool source_bodies;        /* the source still lacks bodies */
     bool pull_due;
-    bool pulled;          /* one pull has ended well */
-    uint32_t agains;      /* rounds without progress */
+    bool pulled;       /* one pull has ended well */
+    uint32_t agains;   /* rounds without progress */
+    bool pull_blocked; /* no pull until ONLINE; `blocked_error` says why */
+    kedge_error blocked_error;
     int64_t want_version; /* the server is known to have it */
     int64_t pull_wanted;  /* want_version when the running pull began */
     uint64_t pull_push;   /* push_count when it began */
@@ -311,7 +318,8 @@ typedef struct kedge_core {
     bool reported;
     kedge_connection connection;
     kedge_error error;
-    kedge_error damage; /* shown when there is no other error */
+    kedge_error damage;   /* shown when there is no other error */
+    kedge_error diverged; /* likewise, until a hash agrees */
     kedge_error error_reported;
 } kedge_core;
 
@@ -322,6 +330,9 @@ void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core
 
 /* Returns whether a wait of KEDGE_EVENT_SYNC has begun that KEDGE_ACTION_SYNCED has not ended
  * yet. */
-bool kedge_core_syncs(const kedge_core *core);
+static inline bool kedge_core_syncs(const kedge_core *core)
+{
+    return core->sync_wanted;
+}
 
 #endif

@@ -5,12 +5,13 @@
 
 void kedge_core_went_online(kedge_core *core)
 {
-    if (!core->online || core->stopped) {
+    if (!core->online || core->stopped || core->pull_blocked) {
         core->answered = false;
         core->pull_due = true;
     }
     core->online = true;
     core->stopped = false;
+    core->pull_blocked = false;
     core->token_wanted = false;
     core->token_asked = false;
     kedge_channel_ask(core, &core->push);

@@ -1,4 +1,5 @@
-/* Decides what comes next. Only this file starts requests and work of the store.
+/* Decides what comes next. Only this file starts requests and work of the store, and gives up those
+ * that take too long.
  *
  * The handlers of events only change the state. Here each channel is checked in turn: whether it
  * has something to do, whether it may do it, and whether its time has come. If so, it is started.
@@ -6,8 +7,32 @@
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
+#include "common/error.h"
 
 #include <string.h>
+
+/* ---- requests without a response, and a silent stream ---- */
+
+static void give_up(kedge_core *core, kedge_core_channel *channel, kedge_request_kind request,
+                    kedge_core_actions *actions)
+{
+    if (!channel->running || core->now_ms < channel->guard_ms) return;
+    kedge_fail(&core->error, KEDGE_TIMEOUT, "request-timeout",
+               "the server did not respond within %d seconds",
+               KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
+    kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = request;
+    kedge_channel_fail(core, channel, 0);
+}
+
+static void check_guards(kedge_core *core, kedge_core_actions *actions)
+{
+    give_up(core, &core->push, KEDGE_REQUEST_PUSH, actions);
+    give_up(core, &core->pull, kedge_core_step_request(core), actions);
+    if (core->stream.running && core->now_ms >= kedge_core_silence_end(core)) {
+        kedge_core_act(actions, KEDGE_ACTION_CLOSE_STREAM);
+        kedge_core_stream_went_down(core, NULL);
+    }
+}
 
 /* ---- push ---- */
 
@@ -146,7 +171,7 @@ static kedge_connection connection_of(const kedge_core *core)
     if (!core->online) return KEDGE_OFFLINE;
     if (core->stopped) return KEDGE_STOPPED;
     bool well = core->answered && core->push.failures == 0 && core->pull.failures == 0;
-    if (kedge_core_rotation_waits(core)) return KEDGE_CONNECTING;
+    if (kedge_core_rotation_waits(core) || core->pull_blocked) return KEDGE_CONNECTING;
     KEDGE_ASSERT(!well || !core->token_wanted); /* a token is asked for after a failure */
     return well ? KEDGE_ONLINE : KEDGE_CONNECTING;
 }
@@ -160,7 +185,10 @@ static bool errors_differ(const kedge_error *a, const kedge_error *b)
 static void report(kedge_core *core, kedge_core_actions *actions)
 {
     kedge_connection connection = connection_of(core);
-    if (connection == KEDGE_ONLINE) core->error = core->damage;
+    if (connection == KEDGE_ONLINE) {
+        core->error = core->diverged.status != KEDGE_OK ? core->diverged : core->damage;
+    }
+    if (core->pull_blocked && !core->stopped) core->error = core->blocked_error;
     if (kedge_core_rotation_waits(core) && !core->stopped) {
         kedge_core_rotation_error(core, &core->error);
     }
@@ -186,10 +214,11 @@ static void set_timer(kedge_core *core, kedge_core_actions *actions)
 
 void kedge_core_advance(kedge_core *core, kedge_core_actions *actions)
 {
+    check_guards(core, actions);
     advance_pull(core, actions);
     advance_push(core, actions);
     advance_stream(core, actions);
     report(core, actions);
-    kedge_core_sync_end(core, actions, NULL);
+    if (core->sync_wanted) kedge_core_sync_end(core, actions, NULL);
     set_timer(core, actions);
 }

@@ -5,23 +5,20 @@
 #ifndef KEDGE_SDK_CORE_CORE_INTERNAL_H
 #define KEDGE_SDK_CORE_CORE_INTERNAL_H
 
+#include "common/assert.h"
 #include "sdk/core/core.h"
 
 #define KEDGE_CORE_AT_ONCE INT64_MIN
 #define KEDGE_CORE_NEVER   INT64_MAX
 
-/* ---- core_action.c ---- */
-
-kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind);
-
-/* ---- core_time.c ---- */
-
-/* `now_ms` + `delay_ms`, never beyond the ends. */
-int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms);
-/* A random number in 0..bound. */
-int64_t kedge_core_draw(kedge_core *core, int64_t bound);
-/* It is `now_ms`. */
-void kedge_core_take_time(kedge_core *core, int64_t now_ms);
+/* Adds an action to the list that the step returns. */
+static inline kedge_core_action *kedge_core_act(kedge_core_actions *actions, kedge_action_kind kind)
+{
+    KEDGE_ASSERT(actions->count < KEDGE_CORE_ACTIONS_MAX);
+    kedge_core_action *action = &actions->list[actions->count++];
+    *action = (kedge_core_action){.kind = kind};
+    return action;
+}
 
 /* ---- core_state.c ---- */
 
@@ -37,6 +34,23 @@ bool kedge_core_stream_is_wanted(const kedge_core *core);
 kedge_request_kind kedge_core_step_request(const kedge_core *core);
 /* A rotation is needed, but must wait. */
 bool kedge_core_rotation_waits(const kedge_core *core);
+
+/* ---- core_time.c ---- */
+
+/* `now_ms` + `delay_ms`, never beyond the ends. */
+int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms);
+/* A random number in 0..bound. */
+int64_t kedge_core_draw(kedge_core *core, int64_t bound);
+/* It is `now_ms`. */
+void kedge_core_take_time(kedge_core *core, int64_t now_ms);
+/* How long pushed mutations may stay uncovered before they are pushed again. */
+int64_t kedge_core_stall_delay(const kedge_core *core);
+/* How long until the next pull, when nothing tells of changes. */
+int64_t kedge_core_pull_interval(kedge_core *core);
+/* When a stream that says nothing is taken for dead. */
+int64_t kedge_core_silence_end(const kedge_core *core);
+/* When one of the channels may begin something, or has to give something up. */
+int64_t kedge_core_next_moment(const kedge_core *core);
 
 /* ---- core_channel.c ---- */
 
@@ -57,17 +71,6 @@ void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);
  * KEDGE_CORE_ASK_MS. When something runs and fails, it holds for the attempt after. */
 void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel);
 
-/* ---- core_moment.c ---- */
-
-/* How long pushed mutations may stay uncovered before they are pushed again. */
-int64_t kedge_core_stall_delay(const kedge_core *core);
-/* How long until the next pull, when nothing tells of changes. */
-int64_t kedge_core_pull_interval(kedge_core *core);
-/* When a stream that says nothing is taken for dead. */
-int64_t kedge_core_silence_end(const kedge_core *core);
-/* When one of the channels may begin something, or has to give something up. */
-int64_t kedge_core_next_moment(const kedge_core *core);
-
 /* ---- core_failure.c ---- */
 
 void kedge_core_cancel_requests(kedge_core *core, kedge_core_actions *actions);
@@ -83,8 +86,7 @@ void kedge_core_pull_again(kedge_core *core);
 
 void kedge_core_sync_asked(kedge_core *core);
 void kedge_core_sync_hurried(kedge_core *core);
-/* One channel has reached the server: while the app waits, `other` does not sit out a backoff. */
-void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other);
+/* While the app waits: ends the wait with `error`, or (NULL) if it is over. */
 void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error);
 
 /* ---- core_rotate.c ---- */
@@ -107,7 +109,6 @@ void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
 /* core_pull.c */
 void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
                                 kedge_core_actions *actions);
-/* core_apply.c */
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
 /* core_stream.c */
 void kedge_core_stream_came_up(kedge_core *core);
@@ -122,14 +123,10 @@ void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions);
 void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions);
 void kedge_core_shut_down(kedge_core *core, kedge_core_actions *actions);
 
-/* ---- core_guard.c ---- */
-
-/* Gives up requests that have run for too long. */
-void kedge_core_check_guards(kedge_core *core, kedge_core_actions *actions);
-
 /* ---- core_advance.c ---- */
 
-/* Starts what may start in every channel. Called at the end of every step. */
+/* Gives up what has run for too long, and starts what may start in every channel. Called at the end
+ * of every step. */
 void kedge_core_advance(kedge_core *core, kedge_core_actions *actions);
 
 #endif

@@ -62,7 +62,8 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
         decided(core, event, uncovered);
     }
     kedge_channel_wake(core, &core->pull);
-    kedge_core_sync_follow(core, &core->pull);
+    /* While the app waits, the pull does not sit out a backoff. */
+    if (core->sync_wanted) kedge_channel_ask(core, &core->pull);
 }
 
 /* The next push starts again at the lowest id that is not covered. */

@@ -45,6 +45,7 @@ bool kedge_core_push_is_wanted(const kedge_core *core)
 
 bool kedge_core_pull_is_wanted(const kedge_core *core)
 {
+    if (core->pull_blocked) return false;
     return core->pull_due || core->want_version > core->position.version ||
            ((!core->stream_up || kedge_core_is_queued(core)) && core->now_ms >= core->next_pull_ms);
 }

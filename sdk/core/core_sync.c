@@ -21,19 +21,8 @@ void kedge_core_sync_hurried(kedge_core *core)
     kedge_channel_ask(core, &core->pull);
 }
 
-void kedge_core_sync_follow(kedge_core *core, kedge_core_channel *other)
-{
-    if (core->sync_wanted) kedge_channel_ask(core, other);
-}
-
-bool kedge_core_syncs(const kedge_core *core)
-{
-    return core->sync_wanted;
-}
-
 static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
 {
-    KEDGE_ASSERT(core->sync_wanted);
     KEDGE_ASSERT(error == NULL || error->status != KEDGE_OK);
     core->sync_wanted = false;
     core->sync_begun = false;
@@ -45,7 +34,7 @@ static void end(kedge_core *core, kedge_core_actions *actions, const kedge_error
 void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const kedge_error *error)
 {
     kedge_error offline;
-    if (!core->sync_wanted) return;
+    KEDGE_ASSERT(core->sync_wanted);
     if (error != NULL) {
         end(core, actions, error);
     } else if (!core->online) {
@@ -53,6 +42,8 @@ void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const ke
         end(core, actions, &offline);
     } else if (core->stopped) {
         end(core, actions, &core->error);
+    } else if (core->pull_blocked) {
+        end(core, actions, &core->blocked_error);
     } else if (core->sync_pulled && core->position.lowest_pending_id > core->sync_through_id) {
         end(core, actions, NULL);
     } else if (kedge_core_rotation_waits(core)) {

@@ -1,8 +1,11 @@
 /* Gives the responses that are held to the store. A response that the store could not take for want
  * of disk or memory stays held, since the core will have it tried again. */
 #include "common/assert.h"
+#include "common/error.h"
 #include "sdk/driver/driver_internal.h"
 #include "wire/key.h"
+
+#include <string.h>
 
 static kedge_applied applied_as(kedge_apply_result result)
 {
@@ -17,6 +20,8 @@ static kedge_applied applied_as(kedge_apply_result result)
         return KEDGE_APPLIED_PAGES;
     case KEDGE_APPLY_LOST:
         return KEDGE_APPLIED_LOST;
+    case KEDGE_APPLY_DIVERGED:
+        return KEDGE_APPLIED_DIVERGED;
     }
     return KEDGE_APPLIED_AGAIN;
 }
@@ -29,30 +34,26 @@ static bool is_of_this_machine(kedge_status status)
            status == KEDGE_BUSY || status == KEDGE_CORRUPT;
 }
 
-/* Notifies the readers, then the core. */
-static void tell_applied(kedge_driver *driver, kedge_core_event *event, kedge_status status,
-                         const kedge_change_set *changes)
+/* What follows a failure of the store. */
+static kedge_applied applied_as_failure(kedge_status status, const kedge_error *error)
 {
-    KEDGE_ASSERT(event->kind == KEDGE_EVENT_APPLIED);
-    if (status != KEDGE_OK) {
-        event->applied.result =
-            is_of_this_machine(status) ? KEDGE_APPLIED_FAILED : KEDGE_APPLIED_AGAIN;
-    }
-    if (status == KEDGE_OK && changes != NULL && (changes->all || changes->count > 0)) {
-        driver->host.changed(driver->host.context, changes);
-    }
-    driver->position_due = true;
-    kedge_driver_plan_check(driver);
-    kedge_driver_tell(driver, event);
+    bool update = status == KEDGE_UNSUPPORTED && strcmp(error->code, "update-required") == 0;
+    bool diverged = status == KEDGE_CONFLICT && strcmp(error->code, "diverged") == 0;
+    if (update || diverged) return KEDGE_APPLIED_BLOCKED;
+    return is_of_this_machine(status) ? KEDGE_APPLIED_FAILED : KEDGE_APPLIED_AGAIN;
 }
 
 /* Updates the list of lost items after the store has applied a response. */
 static void take_damage(kedge_driver *driver, kedge_core_event *event)
 {
-    kedge_driver_damage_add_all(&driver->damage, &driver->held.damage);
-    driver->held.damage = (kedge_driver_damage){.count = 0};
     event->applied.has_damage = true;
-    kedge_driver_damage_tell(&driver->damage, &event->applied.damage);
+    if (kedge_driver_damage_any(&driver->held.damage)) {
+        kedge_driver_damage_add_all(&driver->damage, &driver->held.damage);
+        driver->held.damage = (kedge_driver_damage){.count = 0};
+    }
+    if (kedge_driver_damage_any(&driver->damage)) {
+        kedge_driver_damage_tell(&driver->damage, &event->applied.damage);
+    }
 }
 
 /* Keys that the pull puts or clears are no longer lost. Without memory for a key it stays noted. */
@@ -71,6 +72,24 @@ static void heal_damage(kedge_driver *driver, const kedge_wire_pull_response *pu
     kedge_buffer_free(&key);
 }
 
+/* Of a log project: whether there is more behind what was applied, and what its hash told. */
+static void take_log(kedge_driver *driver, kedge_core_event *event)
+{
+    const kedge_wire_pull_response *pull = &driver->held.pull;
+    driver->log = pull->log.present;
+    if (event->applied.result == KEDGE_APPLIED_DIVERGED)
+        kedge_fail(&event->applied.error, KEDGE_CONFLICT, "diverged",
+                   "the state at version %lld differed from the server's, and is pulled anew: a"
+                   " mutator does not do the same on every copy",
+                   (long long)pull->version);
+    if (event->applied.result != KEDGE_APPLIED_DONE) return;
+    event->applied.agrees = pull->log.hashed;
+    /* More without a step forward would be asked for again and again. */
+    if (pull->log.more)
+        event->applied.result =
+            pull->version > pull->from ? KEDGE_APPLIED_MORE : KEDGE_APPLIED_AGAIN;
+}
+
 static kedge_status apply_pull(kedge_driver *driver, kedge_core_event *event,
                                kedge_change_set *changes)
 {
@@ -84,6 +103,7 @@ static kedge_status apply_pull(kedge_driver *driver, kedge_core_event *event,
         heal_damage(driver, &held->pull);
         take_damage(driver, event);
     }
+    take_log(driver, event);
     kedge_driver_held_free_pull(held);
     return KEDGE_OK;
 }
@@ -98,52 +118,70 @@ static kedge_status apply_page(kedge_driver *driver, kedge_core_event *event,
     if (status != KEDGE_OK) return status;
     event->applied.result = applied_as(result);
     if (event->applied.result != KEDGE_APPLIED_AGAIN) take_damage(driver, event);
+    /* The entries behind a log project's snapshot. */
+    if (event->applied.result == KEDGE_APPLIED_DONE && driver->log)
+        event->applied.result = KEDGE_APPLIED_MORE;
     kedge_driver_held_free_page(held);
     return KEDGE_OK;
 }
 
-void kedge_driver_apply(kedge_driver *driver, kedge_request_kind request)
-{
-    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED,
-                              .applied = {.result = KEDGE_APPLIED_AGAIN}};
-    kedge_status status = KEDGE_OK;
-    kedge_change_set changes = kedge_change_set_make(driver->allocator);
-    if (request == KEDGE_REQUEST_PAGE && driver->held.page_there) {
-        status = apply_page(driver, &event, &changes);
-    } else if (request == KEDGE_REQUEST_PULL && driver->held.pull_there) {
-        status = apply_pull(driver, &event, &changes);
-    }
-    tell_applied(driver, &event, status, &changes);
-    kedge_change_set_free(&changes);
-}
-
-void kedge_driver_rotate(kedge_driver *driver, bool lost)
+static kedge_status apply(kedge_driver *driver, kedge_request_kind request, kedge_core_event *event,
+                          kedge_change_set *changes)
 {
     kedge_driver_held *held = &driver->held;
-    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED,
-                              .applied = {.result = KEDGE_APPLIED_AGAIN}};
-    kedge_status status = KEDGE_OK;
-    kedge_change_set changes = kedge_change_set_make(driver->allocator);
-    bool ready = lost || held->retire_there;
-    if (ready && lost) {
-        status = kedge_store_rotate_lost(driver->store, held->retire_there ? &held->retire : NULL,
-                                         &changes, &event.applied.error);
-    } else if (ready) {
-        status = kedge_store_rotate(driver->store, &held->retire, &changes, &event.applied.error);
+    if (request == KEDGE_REQUEST_PAGE && held->page_there) {
+        return apply_page(driver, event, changes);
     }
-    if (ready && status == KEDGE_OK) {
-        event.applied.result = KEDGE_APPLIED_DONE;
-        kedge_driver_held_free_retire(held);
+    if (request == KEDGE_REQUEST_PULL && held->pull_there) {
+        return apply_pull(driver, event, changes);
     }
-    tell_applied(driver, &event, status, &changes);
-    kedge_change_set_free(&changes);
+    return KEDGE_OK;
 }
 
-void kedge_driver_unstage(kedge_driver *driver)
+static kedge_status rotate(kedge_driver *driver, bool lost, kedge_core_event *event,
+                           kedge_change_set *changes)
+{
+    kedge_driver_held *held = &driver->held;
+    kedge_status status;
+    if (!lost && !held->retire_there) return KEDGE_OK;
+    if (lost) {
+        status = kedge_store_rotate_lost(driver->store, held->retire_there ? &held->retire : NULL,
+                                         changes, &event->applied.error);
+    } else {
+        status = kedge_store_rotate(driver->store, &held->retire, changes, &event->applied.error);
+    }
+    if (status != KEDGE_OK) return status;
+    event->applied.result = KEDGE_APPLIED_DONE;
+    kedge_driver_held_free_retire(held);
+    return KEDGE_OK;
+}
+
+static kedge_status unstage(kedge_driver *driver, kedge_core_event *event)
+{
+    event->applied.result = KEDGE_APPLIED_DONE;
+    kedge_driver_held_free(&driver->held);
+    return kedge_store_unstage(driver->store, &event->applied.error);
+}
+
+kedge_core_event kedge_driver_work(kedge_driver *driver, const kedge_core_action *action)
 {
     kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED,
-                              .applied = {.result = KEDGE_APPLIED_DONE}};
-    kedge_driver_held_free(&driver->held);
-    kedge_status status = kedge_store_unstage(driver->store, &event.applied.error);
-    tell_applied(driver, &event, status, NULL);
+                              .applied = {.result = KEDGE_APPLIED_AGAIN}};
+    kedge_change_set changes = kedge_change_set_make(driver->allocator);
+    kedge_status status;
+    if (action->kind == KEDGE_ACTION_APPLY) {
+        status = apply(driver, action->apply.request, &event, &changes);
+    } else if (action->kind == KEDGE_ACTION_ROTATE) {
+        status = rotate(driver, action->rotate.lost, &event, &changes);
+    } else {
+        KEDGE_ASSERT(action->kind == KEDGE_ACTION_UNSTAGE);
+        status = unstage(driver, &event);
+    }
+    if (status != KEDGE_OK) {
+        event.applied.result = applied_as_failure(status, &event.applied.error);
+    } else if (changes.all || changes.count > 0) {
+        driver->host.changed(driver->host.context, &changes);
+    }
+    kedge_change_set_free(&changes);
+    return event;
 }

@@ -104,11 +104,6 @@ void kedge_driver_damage_heal(kedge_driver_damage *damage, kedge_bytes key)
         memmove(damage->names[name], damage->names[damage->name_count], KEDGE_DRIVER_KEY_SIZE);
 }
 
-bool kedge_driver_damage_any(const kedge_driver_damage *damage)
-{
-    return damage->count > 0 || damage->others > 0;
-}
-
 void kedge_driver_damage_tell(const kedge_driver_damage *damage, kedge_error *error)
 {
     char shown[KEYS_SHOWN_BYTES] = "";

@@ -29,7 +29,10 @@ void kedge_driver_damage_add_all(kedge_driver_damage *damage, const kedge_driver
 /* Notes that an item was written again or deleted, so that it is no longer lost. Lost items without
  * a known key cannot be matched; they count as repaired when as many other items were written. */
 void kedge_driver_damage_heal(kedge_driver_damage *damage, kedge_bytes key);
-bool kedge_driver_damage_any(const kedge_driver_damage *damage);
+static inline bool kedge_driver_damage_any(const kedge_driver_damage *damage)
+{
+    return damage->count > 0 || damage->others > 0;
+}
 /* For the status: "items-damaged" with the number and the first keys; KEDGE_OK when none is. */
 void kedge_driver_damage_tell(const kedge_driver_damage *damage, kedge_error *error);
 

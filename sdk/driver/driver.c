@@ -1,10 +1,18 @@
 /* The driver's loop: an event goes to the core, the core's actions are carried out in order, what
- * they bring about becomes the next event, until none waits. */
+ * they bring about becomes the next event, until none waits.
+ *
+ * The host has one timer. It serves the core and the check of the cache in the background, which is
+ * done in slices; between two slices the thread does other work. */
 #include "common/error.h"
 #include "sdk/driver/driver_internal.h"
 #include "wire/poke.h"
 
 #include <string.h>
+
+/* The check of the cache. */
+#define CHECK_FIRST_MS 1000  /* opening and resync come first */
+#define CHECK_SLICE_MS 20    /* a slice takes about one */
+#define CHECK_RETRY_MS 60000 /* the disk or the memory failed */
 
 /* ---- making and freeing ---- */
 
@@ -37,7 +45,82 @@ void kedge_driver_free(kedge_driver *driver)
     kedge_release(driver->allocator, driver);
 }
 
+/* ---- the events that wait while another one is carried out, oldest first ---- */
+
+static void tell(kedge_driver *driver, const kedge_core_event *event)
+{
+    if (driver->event_count == KEDGE_DRIVER_EVENTS_MAX) return;
+    size_t at = (driver->event_first + driver->event_count) % KEDGE_DRIVER_EVENTS_MAX;
+    driver->events[at] = *event;
+    driver->event_count++;
+}
+
+static bool next_event(kedge_driver *driver, kedge_core_event *event)
+{
+    if (driver->event_count == 0) return false;
+    *event = driver->events[driver->event_first];
+    driver->event_first = (driver->event_first + 1) % KEDGE_DRIVER_EVENTS_MAX;
+    driver->event_count--;
+    return true;
+}
+
+/* ---- the timer ---- */
+
+/* Sets the host's timer to what comes first. */
+static void arm(kedge_driver *driver)
+{
+    int64_t at_ms = driver->core_timer_ms < driver->check_timer_ms ? driver->core_timer_ms
+                                                                   : driver->check_timer_ms;
+    if (at_ms != KEDGE_DRIVER_NEVER) driver->host.set_timer(driver->host.context, at_ms);
+}
+
+static void arm_check(kedge_driver *driver, int64_t delay_ms)
+{
+    const kedge_environment *environment = driver->environment;
+    driver->check_timer_ms = environment->monotonic_ms(environment->context) + delay_ms;
+    arm(driver);
+}
+
+/* Once an opening and once a resync. */
+static void plan_check(kedge_driver *driver)
+{
+    if (driver->check_timer_ms != KEDGE_DRIVER_NEVER) return;
+    if (kedge_store_check_is_due(driver->store)) arm_check(driver, CHECK_FIRST_MS);
+}
+
+/* One slice. False: the cache turned out to be damaged, was set aside, and is to be pulled
+ * again. */
+static bool check_slice(kedge_driver *driver)
+{
+    kedge_change_set everything = {.all = true};
+    kedge_status status = kedge_store_check_cache(driver->store, NULL);
+    driver->check_timer_ms = KEDGE_DRIVER_NEVER;
+    if (status == KEDGE_OK) {
+        arm_check(driver, CHECK_SLICE_MS);
+    } else if (status == KEDGE_DONE) {
+        arm(driver);
+    } else {
+        arm_check(driver, status == KEDGE_CORRUPT ? CHECK_FIRST_MS : CHECK_RETRY_MS);
+    }
+    if (status == KEDGE_CORRUPT) driver->host.changed(driver->host.context, &everything);
+    return status != KEDGE_CORRUPT;
+}
+
 /* ---- actions ---- */
+
+static void send(kedge_driver *driver, const kedge_core_action *action)
+{
+    kedge_core_event ended;
+    if (!kedge_driver_send(driver, action, &ended)) tell(driver, &ended);
+}
+
+static void work(kedge_driver *driver, const kedge_core_action *action)
+{
+    kedge_core_event applied = kedge_driver_work(driver, action);
+    driver->position_due = true;
+    plan_check(driver);
+    tell(driver, &applied);
+}
 
 static void cancel(kedge_driver *driver, kedge_request_kind kind)
 {
@@ -50,7 +133,7 @@ static void open_stream(kedge_driver *driver)
     kedge_core_event event = {.kind = KEDGE_EVENT_STREAM_DOWN};
     if (driver->transport.open_stream(driver->transport.context, "events", driver->token,
                                       &event.stream_down.error) != KEDGE_OK) {
-        kedge_driver_tell(driver, &event);
+        tell(driver, &event);
     }
 }
 
@@ -60,23 +143,19 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
     switch (action->kind) {
     case KEDGE_ACTION_PUSH:
     case KEDGE_ACTION_PULL_STEP:
-        kedge_driver_send(driver, action);
+        send(driver, action);
         break;
     case KEDGE_ACTION_CANCEL:
         cancel(driver, action->cancel.request);
         break;
     case KEDGE_ACTION_APPLY:
-        kedge_driver_apply(driver, action->apply.request);
-        break;
     case KEDGE_ACTION_ROTATE:
-        kedge_driver_rotate(driver, action->rotate.lost);
-        break;
     case KEDGE_ACTION_UNSTAGE:
-        kedge_driver_unstage(driver);
+        work(driver, action);
         break;
     case KEDGE_ACTION_TIMER:
         driver->core_timer_ms = action->timer.at_ms;
-        kedge_driver_arm(driver);
+        arm(driver);
         break;
     case KEDGE_ACTION_OPEN_STREAM:
         open_stream(driver);
@@ -134,10 +213,10 @@ static void step(kedge_driver *driver, kedge_core_event *event)
 static void run(kedge_driver *driver, const kedge_core_event *event)
 {
     kedge_core_event next;
-    kedge_driver_tell(driver, event);
+    tell(driver, event);
     if (driver->running) return;
     driver->running = true;
-    while (kedge_driver_next_event(driver, &next))
+    while (next_event(driver, &next))
         step(driver, &next);
     driver->running = false;
 }
@@ -153,7 +232,7 @@ void kedge_driver_start(kedge_driver *driver)
 {
     driver->position_due = true;
     run_kind(driver, KEDGE_EVENT_START);
-    kedge_driver_plan_check(driver);
+    plan_check(driver);
 }
 
 void kedge_driver_mutated(kedge_driver *driver)
@@ -166,12 +245,12 @@ void kedge_driver_mutated(kedge_driver *driver)
 void kedge_driver_timer(kedge_driver *driver)
 {
     if (driver->check_timer_ms < driver->core_timer_ms) {
-        if (!kedge_driver_check(driver)) kedge_driver_mutated(driver);
+        if (!check_slice(driver)) kedge_driver_mutated(driver);
         return;
     }
     driver->core_timer_ms = KEDGE_DRIVER_NEVER;
     run_kind(driver, KEDGE_EVENT_TIMER);
-    kedge_driver_arm(driver);
+    arm(driver);
 }
 
 /* A response to a cancelled request has another number and is dropped. */

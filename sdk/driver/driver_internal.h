@@ -79,13 +79,9 @@ struct kedge_driver {
     uint32_t push_held;
     kedge_driver_upload upload;
     kedge_driver_held held;
+    bool log;                   /* the last pull was of a log project */
     kedge_driver_damage damage; /* what the cache lacks, as far as this opening was told */
 };
-
-/* queue.c: adds an event to those that wait. */
-void kedge_driver_tell(kedge_driver *driver, const kedge_core_event *event);
-/* Takes the one that has waited longest. False: none waits. */
-bool kedge_driver_next_event(kedge_driver *driver, kedge_core_event *event);
 
 /* in_flight.c: gives the transport `request`, which comes with all but its number. */
 kedge_status kedge_driver_hand_over(kedge_driver *driver, kedge_request_kind kind,
@@ -96,15 +92,10 @@ void kedge_driver_give_up(kedge_driver *driver, kedge_request_kind kind);
  * given up. */
 bool kedge_driver_take_back(kedge_driver *driver, uint64_t number, kedge_request_kind *kind);
 
-/* request.c: carries out KEDGE_ACTION_PUSH and _PULL_STEP; a failure comes back as an event. */
-void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action);
-
-/* push.c: writes a push with the mutations from the lowest uncovered id above `after_id` on:
- * at most `count_max` and about `bytes_max` (at least one). `*count` 0: nothing to push, and `out`
- * is empty. */
-kedge_status kedge_driver_write_push(kedge_store *store, int64_t after_id, uint32_t count_max,
-                                     size_t bytes_max, kedge_buffer *out, uint32_t *count,
-                                     int64_t *last_id, kedge_error *error);
+/* request.c: carries out KEDGE_ACTION_PUSH and _PULL_STEP. False: there was nothing to send, or it
+ * failed, and `ended` says so. */
+bool kedge_driver_send(kedge_driver *driver, const kedge_core_action *action,
+                       kedge_core_event *ended);
 
 /* upload.c: makes of the push `body` the request that asks where to upload it. */
 kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path, kedge_buffer *body,
@@ -133,27 +124,11 @@ kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_res
 /* The server has lost the body: continues without the item. KEDGE_NO_MEMORY. */
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);
 
-/* bound.c: a pull or page whose bodies are within the bound, be it by paging. */
-void kedge_driver_bound_pull(kedge_wire_pull_response *pull);
-kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error *error);
-/* Outcomes of ids that this copy has not used yet, and will not use soon, are ignored: a list that
- * continues with such ids counts as complete, since otherwise a server could extend it for ever. */
-void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_wire_outcomes *outcomes);
+/* apply.c: carries out KEDGE_ACTION_APPLY, _ROTATE and _UNSTAGE, and notifies the readers; returns
+ * the event that tells the core how it ended. */
+kedge_core_event kedge_driver_work(kedge_driver *driver, const kedge_core_action *action);
 
-/* apply.c: KEDGE_ACTION_APPLY, _ROTATE, _UNSTAGE; the end comes back as an event. */
-void kedge_driver_apply(kedge_driver *driver, kedge_request_kind request);
-void kedge_driver_rotate(kedge_driver *driver, bool lost);
-void kedge_driver_unstage(kedge_driver *driver);
-
-/* check.c: sets the host's timer to what comes first. */
-void kedge_driver_arm(kedge_driver *driver);
-/* Once an opening and once a resync. */
-void kedge_driver_plan_check(kedge_driver *driver);
-/* One slice. False: the cache turned out to be damaged, was set aside, and is to
- * be pulled again. */
-bool kedge_driver_check(kedge_driver *driver);
-
-/* held.c */
+/* in_flight.c: the responses that are held */
 void kedge_driver_held_init(kedge_driver_held *held, const kedge_allocator *allocator);
 void kedge_driver_held_free_pull(kedge_driver_held *held);
 void kedge_driver_held_free_page(kedge_driver_held *held);
@@ -164,5 +139,11 @@ void kedge_driver_held_free_parts(kedge_driver_held *held);
 kedge_wire_patch *kedge_driver_held_patch(kedge_driver_held *held);
 kedge_wire_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);
 kedge_wire_outcomes *kedge_driver_held_outcomes(kedge_driver_held *held);
+/* A pull or page whose bodies are within the bound, be it by paging. */
+void kedge_driver_bound_pull(kedge_wire_pull_response *pull);
+kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error *error);
+/* Outcomes of ids that this copy has not used yet, and will not use soon, are ignored: a list that
+ * continues with such ids counts as complete, since otherwise a server could extend it for ever. */
+void kedge_driver_bound_outcomes(const kedge_driver *driver, kedge_wire_outcomes *outcomes);
 
 #endif

@@ -11,8 +11,7 @@
 #define PULL_RESPONSE_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
 #define PAGE_RESPONSE_BYTES  33554432
 
-/* A request that is being made. When `nothing` is set there is nothing to send, and `event` has its
- * end. */
+/* A request that is being made. `nothing`: there is nothing to send. */
 typedef struct outgoing {
     const char *method;
     kedge_buffer path;
@@ -28,6 +27,57 @@ static kedge_request_kind request_of(const kedge_core_action *action)
     return action->kind == KEDGE_ACTION_PUSH ? KEDGE_REQUEST_PUSH : action->pull_step.request;
 }
 
+/* ---- a push, out of the store's mutations ---- */
+
+typedef struct push_body {
+    kedge_buffer *out;
+    kedge_json_writer writer;
+    size_t bytes_max;
+    char client_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1]; /* "": there is no mutation yet */
+} push_body;
+
+static void begin(void *context)
+{
+    push_body *body = context;
+    kedge_buffer_clear(body->out);
+    body->writer = kedge_json_write(body->out);
+    body->client_id[0] = '\0';
+}
+
+static kedge_status take(void *context, const kedge_wire_mutation *mutation, kedge_error *error)
+{
+    push_body *body = context;
+    bool first = body->client_id[0] == '\0';
+    if (!first && body->out->size + mutation->args.size > body->bytes_max) return KEDGE_DONE;
+    if (first) {
+        snprintf(body->client_id, sizeof body->client_id, "%.*s", (int)mutation->client_id.size,
+                 mutation->client_id.data);
+        kedge_wire_push_request_begin(&body->writer, body->client_id);
+    }
+    kedge_wire_push_request_mutation(&body->writer, mutation);
+    return kedge_buffer_status(body->out, error);
+}
+
+/* Writes a push with the mutations from the lowest uncovered id above `after_id` on: at most
+ * `count_max` and about `bytes_max` (at least one). `*count` 0: nothing to push, and `out` is
+ * empty. */
+static kedge_status write_push(kedge_store *store, int64_t after_id, uint32_t count_max,
+                               size_t bytes_max, kedge_buffer *out, uint32_t *count,
+                               int64_t *last_id, kedge_error *error)
+{
+    push_body body = {.out = out, .bytes_max = bytes_max};
+    kedge_store_push_taker taker = {&body, begin, take};
+    kedge_status status =
+        kedge_store_push(store, after_id, count_max, &taker, count, last_id, error);
+    if (status == KEDGE_OK && *count > 0) {
+        KEDGE_ASSERT(body.client_id[0] != '\0');
+        kedge_wire_push_request_end(&body.writer, body.client_id);
+        status = kedge_buffer_status(out, error);
+    }
+    if (status != KEDGE_OK || *count == 0) kedge_buffer_clear(out);
+    return status;
+}
+
 static kedge_status build_push(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
                                kedge_error *error)
 {
@@ -36,16 +86,18 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     out->method = "POST";
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
     driver->push_last_id = 0;
-    kedge_status status = kedge_driver_write_push(
-        driver->store, action->push.after_id, action->push.count_max, action->push.size_max_bytes,
-        &out->body, &count, &driver->push_last_id, error);
+    kedge_status status =
+        write_push(driver->store, action->push.after_id, action->push.count_max,
+                   action->push.size_max_bytes, &out->body, &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
     driver->push_held = count;
-    kedge_driver_upload_end(driver);
+    if (driver->upload.step != KEDGE_UPLOAD_NONE) kedge_driver_upload_end(driver);
     if (status != KEDGE_OK || out->nothing || !action->push.upload) return status;
     driver->upload.deadline_ms = action->push.deadline_ms;
     return kedge_driver_upload_begin(driver, &out->path, &out->body, error);
 }
+
+/* ---- the steps of a pull ---- */
 
 static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
@@ -54,7 +106,7 @@ static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error 
     out->method = "POST";
     out->response_bytes_max = PULL_RESPONSE_BYTES;
     kedge_driver_held_free_pull(&driver->held);
-    kedge_driver_held_free_page(&driver->held);
+    if (driver->held.page_there) kedge_driver_held_free_page(&driver->held);
     kedge_status status = kedge_store_pull_request(driver->store, &request, error);
     if (status == KEDGE_OK) kedge_wire_pull_request_write(&request, &out->body);
     return status;
@@ -143,6 +195,8 @@ static kedge_status build_pull_step(kedge_driver *driver, kedge_request_kind req
     return kedge_fail(error, KEDGE_INTERNAL, "not-a-step", "a push is no step of a pull");
 }
 
+/* ---- each request ---- */
+
 static kedge_status build(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
                           kedge_error *error)
 {
@@ -172,18 +226,18 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
 
 /* The store had nothing to send. An empty push ends with success and the present position; a step
  * of a pull starts over. */
-static void tell_nothing(kedge_driver *driver, kedge_core_event *event)
+static void end_with_nothing(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_driver_result(event)->response =
         event->kind == KEDGE_EVENT_PUSH_ENDED ? KEDGE_RESPONSE_OK : KEDGE_RESPONSE_GONE;
     driver->position_due = true;
-    kedge_driver_tell(driver, event);
 }
 
-void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
+bool kedge_driver_send(kedge_driver *driver, const kedge_core_action *action,
+                       kedge_core_event *ended)
 {
-    kedge_core_event event = kedge_driver_request_ended(request_of(action));
-    kedge_request_result *result = kedge_driver_result(&event);
+    *ended = kedge_driver_request_ended(request_of(action));
+    kedge_request_result *result = kedge_driver_result(ended);
     outgoing out = {.method = "GET",
                     .path = kedge_buffer_make(driver->allocator),
                     .body = kedge_buffer_make(driver->allocator),
@@ -195,11 +249,11 @@ void kedge_driver_send(kedge_driver *driver, const kedge_core_action *action)
     if (status != KEDGE_OK) {
         result->response =
             status == KEDGE_NETWORK ? KEDGE_RESPONSE_NETWORK : KEDGE_RESPONSE_TRANSIENT;
-        kedge_driver_tell(driver, &event);
     } else if (out.nothing) {
-        tell_nothing(driver, &event);
+        end_with_nothing(driver, ended);
     }
     kedge_buffer_free(&out.path);
     kedge_buffer_free(&out.body);
     kedge_buffer_free(&out.range);
+    return status == KEDGE_OK && !out.nothing;
 }

@@ -97,7 +97,8 @@ static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_erro
     }
     if (status == KEDGE_OK) kedge_driver_bound_pull(&held->pull);
     held->damage = (kedge_driver_damage){.count = 0};
-    if (status == KEDGE_OK && !held->pull.snapshot) { /* a snapshot's pages tell theirs */
+    /* A snapshot's pages tell theirs. */
+    if (status == KEDGE_OK && !held->pull.snapshot && held->pull.damaged.count > 0) {
         kedge_driver_damage_add_told(&held->damage, &held->pull.damaged);
     }
     held->pull_there = status == KEDGE_OK;
@@ -177,7 +178,7 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
 static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(&driver->held);
-    if (outcomes != NULL) kedge_driver_bound_outcomes(driver, outcomes);
+    if (outcomes != NULL && outcomes->next != 0) kedge_driver_bound_outcomes(driver, outcomes);
     event->pull_step_ended.more_outcomes = outcomes != NULL && outcomes->next != 0;
     event->pull_step_ended.more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
 }

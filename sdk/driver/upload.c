@@ -31,7 +31,10 @@ kedge_status kedge_driver_upload_begin(kedge_driver *driver, kedge_buffer *path,
 {
     kedge_driver_upload *upload = &driver->upload;
     kedge_status status = kedge_coding_pack(kedge_buffer_bytes(body), &upload->packed, error);
-    if (status != KEDGE_OK) return status;
+    if (status != KEDGE_OK) {
+        kedge_buffer_free(&upload->packed);
+        return status;
+    }
     kedge_sha256(kedge_buffer_bytes(&upload->packed), upload->sha256);
     upload->step = KEDGE_UPLOAD_ASKED;
     kedge_buffer_append_text(path, "/upload");

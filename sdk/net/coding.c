@@ -4,9 +4,6 @@
 #include "common/assert.h"
 #include "common/gzip.h"
 
-/* A body of this size or more leaves compressed. */
-#define PACK_BYTES_MIN 4096
-
 kedge_status kedge_coding_pack(kedge_bytes body, kedge_buffer *packed, kedge_error *error)
 {
     KEDGE_ASSERT(packed->size == 0);
@@ -16,8 +13,8 @@ kedge_status kedge_coding_pack(kedge_bytes body, kedge_buffer *packed, kedge_err
 kedge_status kedge_coding_encode(kedge_bytes *body, kedge_buffer *packed, const char **coding,
                                  kedge_error *error)
 {
+    KEDGE_ASSERT(body->size >= KEDGE_CODING_BYTES_MIN);
     *coding = NULL;
-    if (body->size < PACK_BYTES_MIN) return KEDGE_OK;
     kedge_status status = kedge_coding_pack(*body, packed, error);
     if (status != KEDGE_OK) return status;
     *body = kedge_buffer_bytes(packed);

@@ -12,7 +12,8 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     kedge_buffer bearer = kedge_buffer_make(allocator);
     kedge_buffer compressed = kedge_buffer_make(allocator);
     kedge_http_header headers[KEDGE_NET_HEADERS_MAX + 4];
-    const char *coding;
+    const char *coding = NULL;
+    kedge_status status = KEDGE_OK;
     size_t count = 0;
 
     while (count < request->header_count && count < KEDGE_NET_HEADERS_MAX) {
@@ -31,7 +32,9 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     if (request->body.data != NULL) {
         headers[count++] = (kedge_http_header){"Content-Type", "application/json"};
     }
-    kedge_status status = kedge_coding_encode(&request->body, &compressed, &coding, error);
+    if (request->body.size >= KEDGE_CODING_BYTES_MIN) {
+        status = kedge_coding_encode(&request->body, &compressed, &coding, error);
+    }
     if (coding != NULL) headers[count++] = (kedge_http_header){"Content-Encoding", coding};
     if (status == KEDGE_OK) status = kedge_buffer_status(&url, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&bearer, error);

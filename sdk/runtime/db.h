@@ -107,7 +107,11 @@ struct kedge_db {
 kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_phase_function phase,
                                     void *phase_context, kedge_db **db, kedge_error *error);
 
-int64_t kedge_db_now_ms(const kedge_db *db); /* clock.c; monotonic */
+/* Monotonic. */
+static inline int64_t kedge_db_now_ms(const kedge_db *db)
+{
+    return db->environment.monotonic_ms(db->environment.context);
+}
 
 /* After a commit of this process: notifies the watches (NULL: any key may have changed) and the
  * worker. */

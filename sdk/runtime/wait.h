@@ -1,4 +1,5 @@
-/* Waiting for the worker. All but kedge_offline is called with the database's lock held. */
+/* Waiting for the worker (sync.c). All but kedge_offline is called with the database's lock
+ * held. */
 #ifndef KEDGE_SDK_RUNTIME_WAIT_H
 #define KEDGE_SDK_RUNTIME_WAIT_H
 

@@ -239,7 +239,7 @@ static void *run(void *context)
         kedge_worker_lead(db, asked.online, asked.retry);
         if (asked.edited) after_edit(db);
         kedge_worker_sync(db, asked.online, asked.syncs);
-        kedge_worker_history(db, asked.history, online);
+        if (asked.history != NULL) kedge_worker_history(db, asked.history, online);
         provide_token(db);
         bool moved = db->worker.moved;
         if (moved) plan_maintenance(db);

@@ -1,4 +1,4 @@
-/* The cache's meta row, `item` and `base`. */
+/* The cache's meta row and staging row, `item` and `base`. */
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -59,6 +59,37 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
     kedge_store_bind_integer(db, update, 10, meta->bases.rows);
     kedge_store_bind_integer(db, update, 11, meta->bases.sum);
     return kedge_store_db_run(db, update, error);
+}
+
+/* ---- the staging row ---- */
+
+kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error)
+{
+    static const char sql[] = "SELECT version, lineage, lmid, client, lost, complete, item_rows,"
+                              " item_sum, outcome_rows, outcome_sum,"
+                              " checksum = " KEDGE_STAGING_CHECKSUM " FROM staging";
+    sqlite3_stmt *row;
+    kedge_status status = kedge_store_db_take(db, sql, &row, error);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
+    *staging = (kedge_staging){.version = -1};
+    if (status == KEDGE_DONE) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    if (sqlite3_column_int(row, 10) == 0 ||
+        !kedge_store_column_chars(row, 1, staging->lineage, sizeof staging->lineage) ||
+        !kedge_store_column_chars(row, 3, staging->client, sizeof staging->client)) {
+        sqlite3_reset(row);
+        return kedge_table_fail(db, "staging", error);
+    }
+    staging->version = sqlite3_column_int64(row, 0);
+    staging->lmid = sqlite3_column_int64(row, 2);
+    staging->lost = sqlite3_column_int(row, 4) != 0;
+    staging->complete = sqlite3_column_int(row, 5) != 0;
+    staging->items.rows = sqlite3_column_int64(row, 6);
+    staging->items.sum = sqlite3_column_int64(row, 7);
+    staging->outcomes.rows = sqlite3_column_int64(row, 8);
+    staging->outcomes.sum = sqlite3_column_int64(row, 9);
+    sqlite3_reset(row);
+    return KEDGE_OK;
 }
 
 /* ---- one row of a table with keys ---- */

@@ -118,14 +118,9 @@ static kedge_status check_more(kedge_store *store, kedge_error *error)
     return kedge_table_fail(&check->reader->cache, "item", error);
 }
 
-bool kedge_store_check_is_due(kedge_store *store)
-{
-    return store->check || atomic_load(&store->check_due);
-}
-
 kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error)
 {
-    if (!kedge_store_check_is_due(store)) return KEDGE_DONE;
+    if (!store->check && !atomic_load(&store->check_due)) return KEDGE_DONE;
     kedge_status status = check_more(store, error);
     if (status == KEDGE_OK) return KEDGE_OK;
     if (status != KEDGE_DONE) atomic_store(&store->check_due, true);

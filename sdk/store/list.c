@@ -1,4 +1,4 @@
-/* The lists of pending and of rejected mutations, and the outcome of one. */
+/* The lists of pending and of rejected mutations. */
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
@@ -135,64 +135,4 @@ void kedge_store_list_close(kedge_mutation_list *list)
     if (!list) return;
     if (list->reader) kedge_reader_give(list->store, list->reader);
     kedge_release(list->store->allocator, list);
-}
-
-/* ---- one mutation ---- */
-
-static kedge_status is_rejected(kedge_store_db *db, int64_t sequence, bool *rejected,
-                                kedge_error *error)
-{
-    static const char sql[] = "SELECT 1 FROM rejected WHERE sequence = ?1";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, sequence);
-    status = kedge_store_db_step(db, find, error);
-    *rejected = status == KEDGE_OK;
-    return status == KEDGE_DONE ? KEDGE_OK : status;
-}
-
-static kedge_status read_outcome(kedge_store *store, kedge_store_reader *reader, int64_t sequence,
-                                 kedge_outcome *outcome, kedge_error *error)
-{
-    kedge_outbox_meta outbox;
-    kedge_cache_meta cache;
-    kedge_pending row;
-    bool rejected = false;
-    kedge_status status = kedge_reader_begin(store, reader, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
-    if (status == KEDGE_OK) status = kedge_cache_meta_read(&reader->cache, &cache, error);
-    if (status != KEDGE_OK) return status;
-    kedge_prediction_doubt(&outbox, &cache);
-    if (sequence < 1 || sequence > outbox.last_sequence)
-        return kedge_fail(error, KEDGE_NOT_FOUND, "sequence-unknown",
-                          "no mutation has had the sequence %lld; the last one is %lld",
-                          (long long)sequence, (long long)outbox.last_sequence);
-    status = kedge_outbox_find(&reader->outbox, sequence, &row, error);
-    if (status == KEDGE_OK && !kedge_outbox_covers(&cache, &row)) {
-        *outcome = KEDGE_OUTCOME_PENDING;
-        return KEDGE_OK;
-    }
-    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
-    status = is_rejected(&reader->outbox, sequence, &rejected, error);
-    if (status == KEDGE_OK) *outcome = rejected ? KEDGE_OUTCOME_REJECTED : KEDGE_OUTCOME_APPLIED;
-    return status;
-}
-
-kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_outcome *outcome,
-                                 kedge_error *error)
-{
-    kedge_store_reader *reader;
-    bool again;
-    kedge_status status;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        status = kedge_reader_take(store, &reader, error);
-        if (status != KEDGE_OK) return status;
-        status = read_outcome(store, reader, sequence, outcome, error);
-        kedge_reader_end(reader);
-        again = status == KEDGE_CORRUPT && kedge_reader_heal(store, reader, error);
-        kedge_reader_give(store, reader);
-        if (!again) break;
-    }
-    return status;
 }

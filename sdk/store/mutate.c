@@ -55,11 +55,24 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
     }
     if (status != KEDGE_OK) {
         kedge_shadow_note(store, status);
-    } else {
+    } else if (atomic_load(&store->stale)) {
         kedge_shadow_end(store);
     }
     kedge_store_phase(store, "mutate-after-cache");
     return KEDGE_OK;
+}
+
+static kedge_status catch_up_work(kedge_store *store, void *context, kedge_error *error)
+{
+    kedge_changes_clear(context);
+    kedge_status status = kedge_prediction_repair(store, false, context, error);
+    if (status == KEDGE_OK && atomic_load(&store->stale)) kedge_shadow_end(store);
+    return status;
+}
+
+kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+{
+    return kedge_store_take_telling_turn(store, catch_up_work, changes, changes, error);
 }
 
 /* Runs the mutator on the visible state, and writes its changes to the cache. */
@@ -71,8 +84,13 @@ static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_m
                        .caller = {store->user, store->role, cache->client, now_ms},
                        .args_are_canonical = made->rejected == 0};
     kedge_overlay *overlay = kedge_overlay_new(store->allocator);
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
     if (!overlay) return kedge_fail_no_memory(error);
-    kedge_status status = kedge_prediction_run(store, &call, overlay, error);
+    kedge_tx *tx = NULL;
+    kedge_status status = kedge_tx_new(store->allocator, store->registry, overlay,
+                                       kedge_cache_reader(&store->cache), &tx, error);
+    if (status == KEDGE_OK) status = kedge_tx_run(tx, &call, error);
+    kedge_tx_free(tx);
     if (status == KEDGE_OK)
         status = kedge_prediction_write_run(store, overlay, cache, made->changes, error);
     kedge_overlay_free(overlay);
@@ -111,8 +129,9 @@ static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta
     return status;
 }
 
-static kedge_status make_edit(kedge_store *store, edit *made, kedge_error *error)
+static kedge_status make_edit(kedge_store *store, void *context, kedge_error *error)
 {
+    edit *made = context;
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     int64_t now_ms = store->environment->now_ms(store->environment->context);
@@ -140,11 +159,6 @@ static kedge_status make_edit(kedge_store *store, edit *made, kedge_error *error
     return kedge_edit_commit(store, made->changes, error);
 }
 
-static kedge_status mutate_work(kedge_store *store, void *context, kedge_error *error)
-{
-    return make_edit(store, context, error);
-}
-
 static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)
 {
     /* The canonical form may be shorter, so the limit is checked after it is made. */
@@ -168,7 +182,7 @@ kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_byte
     kedge_status status = normalize_args(args, &normal, error);
     if (status == KEDGE_OK) {
         edit made = {.name = name, .args = kedge_buffer_bytes(&normal), .changes = changes};
-        status = kedge_store_take_telling_turn(store, mutate_work, &made, changes, error);
+        status = kedge_store_take_telling_turn(store, make_edit, &made, changes, error);
         if (status == KEDGE_OK && sequence) *sequence = made.sequence;
     }
     kedge_buffer_free(&normal);

@@ -288,6 +288,14 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
     return status;
 }
 
+/* Rows that the cache covers and that did not reach the tail any more. They count as trimmed from
+ * it, so that a backend that is restored without them counts them as lost. */
+static void count_as_trimmed(kedge_outbox_healing *heal, int64_t gone)
+{
+    if (gone > 0 && heal->meta.trimmed_through < heal->decided_through)
+        heal->meta.trimmed_through = heal->decided_through;
+}
+
 static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
     kedge_missing_id *missing = missing_of(heal);
@@ -318,6 +326,7 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
     kedge_status status = look(heal, error);
     int64_t gone = now.pending_rows - heal->present - (int64_t)heal->missing_count;
     if (status == KEDGE_OK) status = set_all_aside(heal, gone, error);
+    count_as_trimmed(heal, gone);
     if (status == KEDGE_OK)
         status = kedge_outbox_count_pending(&heal->store->outbox, &heal->meta, error);
     if (status == KEDGE_OK && (heal->missing_count > 0 || heal->orphan_count > 0 || heal->changed ||
@@ -331,13 +340,14 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
 
 /* ---- the whole of it ---- */
 
-/* An old copy of `meta`, brought back by a disk, is behind the rows that were decided since. */
+/* An old copy of `meta`, brought back by a disk, is behind the rows that were decided since. An
+ * edit that stands in the inbox as damaged is not decided by that, nor by being dismissed. */
 static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char *const newest[] = {
         "SELECT sequence, client, id FROM confirmed WHERE checksum = " KEDGE_CONFIRMED_CHECKSUM
         " ORDER BY ordinal DESC LIMIT 1",
-        "SELECT sequence, client, id FROM rejected WHERE state <> 3 AND checksum ="
+        "SELECT sequence, client, id FROM rejected WHERE code <> 'damaged' AND checksum ="
         " " KEDGE_REJECTED_CHECKSUM " ORDER BY sequence DESC LIMIT 1"};
     kedge_store_db *db = &heal->store->outbox;
     for (size_t i = 0; i < sizeof newest / sizeof newest[0]; i++) {
@@ -356,6 +366,42 @@ static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
     return KEDGE_OK;
 }
 
+/* Whether `pending` has a sound row of the client. */
+static kedge_status has_row_of(kedge_store_db *db, const char *client, bool *found,
+                               kedge_error *error)
+{
+    kedge_pending row;
+    bool sound;
+    sqlite3_stmt *cursor;
+    *found = false;
+    kedge_status status = kedge_outbox_cursor_open_all(db, &cursor, error);
+    while (status == KEDGE_OK && !*found) {
+        status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error);
+        *found = status == KEDGE_OK && sound && kedge_bytes_equal_text(row.client, client);
+    }
+    sqlite3_reset(cursor);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+/* A disk has brought back a page with both copies of `meta`, from before a rotation: the cache has
+ * the client id of after it, and so has a row of `pending`, which only the rotation can have
+ * written. The counters of that client are raised by what is found. */
+static kedge_status take_newer_client(kedge_outbox_healing *heal, const kedge_cache_meta *cache,
+                                      kedge_error *error)
+{
+    bool newer = false;
+    kedge_outbox_meta *meta = &heal->meta;
+    if (strcmp(cache->client, meta->client) == 0) return KEDGE_OK;
+    kedge_status status = has_row_of(&heal->store->outbox, cache->client, &newer, error);
+    if (status != KEDGE_OK || !newer) return status;
+    status = kedge_trimmed_keep(&heal->store->outbox, meta->client, meta->trimmed_through, error);
+    memcpy(meta->client, cache->client, sizeof meta->client);
+    meta->highest_id = meta->sent_through = cache->lmid;
+    meta->trimmed_through = 0;
+    heal->changed = true;
+    return status;
+}
+
 static kedge_status begin(kedge_outbox_healing *heal, kedge_error *error)
 {
     kedge_cache_meta cache;
@@ -365,6 +411,10 @@ static kedge_status begin(kedge_outbox_healing *heal, kedge_error *error)
                  kedge_cache_meta_read(&store->cache, &cache, NULL) == KEDGE_OK;
     heal->last_given = heal->meta.last_sequence;
     heal->older = there && kedge_prediction_outbox_is_older(&heal->meta, &cache);
+    if (heal->older) {
+        kedge_status status = take_newer_client(heal, &cache, error);
+        if (status != KEDGE_OK) return status;
+    }
     /* Mutations that the cache covers are decided, whether their rows were deleted already or not.
      * An older outbox may have lost their outcomes. */
     bool knows = there && !heal->older && strcmp(cache.client, heal->meta.client) == 0;

@@ -10,9 +10,10 @@
  * A disk can also bring back an old page, whose rows are sound but out of date. Such a row does not
  * fill a hole when another table shows that its edit is decided. When the inbox lists its edit as
  * damaged, a kedge.noop took its place, which may be decided or not; the row then fills a hole only
- * if there are fewer rows than ids. When `meta` is old, the other tables show that edits which it
- * counts are decided: an id for which only sequences of such edits are left is decided, too, and
- * gets no sequence. */
+ * if there are fewer rows than ids, and if it is of the living client. A sound row of another
+ * client is from before a rotation: it fills a hole in its own place, or when there are as many
+ * rows as ids. When `meta` is old, the other tables show that edits which it counts are decided: an
+ * id for which only sequences of such edits are left is decided, too, and gets no sequence. */
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
@@ -34,7 +35,8 @@ static void mark(kedge_outbox_healing *heal, size_t *at, int64_t sequence, bool 
     if (*at == heal->orphan_count) return;
     kedge_orphan *orphan = &orphans_of(heal)[*at];
     if (orphan->key != sequence || !orphan->sound) return;
-    if (as_damaged)
+    /* A rotation has given each undecided mutation, and so the no-op too, the new client id. */
+    if (as_damaged && orphan->ours)
         orphan->told = true;
     else
         orphan->settled = true;
@@ -141,12 +143,21 @@ static bool place_by_id(const kedge_outbox_healing *heal, const hole *at, size_t
     return give_sequences(heal, at, avoid_decided);
 }
 
+/* From before a rotation, which has given each undecided mutation the new client id. Its edit may
+ * be decided, or be pending under its sequence and another id. */
+static bool is_old(const kedge_orphan *orphan)
+{
+    return orphan->sound && !orphan->ours;
+}
+
 /* How many of the rows may stand for an edit that has no entry in the inbox. */
-static size_t count_untold(const kedge_outbox_healing *heal, size_t first, size_t end)
+static size_t count_untold(const kedge_outbox_healing *heal, size_t first, size_t end, bool old)
 {
     size_t count = 0;
-    for (size_t i = first; i < end; i++)
-        count += !orphans_of(heal)[i].settled && !orphans_of(heal)[i].told;
+    for (size_t i = first; i < end; i++) {
+        const kedge_orphan *orphan = &orphans_of(heal)[i];
+        count += !orphan->settled && !orphan->told && is_old(orphan) == old;
+    }
     return count;
 }
 
@@ -159,10 +170,10 @@ static size_t count_lacking(const hole *at, size_t untold)
 static bool place_densely(const kedge_outbox_healing *heal, const hole *at, size_t first,
                           size_t end, bool avoid_decided)
 {
-    size_t untold = count_untold(heal, first, end), lacking = count_lacking(at, untold);
-    size_t left = at->count, found = 0;
+    size_t untold = count_untold(heal, first, end, false), lacking = count_lacking(at, untold);
+    size_t old = count_untold(heal, first, end, true), left = at->count, found = 0;
     forget_orphans(at);
-    if (untold == 0 || !give_sequences(heal, at, avoid_decided)) return false;
+    if (untold + old == 0 || !give_sequences(heal, at, avoid_decided)) return false;
     for (size_t i = end; i-- > first && left > 0;) {
         const kedge_orphan *orphan = &orphans_of(heal)[i];
         if (orphan->settled || (orphan->told && lacking == 0)) continue;
@@ -173,7 +184,7 @@ static bool place_densely(const kedge_outbox_healing *heal, const hole *at, size
         if (orphan->told)
             lacking--;
         else
-            found++;
+            found += !is_old(orphan);
     }
     return found == untold;
 }
@@ -181,14 +192,29 @@ static bool place_densely(const kedge_outbox_healing *heal, const hole *at, size
 static bool place_last(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
                        bool avoid_decided)
 {
-    size_t untold = count_untold(heal, first, end), lacking = count_lacking(at, untold);
+    size_t untold = count_untold(heal, first, end, false), lacking = count_lacking(at, untold);
     size_t left = at->count;
     forget_orphans(at);
     for (size_t i = end; i-- > first && left > 0;) {
         const kedge_orphan *orphan = &orphans_of(heal)[i];
-        if (orphan->settled || (orphan->told && lacking == 0)) continue;
+        if (orphan->settled || is_old(orphan) || (orphan->told && lacking == 0)) continue;
         if (orphan->told) lacking--;
         at->missing[--left].orphan = orphan->key;
+    }
+    return give_sequences(heal, at, avoid_decided);
+}
+
+/* As many rows as ids: whatever client id they show. */
+static bool place_all(const kedge_outbox_healing *heal, const hole *at, size_t first, size_t end,
+                      bool avoid_decided)
+{
+    size_t rows = count_untold(heal, first, end, false) + count_untold(heal, first, end, true);
+    size_t placed = 0;
+    forget_orphans(at);
+    if (rows != at->count) return false;
+    for (size_t i = first; i < end; i++) {
+        const kedge_orphan *orphan = &orphans_of(heal)[i];
+        if (!orphan->settled && !orphan->told) at->missing[placed++].orphan = orphan->key;
     }
     return give_sequences(heal, at, avoid_decided);
 }
@@ -208,6 +234,7 @@ static bool place(const kedge_outbox_healing *heal, const hole *at, size_t first
                   bool avoid_decided)
 {
     return place_by_id(heal, at, first, end, avoid_decided) ||
+           place_all(heal, at, first, end, avoid_decided) ||
            place_densely(heal, at, first, end, avoid_decided) ||
            place_last(heal, at, first, end, avoid_decided);
 }

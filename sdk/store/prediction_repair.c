@@ -125,6 +125,7 @@ static void note_older(misfit *at)
     /* Never again a revision that the cache has had with other contents. */
     outbox->revision = at->cache.revision + 1;
     outbox->ask_settled = outbox->revision;
+    KEDGE_ASSERT(outbox->ask_settled > KEDGE_ASK_SETTLED);
     outbox->sent_through = outbox->highest_id; /* not known, so that no edit can be cancelled */
 }
 
@@ -138,7 +139,7 @@ static kedge_status ask_for_tail(kedge_store *store, misfit *at, kedge_error *er
     bool behind = !at->older && at->cache.revision > 0 && at->cache.revision < outbox->revision;
     if (!behind || outbox->settled_version == 0 || outbox->ask_settled != 0 || db->rehearsing)
         return KEDGE_OK;
-    outbox->ask_settled = 1; /* older than no cache that has a state */
+    outbox->ask_settled = KEDGE_ASK_SETTLED;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, outbox, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);

@@ -11,17 +11,22 @@
  *
  * A mutation is covered only by an outcome that carries its digest. An lmid that covers a mutation
  * of ours without an outcome for it is a fault of the server: KEDGE_PROTOCOL, and nothing is
- * changed. */
-#include "sdk/store/store_internal.h"
+ * changed.
+ *
+ * Of a log project the patch and the outcomes come from a replay (entries.c). It runs when it is
+ * known that they are needed, and before anything is written. */
+#include "sdk/store/entries.h"
 
 #include "common/assert.h"
 #include "common/error.h"
 #include <string.h>
 
 typedef struct apply {
-    const kedge_wire_pull_response *response;
+    const kedge_wire_pull_response *given;
     kedge_change_set *changes;
     kedge_apply_result result;
+    const kedge_wire_pull_response *response; /* `given`, or what its entries amount to */
+    kedge_entries entries;                    /* of a log project */
 } apply;
 
 kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, kedge_error *error)
@@ -32,26 +37,209 @@ kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, 
     return status;
 }
 
+/* ---- what a delta, a snapshot and a rotation share: the outcomes, the steps on the outbox ---- */
+
+kedge_status kedge_store_check_patch(const kedge_wire_patch *patch, kedge_error *error)
+{
+    for (size_t i = 0; i < patch->count; i++) {
+        const kedge_wire_patch_operation *operation = &patch->operations[i];
+        if (operation->kind == KEDGE_WIRE_PATCH_PUT_HASH && operation->value.size == 0)
+            return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-missing",
+                              "operation %zu of the patch lacks its body", i);
+    }
+    return KEDGE_OK;
+}
+
+static const kedge_wire_outcome *find_outcome(const kedge_wire_outcomes *outcomes, int64_t id)
+{
+    size_t low = 0, high = outcomes->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (outcomes->rows[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < outcomes->count && outcomes->rows[low].id == id ? &outcomes->rows[low] : NULL;
+}
+
+static bool same_digest(const kedge_wire_outcome *outcome, const kedge_pending *row)
+{
+    return memcmp(outcome->digest, row->digest.data, KEDGE_DIGEST_SIZE) == 0;
+}
+
+const kedge_wire_outcome *kedge_pull_outcome_of(const kedge_wire_outcomes *outcomes,
+                                                const kedge_pending *row)
+{
+    const kedge_wire_outcome *outcome = find_outcome(outcomes, row->id);
+    return outcome && same_digest(outcome, row) ? outcome : NULL;
+}
+
+static kedge_status check_row(const kedge_wire_outcomes *outcomes, int64_t lmid,
+                              const kedge_pending *row, bool *rotate, kedge_error *error)
+{
+    const kedge_wire_outcome *outcome = find_outcome(outcomes, row->id);
+    if (outcome && !same_digest(outcome, row)) {
+        *rotate = true;
+        return KEDGE_OK;
+    }
+    if (outcome || row->id > lmid) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_PROTOCOL, "outcome-missing",
+                      "the server has decided mutation %lld and did not say how",
+                      (long long)row->id);
+}
+
+kedge_status kedge_pull_check_outcomes(kedge_store *store, const kedge_pull_state *state,
+                                       int64_t lmid, const kedge_wire_outcomes *outcomes,
+                                       bool *rotate, kedge_error *error)
+{
+    kedge_pending row;
+    sqlite3_stmt *cursor;
+    *rotate = lmid > state->outbox.highest_id;
+    if (*rotate) return KEDGE_OK;
+    kedge_status status = kedge_outbox_cursor_open(&store->outbox, &state->cache, &cursor, error);
+    if (status != KEDGE_OK) return status;
+    while (!*rotate) {
+        status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
+        if (status != KEDGE_OK) break;
+        if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
+        if (row.id > lmid) break;
+        status = check_row(outcomes, lmid, &row, rotate, error);
+        if (status != KEDGE_OK) break;
+    }
+    sqlite3_reset(cursor);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static bool any_rejected(const kedge_wire_outcomes *outcomes)
+{
+    for (size_t i = 0; i < outcomes->count; i++)
+        if (kedge_wire_is_rejection(outcomes->rows[i].decision)) return true;
+    return false;
+}
+
+static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state *state,
+                                      const kedge_wire_outcomes *outcomes, kedge_error *error)
+{
+    kedge_pending row;
+    sqlite3_stmt *cursor;
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    kedge_status status = kedge_outbox_cursor_open(&store->outbox, &state->cache, &cursor, error);
+    if (status != KEDGE_OK) return status;
+    while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
+        if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
+        const kedge_wire_outcome *outcome = kedge_pull_outcome_of(outcomes, &row);
+        if (!outcome || !kedge_wire_is_rejection(outcome->decision)) continue;
+        status = kedge_outbox_reject(&store->outbox, row.sequence, outcome, now_ms, error);
+        if (status != KEDGE_OK) break;
+    }
+    sqlite3_reset(cursor);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status insert_origins(kedge_store *store, const kedge_origins *origins,
+                                   kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    for (size_t i = 0; origins && i < origins->count && status == KEDGE_OK; i++) {
+        const kedge_origin *origin = &origins->rows[i];
+        if (origin->rejected)
+            status = kedge_outbox_reject(&store->outbox, origin->sequence, &origin->outcome, now_ms,
+                                         error);
+    }
+    return status;
+}
+
+kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
+                                        const kedge_wire_outcomes *outcomes,
+                                        const kedge_origins *origins, kedge_error *error)
+{
+    kedge_outbox_meta next = state->outbox;
+    if (!any_rejected(outcomes) && !(origins && origins->any_rejected)) return KEDGE_OK;
+    next.revision++;
+    kedge_status status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = insert_rejections(store, state, outcomes, error);
+    if (status == KEDGE_OK) status = insert_origins(store, origins, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, error);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
+    if (status == KEDGE_OK)
+        state->outbox = next;
+    else
+        kedge_store_db_rollback(&store->outbox);
+    return status;
+}
+
+void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox)
+{
+    kedge_outbox_meta next = *outbox;
+    if (outbox->ask_settled == 0) return;
+    next.ask_settled = 0;
+    kedge_status status = kedge_store_db_begin(&store->outbox, NULL);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, NULL);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, NULL);
+    if (status != KEDGE_OK) kedge_store_db_rollback(&store->outbox);
+}
+
+void kedge_pull_settle(kedge_store *store)
+{
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    bool any = false;
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    if (kedge_cache_meta_read(&store->cache, &cache, NULL) != KEDGE_OK ||
+        kedge_outbox_has_covered(&store->outbox, &cache, &any, NULL) != KEDGE_OK || !any)
+        return;
+    kedge_status status = kedge_store_db_begin(&store->outbox, NULL);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, NULL);
+    if (status == KEDGE_OK)
+        status = kedge_outbox_settle(&store->outbox, &cache, &outbox, now_ms, true, NULL);
+    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, NULL);
+    if (status != KEDGE_OK) kedge_store_db_rollback(&store->outbox);
+}
+
+kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_execute(&store->cache, "PRAGMA synchronous=FULL", error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
+    return status;
+}
+
+void kedge_pull_end_durable(kedge_store *store)
+{
+    kedge_store_db_rollback(&store->cache);
+    (void)kedge_store_db_execute(&store->cache, "PRAGMA synchronous=NORMAL", NULL);
+}
+
+/* ---- the cases ---- */
+
 static bool is_whole(const kedge_wire_pull_response *response)
 {
     return response->snapshot || (response->patch.count > 0 &&
                                   response->patch.operations[0].kind == KEDGE_WIRE_PATCH_CLEAR);
 }
 
+/* A log project's snapshot is behind what the server has, and its entries come in pieces. */
+static bool is_newest(const kedge_wire_pull_response *given)
+{
+    return !given->log.present || !(given->snapshot || given->log.more);
+}
+
 /* Every id below the lowest row of `pending` was covered once. A server that has decided fewer ids
  * was restored, even if it knows our lineage, or was not asked for it because the cache was
  * lost. */
-static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state,
-                            const kedge_wire_pull_response *response, bool *lost,
-                            kedge_error *error)
+static kedge_status is_lost(kedge_store *store, const kedge_pull_state *state, const apply *asked,
+                            bool *lost, kedge_error *error)
 {
+    const kedge_wire_pull_response *response = asked->response;
     int64_t lowest;
     kedge_cache_meta unknown = state->cache;
     unknown.lmid = 0;
     kedge_status status =
         kedge_outbox_lowest(&store->outbox, &state->outbox, &unknown, &lowest, error);
     if (status != KEDGE_OK) return status;
-    *lost = response->lost || (is_whole(response) && response->lmid < lowest - 1);
+    *lost = response->lost ||
+            (is_whole(response) && is_newest(asked->given) && response->lmid < lowest - 1);
     if (*lost && !is_whole(response))
         return kedge_fail(error, KEDGE_PROTOCOL, "lost-without-state",
                           "the server does not know version %lld and sent neither a snapshot nor"
@@ -89,15 +277,17 @@ static kedge_status stage_response(kedge_store *store, const kedge_pull_state *s
     return status;
 }
 
-static kedge_status three_steps(kedge_store *store, kedge_pull_state *state,
-                                const kedge_wire_pull_response *response, kedge_change_set *changes,
+static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, apply *asked,
                                 kedge_error *error)
 {
+    const kedge_wire_pull_response *response = asked->response;
+    kedge_change_set *changes = asked->changes;
     kedge_cache_meta next = state->cache;
     KEDGE_ASSERT(response->version >= state->cache.version && response->lmid >= state->cache.lmid);
     KEDGE_ASSERT(response->lmid <= state->outbox.highest_id);
     kedge_store_phase(store, "pull-before-inbox");
-    kedge_status status = kedge_pull_keep_rejections(store, state, &response->outcomes, error);
+    kedge_status status = kedge_pull_keep_rejections(store, state, &response->outcomes,
+                                                     &asked->entries.origins, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-cache");
     status = kedge_pull_begin_durable(store, error);
@@ -141,14 +331,53 @@ static bool is_stale(const kedge_pull_state *state, const kedge_wire_pull_respon
            (!is_whole(response) && response->from != state->cache.version);
 }
 
+/* The state of the replay is not the server's, so what it has decided may be wrong, too: nothing of
+ * it is kept. The turn sets a cache aside that is marked as damaged. */
+static kedge_status diverge(kedge_store *store, apply *asked, kedge_error *error)
+{
+    if (++store->divergences > 1)
+        return kedge_fail(error, KEDGE_CONFLICT, "diverged",
+                          "the state at version %lld was pulled anew and differs from the server's"
+                          " again: a mutator does not do the same on every copy",
+                          (long long)asked->response->version);
+    store->cache.damaged = true;
+    asked->result = KEDGE_APPLY_DIVERGED;
+    return KEDGE_OK;
+}
+
+/* Of a log project: the patch, by replay. KEDGE_DONE: there is none, since the state diverges. */
+static kedge_status bring_patch(kedge_store *store, const kedge_pull_state *state, apply *asked,
+                                kedge_error *error)
+{
+    bool agrees = true;
+    if (!asked->entries.store) return KEDGE_OK;
+    kedge_status status = kedge_entries_replay(&asked->entries, state, &agrees, error);
+    if (status != KEDGE_OK) return status;
+    if (agrees) {
+        if (asked->given->log.hashed) store->divergences = 0;
+        return KEDGE_OK;
+    }
+    status = diverge(store, asked, error);
+    return status == KEDGE_OK ? KEDGE_DONE : status;
+}
+
+static kedge_status stage_lost(kedge_store *store, const kedge_pull_state *state, apply *asked,
+                               kedge_error *error)
+{
+    kedge_status status = bring_patch(store, state, asked, error);
+    if (status == KEDGE_OK)
+        status = stage_response(store, state, asked->response, true, &asked->result, error);
+    return status;
+}
+
 static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *asked,
                            kedge_error *error)
 {
     const kedge_wire_pull_response *response = asked->response;
     bool lost = false, rotate = false;
-    kedge_status status = is_lost(store, state, response, &lost, error);
+    kedge_status status = is_lost(store, state, asked, &lost, error);
     if (status != KEDGE_OK) return status;
-    if (lost) return stage_response(store, state, response, true, &asked->result, error);
+    if (lost) return stage_lost(store, state, asked, error);
     asked->result = KEDGE_APPLY_ROTATE;
     if (response->retired) return KEDGE_OK;
     asked->result = KEDGE_APPLY_STALE;
@@ -167,7 +396,10 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
     if (response->snapshot)
         return stage_response(store, state, response, false, &asked->result, error);
     asked->result = KEDGE_APPLY_DONE;
-    if (is_news(state, response)) return three_steps(store, state, response, asked->changes, error);
+    if (is_news(state, response)) {
+        status = bring_patch(store, state, asked, error);
+        return status == KEDGE_OK ? three_steps(store, state, asked, error) : status;
+    }
     kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
     return KEDGE_OK;
@@ -178,17 +410,23 @@ static kedge_status apply_work(kedge_store *store, void *context, kedge_error *e
     apply *asked = context;
     kedge_pull_state state;
     kedge_changes_clear(asked->changes);
+    asked->response = asked->given;
     kedge_status status = kedge_prediction_repair(store, false, NULL, error);
     if (status == KEDGE_OK) status = kedge_pull_state_read(store, &state, error);
+    if (status == KEDGE_OK && asked->given->log.present && !asked->given->snapshot) {
+        status = kedge_entries_begin(store, &state, asked->given, &asked->entries, error);
+        asked->response = &asked->entries.as;
+    }
     if (status == KEDGE_OK) status = decide(store, &state, asked, error);
-    return status;
+    kedge_entries_free(&asked->entries);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
 kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *response,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error)
 {
-    apply asked = {response, changes, KEDGE_APPLY_DONE};
+    apply asked = {.given = response, .changes = changes, .result = KEDGE_APPLY_DONE};
     kedge_status status = kedge_store_check_patch(&response->patch, error);
     if (status == KEDGE_OK)
         status = kedge_store_take_telling_turn(store, apply_work, &asked, changes, error);

@@ -13,7 +13,15 @@ typedef struct push {
     int64_t last_id;
 } push;
 
-static kedge_status give_row(const push *asked, const kedge_pending *row, kedge_error *error)
+/* What the prediction ran with. A mutator that this build lacks counts as its first version. */
+static int64_t mutator_version(const kedge_store *store, kedge_bytes name)
+{
+    const kedge_mutator *mutator = kedge_registry_find(store->registry, name);
+    return mutator ? mutator->version : 1;
+}
+
+static kedge_status give_row(kedge_store *store, const push *asked, const kedge_pending *row,
+                             kedge_error *error)
 {
     char uid[2 * KEDGE_STORE_UID_SIZE + 1];
     kedge_wire_mutation mutation = {.client_id = row->client,
@@ -22,7 +30,8 @@ static kedge_status give_row(const push *asked, const kedge_pending *row, kedge_
                                     .args = row->args,
                                     .timestamp_ms = row->timestamp_ms,
                                     .origin_client_id = row->origin_client,
-                                    .origin_id = row->origin_id};
+                                    .origin_id = row->origin_id,
+                                    .mutator_version = mutator_version(store, row->name)};
     kedge_hex_encode((const uint8_t *)row->uid.data, row->uid.size, uid);
     mutation.uid = kedge_bytes_of(uid);
     return asked->taker->take(asked->taker->context, &mutation, error);
@@ -40,7 +49,7 @@ static kedge_status give_rows(kedge_store *store, push *asked, const char *clien
         if (status != KEDGE_OK) break;
         /* Mutations that an earlier client pushed only wait for their version. */
         if (!kedge_bytes_equal_text(row.client, client) || row.id <= asked->after_id) continue;
-        status = give_row(asked, &row, error);
+        status = give_row(store, asked, &row, error);
         if (status != KEDGE_OK) break;
         asked->count++;
         asked->last_id = row.id;

@@ -137,8 +137,3 @@ kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error)
     if (error) *error = refusal;
     return KEDGE_CORRUPT;
 }
-
-kedge_status kedge_store_check_refused(kedge_store *store, kedge_error *error)
-{
-    return atomic_load(&store->outbox_refused) ? kedge_store_refuse(store, error) : KEDGE_OK;
-}

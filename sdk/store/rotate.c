@@ -22,6 +22,7 @@ typedef struct rotation {
     kedge_cache_meta cache;
     kedge_staging staging;
     char old_client[KEDGE_CLIENT_ID_SIZE];
+    kedge_wire_outcomes staged; /* of the old client, at the staged version */
 } rotation;
 
 static kedge_status run_for(kedge_store_db *db, const char *sql, int64_t sequence, int64_t number,
@@ -110,12 +111,22 @@ static bool contradicts_cache(const rotation *work, const kedge_wire_outcome *ou
            strcmp(work->cache.client, work->old_client) == 0;
 }
 
+/* The server of a log project does not know what the replay rejects, and calls it applied. The
+ * replay that staged the state knows it. */
+static const kedge_wire_outcome *outcome_of(const rotation *work, const kedge_pending *row)
+{
+    const kedge_wire_outcome *told = kedge_pull_outcome_of(&work->response->outcomes, row);
+    const kedge_wire_outcome *staged = kedge_pull_outcome_of(&work->staged, row);
+    bool same = told && staged && told->version == staged->version;
+    return same && kedge_wire_is_rejection(staged->decision) ? staged : told;
+}
+
 static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_pending *row,
                                kedge_error *error)
 {
     const kedge_wire_outcome *outcome = NULL;
     bool own = kedge_bytes_equal_text(row->client, work->old_client);
-    if (own && work->response) outcome = kedge_pull_outcome_of(&work->response->outcomes, row);
+    if (own && work->response) outcome = outcome_of(work, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
     bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision)) &&
@@ -365,7 +376,8 @@ static kedge_status read_work(kedge_store *store, rotation *work, kedge_error *e
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
                           "the state of the other lineage is not staged completely");
-    return KEDGE_OK;
+    kedge_wire_outcomes_free(&work->staged);
+    return kedge_staging_outcomes(store, &state.staging, &work->staged, error);
 }
 
 static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *error)
@@ -414,7 +426,9 @@ kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire
                                      kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.lost = true, .response = response, .changes = changes};
-    return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
+    kedge_status status = kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
+    kedge_wire_outcomes_free(&work.staged);
+    return status;
 }
 
 static kedge_status earlier_work(kedge_store *store, void *context, kedge_error *error)

@@ -265,16 +265,3 @@ kedge_status kedge_reader_take_shown(kedge_store *store, kedge_store_reader **re
 }
 
 /* ---- catching up ---- */
-
-static kedge_status catch_up_work(kedge_store *store, void *context, kedge_error *error)
-{
-    kedge_changes_clear(context);
-    kedge_status status = kedge_prediction_repair(store, false, context, error);
-    if (status == KEDGE_OK) kedge_shadow_end(store);
-    return status;
-}
-
-kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes, kedge_error *error)
-{
-    return kedge_store_take_telling_turn(store, catch_up_work, changes, changes, error);
-}

@@ -130,7 +130,7 @@ static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *s
     asked->result = KEDGE_APPLY_ROTATE;
     if (status != KEDGE_OK || rotate) return status;
     kedge_store_phase(store, "pull-before-inbox");
-    status = kedge_pull_keep_rejections(store, state, outcomes, error);
+    status = kedge_pull_keep_rejections(store, state, outcomes, NULL, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-cache");
     status = swap_in(store, asked, state, error);

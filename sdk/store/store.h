@@ -106,7 +106,7 @@ void kedge_change_set_free(kedge_change_set *changes);
 bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_bytes *collection,
                            kedge_bytes *id);
 
-/* ---- writing (mutate.c, cancel.c, inbox.c; shadow.c while the cache cannot be written) ---- */
+/* ---- writing (mutate.c, cancel.c, inbox.c; while the cache cannot be written: shadow.c) ---- */
 
 /* Makes an edit: BEGIN IMMEDIATE on the cache, mutator in a savepoint, outbox commit (durable),
  * cache commit. When the cache commit fails after the outbox commit, the call succeeds, the store
@@ -156,13 +156,21 @@ typedef enum kedge_apply_result {
     KEDGE_APPLY_STALE,  /* the delta does not start from the cache's version: pull again */
     KEDGE_APPLY_ROTATE, /* ids or digests do not fit, or retired: nothing was changed; rotate */
     KEDGE_APPLY_PAGES,  /* pages of `staged_version` are to be fetched, of whichever lineage */
-    KEDGE_APPLY_LOST    /* another lineage, whose whole state is staged now: rotate (lost) */
+    KEDGE_APPLY_LOST,   /* another lineage, whose whole state is staged now: rotate (lost) */
+    /* the state of a log project has another hash than the server's: the cache was set aside, and
+     * is to be pulled again */
+    KEDGE_APPLY_DIVERGED
 } kedge_apply_result;
 
 /* Applies a pull response with its outcomes complete and its bodies fetched. The order: (1) outbox:
  * rejections; (2) cache, one BEGIN IMMEDIATE, commit FULL; (3) outbox: covered pending deleted, the
  * tail extended. Each step may be repeated after a crash. A mutation is dropped only when the
- * outcome carries its digest. */
+ * outcome carries its digest.
+ *
+ * Of a log project the entries are replayed first, which gives the patch and the outcomes. Errors
+ * of that, after which nothing was changed: KEDGE_UNSUPPORTED "update-required" when a mutator is
+ * missing or older than an entry needs; KEDGE_CONFLICT "diverged" when the state differed from the
+ * server's twice in a row. */
 kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_response *response,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);

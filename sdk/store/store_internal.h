@@ -1,7 +1,7 @@
 /* Shared by the files of the store, and private to sdk/store.
  *
  * Writers of all threads and processes take turns: a mutex for the threads, the lock file for the
- * processes (write_lock.c). Everything that a writer needs to know (client id, counters, version)
+ * processes (turn.c). Everything that a writer needs to know (client id, counters, version)
  * is read from the files inside its turn; only the connections are kept between turns. */
 #ifndef KEDGE_SDK_STORE_INTERNAL_H
 #define KEDGE_SDK_STORE_INTERNAL_H
@@ -44,6 +44,8 @@
 #define KEDGE_STORE_UID_SIZE   16
 #define KEDGE_STORE_PATH_BYTES 4096
 
+#define KEDGE_ASK_SETTLED 1
+
 typedef struct kedge_outbox_meta {
     char client[KEDGE_CLIENT_ID_SIZE];
     int64_t highest_id;
@@ -57,8 +59,8 @@ typedef struct kedge_outbox_meta {
     char settled_lineage[33];
     /* Not 0 when the cache is of another lineage and the next pull asks whether the backend still
      * knows the settled one. Then it is the revision that the outbox took when it was found older
-     * than the cache: the outbox counts as older until the cache reflects that revision. Or it is
-     * 1, when the cache may be older. */
+     * than the cache: the outbox counts as older until the cache reflects that revision, which is
+     * above 1. Or it is KEDGE_ASK_SETTLED, when the cache may be older. */
     int64_t ask_settled;
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
@@ -170,13 +172,20 @@ struct kedge_store {
     kedge_shadow shadow;  /* of writers, in their turn */
     /* The server has confirmed since the store was opened that it knows settled_lineage. */
     atomic_bool lineage_known;
+    int divergences; /* of writers, in their turn: hashes in a row that the state did not have */
     atomic_bool check_due;       /* the cache has not been checked in the background yet */
     kedge_cache_check *check;    /* under way: of the thread that calls for it; NULL: none */
     kedge_store_reader *readers; /* idle ones */
     uint32_t reader_count;       /* idle and in use */
 };
 
-/* ---- write_lock.c: whose turn it is ---- */
+/* A point of no return was reached, where crash tests end the process. */
+static inline void kedge_store_phase(kedge_store *store, const char *phase)
+{
+    if (store->phase) store->phase(store->phase_context, phase);
+}
+
+/* ---- turn.c: the lock files ---- */
 kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error);
 /* Of lock files that are there already, in a folder that may be read-only, takes both locks; waits
  * for a writer. False when the folder is open. kedge_store_locks_close gives them back. */
@@ -194,10 +203,6 @@ bool kedge_wal_is_large(const kedge_store_db *db);
 /* Call in a write turn with no transaction open. Frees the space of the WALs that no reader
  * needs. */
 void kedge_wal_make_room(kedge_store *store);
-
-/* ---- phase.c ---- */
-/* A point of no return was reached. */
-void kedge_store_phase(kedge_store *store, const char *phase);
 
 /* ---- turn.c: one writer's turn ---- */
 typedef kedge_status (*kedge_store_work)(kedge_store *store, void *context, kedge_error *error);
@@ -266,9 +271,12 @@ kedge_error kedge_store_refusal(kedge_store *store, kedge_store_position *salvag
  * call decides it. */
 kedge_status kedge_store_refuse(kedge_store *store, kedge_error *error);
 /* Returns KEDGE_OK while the outbox is not refused, otherwise the error of kedge_store_refuse. */
-kedge_status kedge_store_check_refused(kedge_store *store, kedge_error *error);
+static inline kedge_status kedge_store_check_refused(kedge_store *store, kedge_error *error)
+{
+    return atomic_load(&store->outbox_refused) ? kedge_store_refuse(store, error) : KEDGE_OK;
+}
 
-/* ---- outbox_meta.c, inside the caller's transaction ---- */
+/* ---- outbox.c: the meta row, inside the caller's transaction ---- */
 /* Returns KEDGE_CORRUPT when neither copy is sound. */
 kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
                                     kedge_error *error);
@@ -287,7 +295,7 @@ kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error);
  * the edits after it can be sent. Writes nothing when all is sound. */
 kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error);
 
-/* ---- outbox.c, outbox_settle.c: rows of the outbox, inside the caller's transaction ---- */
+/* ---- outbox.c, outbox_settle.c: the rows of `pending`, inside the caller's transaction ---- */
 /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
 #define KEDGE_PENDING_IS_COVERED                                                                   \
     "(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))"
@@ -355,6 +363,7 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
 kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error);
 kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *meta,
                                     kedge_error *error);
+kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error);
 /* Whatever reads a row checks it: KEDGE_CORRUPT when it is not what was written. Whatever writes
  * rows keeps a total of them up to date, which is to be written with `meta` or the staging row in
  * the same transaction. */
@@ -399,7 +408,7 @@ void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
 
-/* ---- prediction_fit.c ---- */
+/* ---- prediction.c: whether the prediction fits ---- */
 bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
 /* Returns whether the outbox has lost commits that the cache reflects, until the cache is
  * repaired. */
@@ -412,25 +421,18 @@ void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *c
  * again. Afterwards the outbox still counts as older. */
 void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
 
-/* ---- prediction.c, prediction_write.c, prediction_repair.c ---- */
+/* ---- prediction.c, prediction_repair.c ---- */
 /* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
  * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
  * outbox's revision. `outbox` is what the outbox's open transaction, if any, is about to commit. */
 kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
                                      const kedge_outbox_meta *outbox, kedge_cache_meta *next,
                                      kedge_change_set *changes, kedge_error *error);
-/* Runs one call on the visible state and keeps its changes in `overlay`. */
-kedge_status kedge_prediction_run(kedge_store *store, const kedge_call *call,
-                                  kedge_overlay *overlay, kedge_error *error);
-/* Writes the changes of kedge_prediction_run to `item`, and the canonical values to `base`. The
- * caller must then write `next`. */
+/* Writes the changes of an edit, which ran on the visible state, to `item`, and the canonical
+ * values to `base`. The caller must then write `next`. */
 kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay *overlay,
                                         kedge_cache_meta *next, kedge_change_set *changes,
                                         kedge_error *error);
-kedge_status kedge_prediction_write(kedge_store *store, const kedge_overlay *base,
-                                    const kedge_overlay *delta, const kedge_overlay *prediction,
-                                    kedge_cache_meta *next, kedge_change_set *changes,
-                                    kedge_error *error);
 /* Rebuilds the prediction when it does not fit, in its own cache transaction. When `changes` is
  * NULL, the next change set says that any key may have changed. */
 kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
@@ -447,12 +449,27 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
 kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int state,
                                    kedge_error *error);
 
-/* ---- pull.c, pull_steps.c ---- */
+/* ---- pull.c ---- */
 typedef struct kedge_pull_state {
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_staging staging;
 } kedge_pull_state;
+
+/* A pending mutation of ours under the client and id that it had before a rotation. */
+typedef struct kedge_origin {
+    int64_t sequence;
+    char client[KEDGE_CLIENT_ID_SIZE];
+    kedge_wire_outcome outcome; /* its id and digest; all of it when it was rejected */
+    bool rejected;
+} kedge_origin;
+
+typedef struct kedge_origins {
+    kedge_origin *rows; /* in the order of client and id */
+    size_t count;
+    size_t capacity;
+    bool any_rejected;
+} kedge_origins;
 
 kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, kedge_error *error);
 /* Checks that the outcomes fit our rows. Sets `*rotate` when they are of another client's
@@ -466,9 +483,10 @@ kedge_status kedge_store_check_patch(const kedge_wire_patch *patch, kedge_error 
 const kedge_wire_outcome *kedge_pull_outcome_of(const kedge_wire_outcomes *outcomes,
                                                 const kedge_pending *row);
 /* Also raises the revision in `state`, so that a cache written after it shows when the outbox has
- * lost the rejections. */
+ * lost the rejections. `origins` may be NULL. */
 kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
-                                        const kedge_wire_outcomes *outcomes, kedge_error *error);
+                                        const kedge_wire_outcomes *outcomes,
+                                        const kedge_origins *origins, kedge_error *error);
 /* Notes that the backend knows the outbox's lineage. After a failure the next pull asks again. */
 void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox);
 /* Step 3. When it fails, the pull still succeeds, since covered rows count as covered before they
@@ -478,7 +496,6 @@ kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);
 void kedge_pull_end_durable(kedge_store *store);
 
 /* ---- staging.c, snapshot.c ---- */
-kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error);
 /* Sets the totals of `staging`. */
 kedge_status kedge_staging_begin(kedge_store *store, kedge_staging *staging,
                                  const kedge_wire_outcomes *outcomes, kedge_error *error);

@@ -1,9 +1,110 @@
 /* A write turn: takes the lock, opens the right files, runs the work, and does what must follow
- * it. */
+ * it.
+ *
+ * The folder has two lock files. `lock` is held by whoever writes or checkpoints, so that two
+ * connections never do so at once: up to 3.51.2 SQLite can corrupt a WAL then. `present` is held
+ * shared by every open store, and tells whether another one is there. flock locks belong to the
+ * open file, not to the process: they outlive an unrelated close, exclude two stores in one
+ * process, and go with a killed process. */
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
 #include "common/error.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* ---- the lock files ---- */
+
+static kedge_status open_file(const kedge_store *store, const char *name, int *file,
+                              kedge_error *error)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", store->path, name);
+    *file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (*file >= 0) return KEDGE_OK;
+    return kedge_fail(error, errno == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO, "lock-file",
+                      "the lock file %s cannot be opened: %s", path, strerror(errno));
+}
+
+/* Returns false when it failed, or when it would have to wait and `how` says not to. */
+static bool flock_file(int file, int how)
+{
+    int response;
+    do
+        response = flock(file, how);
+    while (response != 0 && errno == EINTR);
+    return response == 0;
+}
+
+kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error)
+{
+    kedge_status status = open_file(store, "lock", &store->lock_file, error);
+    if (status == KEDGE_OK) status = open_file(store, "present", &store->presence_file, error);
+    return status;
+}
+
+static int find_file(const kedge_store *store, const char *name)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", store->path, name);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    return file >= 0 ? file : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool kedge_store_locks_borrow(kedge_store *store)
+{
+    store->lock_file = find_file(store, "lock");
+    store->presence_file = find_file(store, "present");
+    /* Some file systems lock a file exclusively only when it is open for writing. */
+    if (store->lock_file >= 0 && !flock_file(store->lock_file, LOCK_EX))
+        (void)flock_file(store->lock_file, LOCK_SH);
+    return store->presence_file < 0 || flock_file(store->presence_file, LOCK_EX | LOCK_NB) ||
+           errno != EWOULDBLOCK;
+}
+
+void kedge_store_locks_close(kedge_store *store)
+{
+    if (store->lock_file >= 0) close(store->lock_file);
+    if (store->presence_file >= 0) close(store->presence_file);
+    store->lock_file = store->presence_file = -1;
+}
+
+kedge_status kedge_store_lock(kedge_store *store, kedge_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    KEDGE_ASSERT(!store->locked && store->lock_file >= 0);
+    store->locked = flock_file(store->lock_file, LOCK_EX);
+    if (store->locked) return KEDGE_OK;
+    int code = errno;
+    pthread_mutex_unlock(&store->mutex);
+    return kedge_fail(error, KEDGE_IO, "lock-file", "the folder %s cannot be locked: %s",
+                      store->path, strerror(code));
+}
+
+void kedge_store_unlock(kedge_store *store)
+{
+    KEDGE_ASSERT(store->locked);
+    store->locked = false;
+    (void)flock_file(store->lock_file, LOCK_UN);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error)
+{
+    KEDGE_ASSERT(store->locked && store->presence_file >= 0);
+    *alone = flock_file(store->presence_file, LOCK_EX | LOCK_NB);
+    /* Other stores look only while they hold the lock, so they cannot see the state between the two
+     * calls. */
+    if (flock_file(store->presence_file, LOCK_SH | (*alone ? 0 : LOCK_NB))) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_IO, "lock-file", "the folder %s cannot be marked as open: %s",
+                      store->path, strerror(errno));
+}
+
+/* ---- before and after the work ---- */
 
 /* Another process may have set our cache aside. */
 static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
@@ -35,6 +136,20 @@ static void checkpoint_large(kedge_store_db *db)
         db->handle, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
     db->wal_pages = 0;
+}
+
+/* The WAL files are not truncated: later commits overwrite them and need no new blocks, which makes
+ * their fsync cheaper. */
+static kedge_status checkpoint_one(kedge_store_db *db, kedge_error *error)
+{
+    sqlite3_busy_timeout(db->handle, 0);
+    int code = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
+    db->wal_pages = 0;
+    /* An open scan still needs a part of the WAL; the rest was moved. */
+    if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
+        return KEDGE_OK;
+    return kedge_store_db_fail(db, code, "moving the WAL into the file", error);
 }
 
 static void tell(kedge_store *store, kedge_change_set *changes)
@@ -96,6 +211,8 @@ static kedge_status make_room(kedge_store *store, void *context, kedge_error *er
     return KEDGE_OK;
 }
 
+/* ---- the turn ---- */
+
 static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context,
                              kedge_change_set *changes, bool *again, kedge_error *error)
 {
@@ -142,4 +259,19 @@ kedge_status kedge_store_take_turn(kedge_store *store, kedge_store_work work, vo
                                    kedge_error *error)
 {
     return kedge_store_take_telling_turn(store, work, context, NULL, error);
+}
+
+/* ---- a turn that moves the WALs ---- */
+
+static kedge_status checkpoint_work(kedge_store *store, void *context, kedge_error *error)
+{
+    (void)context;
+    kedge_status status = checkpoint_one(&store->outbox, error);
+    if (status == KEDGE_OK) status = checkpoint_one(&store->cache, error);
+    return status;
+}
+
+kedge_status kedge_store_checkpoint(kedge_store *store, kedge_error *error)
+{
+    return kedge_store_take_turn(store, checkpoint_work, NULL, error);
 }

@@ -62,7 +62,7 @@ static int start(void **state)
         status = kedge_memory_blobs_open(&e.table.environment, &e.blobs, &error);
     if (status == KEDGE_OK)
         status = kedge_meter_new(e.table.environment.allocator, e.store, e.blobs, (kedge_queue){0},
-                                 &e.meter, &error);
+                                 (kedge_stream){0}, &e.meter, &error);
     if (status != KEDGE_OK) {
         print_error("%s: %s\n", error.code, error.message);
         return -1;

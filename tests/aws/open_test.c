@@ -29,6 +29,7 @@ static const char *const variables[] = {
     "AWS_SHARED_CREDENTIALS_FILE",
     "AWS_CONFIG_FILE",
 };
+/* The first ones are the endpoints of what kedge_aws_open asks: not of KEDGE_AWS_STREAMS. */
 #define VARIABLES (sizeof variables / sizeof variables[0])
 
 /* Names of this run's own, made by the first test that opens and deleted in the end. */
@@ -353,7 +354,7 @@ static void test_an_endpoint_of_somebody_else_is_named(void **state)
     kedge_aws_options with = options();
     scripted_server *page = scripted_server_start(respond_with_a_page, NULL);
     (void)state;
-    for (size_t i = 0; i < KEDGE_AWS_SERVICES; i++) {
+    for (size_t i = 0; i < KEDGE_AWS_STREAMS; i++) {
         reset_variables();
         setenv(variables[i], scripted_server_url(page), 1);
         assert_refused(&with, KEDGE_UNAVAILABLE, "aws-answer-invalid", variables[i]);
@@ -365,7 +366,7 @@ static void test_an_endpoint_that_nobody_answers_at_is_named(void **state)
 {
     kedge_aws_options with = options();
     (void)state;
-    for (size_t i = 0; i < KEDGE_AWS_SERVICES; i++) {
+    for (size_t i = 0; i < KEDGE_AWS_STREAMS; i++) {
         reset_variables();
         setenv(variables[i], scripted_dead_url(), 1);
         assert_refused(&with, KEDGE_BUSY, "aws-unreachable", variables[i]);
@@ -404,7 +405,7 @@ int main(void)
         TEST(test_an_endpoint_that_nobody_answers_at_is_named),
         TEST(test_a_missing_permission_is_named),
     };
-    for (size_t i = 0; i < KEDGE_AWS_SERVICES; i++) {
+    for (size_t i = 0; i < KEDGE_AWS_STREAMS; i++) {
         int missing = engines_missing(variables[i]);
         if (missing != 0) return missing;
     }

@@ -1,163 +1,11 @@
 /* kedge-admin, run as a program on a data folder, beside a backend that has it open and locked.
  * Usage: api_admin_test PROGRAM PLUGIN */
-#include "tests/backend/api_world.h"
-
-#include "backend/embedded/embedded.h"
-#include "mutate/registry.h"
+#include "tests/backend/admin_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define WORDS_MAX 20
-
-static const char *program;
-static const char *plugin;
-
-/* A world whose ports are those of a folder. */
-typedef struct folder_world {
-    api_world world;
-    char folder[64];
-    kedge_embedded *ports;
-    cJSON *json; /* what the program printed last */
-    char text[65536];
-    char complaint[4096];
-} folder_world;
-
-/* Of this name the plugin has one, too. */
-static kedge_status count_up(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
-                             kedge_error *error)
-{
-    (void)args, (void)args_size, (void)userdata;
-    return kedge_tx_put(tx, "c", "count", 5, "1", 1, error);
-}
-
-static const kedge_mutator mutators[] = {{"count_up", 3, count_up, NULL}};
-
-static int set_up(void **state)
-{
-    folder_world *folder = calloc(1, sizeof *folder);
-    assert_non_null(folder);
-    strncpy(folder->folder, "/tmp/kedge-admin-XXXXXX", sizeof folder->folder - 1);
-    assert_non_null(mkdtemp(folder->folder));
-    api_world *world = &folder->world;
-    world->environment = kedge_environment_system(NULL);
-    world->response.body = kedge_buffer_make(world->environment.allocator);
-    assert_int_equal(
-        kedge_embedded_open(&world->environment, folder->folder, true, &folder->ports, NULL),
-        KEDGE_OK);
-    assert_int_equal(
-        kedge_registry_new(world->environment.allocator, mutators, 1, &world->registry, NULL),
-        KEDGE_OK);
-    kedge_backend_options options = {.environment = &world->environment,
-                                     .records = kedge_embedded_records(folder->ports),
-                                     .blobs = kedge_embedded_blobs(folder->ports),
-                                     .registry = world->registry,
-                                     .create_projects = true};
-    assert_int_equal(kedge_backend_new(&options, &world->backend, NULL), KEDGE_OK);
-    api_put(world, "c1", 1, "docs/a", "{\"n\":1}");
-    api_put(world, "c1", 2, "docs/-x y", "2");
-    api_put(world, "c2", 1, "docs/a", "{\"n\":3}");
-    *state = folder;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    char command[128];
-    folder_world *folder = *state;
-    cJSON_Delete(folder->json);
-    cJSON_Delete(folder->world.json);
-    kedge_buffer_free(&folder->world.response.body);
-    kedge_backend_free(folder->world.backend);
-    kedge_registry_free(folder->world.registry);
-    kedge_embedded_close(folder->ports);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder->folder);
-    int result = system(command);
-    free(folder);
-    return result;
-}
-
-/* ---- running the program ---- */
-
-static void read_all(int file, char *text, size_t size)
-{
-    size_t used = 0;
-    ssize_t got;
-    while (used + 1 < size && (got = read(file, text + used, size - 1 - used)) > 0)
-        used += (size_t)got;
-    text[used] = '\0';
-    close(file);
-}
-
-/* Gives the exit code. Words end with NULL. */
-static int run_words(folder_world *folder, char *const words[])
-{
-    int out[2];
-    int complaints[2];
-    assert_int_equal(pipe(out), 0);
-    assert_int_equal(pipe(complaints), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        dup2(out[1], STDOUT_FILENO);
-        dup2(complaints[1], STDERR_FILENO);
-        close(out[0]);
-        close(complaints[0]);
-        execv(program, words);
-        _exit(127);
-    }
-    close(out[1]);
-    close(complaints[1]);
-    read_all(out[0], folder->text, sizeof folder->text);
-    read_all(complaints[0], folder->complaint, sizeof folder->complaint);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    cJSON_Delete(folder->json);
-    folder->json = cJSON_Parse(folder->text);
-    return WEXITSTATUS(status);
-}
-
-/* Runs with --data and what stands in `line`, cut at '|'. */
-static int run(folder_world *folder, const char *line)
-{
-    char text[1024];
-    char *words[WORDS_MAX] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--data",
-                              folder->folder};
-    size_t count = 3;
-    assert_true(strlen(line) < sizeof text);
-    memcpy(text, line, strlen(line) + 1);
-    char *rest = text;
-    while (rest != NULL && *rest != '\0' && count + 1 < WORDS_MAX) {
-        words[count++] = strsep(&rest, "|");
-    }
-    return run_words(folder, words);
-}
-
-#define PROJECT "--org|acme|--project|notes|"
-#define COPY    "--org|acme|--project|copy|"
-#define COPY2   "--org|acme|--project|copy2|"
-
-static void check_number(folder_world *folder, const char *path, int64_t value)
-{
-    api_world view = {.json = folder->json};
-    view.response.body.data = folder->text;
-    view.response.body.size = strlen(folder->text);
-    if (folder->json == NULL) fail_msg("%s %s", folder->text, folder->complaint);
-    assert_int_equal(api_number(&view, path), value);
-}
-
-static void check_string(folder_world *folder, const char *path, const char *value)
-{
-    api_world view = {.json = folder->json};
-    view.response.body.data = folder->text;
-    view.response.body.size = strlen(folder->text);
-    if (folder->json == NULL) fail_msg("%s %s", folder->text, folder->complaint);
-    assert_string_equal(api_string(&view, path), value);
-}
 
 /* ---- commands ---- */
 
@@ -261,7 +109,7 @@ static void test_a_rebase_runs_the_mutators_of_a_plugin(void **state)
     assert_int_equal(run(folder, COPY "rebase|notes|j1|--from|4"), 1);
     assert_non_null(strstr(folder->complaint, "mutator-unknown"));
     char line[600];
-    snprintf(line, sizeof line, "%s%s", COPY "rebase|notes|j1|--from|4|--mutators|", plugin);
+    snprintf(line, sizeof line, "%s%s", COPY "rebase|notes|j1|--from|4|--mutators|", admin_plugin);
     assert_int_equal(run(folder, line), 0);
     check_string(folder, "mutations.0.outcome", "applied");
     assert_int_equal(run(folder, COPY "item|c|count"), 0);
@@ -393,7 +241,7 @@ static void test_an_import_makes_the_folder(void **state)
     assert_int_equal(run(folder, line), 0);
     snprintf(fresh, sizeof fresh, "%s/fresh", folder->folder);
     snprintf(line, sizeof line, "%s/notes.jsonl", folder->folder);
-    char *words[] = {(char *)(uintptr_t)program,
+    char *words[] = {(char *)(uintptr_t)admin_program,
                      (char *)(uintptr_t) "--data",
                      fresh,
                      (char *)(uintptr_t) "--org",
@@ -450,7 +298,13 @@ static void test_a_wrong_line_ends_with_two_and_names_what_is_wrong(void **state
         {PROJECT "version", "needs V"},
         {PROJECT "item|docs", "needs ID"},
         {PROJECT "versions|more", "no \"more\""},
-        {PROJECT "item|docs|a|b", "one too many"},
+        {PROJECT "item|docs|a|b", "no \"b\""},
+        {PROJECT "item|docs|a|b|c", "one too many"},
+        {"resources|plan", "--org ORG"},
+        {"--org|acme|put-resource|plan|p", "needs FILE"},
+        {"--org|acme|rollback-resource|plan|p", "needs --to V"},
+        {"--org|acme|rollback-resource|plan|p|--to|0", "--to must be a number from 1 on"},
+        {"--org|acme|put-resource|plan|p|f|--expected|x", "--expected must be a number"},
         {PROJECT "versions|--frob", "no option --frob"},
         {PROJECT "versions|--limit", "--limit needs a value"},
         {PROJECT "version|1|--limit|3", "does not take --limit"},
@@ -468,12 +322,22 @@ static void test_a_wrong_line_ends_with_two_and_names_what_is_wrong(void **state
 
 static void test_help_names_every_command(void **state)
 {
-    static const char *const names[] = {
-        "create-project",   "projects ORG",       "organizations",   "versions",        "version V",
-        "items COLLECTION", "item COLLECTION ID", "mutation CLIENT", "latest-mutation", "index",
-        "fork NAME",        "rebase SOURCE JOB",  "--data"};
+    static const char *const names[] = {"create-project",
+                                        "projects ORG",
+                                        "organizations",
+                                        "versions",
+                                        "version V",
+                                        "items COLLECTION",
+                                        "item COLLECTION ID",
+                                        "mutation CLIENT",
+                                        "latest-mutation",
+                                        "index",
+                                        "fork NAME",
+                                        "rebase SOURCE JOB",
+                                        "--data",
+                                        "put-resource KIND ID FILE"};
     folder_world *folder = *state;
-    char *words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--help", NULL};
+    char *words[] = {(char *)(uintptr_t)admin_program, (char *)(uintptr_t) "--help", NULL};
     assert_int_equal(run_words(folder, words), 0);
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
         assert_non_null(strstr(folder->text, names[at]));
@@ -484,8 +348,8 @@ static void test_a_folder_without_data_is_not_made_into_one(void **state)
     folder_world *folder = *state;
     char path[128];
     snprintf(path, sizeof path, "%s/blobs/none", folder->folder);
-    char *words[] = {(char *)(uintptr_t)program,     (char *)(uintptr_t) "--data", path,
-                     (char *)(uintptr_t) "projects", (char *)(uintptr_t) "acme",   NULL};
+    char *words[] = {(char *)(uintptr_t)admin_program, (char *)(uintptr_t) "--data", path,
+                     (char *)(uintptr_t) "projects",   (char *)(uintptr_t) "acme",   NULL};
     assert_int_equal(run_words(folder, words), 1);
     assert_non_null(strstr(folder->complaint, "not a data folder"));
     assert_int_not_equal(access(path, F_OK), 0);
@@ -545,7 +409,7 @@ static void test_dead_letters_are_listed_with_their_reasons_and_put_back(void **
     assert_int_equal(count_waiting(folder), 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, admin_set_up, admin_tear_down)
 
 int main(int argc, char **argv)
 {
@@ -573,7 +437,7 @@ int main(int argc, char **argv)
         fputs("usage: api_admin_test PROGRAM PLUGIN\n", stderr);
         return 2;
     }
-    program = argv[1];
-    plugin = argv[2];
+    admin_program = argv[1];
+    admin_plugin = argv[2];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

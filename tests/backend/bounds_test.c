@@ -4,7 +4,7 @@
 
 #include "backend/api/api.h"
 #include "backend/base/backend.h"
-#include "backend/versioned/model/packed.h"
+#include "backend/base/packed.h"
 #include "backend/versioned/state/cache.h"
 #include "backend/versioned/state/state_internal.h"
 #include "tests/support/project.h"

@@ -12,12 +12,12 @@ typedef struct names {
     int count;
 } names;
 
-static kedge_status add_name(void *context, kedge_bytes name, int64_t created_ms,
+static kedge_status add_name(void *context, kedge_bytes name, const kedge_project_found *found,
                              kedge_error *error)
 {
     (void)error;
     names *list = context;
-    assert_true(created_ms > 0);
+    assert_true(found->created_ms > 0);
     list->size += (size_t)snprintf(list->text + list->size, sizeof list->text - list->size, "%.*s ",
                                    (int)name.size, name.data);
     list->count++;

@@ -107,7 +107,7 @@ static const kedge_mutator mutators[] = {
 static void count_pause(void *context, int64_t ms)
 {
     (void)ms;
-    ((test_world *)context)->pauses++;
+    atomic_fetch_add(&((test_world *)context)->pauses, 1);
 }
 
 kedge_backend *world_new_backend(test_world *world)
@@ -198,6 +198,7 @@ int world_teardown(void **state)
     test_world *world = *state;
     kedge_backend_free(world->backend);
     kedge_registry_free(world->registry);
+    if (world->replica.vtable != NULL) world->replica.vtable->close(world->replica.self);
     if (world->folder[0] == '\0') {
         stores_close(&world->store_records, &world->store_blobs);
     } else {

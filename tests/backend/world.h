@@ -49,8 +49,12 @@ typedef struct test_world {
     bool fault_writes_only;
     world_fault fault;
     uint64_t faults;
-    uint64_t pauses;
-    uint64_t deaths;  /* by the mutator test.die */
+    atomic_ullong pauses;
+    uint64_t deaths; /* by the mutator test.die */
+    /* In memory: while `stale`, reads that are not consistent see what was there at the last
+     * world_lag. */
+    bool stale;
+    kedge_records replica;
     bool blobs_away;  /* every call of the blobs fails */
     bool stores_away; /* … and of the records */
     /* Run in front of call number `meddle_at`, which is then taken back. */
@@ -95,6 +99,8 @@ void world_restart(test_world *world); /* replaces world->backend, nothing cache
 
 void world_arm(test_world *world, world_fault fault, uint64_t at, bool goes_on, bool writes_only);
 void world_disarm(test_world *world);
+/* From now on reads that are not consistent see the records as they are now. */
+void world_lag(test_world *world);
 
 /* ---- pushing ---- */
 

@@ -1,6 +1,7 @@
 /* Faults in front of the ports, counted over records and blobs together. */
 #include "tests/backend/world_ports.h"
 
+#include "backend/memory/memory_ports.h"
 #include "backend/ports/records_support.h"
 #include "common/error.h"
 #include "tests/backend/world.h"
@@ -31,6 +32,23 @@ static kedge_status refuse_call(kedge_error *error)
     return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable", "a fault of the test");
 }
 
+/* What a read goes to. */
+static const kedge_records *read_from(test_world *world, bool consistent)
+{
+    if (consistent || !world->stale) return &world->store_records;
+    return &world->replica;
+}
+
+void world_lag(test_world *world)
+{
+    if (world->replica.vtable == NULL)
+        assert_int_equal(kedge_memory_records_open(&world->environment, &world->replica, NULL),
+                         KEDGE_OK);
+    assert_int_equal(kedge_memory_records_copy(&world->store_records, &world->replica, NULL),
+                     KEDGE_OK);
+    world->stale = true;
+}
+
 /* Around a call that reads into a set, or changes something. */
 #define PASS(self, is_write, forget, call)                                                         \
     test_world *world_of_call = (self);                                                            \
@@ -44,28 +62,30 @@ static kedge_status refuse_call(kedge_error *error)
     }                                                                                              \
     return status
 
-#define RECORDS (world_of_call->store_records)
-#define BLOBS   (world_of_call->store_blobs)
+#define RECORDS       (world_of_call->store_records)
+#define READ(visible) (*read_from(world_of_call, visible))
+#define BLOBS         (world_of_call->store_blobs)
 
 static kedge_status get(void *self, const kedge_record_key *key, bool consistent,
                         kedge_record_set *set, kedge_error *error)
 {
     PASS(self, false, kedge_record_set_free(set),
-         RECORDS.vtable->get(RECORDS.self, key, consistent, set, error));
+         READ(consistent).vtable->get(READ(consistent).self, key, consistent, set, error));
 }
 
 static kedge_status batch_get(void *self, const kedge_record_key *keys, size_t count,
                               bool consistent, kedge_record_set *set, kedge_error *error)
 {
     PASS(self, false, kedge_record_set_free(set),
-         RECORDS.vtable->batch_get(RECORDS.self, keys, count, consistent, set, error));
+         READ(consistent)
+             .vtable->batch_get(READ(consistent).self, keys, count, consistent, set, error));
 }
 
 static kedge_status query(void *self, const kedge_records_query *wanted, kedge_record_set *set,
                           kedge_error *error)
 {
     PASS(self, false, kedge_record_set_free(set),
-         RECORDS.vtable->query(RECORDS.self, wanted, set, error));
+         READ(wanted->consistent).vtable->query(READ(wanted->consistent).self, wanted, set, error));
 }
 
 static kedge_status write(void *self, const kedge_record_write *wanted, kedge_error *error)
@@ -146,10 +166,23 @@ static kedge_status list_blobs(void *self, kedge_bytes prefix, kedge_bytes after
                BLOBS.vtable->list(BLOBS.self, prefix, after, limit, list, error));
 }
 
+static kedge_status tag(void *self, kedge_bytes key, kedge_bytes name, kedge_bytes value,
+                        kedge_error *error)
+{
+    PASS_BLOBS(self, true, (void)0, BLOBS.vtable->tag(BLOBS.self, key, name, value, error));
+}
+
+static kedge_status get_tag(void *self, kedge_bytes key, kedge_bytes name, kedge_buffer *value,
+                            kedge_error *error)
+{
+    size_t start = value->size;
+    PASS_BLOBS(self, false, kedge_buffer_truncate(value, start),
+               BLOBS.vtable->get_tag(BLOBS.self, key, name, value, error));
+}
+
 static const kedge_records_vtable faulty_records = {get,      batch_get, query,        write,
                                                     transact, put_many,  close_nothing};
-/* The backend sets no tags. */
-static const kedge_blobs_vtable faulty_blobs = {put_if_absent, get_blob,   NULL, NULL,
+static const kedge_blobs_vtable faulty_blobs = {put_if_absent, get_blob,   tag,  get_tag,
                                                 remove_blob,   list_blobs, NULL, close_nothing};
 
 void world_wrap_ports(test_world *world)

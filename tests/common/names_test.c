@@ -72,6 +72,16 @@ static const row item_ids[] = {
     ROW("abc\xF0\x9F\x98", KEDGE_INVALID_ARGUMENT),
 };
 
+static const row resource_ids[] = {
+    ROW("a/b c\n#\"", KEDGE_OK),
+    ROW("\xF0\x9F\x98\x80", KEDGE_OK),
+    ROW(FILL_512, KEDGE_OK),
+    ROW(FILL_512 "a", KEDGE_LIMIT_EXCEEDED),
+    ROW("", KEDGE_INVALID_ARGUMENT),
+    ROW("a\0b", KEDGE_INVALID_ARGUMENT),
+    ROW("\xED\xA0\x80", KEDGE_INVALID_ARGUMENT),
+};
+
 static void assert_row(const row *expected, kedge_status status, const kedge_error *error)
 {
     if (status != expected->status) {
@@ -109,6 +119,16 @@ static void test_item_ids_are_any_short_utf8_without_nul(void **state)
     assert_int_equal(kedge_check_item_id(kedge_bytes_of(NULL), NULL), KEDGE_OK);
 }
 
+static void test_resource_ids_are_such_utf8_and_not_empty(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof resource_ids / sizeof resource_ids[0]; i++) {
+        kedge_error error = {0};
+        kedge_status status = kedge_check_resource_id(resource_ids[i].name, &error);
+        assert_row(&resource_ids[i], status, &error);
+    }
+}
+
 static void test_an_error_says_which_name_and_where(void **state)
 {
     (void)state;
@@ -125,6 +145,7 @@ int main(void)
         cmocka_unit_test(test_names_keep_to_their_letters_and_length),
         cmocka_unit_test(test_client_ids_keep_to_their_letters_and_length),
         cmocka_unit_test(test_item_ids_are_any_short_utf8_without_nul),
+        cmocka_unit_test(test_resource_ids_are_such_utf8_and_not_empty),
         cmocka_unit_test(test_an_error_says_which_name_and_where),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

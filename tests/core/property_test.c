@@ -246,16 +246,19 @@ static void finish_work(world *w)
     w->working = false;
     if (draw(w, 10) == 0) {
         event.applied.result = KEDGE_APPLIED_FAILED;
+        kedge_fail(&event.applied.error, KEDGE_IO, "fails", "as the test says");
     } else if (work == KEDGE_ACTION_ROTATE) {
         w->position.highest_id = (int64_t)draw(w, 5);
         w->position.lowest_pending_id = 1;
         w->rotated_ms[w->rotations++ % 2] = w->now_ms;
     } else if (work == KEDGE_ACTION_APPLY) {
         static const kedge_applied ends[] = {
-            KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,   KEDGE_APPLIED_DONE,
-            KEDGE_APPLIED_AGAIN, KEDGE_APPLIED_PAGES, KEDGE_APPLIED_ROTATE, KEDGE_APPLIED_LOST};
-        event.applied.result = ends[draw(w, 8)];
-        if (event.applied.result == KEDGE_APPLIED_DONE) {
+            KEDGE_APPLIED_DONE,  KEDGE_APPLIED_DONE,    KEDGE_APPLIED_DONE,   KEDGE_APPLIED_DONE,
+            KEDGE_APPLIED_AGAIN, KEDGE_APPLIED_PAGES,   KEDGE_APPLIED_ROTATE, KEDGE_APPLIED_LOST,
+            KEDGE_APPLIED_MORE,  KEDGE_APPLIED_DIVERGED};
+        event.applied.result = ends[draw(w, 10)];
+        if (event.applied.result == KEDGE_APPLIED_DONE ||
+            event.applied.result == KEDGE_APPLIED_MORE) {
             w->position.version++;
             int64_t pending = w->position.highest_id - w->position.lowest_pending_id + 1;
             w->position.lowest_pending_id += (int64_t)draw(w, (uint64_t)pending + 1);

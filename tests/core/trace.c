@@ -259,11 +259,16 @@ void trace_applied(trace *t, int64_t version, int64_t covered)
 void trace_applied_as(trace *t, kedge_applied applied)
 {
     static const char *const names[] = {"done",   "stale",           "pages follow",
-                                        "rotate", "another lineage", "the disk failed"};
+                                        "rotate", "another lineage", "the disk failed",
+                                        "more",   "diverged",        "blocked"};
     kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED, .applied = {.result = applied}};
     if (applied == KEDGE_APPLIED_FAILED) {
         kedge_fail(&event.applied.error, KEDGE_DISK_FULL, "disk-full", "as the test says");
     }
+    if (applied == KEDGE_APPLIED_DIVERGED)
+        kedge_fail(&event.applied.error, KEDGE_CONFLICT, "diverged", "as the test says");
+    if (applied == KEDGE_APPLIED_BLOCKED)
+        kedge_fail(&event.applied.error, KEDGE_UNSUPPORTED, "update-required", "as the test says");
     event_here(t, event, names[applied]);
 }
 

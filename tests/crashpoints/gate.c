@@ -104,6 +104,20 @@ static kedge_status list_blobs(void *self, kedge_bytes prefix, kedge_bytes after
          BLOBS->vtable->list(BLOBS->self, prefix, after, limit, list, error));
 }
 
+static kedge_status tag(void *self, kedge_bytes key, kedge_bytes name, kedge_bytes value,
+                        kedge_error *error)
+{
+    CALL((void)0, BLOBS->vtable->tag(BLOBS->self, key, name, value, error));
+}
+
+static kedge_status get_tag(void *self, kedge_bytes key, kedge_bytes name, kedge_buffer *value,
+                            kedge_error *error)
+{
+    size_t before = value->size;
+    CALL(kedge_buffer_truncate(value, before),
+         BLOBS->vtable->get_tag(BLOBS->self, key, name, value, error));
+}
+
 static void close_nothing(void *self)
 {
     (void)self;
@@ -111,8 +125,7 @@ static void close_nothing(void *self)
 
 static const kedge_records_vtable gated_records = {get,      batch_get, query,        write,
                                                    transact, put_many,  close_nothing};
-/* The processor sets no tags. */
-static const kedge_blobs_vtable gated_blobs = {put_if_absent, get_blob,   NULL, NULL,
+static const kedge_blobs_vtable gated_blobs = {put_if_absent, get_blob,   tag,  get_tag,
                                                remove_blob,   list_blobs, NULL, close_nothing};
 
 void gate_make(gate *made, const kedge_records *records, const kedge_blobs *blobs)

@@ -212,6 +212,41 @@ class Permissions(unittest.TestCase):
         for path in ("/v1/orgs/acme/projects", "/v1/projects/" + name):
             self.assertEqual(everybody.ask("GET", path).status, 200, path)
 
+    def tend_resource(self, everybody):
+        """A resource comes, changes, goes and comes back."""
+        path = "/v1/orgs/acme/resources/plan/" + secrets.token_hex(4)
+        for method, tail, body, status in (
+                ("PUT", "", {"expected": 0, "value": 1}, 201), ("PUT", "", {"expected": 1, "value": 2}, 200),
+                ("GET", "?version=1", None, 200), ("GET", "/versions", None, 200), ("DELETE", "?expected=2", None, 200),
+                ("POST", "/rollback", {"expected": 0, "to": 1}, 201)):
+            answer = everybody.ask(method, path + tail, body) if body else everybody.ask(method, path + tail)
+            self.assertEqual(answer.status, status, (method, tail, answer.body))
+        self.assertEqual(everybody.ask("GET", "/v1/orgs/acme/resources/plan").status, 200)
+
+    def tend_log(self, everybody):
+        """A log with a large body, one that is refused, a lost tag, an archived segment and a truncated one."""
+        path = "/logs/" + secrets.token_hex(4)
+
+        def ask(method, tail, body=None, status=200):
+            answer = everybody.ask(method, path + tail, body) if body is not None else everybody.ask(method, path + tail)
+            self.assertEqual(answer.status, status, (method, tail, answer.body))
+            return answer.json
+        ask("PUT", "", status=201)
+        entry, large = {"type": "set", "version": 1}, {"type": "set", "version": 1, "body": self.text(60000)}
+        for segment in range(3):
+            number = ask("POST", "/entries", large)["number"]
+            ask("POST", "/entries", {**large, "expected": number}, 409)
+            ask("POST", "/entries", {**entry, "expected": number + 1})
+            ask("POST", f"/entries/{number}/metadata", {"snapshot": "s"})
+            self.assertEqual(ask("GET", f"/entries?from={number}&limit=1&consistent=true")["next"], number + 1)
+            ask("POST", "/segments", {})
+        ask("GET", "/segments")
+        ask("POST", "/segments/1/archive", {"remove": True})
+        ask("POST", "/truncate", {"before": number})
+        ask("GET", "/entries")
+        logs = everybody.ask("GET", "/logs")
+        self.assertEqual((logs.status, len(logs.json["logs"])), (200, 1), logs.body)
+
     # ---- the roles ----
 
     def test_the_api_may_do_what_it_does_in_direct_mode(self):
@@ -225,6 +260,8 @@ class Permissions(unittest.TestCase):
         self.read(caller, everybody)
         forked = everybody.ask("POST", "/fork", {"version": 80, "to": "forked"})
         self.assertEqual(forked.status, 201, forked.body)
+        self.tend_resource(everybody)
+        self.tend_log(everybody)
         self.check(role)
 
     def test_the_api_and_the_worker_may_do_what_they_do_in_queued_mode(self):
@@ -256,6 +293,8 @@ class Permissions(unittest.TestCase):
         forked = everybody.ask("POST", "/fork", {"version": 1, "to": "forked-at-once"})
         self.assertEqual(forked.status, 201, forked.body)
         self.read(caller, everybody)
+        self.tend_resource(everybody)
+        self.tend_log(everybody)
         self.send_undecidable()
         self.wait(poller, lambda: "message-undecidable" in consumer.logged())
         poller.stop()
@@ -280,7 +319,7 @@ class Permissions(unittest.TestCase):
         makers = Role(None, pathlib.Path(self.folder.name) / "made")
         self.addCleanup(makers.gate.stop)
         # In this cadence each version writes a checkpoint: retention finds some to delete.
-        caller, _ = self.project(self.function(makers, "ApiFunction", Cadence="seed"), "tended")
+        caller, everybody = self.project(self.function(makers, "ApiFunction", Cadence="seed"), "tended")
         self.fill(caller, 20)
         self.send_undecidable()
         while not self.letters():
@@ -292,12 +331,13 @@ class Permissions(unittest.TestCase):
                               *arguments)
         for line in ("create-project", "projects acme", "organizations tended", "versions", "version 20",
                      "items notes", "item notes large", "mutation a 1", "latest-mutation a", "index", "checkpoint",
-                     "fork twin", "verify", "dead-letters"):
+                     "fork twin", "verify", "dead-letters", *self.resource_commands()):
             tend("tended", *line.split())
         tend("replayed", "create-project")
         tend("replayed", "rebase", "tended", "job", "--from", "1")
         tend("replayed", "index")
         self.carry(tend)
+        self.tend_log_by_hand(tend, everybody)
         tend("tended", "retention", "--keep-versions", "2", "--remove")
         for days in (3, 6):
             collected = tend("tended", "gc", "--remove", LD_PRELOAD=FAKETIME[0], FAKETIME=f"+{days}d")
@@ -310,6 +350,31 @@ class Permissions(unittest.TestCase):
         self.check(role)
         told = subprocess.run([ADMIN, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
         self.assertEqual(set(re.findall(r"^  ([a-z][a-z-]*) ", told, re.MULTILINE)), done)
+
+    def resource_commands(self):
+        value = pathlib.Path(self.folder.name) / "value"
+        value.write_text("[]")
+        return (f"put-resource plan p {value}", f"put-resource plan p {value} --expected 1", "resource plan p",
+                "resource plan p --version 1", "resource-versions plan p", "resources plan",
+                "delete-resource plan p --expected 2", "rollback-resource plan p --to 1")
+
+    def tend_log_by_hand(self, tend, everybody):
+        """Snapshots are made by whoever replays the log, so not by kedge-admin."""
+        body = pathlib.Path(self.folder.name) / "body"
+        body.write_text(json.dumps(self.text(60000)))
+        tend("tended", "create-log", "l")
+        for _ in range(3):
+            (number,) = re.findall(r'"number":([0-9]+)', tend("tended", "append-log", "l", "set", str(body)))
+            with self.assertRaises(AssertionError):
+                tend("tended", "append-log", "l", "set", str(body), "--expected", number)
+            noted = everybody.ask("POST", f"/logs/l/entries/{number}/metadata", {"snapshot": "s"})
+            self.assertEqual(noted.status, 200, noted.body)
+            tend("tended", "end-segment", "l")
+        tend("tended", "archive-segment", "l", "1", "--remove")
+        tend("tended", "truncate-log", "l", number)
+        for command in ("logs", "log l", "read-log l", f"read-log l --from {number}", "log-segments l",
+                        "reprocess-logs --since 2026-01-01"):
+            tend("tended", *command.split())
 
     def carry(self, tend):
         """A project goes into a file and comes back, and once only half of it."""
@@ -332,6 +397,12 @@ class Permissions(unittest.TestCase):
 
     def queued(self, resource):
         return template(self.keys, Mode="queued").policy(resource)
+
+    def test_the_table_lets_entries_expire_by_the_attribute_that_they_have(self):
+        source = (pathlib.Path(__file__).parents[2] / "backend/log/record.c").read_text()
+        (attribute,) = re.findall(r'define EXPIRES +"([A-Z])"', source)
+        self.assertEqual(template(self.keys).properties("Table")["TimeToLiveSpecification"],
+                         {"AttributeName": attribute, "Enabled": True})
 
     def test_a_message_is_hidden_for_six_times_as_long_as_the_worker_may_take(self):
         resources = template(self.keys).tree["Resources"]
@@ -366,6 +437,16 @@ class Permissions(unittest.TestCase):
             policy = self.queued(resource)
             self.assertTrue(policy.allows("dynamodb:GetItem", table, ["Project#acme/p"]))
             self.assertTrue(policy.allows("s3:GetObject", blob, None))
+            writes = resource != "WorkerRole"
+            for leading in ("E#0", "S#0", "L#acme/p"):
+                self.assertEqual(policy.allows("dynamodb:PutItem", table, [leading]), writes)
+                self.assertEqual(policy.allows("dynamodb:DeleteItem", table, [leading]), writes and leading[0] != "L")
+            body = bucket_arn(NAME) + "/acme/logs/p/l/bodies/0.json.gz"
+            self.assertEqual(policy.allows("s3:PutObjectTagging", body, None), writes)
+            self.assertFalse(policy.allows("s3:PutObjectTagging", blob, None))
+            self.assertEqual(policy.allows("dynamodb:PutItem", table, ["ResourceHistory#acme/k/i"]), writes)
+            self.assertEqual(policy.allows("dynamodb:DeleteItem", table, ["Resource#acme/k"]), writes)
+            self.assertFalse(policy.allows("dynamodb:DeleteItem", table, ["ResourceHistory#acme/k/i"]))
             for action, arn, leading in [
                     ("dynamodb:GetItem", table, ["Another#acme"]),
                     ("dynamodb:GetItem", table, None),

@@ -11,10 +11,12 @@ typedef struct bench {
     kedge_records store_records;
     kedge_blobs store_blobs;
     kedge_queue store_queue;
+    kedge_stream store_stream;
     kedge_meter *meter;
     kedge_records records;
     kedge_blobs blobs;
     kedge_queue queue;
+    kedge_stream stream;
     kedge_cost before;
 } bench;
 
@@ -27,11 +29,13 @@ static int setup(void **state)
     assert_ok(kedge_memory_records_open(environment, &self.store_records, NULL));
     assert_ok(kedge_memory_blobs_open(environment, &self.store_blobs, NULL));
     assert_ok(kedge_memory_queue_open(environment, 3, &self.store_queue, NULL));
+    assert_ok(kedge_memory_stream_open(environment, &self.store_records, &self.store_stream, NULL));
     assert_ok(kedge_meter_new(environment->allocator, self.store_records, self.store_blobs,
-                              self.store_queue, &self.meter, NULL));
+                              self.store_queue, self.store_stream, &self.meter, NULL));
     self.records = kedge_meter_records(self.meter);
     self.blobs = kedge_meter_blobs(self.meter);
     self.queue = kedge_meter_queue(self.meter);
+    self.stream = kedge_meter_stream(self.meter);
     self.before = kedge_meter_of_thread();
     *state = &self;
     return 0;
@@ -324,6 +328,26 @@ static void a_thread_counts_its_own_calls_and_the_meter_all(void **state)
     kedge_buffer_free(&out);
 }
 
+static void a_read_of_the_stream_is_a_request_and_a_list_of_shards_is_free(void **state)
+{
+    bench *self = *state;
+    kedge_change_batch batch = {0};
+    kedge_stream_shards shards = {0};
+    kedge_stream_query query = {.shard = "shard-0", .limit = 10};
+    assert_ok(self->stream.vtable->shards(self->stream.self, (kedge_bytes){0}, 10, &shards, NULL));
+    kedge_stream_shards_free(&shards);
+    assert_int_equal(spent(self, KEDGE_COST_STREAM_READS), 0);
+    assert_ok(self->stream.vtable->read(self->stream.self, &query, &batch, NULL));
+    kedge_change_batch_free(&batch);
+    assert_int_equal(spent(self, KEDGE_COST_STREAM_READS), 1);
+    query.limit = 0;
+    assert_status(self->stream.vtable->read(self->stream.self, &query, &batch, NULL),
+                  KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(spent(self, KEDGE_COST_STREAM_READS), 0);
+    const kedge_cost million = {.of = {[KEDGE_COST_STREAM_READS] = 1000000}};
+    assert_true(kedge_cost_dollars(&million) == 0.2);
+}
+
 static void a_cost_is_told_in_units_and_dollars(void **state)
 {
     bench *self = *state;
@@ -358,6 +382,7 @@ int main(void)
         METER(each_part_of_a_large_blob_is_a_request),
         METER(a_blob_that_is_there_or_is_not_costs_its_request),
         METER(each_64_kilobytes_of_a_message_are_a_request),
+        METER(a_read_of_the_stream_is_a_request_and_a_list_of_shards_is_free),
         METER(a_thread_counts_its_own_calls_and_the_meter_all),
         METER(a_cost_is_told_in_units_and_dollars),
     };

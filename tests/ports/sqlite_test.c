@@ -203,15 +203,50 @@ static void test_a_queue_of_the_first_version_is_upgraded(void **state)
     queue.vtable->close(queue.self);
 }
 
+/* What version 1 of the records was: without the stream. */
+static const char first_records[] =
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA application_id = 1262768707;"
+    "PRAGMA user_version = 1;"
+    "CREATE TABLE record(partition BLOB NOT NULL, sort BLOB NOT NULL, inverted TEXT,"
+    "  attributes BLOB NOT NULL, PRIMARY KEY(partition, sort)) WITHOUT ROWID;"
+    "CREATE INDEX record_inverted ON record(inverted, partition, sort)"
+    "  WHERE inverted IS NOT NULL;"
+    "INSERT INTO record VALUES(X'70', X'61', NULL, X'0100');";
+
+static void test_records_of_the_first_version_are_upgraded(void **state)
+{
+    fixture *f = *state;
+    kedge_record_set set = {0};
+    kedge_record_key key = {KEDGE_BYTES("p"), KEDGE_BYTES("a")};
+    kedge_change_batch batch = {0};
+    kedge_stream stream;
+    execute(f->path, first_records);
+    kedge_records records = open_records(f);
+    assert_ok(records.vtable->get(records.self, &key, true, &set, &f->error));
+    assert_int_equal(set.records[0].attribute_count, 0);
+    kedge_record_set_free(&set);
+    const kedge_sqlite_stream_options options = {0};
+    assert_ok(kedge_sqlite_stream_open(&records, &options, &stream, &f->error));
+    kedge_record_write removal = {.kind = KEDGE_WRITE_DELETE, .record = {.key = key}};
+    assert_ok(records.vtable->write(records.self, &removal, &f->error));
+    kedge_stream_query query = {.shard = "shard-00000000000000000000", .limit = 10};
+    assert_ok(stream.vtable->read(stream.self, &query, &batch, &f->error));
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.changes[0].kind, KEDGE_CHANGE_REMOVE);
+    kedge_change_batch_free(&batch);
+    records.vtable->close(records.self);
+}
+
 static void test_a_newer_schema_is_refused(void **state)
 {
     fixture *f = *state;
     kedge_records records = open_records(f);
     records.vtable->close(records.self);
-    execute(f->path, "PRAGMA user_version = 2");
+    execute(f->path, "PRAGMA user_version = 3");
     assert_status(open_status(f), KEDGE_NEWER_DATABASE);
     assert_non_null(strstr(f->error.message, f->path));
-    assert_non_null(strstr(f->error.message, "version 2"));
+    assert_non_null(strstr(f->error.message, "version 3"));
 }
 
 static void test_a_path_that_cannot_be_opened_is_named(void **state)
@@ -298,6 +333,7 @@ int main(void)
         apart(test_the_database_of_another_application_is_refused_and_kept),
         apart(test_a_queue_is_not_opened_as_records),
         apart(test_a_queue_of_the_first_version_is_upgraded),
+        apart(test_records_of_the_first_version_are_upgraded),
         apart(test_a_newer_schema_is_refused),
         apart(test_a_path_that_cannot_be_opened_is_named),
         apart(test_damaged_attributes_are_corrupt_and_harm_no_other_record),

@@ -128,23 +128,28 @@ static bool has_entry(const sim_ledger *ledger, int64_t sequence)
     return false;
 }
 
-/* Of a row whose sequence was changed nobody can tell what it was: its entry has a new one, that no
- * edit of the outbox has. It may be the number of one that an older outbox does not know. */
-static bool is_moved_to(const view *of, const sim_entry *entry, const inbox_row *row)
-{
-    return entry->moved && row->damaged && !has_entry(&of->client->ledger, row->sequence);
-}
-
-static bool is_in_inbox(const view *of, sim_entry *entry)
+static bool is_in_inbox(const view *of, const sim_entry *entry)
 {
     for (size_t i = 0; i < of->inbox_count; i++) {
         const inbox_row *row = &of->inbox[i];
         if (sim_entry_is(entry, row->sequence)) return true;
         if (row->has_uid && memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0) return true;
-        if (is_moved_to(of, entry, row)) {
-            entry->damaged_sequence = row->sequence;
-            return true;
-        }
+    }
+    return false;
+}
+
+/* Of a row whose sequence was changed, or that vanished with its page, nobody can tell what it was:
+ * the inbox has it under a sequence that no edit of the outbox has. It may be the number of one
+ * that an older outbox does not know. Each such row stands for one edit. */
+static bool is_in_inbox_elsewhere(const view *of, sim_entry *entry)
+{
+    if (!entry->moved && !of->client->damage.rows_vanished) return false;
+    for (size_t i = 0; i < of->inbox_count; i++) {
+        const inbox_row *row = &of->inbox[i];
+        if (!row->damaged || has_entry(&of->client->ledger, row->sequence)) continue;
+        entry->moved = true;
+        entry->damaged_sequence = row->sequence;
+        return true;
     }
     return false;
 }
@@ -219,6 +224,8 @@ static void check_i6_nothing_lost(const view *of)
         entry->in_inbox = is_in_inbox(of, entry);
         if (entry->in_inbox || is_pending(of, entry) || is_covered(of, entry)) continue;
         if (waits_in_tail(of, entry)) continue;
+        entry->in_inbox = is_in_inbox_elsewhere(of, entry);
+        if (entry->in_inbox) continue;
         entry->released = true;
         if (of->client->damage.forgive || entry->unproved) continue;
         /* Older than the tail when the backend was restored: lost, but counted and told. */

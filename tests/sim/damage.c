@@ -43,6 +43,17 @@ void sim_damage_cache_was(sim_client *client)
         sim_oracle_find(&client->world->oracle, client->seen.lineage, client->seen.version);
 }
 
+/* After a loss that nothing was left to tell of, the same sequence was given out again. An outbox
+ * from before the loss has the first edit under it, and hides that the second one is gone. */
+static bool is_given_twice(const sim_ledger *ledger, const sim_entry *entry)
+{
+    for (size_t i = 0; i < ledger->count; i++) {
+        const sim_entry *other = &ledger->entries[i];
+        if (other != entry && other->sequence == entry->sequence) return true;
+    }
+    return false;
+}
+
 /* An older outbox, or parts of one: it cannot know what it was told since. What the cache still
  * reflects is known to have been; of the rest nothing is left that could tell. */
 static void outbox_went_back(sim_client *client)
@@ -62,7 +73,8 @@ static void outbox_went_back(sim_client *client)
     for (size_t i = 0; i < client->ledger.count; i++) {
         sim_entry *entry = &client->ledger.entries[i];
         entry->answered = false;
-        if (entry->sequence > reflected) entry->released = true;
+        if (entry->sequence > reflected || is_given_twice(&client->ledger, entry))
+            entry->released = true;
     }
 }
 
@@ -188,6 +200,7 @@ static bool swap_outbox(sim_client *client)
 {
     if (!swap_page(client, SIM_FILE_OUTBOX)) return false;
     client->damage.outbox_pages = true;
+    client->damage.rows_vanished = true;
     outbox_went_back(client);
     return true;
 }

@@ -17,6 +17,7 @@ typedef struct sim_damage {
     uint64_t cache_file; /* which file cache.db was when it was looked at last */
     bool outbox_pages;   /* of the outbox since it was opened: it may be refused */
     uint32_t meta_flips; /* the same: one copy of meta is mended by the other, two are not */
+    bool rows_vanished;  /* with a page of the outbox, at some time: what they were is not known */
     bool outbox_older;   /* at some time: what an earlier client id had decided may be pending */
     bool anew;           /* counters and versions may have gone back: compared from now on */
     bool opening_cut;    /* the next opening is to be cut short */

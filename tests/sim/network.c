@@ -235,14 +235,30 @@ void sim_network_request(sim_world *world, const sim_event *event)
 
 /* ---- a response that another process got, and applies late ---- */
 
+/* The folder may have been put back, or have rotated, since. */
+static bool is_of_this_client(const sim_client *client)
+{
+    kedge_store_position at;
+    return kedge_store_position_get(client->store, &at, NULL) == KEDGE_OK &&
+           strcmp(at.client, client->old_response_client) == 0;
+}
+
 static void keep_response(sim_client *client, const sim_message *message)
 {
-    /* A response does not say whose version it starts from, so one of a lost lineage would fit by
-     * its number; only a process that pulls without the folder's lock could bring one. */
+    /* A response says neither whose version it starts from nor who has asked, so one of a lost
+     * lineage or of an earlier client id would fit by its number; only a process that pulls without
+     * the folder's lock could bring one. */
+    char asker[KEDGE_CLIENT_ID_SIZE] = "";
+    kedge_bytes native;
+    kedge_bytes request = {message->body, message->body_size};
     bool pull = strcmp(message->path, "pull") == 0 && message->status == 200;
     if (client->world->restored) client->old_response_size = 0;
     pull = pull && !client->world->restored;
     if (!pull || (client->old_response != NULL && !sim_dice_chance(&client->dice, 300))) return;
+    if (!kedge_json_member(request, "kedge", &native) ||
+        !kedge_json_member_chars(native, "client", asker, sizeof asker))
+        return;
+    memcpy(client->old_response_client, asker, sizeof asker);
     free(client->old_response);
     client->old_response = sim_must_copy(message->response, message->response_size);
     client->old_response_size = message->response_size;
@@ -263,7 +279,7 @@ static void apply_old_response(sim_client *client)
     kedge_apply_result result = KEDGE_APPLY_DONE;
     kedge_bytes text = {client->old_response, client->old_response_size};
     if (text.size == 0 || client->world->restored || !sim_client_runs(client) ||
-        !sim_strikes(client->world, &client->dice, SIM_OLD_RESPONSE))
+        !is_of_this_client(client) || !sim_strikes(client->world, &client->dice, SIM_OLD_RESPONSE))
         return;
     if (kedge_wire_pull_response_read(&kedge_allocator_default, text, &pull, NULL) == KEDGE_OK &&
         is_difference(&pull)) {

@@ -203,8 +203,9 @@ typedef struct sim_client {
     uint64_t arrived_order;
     char *old_response; /* to a pull, as it came once */
     size_t old_response_size;
-    uint64_t open_requests[SIM_REQUESTS_MAX]; /* numbers; 0: free */
-    uint64_t stream;                          /* number of the open one; 0: none */
+    char old_response_client[KEDGE_CLIENT_ID_SIZE]; /* the client id that asked for it */
+    uint64_t open_requests[SIM_REQUESTS_MAX];       /* numbers; 0: free */
+    uint64_t stream;                                /* number of the open one; 0: none */
     uint64_t last_stream;
     bool stream_up;
     bool stream_silent;

@@ -2,6 +2,7 @@
 #include "tests/store/naive_server.h"
 
 #include "common/json.h"
+#include "tests/store/naive_log.h"
 #include "wire/key.h"
 #include "wire/page.h"
 #include "wire/pull.h"
@@ -26,6 +27,7 @@ naive_server *naive_server_new(const kedge_environment *environment, const kedge
     server->environment = environment;
     server->registry = registry;
     server->page_items = 3;
+    server->entries_max = UINT32_MAX;
     server->states[0] = strdup("{}");
     kedge_random_hex(environment, 16, server->lineages[0]);
     return server;
@@ -35,11 +37,13 @@ void naive_server_free(naive_server *server)
 {
     for (int64_t version = 0; version <= server->version; version++)
         free(server->states[version]);
+    for (int64_t version = 0; version <= server->version; version++)
+        free(server->entries[version]);
     free(server->outcomes);
     free(server);
 }
 
-static kedge_overlay *load(const char *state)
+kedge_overlay *naive_load(const char *state)
 {
     kedge_overlay *overlay = kedge_overlay_new(memory);
     kedge_bytes key;
@@ -109,7 +113,7 @@ int64_t naive_server_lmid(const naive_server *server, const char *client, int64_
     return lmid;
 }
 
-static bool is_retired(const naive_server *server, const char *client)
+bool naive_is_retired(const naive_server *server, const char *client)
 {
     for (size_t i = 0; i < server->retired_count; i++)
         if (strcmp(server->retired[i], client) == 0) return true;
@@ -215,7 +219,7 @@ static naive_response check(const naive_server *server, const naive_outcome *ask
 {
     const naive_outcome *decided = naive_server_outcome(server, asked->client, asked->id);
     *skip = false;
-    if (is_retired(server, asked->client)) return NAIVE_RETIRED;
+    if (naive_is_retired(server, asked->client)) return NAIVE_RETIRED;
     if (decided && strcmp(decided->digest, asked->digest) != 0) return NAIVE_MISMATCH;
     if (lmid == 0 && asked->id > 1) return NAIVE_UNKNOWN;
     if (asked->id > lmid + 1) return NAIVE_GAP;
@@ -229,6 +233,7 @@ static void new_version(naive_server *server, char *state)
     server->version++;
     server->states[server->version] = state;
     kedge_random_hex(server->environment, 16, server->lineages[server->version]);
+    naive_log_close_entry(server);
 }
 
 naive_response naive_server_push(naive_server *server, kedge_bytes body)
@@ -241,7 +246,7 @@ naive_response naive_server_push(naive_server *server, kedge_bytes body)
     must(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK);
     bool found = kedge_json_member(body, "mutations", &mutations);
     must(found);
-    kedge_overlay *state = load(server->states[server->version]);
+    kedge_overlay *state = naive_load(server->states[server->version]);
     kedge_tx_new(memory, server->registry, state, kedge_state_reader_empty, &tx, NULL);
     kedge_json_iterator each = kedge_json_iterate(mutations);
     while (response == NAIVE_OK && kedge_json_next_element(&each, &mutation)) {
@@ -252,6 +257,7 @@ naive_response naive_server_push(naive_server *server, kedge_bytes body)
         response = check(server, &outcome, lmid, &skip);
         if (response != NAIVE_OK || skip) continue;
         decide(server, tx, mutation, &outcome);
+        naive_log_append(server, mutation, &outcome);
         keep(server, &outcome);
         any = true;
     }
@@ -261,16 +267,28 @@ naive_response naive_server_push(naive_server *server, kedge_bytes body)
     return response;
 }
 
+/* The edit as a mutation of the client "somebody". */
+static void append_edit(naive_server *server, const char *name, const char *args)
+{
+    char text[1024];
+    naive_outcome outcome = {.client = "somebody", .id = ++server->edits};
+    digest_of(kedge_bytes_of(name), kedge_bytes_of(args), "", outcome.digest);
+    int size =
+        snprintf(text, sizeof text, "{\"name\":\"%s\",\"args\":%s,\"timestamp\":1}", name, args);
+    naive_log_append(server, (kedge_bytes){text, (size_t)size}, &outcome);
+}
+
 void naive_server_edit(naive_server *server, const char *name, const char *args)
 {
     kedge_tx *tx = NULL;
-    kedge_overlay *state = load(server->states[server->version]);
+    kedge_overlay *state = naive_load(server->states[server->version]);
     kedge_call call = {.name = kedge_bytes_of(name),
                        .args = kedge_bytes_of(args),
                        .caller = {"", "", "somebody", 1}};
     kedge_tx_new(memory, server->registry, state, kedge_state_reader_empty, &tx, NULL);
     kedge_status status = kedge_tx_run(tx, &call, NULL);
     must(status == KEDGE_OK);
+    append_edit(server, name, args);
     new_version(server, save(state));
     kedge_tx_free(tx);
     kedge_overlay_free(state);
@@ -281,6 +299,11 @@ void naive_server_restore(naive_server *server, int64_t version)
     size_t kept = 0;
     for (int64_t later = version + 1; later <= server->version; later++)
         free(server->states[later]);
+    for (int64_t later = version + 1; later <= server->version; later++) {
+        free(server->entries[later]);
+        server->entries[later] = NULL;
+    }
+    if (server->snapshot > version) server->snapshot = 0;
     for (size_t i = 0; i < server->outcome_count; i++)
         if (server->outcomes[i].version <= version) server->outcomes[kept++] = server->outcomes[i];
     server->outcome_count = kept;
@@ -290,8 +313,8 @@ void naive_server_restore(naive_server *server, int64_t version)
 
 /* ---- responding ---- */
 
-static void write_outcomes(kedge_json_writer *writer, const naive_server *server,
-                           const char *client, int64_t low, int64_t high)
+void naive_write_outcomes(kedge_json_writer *writer, const naive_server *server, const char *client,
+                          int64_t low, int64_t high)
 {
     kedge_json_key(writer, "outcomes");
     kedge_json_begin_array(writer);
@@ -306,8 +329,13 @@ static void write_outcomes(kedge_json_writer *writer, const naive_server *server
         kedge_json_key(writer, "version");
         kedge_json_integer(writer, outcome->version);
         kedge_json_key(writer, "outcome");
-        kedge_json_chars(writer, outcome->decision);
-        if (outcome->code[0] != '\0') {
+        /* What a replay rejects, the server of a log project calls applied. */
+        bool told = !server->log || server->knows_rejections ||
+                    strcmp(outcome->decision, "rejected") != 0 ||
+                    strcmp(outcome->code, "mutator-unknown") == 0;
+        kedge_json_chars(writer, told ? outcome->decision : "applied");
+        if (outcome->code[0] != '\0' && told &&
+            (!server->log || strcmp(outcome->decision, "rejected") == 0)) {
             kedge_json_key(writer, "code");
             kedge_json_chars(writer, outcome->code);
             kedge_json_key(writer, "message");
@@ -365,24 +393,14 @@ static void write_delta(kedge_json_writer *writer, const char *from, const char 
     }
 }
 
-typedef struct pull {
-    char client[64];
-    char lineage[33];
-    int64_t from;
-    int64_t lowest;
-    int64_t highest;
-    bool first; /* a null cookie */
-    bool lost;
-} pull;
-
 static bool is_lost(const naive_server *server, int64_t version, const char *lineage)
 {
     return version > server->version || strcmp(server->lineages[version], lineage) != 0;
 }
 
-static pull read_pull(const naive_server *server, kedge_bytes body)
+static naive_pull read_pull(const naive_server *server, kedge_bytes body)
 {
-    pull asked = {.first = true};
+    naive_pull asked = {.first = true};
     kedge_bytes native;
     kedge_bytes cookie;
     must(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK);
@@ -409,24 +427,25 @@ static pull read_pull(const naive_server *server, kedge_bytes body)
     return asked;
 }
 
-static void write_pair(kedge_json_writer *writer, const naive_server *server, const char *name,
-                       const char *order)
+void naive_write_pair(kedge_json_writer *writer, const char *name, const char *order,
+                      int64_t version, const char *lineage)
 {
     kedge_json_key(writer, name);
     kedge_json_begin_object(writer);
     kedge_json_key(writer, order);
-    kedge_json_integer(writer, server->version);
+    kedge_json_integer(writer, version);
     kedge_json_key(writer, "lineage");
-    kedge_json_chars(writer, server->lineages[server->version]);
+    kedge_json_chars(writer, lineage);
     kedge_json_end_object(writer);
 }
 
-static void write_native(kedge_json_writer *writer, const naive_server *server, const pull *asked)
+static void write_native(kedge_json_writer *writer, const naive_server *server,
+                         const naive_pull *asked)
 {
     int64_t lmid = naive_server_lmid(server, asked->client, server->version);
     const char *names[] = {"retired", "known", "lost"};
-    bool values[] = {is_retired(server, asked->client),
-                     lmid > 0 || is_retired(server, asked->client), asked->lost};
+    bool values[] = {naive_is_retired(server, asked->client),
+                     lmid > 0 || naive_is_retired(server, asked->client), asked->lost};
     kedge_json_key(writer, "kedge");
     kedge_json_begin_object(writer);
     kedge_json_key(writer, "from");
@@ -441,10 +460,11 @@ static void write_native(kedge_json_writer *writer, const naive_server *server, 
         kedge_json_key(writer, names[i]);
         kedge_json_boolean(writer, values[i]);
     }
-    write_outcomes(writer, server, asked->client, asked->lowest,
-                   lmid < asked->highest ? lmid : asked->highest);
+    naive_write_outcomes(writer, server, asked->client, asked->lowest,
+                         lmid < asked->highest ? lmid : asked->highest);
     if ((asked->first || asked->lost) && server->paged) {
-        write_pair(writer, server, "snapshot", "version");
+        naive_write_pair(writer, "snapshot", "version", server->version,
+                         server->lineages[server->version]);
     } else {
         kedge_json_key(writer, "snapshot");
         kedge_json_null(writer);
@@ -454,12 +474,17 @@ static void write_native(kedge_json_writer *writer, const naive_server *server, 
 
 void naive_server_pull(naive_server *server, kedge_bytes body, kedge_buffer *response)
 {
-    pull asked = read_pull(server, body);
+    naive_pull asked = read_pull(server, body);
     bool whole = asked.first || asked.lost;
     kedge_buffer_clear(response);
+    if (server->log) {
+        naive_log_pull(server, &asked, response);
+        return;
+    }
     kedge_json_writer writer = kedge_json_write(response);
     kedge_json_begin_object(&writer);
-    write_pair(&writer, server, "cookie", "order");
+    naive_write_pair(&writer, "cookie", "order", server->version,
+                     server->lineages[server->version]);
     kedge_json_key(&writer, "lastMutationIDChanges");
     kedge_json_begin_object(&writer);
     kedge_json_end_object(&writer);
@@ -521,7 +546,7 @@ void naive_server_page(naive_server *server, int64_t version, kedge_bytes after,
 void naive_server_retire(naive_server *server, const char *client, int64_t lowest,
                          kedge_buffer *response)
 {
-    if (!is_retired(server, client)) {
+    if (!naive_is_retired(server, client)) {
         must(server->retired_count < 64);
         snprintf(server->retired[server->retired_count++], 64, "%s", client);
         new_version(server, strdup(server->states[server->version]));
@@ -536,6 +561,6 @@ void naive_server_retire(naive_server *server, const char *client, int64_t lowes
     kedge_json_chars(&writer, server->lineages[server->version]);
     kedge_json_key(&writer, "lmid");
     kedge_json_integer(&writer, lmid);
-    write_outcomes(&writer, server, client, lowest, lmid);
+    naive_write_outcomes(&writer, server, client, lowest, lmid);
     kedge_json_end_object(&writer);
 }

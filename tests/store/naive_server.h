@@ -31,10 +31,17 @@ typedef struct naive_server {
     naive_outcome *outcomes;
     size_t outcome_count;
     size_t outcome_capacity;
+    int64_t edits; /* by somebody else */
     char retired[64][64];
     size_t retired_count;
-    bool paged;      /* first pulls get a snapshot to page through */
-    bool reads_seen; /* the member `seen` of a pull; otherwise it is an older server */
+    bool paged;                    /* first pulls get a snapshot to page through */
+    bool log;                      /* a log project: pulls get mutations to replay (naive_log.c) */
+    char *entries[NAIVE_VERSIONS]; /* the mutations of each version */
+    kedge_buffer open_entry;
+    bool knows_rejections; /* while it responds with a snapshot */
+    int64_t snapshot;      /* the version of the last one; 0: none */
+    uint32_t entries_max;  /* in one response */
+    bool reads_seen;       /* the member `seen` of a pull; otherwise it is an older server */
     uint32_t page_items;
 } naive_server;
 
@@ -60,6 +67,8 @@ void naive_server_edit(naive_server *server, const char *name, const char *args)
 /* A backup of version `version` is put back: what came later has never been. */
 void naive_server_restore(naive_server *server, int64_t version);
 int64_t naive_server_lmid(const naive_server *server, const char *client, int64_t version);
+/* The hash of the state at a version. */
+void naive_log_hash(const naive_server *server, int64_t version, char hex[KEDGE_SHA256_HEX]);
 const naive_outcome *naive_server_outcome(const naive_server *server, const char *client,
                                           int64_t id);
 

@@ -209,6 +209,12 @@ static void restore_server(model *m)
         if (m->restored && had[i] && server_has(m, i) == 0) m->fates[i] = GONE;
 }
 
+static void snapshot(model *m)
+{
+    m->f.server->snapshot = m->f.server->version;
+    m->f.server->entries_max = 1 + (uint32_t)draw(m, 5);
+}
+
 static void lose_cache(model *m)
 {
     char path[200];
@@ -243,8 +249,9 @@ static void step(model *m)
         {4, "twin", twin},
         {2, "restore server", restore_server},
         {2, "lose cache", lose_cache},
+        {5, "snapshot", snapshot}, /* of a log project */
     };
-    uint64_t at = draw(m, 137);
+    uint64_t at = draw(m, m->f.server->log ? 142 : 137);
     size_t i = 0;
     while (at >= steps[i].weight)
         at -= steps[i++].weight;
@@ -277,10 +284,11 @@ static void check_end(model *m)
     }
 }
 
-static void run_history(uint64_t seed, int steps, bool verbose)
+static void run_history(uint64_t seed, int steps, bool verbose, bool log)
 {
     model *m = calloc(1, sizeof *m);
     fixture_begin(&m->f);
+    m->f.server->log = log;
     m->seed = seed;
     m->verbose = verbose;
     m->twin_edits = -1;
@@ -297,26 +305,40 @@ static void run_history(uint64_t seed, int steps, bool verbose)
     free(m);
 }
 
-static void test_any_history_reads_canonical_and_pending_and_counts_each_edit_once(void **state)
+static void run_histories(bool log)
 {
-    (void)state;
     const char *one = getenv("KEDGE_STORE_SEED");
     const char *many = getenv("KEDGE_STORE_SEEDS");
     uint64_t seeds = many ? strtoull(many, NULL, 10) : 25;
     if (one) {
-        run_history(strtoull(one, NULL, 10), 120, true);
+        run_history(strtoull(one, NULL, 10), 120, true, log);
         return;
     }
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         print_message("seed %llu\n", (unsigned long long)seed);
-        run_history(seed, 120, false);
+        run_history(seed, 120, false, log);
     }
+}
+
+static void test_any_history_reads_canonical_and_pending_and_counts_each_edit_once(void **state)
+{
+    (void)state;
+    run_histories(false);
+}
+
+/* The server's states are the fold of all its entries. The client replays them, from the start or
+ * behind a snapshot, and in pieces of any size. */
+static void test_any_history_of_a_log_project_reads_the_replay_of_its_entries(void **state)
+{
+    (void)state;
+    run_histories(true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_history_reads_canonical_and_pending_and_counts_each_edit_once),
+        cmocka_unit_test(test_any_history_of_a_log_project_reads_the_replay_of_its_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

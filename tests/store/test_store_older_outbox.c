@@ -326,6 +326,44 @@ static void test_edits_stay_visible_when_the_outbox_has_lost_other_edits_only(vo
     fixture_expect_canonical(f, "x", "1");
 }
 
+static void copy_cache(const char *from, const char *to)
+{
+    char source[200], target[200];
+    snprintf(source, sizeof source, "%s/cache.db", from);
+    snprintf(target, sizeof target, "%s/cache.db", to);
+    fixture_copy_file(source, target);
+}
+
+/* A cache that missed an edit makes the next pull ask. The one that takes its place is older still,
+ * from before the first edit. */
+static void test_an_older_cache_withholds_no_edit_however_old_it_is(void **state)
+{
+    scene *s = *state;
+    fixture *f = &s->f;
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_pull(f);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, s->older);
+    fixture_open(f);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":10}");
+    fixture_sync(f);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, s->found);
+    fixture_open(f);
+    fixture_mutate(f, "add", "{\"id\":\"own\",\"by\":5}");
+    fixture_close_flat(f);
+    copy_cache(s->found, f->path);
+    fixture_open(f);
+    fixture_close_flat(f);
+    copy_cache(s->older, f->path);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).withheld, 0);
+    fixture_expect(f, "own", "5");
+    fixture_sync(f);
+    fixture_expect(f, "n", "11");
+    fixture_check(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -341,6 +379,7 @@ int main(void)
         TEST(test_healing_gives_out_no_sequence_of_an_edit_that_is_lost),
         TEST(test_a_cancelled_edit_that_comes_back_is_not_shown),
         TEST(test_edits_stay_visible_when_the_outbox_has_lost_other_edits_only),
+        TEST(test_an_older_cache_withholds_no_edit_however_old_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

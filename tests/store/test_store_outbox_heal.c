@@ -74,6 +74,25 @@ static void test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted(void **st
     assert_int_equal(outbox_applied(f, 12), 1);
 }
 
+static void test_a_dismissed_damaged_edit_says_nothing_of_those_before_it(void **state)
+{
+    fixture *f = *state;
+    char code[64];
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(
+        outbox_run_raw(f, "UPDATE pending SET checksum = checksum + 1 WHERE sequence = 11"), 1);
+    fixture_open(f);
+    assert_int_equal(kedge_store_dismiss(f->store, 11, &f->error), KEDGE_OK);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM pending WHERE sequence >= 10"), 3);
+    fixture_open(f);
+    assert_true(outbox_is_in_inbox(f, 10, code));
+    assert_string_equal(code, "damaged");
+    fixture_sync(f);
+    assert_int_equal(outbox_applied(f, 9), 1);
+}
+
 static void test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it(void **state)
 {
     fixture *f = *state;
@@ -246,6 +265,66 @@ static void test_a_row_that_is_damaged_while_open_is_set_aside(void **state)
     fixture_check(f);
 }
 
+static void test_a_push_has_no_gap_where_a_damaged_row_says_that_it_is_covered(void **state)
+{
+    fixture *f = *state;
+    outbox_fill(f, false);
+    assert_int_equal(
+        outbox_run_raw(f, "UPDATE pending SET covered_version = 1 WHERE sequence = 10"), 1);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    assert_int_equal(fixture_position(f).rejected, 2); /* the fifth, and the damaged one */
+    fixture_sync(f);
+    assert_int_equal(outbox_expect_accounted(f, "said to be covered"), 1);
+}
+
+/* ---- a decided row that has not reached the tail yet ---- */
+
+static void keep_outbox(void *context, const char *phase)
+{
+    const fixture *f = context;
+    char from[200], to[200];
+    if (strcmp(phase, "pull-before-delete") != 0) return;
+    for (int i = 0; i < 2; i++) {
+        snprintf(from, sizeof from, "%s/outbox.db%s", f->path, i == 0 ? "" : "-wal");
+        snprintf(to, sizeof to, "%s/kept%s", f->folder, i == 0 ? "" : "-wal");
+        fixture_copy_file(from, to);
+    }
+}
+
+/* As a process leaves it that ends before a pull deletes what is covered now. */
+static void leave_covered_row(fixture *f)
+{
+    char from[200], to[200];
+    f->options.phase = keep_outbox;
+    f->options.phase_context = f;
+    fixture_reopen(f);
+    outbox_make_edit(f, 1);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    fixture_close_flat(f);
+    f->options.phase = NULL;
+    for (int i = 0; i < 2; i++) {
+        snprintf(to, sizeof to, "%s/outbox.db%s", f->path, i == 0 ? "" : "-wal");
+        snprintf(from, sizeof from, "%s/kept%s", f->folder, i == 0 ? "" : "-wal");
+        fixture_copy_file(from, to);
+    }
+}
+
+static void
+test_a_covered_edit_that_is_damaged_is_counted_when_the_backend_is_restored(void **state)
+{
+    fixture *f = *state;
+    leave_covered_row(f);
+    assert_int_equal(outbox_run_raw(f, "UPDATE pending SET timestamp = 7 WHERE sequence = 1"), 1);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).pending, 0);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    naive_server_restore(f->server, 0);
+    fixture_sync(f);
+    assert_int_equal(outbox_applied(f, 1), 0);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+}
+
 static void repair_into(fixture *f, const char *name)
 {
     char saved[160];
@@ -279,6 +358,63 @@ static void test_damaged_edits_with_gaps_between_keep_their_order_and_their_name
     assert_int_equal(fixture_position(f).rejected, 5);
 }
 
+/* Both copies of `meta` may stand on one page. */
+static void test_a_meta_from_before_a_rotation_gives_way_to_the_client_that_has_edits(void **state)
+{
+    fixture *f = *state;
+    char before[160], sql[400];
+    snprintf(before, sizeof before, "%s/before", f->folder);
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, before);
+    fixture_open(f);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    int64_t pending = fixture_position(f).pending;
+    fixture_close_flat(f);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/outbox.db' AS before; DELETE FROM meta;"
+             " INSERT INTO meta SELECT * FROM before.meta",
+             before);
+    assert_int_equal(outbox_run_raw(f, sql), 2);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).pending, pending);
+    fixture_sync(f);
+    assert_int_equal(outbox_expect_accounted(f, "behind an old meta"), 0);
+    fixture_check(f);
+}
+
+static void test_old_rows_of_before_a_rotation_stand_for_none_of_the_edits_made_since(void **state)
+{
+    fixture *f = *state;
+    char old[160], sql[400], code[64];
+    snprintf(old, sizeof old, "%s/old", f->folder);
+    outbox_fill(f, false);
+    fixture_close_flat(f);
+    assert_int_equal(outbox_run_raw(f, "UPDATE pending SET uid = zeroblob(16) WHERE sequence = 6"),
+                     1);
+    fixture_open(f);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, old);
+    fixture_open(f);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    fixture_sync(f);
+    for (int i = 13; i <= 15; i++)
+        assert_int_equal(outbox_make_edit_anew(f, i), i);
+    fixture_close_flat(f);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/outbox.db' AS old; DELETE FROM pending;"
+             " INSERT INTO pending SELECT * FROM old.pending",
+             old);
+    assert_int_equal(outbox_run_raw(f, sql), 7);
+    fixture_open(f);
+    for (int i = 13; i <= 15; i++)
+        assert_true(outbox_is_in_inbox(f, i, code) && strcmp(code, "damaged") == 0);
+    assert_int_equal(fixture_position(f).pending, 3);
+    fixture_sync(f);
+    for (int i = 7; i <= 12; i++)
+        assert_int_equal(outbox_applied(f, i), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -286,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_pending_row_that_is_missing_is_told_and_does_not_block),
         TEST(test_a_damaged_edit_is_dismissed_and_cannot_be_resubmitted),
+        TEST(test_a_dismissed_damaged_edit_says_nothing_of_those_before_it),
         TEST(test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it),
         TEST(test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection),
         TEST(test_rows_that_the_totals_miss_are_counted),
@@ -295,6 +432,10 @@ int main(void)
         TEST(test_an_old_meta_says_nothing_of_edits_that_were_decided_since),
         TEST(test_damaged_edits_with_gaps_between_keep_their_order_and_their_names),
         TEST(test_a_row_that_is_damaged_while_open_is_set_aside),
+        TEST(test_old_rows_of_before_a_rotation_stand_for_none_of_the_edits_made_since),
+        TEST(test_a_meta_from_before_a_rotation_gives_way_to_the_client_that_has_edits),
+        TEST(test_a_push_has_no_gap_where_a_damaged_row_says_that_it_is_covered),
+        TEST(test_a_covered_edit_that_is_damaged_is_counted_when_the_backend_is_restored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,13 @@ ARROWS = {
     "backend/embedded": ["common", "backend/ports", "backend/sqlite"],
     **stack("backend", ["common", "mutate", "wire", "backend/ports"], [
         "base", "versioned/model", "versioned/versions", "versioned/state", "versioned/index",
-        "versioned/commit", "versioned/projects", "api"]),
+        "versioned/commit", "versioned/projects"]),
+    "backend/log": ["common", "backend/ports", "backend/base"],
+    "backend/resource": ["common", "backend/ports", "backend/base"],
+    "backend/logged": ["common", "mutate", "wire", "backend/ports", *VERSIONED[:-1], "backend/log"],
+    "backend/api": ["common", "mutate", "wire", "backend/ports", *VERSIONED, "backend/log",
+                    "backend/resource", "backend/logged"],
+    "backend/effects": ["common", "backend/ports", "backend/base", "backend/log"],
     "backend/queued": ["common", "wire", "backend/ports", *VERSIONED, "backend/api"],
     "backend/plugin": ["common", "mutate"],
     "backend/aws": ["common", "http", "backend/ports"],
@@ -51,7 +57,7 @@ ARROWS = {
     "backend/lambda": ["common", "wire", "http", "mutate", "backend/ports", "backend/base", "backend/api",
                        "backend/queued", "backend/auth", "backend/front", "backend/plugin",
                        "backend/stores"],
-    "backend/admin": ["common", "mutate", "backend/ports", *VERSIONED, "backend/api",
+    "backend/admin": ["common", "mutate", "wire", "backend/ports", *VERSIONED, "backend/log", "backend/api", "backend/effects",
                       "backend/queued", "backend/embedded", "backend/jobs", "backend/plugin",
                       "backend/stores"],
     "examples": [],
@@ -62,7 +68,7 @@ LIBRARIES = {
     "curl/": ["http", "tests"],
     "openssl/": ["common", "tests"],
     "zlib.h": ["common", "tests"],
-    "cjson/": ["examples", "tests"],
+    "cjson/": ["mutate", "include", "examples", "tests"],
     "microhttpd.h": ["backend/http"],
     "rhonabwy.h": ["backend/auth", "tests"],
     "expat.h": ["backend/aws"],
@@ -183,6 +189,23 @@ def check_links(root, path, text):
                 yield number, f"the link {target} leads nowhere"
 
 
+def check_places(path, text, files):
+    """An explanation names files by their path, or by its end: `sdk/store/scan.c`, `scan.c`."""
+    if path.parts[:2] != ("docs", "explanation"):
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        for name in re.findall(r"`([a-z][\w./-]*\.(?:c|h|py|sh|mjs|yaml))`", line):
+            if "NAME" not in name and not any(f"/{file}".endswith(f"/{name}") for file in files):
+                yield number, f"there is no file {name}"
+
+
+def check_labels(path, text):
+    """Every unit test comes from kedge_test or kedge_unit_test, which see to its threads."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.search(r'\bLABELS\s+[^A-Z)]*\b(unit|threads)\b', line):
+            yield number, "the label of a unit test; kedge_test and kedge_unit_test give it"
+
+
 def tracked(root):
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"],
                             capture_output=True, text=True)
@@ -195,7 +218,8 @@ def tracked(root):
 
 def check_tree(root):
     findings = []
-    for path in tracked(root):
+    files = tracked(root)
+    for path in files:
         checks = []
         if path.suffix in (".c", ".h"):
             text = (root / path).read_text(encoding="utf-8")
@@ -204,7 +228,9 @@ def check_tree(root):
             found = [f for check in checks for f in check(path, text)]
         elif path.suffix == ".md":
             text = (root / path).read_text(encoding="utf-8")
-            found = list(check_links(root, path, text))
+            found = [*check_links(root, path, text), *check_places(path, text, files)]
+        elif path.name == "CMakeLists.txt":
+            found = list(check_labels(path, (root / path).read_text(encoding="utf-8")))
         else:
             continue
         findings += [f"{path}:{number}: {what}" for number, what in found]
@@ -235,10 +261,12 @@ def self_test():
         "common/h.c": "/* h */\nint " + "x" * 100 + ";\n",
         "include/kedge/i.h": "/* i */\n\nKEDGE_API void f(void);\n",
         "docs/j.md": "[gone](nowhere.md)\n",
+        "docs/explanation/p.md": "`sdk/store/gone.c`\n",
         "common/k.c": "/* TO" + "DO */\n",
         "sdk/store/l.c": "/* l */\nbool late = KEDGE_PLANTED_BUG(1);\n",
         "backend/planted.h": "/* m */\n",
         "include/kedge/o.h": "/* o */\n\n/* f */\nKEDGE_API void f(void);\n",
+        "tests/p/CMakeLists.txt": 'set_tests_properties(p PROPERTIES LABELS "sim;unit" TIMEOUT 9)\n',
         "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
     }
     for name, text in bad.items():

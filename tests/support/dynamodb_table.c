@@ -17,7 +17,9 @@ static kedge_status make_client(dynamodb_table *table, kedge_error *error)
         .environment = &table->environment,
         .credentials = table->credentials,
         .region = region,
-        .endpoints = {[KEDGE_AWS_DYNAMODB] = getenv("AWS_ENDPOINT_URL_DYNAMODB")}};
+        .endpoints = {[KEDGE_AWS_DYNAMODB] = getenv("AWS_ENDPOINT_URL_DYNAMODB"),
+                      /* DynamoDB Local is both. */
+                      [KEDGE_AWS_STREAMS] = getenv("AWS_ENDPOINT_URL_DYNAMODB")}};
     return kedge_aws_client_new(&options, &table->client, error);
 }
 

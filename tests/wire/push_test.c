@@ -35,6 +35,7 @@ static void test_a_push_has_these_bytes(void **state)
     mutation.id = 8;
     mutation.origin_client_id = KEDGE_BYTES("c0");
     mutation.origin_id = 3;
+    mutation.mutator_version = 4;
     kedge_wire_push_request_mutation(&writer, &mutation);
     kedge_wire_push_request_end(&writer, "c1");
     assert_string_equal(
@@ -44,7 +45,8 @@ static void test_a_push_has_these_bytes(void **state)
         "\"mutations\":[{\"clientID\":\"c1\",\"id\":7,\"name\":\"kedge.put\",\"args\":{\"a\":1},"
         "\"timestamp\":-5,\"uid\":\"" UID "\"},"
         "{\"clientID\":\"c1\",\"id\":8,\"name\":\"kedge.put\",\"args\":{\"a\":1},"
-        "\"timestamp\":-5,\"uid\":\"" UID "\",\"origin\":{\"client\":\"c0\",\"id\":3}}],"
+        "\"timestamp\":-5,\"uid\":\"" UID
+        "\",\"version\":4,\"origin\":{\"client\":\"c0\",\"id\":3}}],"
         "\"kedge\":{\"client\":\"c1\"}}");
     kedge_buffer_free(&out);
 }
@@ -83,7 +85,8 @@ static kedge_wire_mutation draw_mutation(draw *from)
                                     .args = draw_value(from),
                                     .timestamp_ms =
                                         draw_integer(from, -TIMESTAMP_MAX, TIMESTAMP_MAX),
-                                    .uid = draw_hex(from, 32)};
+                                    .uid = draw_hex(from, 32),
+                                    .mutator_version = draw_integer(from, 1, UINT32_MAX)};
     do {
         mutation.name = draw_text(from, KEDGE_LIMIT_NAME_BYTES);
     } while (mutation.name.size == 0);
@@ -110,6 +113,7 @@ static void assert_mutation(const kedge_wire_mutation *found, const kedge_wire_m
     assert_bytes(found->uid, expected->uid);
     assert_bytes(found->origin_client_id, expected->origin_client_id);
     assert_int_equal(found->origin_id, expected->origin_id);
+    assert_int_equal(found->mutator_version, expected->mutator_version);
 }
 
 static void check_copy(const kedge_wire_push_request *read)

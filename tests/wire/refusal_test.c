@@ -209,6 +209,20 @@ static void test_an_origin_that_is_not_whole_makes_its_mutation_invalid(void **s
     }
 }
 
+static void test_a_version_of_a_mutator_is_from_1_and_1_when_it_is_not_told(void **state)
+{
+    static const char *const wrong[] = {"0", "-1", "1.5", "4294967296", "\"1\"", "null"};
+    kedge_wire_mutation read;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char mutation[256];
+        snprintf(mutation, sizeof mutation, MUTATION("\"timestamp\":1,\"version\":%s"), wrong[i]);
+        read_one(mutation, &read);
+        assert_string_equal(read.invalid_code, "mutation-invalid");
+        assert_int_equal(read.mutator_version, 1);
+    }
+}
+
 static void test_args_that_are_too_deep_are_invalid_and_no_deeper_ones_are_not(void **state)
 {
     (void)state;
@@ -426,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_a_project_and_a_version_of_pull_that_are_right_are_read),
         cmocka_unit_test(test_a_timestamp_is_rounded_and_bounded),
         cmocka_unit_test(test_an_origin_that_is_not_whole_makes_its_mutation_invalid),
+        cmocka_unit_test(test_a_version_of_a_mutator_is_from_1_and_1_when_it_is_not_told),
         cmocka_unit_test(test_args_that_are_too_deep_are_invalid_and_no_deeper_ones_are_not),
         cmocka_unit_test(test_args_of_more_than_8_mib_are_too_large),
         cmocka_unit_test(test_more_than_10000_mutations_are_a_push_that_is_too_large),

@@ -8,13 +8,18 @@
 #include "backend/versioned/commit/slice.h"
 #include "backend/versioned/versions/version_codec.h"
 
-/* Puts `version`, which stands on top of `head`. `*state` is its state, not yet in the cache.
- * Returns KEDGE_CONFLICT when another version has this number; KEDGE_UNAVAILABLE when it is not
- * known whether the version was put; KEDGE_LIMIT_EXCEEDED, with nothing put, when it is too large
- * for the ports or for one transaction of the seed cadence. */
-kedge_status kedge_commit(const kedge_project *project, kedge_state *head,
-                          const kedge_version *version, const kedge_slice_body *bodies,
-                          size_t body_count, kedge_state **state, kedge_error *error);
+/* Puts `version`, which stands on top of `head`; a history may change its number (history.h).
+ * `*state` is its state, not yet in the cache. Returns KEDGE_CONFLICT when another version has this
+ * number; KEDGE_UNAVAILABLE when it is not known whether the version was put; KEDGE_LIMIT_EXCEEDED,
+ * with nothing put, when it is too large for the ports or for one transaction of the seed
+ * cadence. */
+kedge_status kedge_commit(const kedge_project *project, kedge_state *head, kedge_version *version,
+                          const kedge_slice_body *bodies, size_t body_count, kedge_state **state,
+                          kedge_error *error);
+
+/* Puts bodies that are too large for what stands around them. Repeatable. */
+kedge_status kedge_commit_bodies(const kedge_project *project, const kedge_slice_body *bodies,
+                                 size_t count, kedge_error *error);
 
 /* One transaction with the version record and everything that the seed cadence writes with it.
  * (commit_seed.c) */

@@ -7,8 +7,8 @@
  * version. What does not fit one transaction is refused. */
 #include "backend/versioned/commit/commit.h"
 
+#include "backend/base/packed.h"
 #include "backend/versioned/index/index.h"
-#include "backend/versioned/model/packed.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "common/error.h"
 

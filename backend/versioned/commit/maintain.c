@@ -6,6 +6,7 @@
 #include "backend/versioned/commit/processor.h"
 #include "backend/versioned/index/index.h"
 #include "backend/versioned/state/checkpoint.h"
+#include "backend/versioned/versions/history.h"
 
 static void write_checkpoints(void *argument)
 {
@@ -36,13 +37,18 @@ void kedge_maintain(const kedge_project *project, kedge_state *state)
 {
     const kedge_version *version = state->version;
     kedge_error error = {0};
-    if (project->backend->options.cadence == KEDGE_CADENCE_SEED) return;
+    bool seed = project->backend->options.cadence == KEDGE_CADENCE_SEED;
+    if (seed && project->history == NULL) return;
     bool due = version->number - version->indexed_through >= KEDGE_MAINTAIN_VERSIONS ||
                version->recent_count >= KEDGE_MAINTAIN_RUNS;
     if (due && kedge_index_complete(project, version, &error) != KEDGE_OK) {
         kedge_background_failed(project, KEDGE_BACKGROUND_INDEX_ROWS, &error);
     }
-    start_checkpoints(state);
+    if (project->history != NULL) {
+        project->history->maintain(state);
+    } else {
+        start_checkpoints(state);
+    }
 }
 
 kedge_status kedge_processor_index(const kedge_project *project, kedge_error *error)

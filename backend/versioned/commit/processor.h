@@ -31,6 +31,7 @@ typedef struct kedge_push_mutation {
     kedge_bytes uid;           /* hexadecimal, or empty */
     kedge_bytes origin_client; /* empty: none */
     int64_t origin_id;
+    int64_t mutator; /* the version of the mutator that the client has */
     uint8_t digest[KEDGE_DIGEST_SIZE];
     /* Set when the mutation is not I-JSON or a member is wrong: it is decided as rejected with
      * these. */

@@ -41,7 +41,7 @@ static bool has_origins(const pushing *work)
 
 static void move_to(pushing *work, kedge_state *state)
 {
-    KEDGE_ASSERT(state->version->number == work->head->version->number + 1);
+    KEDGE_ASSERT(state->version->number > work->head->version->number);
     KEDGE_ASSERT(state->version->number > work->committed);
     kedge_cache_add(work->project->backend->cache, &work->project->ref, state, true);
     kedge_state_close(work->head);

@@ -5,6 +5,7 @@
 #include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"
+#include "common/names.h"
 #include "common/utf8.h"
 
 #include <string.h>
@@ -13,48 +14,7 @@
 #define UID_BYTES_MAX       64
 #define MUTATION_TEXT_BYTES 160 /* what a mutation's JSON takes besides its texts */
 
-/* ---- the head as a reader ---- */
-
-static kedge_status read_item(void *context, kedge_bytes collection, kedge_bytes id,
-                              kedge_buffer *value, kedge_error *error)
-{
-    kedge_state *state = context;
-    if (collection.size == 0) {
-        kedge_bytes record = state->version->project_record;
-        if (record.size == 0) return KEDGE_NOT_FOUND;
-        kedge_buffer_append_bytes(value, record);
-        return kedge_buffer_status(value, error);
-    }
-    kedge_entry entry;
-    kedge_status status = kedge_state_find(state, collection, id, &entry, error);
-    if (status != KEDGE_OK) return status;
-    return kedge_state_body(state, collection, &entry, value, error);
-}
-
-static kedge_status read_next(void *context, kedge_bytes collection, bool from_start,
-                              kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
-                              kedge_error *error)
-{
-    kedge_state *state = context;
-    kedge_entry entry;
-    kedge_status status = kedge_state_next(state, collection, from_start, after, &entry, error);
-    if (status != KEDGE_OK) return status;
-    kedge_buffer_append_bytes(id, entry.id);
-    status = kedge_buffer_status(id, error);
-    if (status != KEDGE_OK) return status;
-    return kedge_state_body(state, collection, &entry, value, error);
-}
-
 /* ---- texts that the version keeps ---- */
-
-static kedge_bytes clip(kedge_bytes text, size_t size_max)
-{
-    if (text.size <= size_max) return text;
-    text.size = size_max;
-    while (text.size > 0 && !kedge_bytes_are_utf8(text))
-        text.size--;
-    return text;
-}
 
 /* What JSON can hold as an integer. */
 static int64_t clamp(int64_t number)
@@ -74,15 +34,19 @@ static kedge_status keep_texts(kedge_slice *slice, const kedge_push_mutation *pu
 {
     kedge_arena *arena = &slice->object->arena;
     kedge_bytes user = kedge_bytes_of(sender_of(slice, pushed)->identity->user);
-    bool fine = kedge_arena_copy(arena, pushed->client, &mutation->client) &&
-                kedge_arena_copy(arena, clip(pushed->name, NAME_SHOWN_BYTES), &mutation->name) &&
-                kedge_arena_copy(arena, user, &mutation->user) &&
-                kedge_arena_copy(arena, clip(pushed->uid, UID_BYTES_MAX), &mutation->uid) &&
-                kedge_arena_copy(arena, pushed->origin_client, &mutation->origin_client);
+    kedge_bytes role = kedge_bytes_of(sender_of(slice, pushed)->identity->role);
+    bool fine =
+        kedge_arena_copy(arena, pushed->client, &mutation->client) &&
+        kedge_arena_copy(arena, kedge_utf8_clip(pushed->name, NAME_SHOWN_BYTES), &mutation->name) &&
+        kedge_arena_copy(arena, user, &mutation->user) &&
+        kedge_arena_copy(arena, role, &mutation->role) &&
+        kedge_arena_copy(arena, kedge_utf8_clip(pushed->uid, UID_BYTES_MAX), &mutation->uid) &&
+        kedge_arena_copy(arena, pushed->origin_client, &mutation->origin_client);
     if (!fine) return kedge_fail_no_memory(error);
     mutation->id = pushed->id;
     mutation->timestamp_ms = clamp(pushed->timestamp_ms);
     mutation->origin_id = pushed->origin_id;
+    mutation->mutator = pushed->mutator < 1 ? 1 : pushed->mutator;
     memcpy(mutation->digest, pushed->digest, KEDGE_DIGEST_SIZE);
     return KEDGE_OK;
 }
@@ -92,8 +56,9 @@ static kedge_status keep_rejection(kedge_slice *slice, kedge_version_mutation *m
 {
     kedge_arena *arena = &slice->object->arena;
     if (code[0] == '\0') code = "rejected"; /* only rejections have a code */
-    kedge_bytes code_text = clip(kedge_bytes_of(code), KEDGE_LIMIT_REJECTION_CODE_BYTES);
-    kedge_bytes text = clip(kedge_bytes_of(message), KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
+    kedge_bytes code_text = kedge_utf8_clip(kedge_bytes_of(code), KEDGE_LIMIT_REJECTION_CODE_BYTES);
+    kedge_bytes text =
+        kedge_utf8_clip(kedge_bytes_of(message), KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
     KEDGE_ASSERT(code_text.size > 0);
     mutation->outcome = KEDGE_MUTATION_REJECTED;
     bool fine = kedge_arena_copy(arena, code_text, &mutation->code) &&
@@ -160,6 +125,21 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
     return kedge_fail(error, status, failure.code, "%s", failure.message);
 }
 
+/* Where each replay decides, only a mutation that no replay could run is rejected. Without an app's
+ * mutators this server does not know which of them there are. */
+static kedge_status leave_open(kedge_slice *slice, const kedge_push_mutation *pushed,
+                               kedge_version_mutation *mutation, kedge_error *error)
+{
+    const kedge_registry *registry = slice->project->backend->options.registry;
+    mutation->outcome = KEDGE_MUTATION_APPLIED;
+    bool known = kedge_registry_find(registry, pushed->name) != NULL;
+    bool reserved = kedge_bytes_start_with(pushed->name, KEDGE_BYTES("kedge."));
+    bool name = kedge_check_name("mutator", pushed->name, NULL) == KEDGE_OK;
+    if (known || (name && !reserved && !kedge_registry_has_app(registry))) return KEDGE_OK;
+    return keep_rejection(slice, mutation, "mutator-unknown", "there is no such mutator here",
+                          error);
+}
+
 static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mutation *mutation,
                            kedge_error *error)
 {
@@ -180,6 +160,7 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
         return keep_rejection(slice, mutation, "version-too-large",
                               "what the mutation changes does not fit one version", error);
     }
+    if (slice->project->history != NULL) return leave_open(slice, pushed, mutation, error);
     return run_mutator(slice, pushed, mutation, error);
 }
 
@@ -221,8 +202,9 @@ static size_t text_bytes(const kedge_slice *slice, const kedge_push_mutation *pu
 {
     size_t rejection = KEDGE_LIMIT_REJECTION_CODE_BYTES + KEDGE_LIMIT_REJECTION_MESSAGE_BYTES;
     return MUTATION_TEXT_BYTES + rejection / 4 + pushed->client.size +
-           clip(pushed->name, NAME_SHOWN_BYTES).size +
-           strlen(sender_of(slice, pushed)->identity->user) + pushed->uid.size +
+           kedge_utf8_clip(pushed->name, NAME_SHOWN_BYTES).size +
+           strlen(sender_of(slice, pushed)->identity->user) +
+           strlen(sender_of(slice, pushed)->identity->role) + pushed->uid.size +
            pushed->origin_client.size;
 }
 
@@ -236,7 +218,8 @@ static bool fits(const kedge_slice *slice, const kedge_push_mutation *pushed)
     return version->mutation_count < slice->mutations_max &&
            slice->text_bytes + text_bytes(slice, pushed) <= KEDGE_SLICE_TEXT_BYTES &&
            slice->args_bytes + pushed->args.size <= KEDGE_SLICE_ARGS_BYTES &&
-           kedge_overlay_bytes(slice->overlay) <= KEDGE_SLICE_CHANGED_BYTES;
+           (slice->overlay == NULL ||
+            kedge_overlay_bytes(slice->overlay) <= KEDGE_SLICE_CHANGED_BYTES);
 }
 
 static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *error)
@@ -260,7 +243,7 @@ static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *er
 static kedge_status open_slice(kedge_slice *slice, size_t count, kedge_error *error)
 {
     kedge_state *head = slice->head;
-    kedge_state_reader reader = {head, read_item, read_next};
+    kedge_state_reader reader = kedge_state_reader_of(head);
     kedge_status status =
         kedge_version_begin(slice->project->backend, head->version, &slice->object, error);
     if (status != KEDGE_OK) return status;
@@ -269,10 +252,10 @@ static kedge_status open_slice(kedge_slice *slice, size_t count, kedge_error *er
     version->mutations = kedge_arena_take_array(arena, count, sizeof *version->mutations);
     size_t runs = count < KEDGE_SLICE_RUNS_MAX ? count : KEDGE_SLICE_RUNS_MAX;
     version->runs = kedge_arena_take_array(arena, runs, sizeof *version->runs);
+    if (version->mutations == NULL || version->runs == NULL) return kedge_fail_no_memory(error);
+    if (slice->project->history != NULL) return KEDGE_OK; /* no mutator runs */
     slice->overlay = kedge_overlay_new(slice->project->allocator);
-    if (version->mutations == NULL || version->runs == NULL || slice->overlay == NULL) {
-        return kedge_fail_no_memory(error);
-    }
+    if (slice->overlay == NULL) return kedge_fail_no_memory(error);
     status = kedge_tx_new(slice->project->allocator, slice->project->backend->options.registry,
                           slice->overlay, reader, &slice->tx, error);
     if (status == KEDGE_OK) kedge_tx_set_accept(slice->tx, kedge_slice_accept, slice);
@@ -294,7 +277,8 @@ kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error
         slice->next++;
     }
     KEDGE_ASSERT(status != KEDGE_OK || slice->next > from);
-    if (status == KEDGE_OK) status = kedge_slice_build_delta(slice, error);
+    if (status == KEDGE_OK && slice->overlay != NULL)
+        status = kedge_slice_build_delta(slice, error);
     return status;
 }
 

@@ -73,7 +73,8 @@ kedge_status kedge_version_set_recent(const kedge_project *project, const kedge_
 kedge_status kedge_meta_of(kedge_bytes project_record, kedge_bytes collection, kedge_bytes value,
                            kedge_arena *arena, kedge_bytes *meta, kedge_error *error);
 
-/* The limits on a project's size, asked by the transaction after each mutation. (slice_limits.c) */
+/* The limits on a project's size, asked by the transaction after each mutation.
+ * (slice_project_limits.c) */
 kedge_status kedge_slice_accept(void *context, const kedge_overlay *overlay,
                                 kedge_overlay_mark mark, kedge_error *error);
 

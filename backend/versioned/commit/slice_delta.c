@@ -128,7 +128,7 @@ kedge_status kedge_slice_build_delta(kedge_slice *slice, kedge_error *error)
     version->changes = kedge_arena_take_array(arena, count, sizeof *version->changes);
     slice->bodies = kedge_arena_take_array(arena, count, sizeof *slice->bodies);
     KEDGE_ASSERT(version->change_count == 0 && slice->body_count == 0);
-    KEDGE_ASSERT(version->number == slice->head->version->number + 1);
+    KEDGE_ASSERT(version->number > slice->head->version->number);
     if (version->changes == NULL || slice->bodies == NULL) return kedge_fail_no_memory(error);
     kedge_overlay_entry entry;
     kedge_status status = KEDGE_OK;

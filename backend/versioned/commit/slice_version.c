@@ -50,11 +50,17 @@ static bool copy_run(kedge_arena *arena, const kedge_run *from, kedge_run *to)
            kedge_arena_copy(arena, from->user, &to->user);
 }
 
+/* Whether the index rows are put in one transaction with the version. */
+static bool puts_rows(const kedge_project *project)
+{
+    return project->history == NULL && project->backend->options.cadence == KEDGE_CADENCE_SEED;
+}
+
 /* The rows of the head's runs must be durable before this version is put. */
 static kedge_status settle(const kedge_project *project, const kedge_version *head,
                            const kedge_version *version, bool *indexed, kedge_error *error)
 {
-    bool seed = project->backend->options.cadence == KEDGE_CADENCE_SEED;
+    bool seed = puts_rows(project);
     bool full = head->recent_count + version->run_count > KEDGE_RECENT_RUNS_MAX ||
                 version->number - head->indexed_through > KEDGE_RECENT_VERSIONS_MAX;
     *indexed = head->indexed_through == head->number ||
@@ -75,7 +81,7 @@ kedge_status kedge_version_set_recent(const kedge_project *project, const kedge_
     kedge_status status = settle(project, head, version, &indexed, error);
     if (status != KEDGE_OK) return status;
     /* The seed cadence puts this version's rows together with it. */
-    bool with_rows = project->backend->options.cadence == KEDGE_CADENCE_SEED;
+    bool with_rows = puts_rows(project);
     size_t kept = indexed ? 0 : head->recent_count;
     size_t own = with_rows ? 0 : version->run_count;
     version->indexed_through = indexed ? head->number : head->indexed_through;

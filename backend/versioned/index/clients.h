@@ -6,8 +6,6 @@
 #include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
-#define KEDGE_USER_BYTES_MAX 255 /* of the name of a user */
-
 /* Client ids under which the backend itself applies mutations (rebase.h). For all users such a
  * client does not exist. */
 #define KEDGE_CLIENT_RESERVED "rebase-"

@@ -2,8 +2,8 @@
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
+#include "backend/base/packed.h"
 #include "backend/versioned/model/entry_codec.h"
-#include "backend/versioned/model/packed.h"
 #include "common/error.h"
 
 #include <string.h>

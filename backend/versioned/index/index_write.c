@@ -9,7 +9,7 @@
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
-#include "backend/versioned/model/packed.h"
+#include "backend/base/packed.h"
 #include "backend/versioned/state/cache.h"
 #include "backend/versioned/versions/retained.h"
 #include "common/error.h"
@@ -274,7 +274,8 @@ static kedge_status index_is_there(const kedge_project *project, bool *there, ke
         }
     }
     if (status != KEDGE_OK) return status;
-    status = row_is_there(project, first, there, error);
+    bool has_rows = first->run_count > 0 || first->forked.size > 0;
+    if (has_rows) status = row_is_there(project, first, there, error);
     kedge_version_release(first);
     return status;
 }

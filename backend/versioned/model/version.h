@@ -41,6 +41,10 @@ typedef struct kedge_version_mutation {
     kedge_mutation_outcome outcome;
     kedge_bytes code; /* of a rejection, and of a duplicate of one; otherwise empty */
     kedge_bytes message;
+    /* Only of a log project, whose replays need them. There an outcome that is APPLIED means that
+     * each replay decides. */
+    kedge_bytes role;
+    int64_t mutator; /* the version of the mutator that the pushing client had */
 } kedge_version_mutation;
 
 static inline bool kedge_mutation_has_reason(const kedge_version_mutation *mutation)

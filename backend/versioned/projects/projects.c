@@ -8,54 +8,91 @@
 #include <string.h>
 
 static kedge_status put_project(kedge_backend *backend, const kedge_record_key *key,
-                                kedge_bytes project, int64_t created_ms, kedge_error *error)
+                                kedge_bytes project, const kedge_project_found *made,
+                                kedge_error *error)
 {
     char lineage[KEDGE_LINEAGE_HEX];
     kedge_random_hex(backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, lineage);
-    kedge_attribute attributes[] = {{"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, created_ms},
-                                    {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(lineage), 0},
-                                    {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, project, 0}};
+    kedge_attribute attributes[] = {
+        {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, made->created_ms},
+        {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(lineage), 0},
+        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, project, 0},
+        {"kind", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(KEDGE_PROJECT_KIND_LOG), 0}};
+    size_t count = made->kind == KEDGE_PROJECT_LOG ? 4 : 3;
     kedge_record_write write = {
-        .kind = KEDGE_WRITE_PUT, .record = {*key, attributes, 3}, .condition = KEDGE_IF_ABSENT};
+        .kind = KEDGE_WRITE_PUT, .record = {*key, attributes, count}, .condition = KEDGE_IF_ABSENT};
     const kedge_records *records = &backend->options.records;
     return records->vtable->write(records->self, &write, error);
 }
 
-static kedge_status get_created(kedge_backend *backend, const kedge_record_key *key,
-                                int64_t *created_ms, kedge_error *error)
+static kedge_project_found found_in(const kedge_record *record)
+{
+    const kedge_attribute *created = kedge_record_attribute(record, "created");
+    return (kedge_project_found){created == NULL ? 0 : created->number,
+                                 kedge_project_kind_of(record)};
+}
+
+static kedge_status get_found(kedge_backend *backend, const kedge_record_key *key,
+                              kedge_project_found *found, kedge_error *error)
 {
     const kedge_records *records = &backend->options.records;
     kedge_record_set set = {0};
     kedge_status status = records->vtable->get(records->self, key, true, &set, error);
     if (status != KEDGE_OK) return status;
-    const kedge_attribute *created = kedge_record_attribute(&set.records[0], "created");
-    *created_ms = created == NULL ? 0 : created->number;
+    *found = found_in(&set.records[0]);
     kedge_record_set_free(&set);
     return KEDGE_OK;
 }
 
-kedge_status kedge_project_create(const kedge_project *project, bool *created, int64_t *created_ms,
-                                  kedge_error *error)
+kedge_status kedge_project_create_kind(const kedge_project *project, kedge_project_kind kind,
+                                       bool *created, kedge_project_found *found,
+                                       kedge_error *error)
 {
     kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
     kedge_key partition = kedge_key_organization(project->ref.organization);
     kedge_key sort = kedge_key_project(project->ref.project);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
-    int64_t found_ms = 0;
+    kedge_project_found there = {.kind = kind};
     bool made = false;
-    status = get_created(project->backend, &key, &found_ms, error);
+    status = get_found(project->backend, &key, &there, error);
     if (status == KEDGE_NOT_FOUND) {
-        found_ms = project->environment->now_ms(project->environment->context);
-        status = put_project(project->backend, &key, project->ref.project, found_ms, error);
+        there.created_ms = project->environment->now_ms(project->environment->context);
+        status = put_project(project->backend, &key, project->ref.project, &there, error);
         made = status == KEDGE_OK;
-        if (status == KEDGE_CONFLICT)
-            status = get_created(project->backend, &key, &found_ms, error);
+        if (status == KEDGE_CONFLICT) status = get_found(project->backend, &key, &there, error);
     }
     if (status != KEDGE_OK) return status;
     *created = made;
-    *created_ms = found_ms;
+    *found = there;
     return KEDGE_OK;
+}
+
+kedge_status kedge_project_create(const kedge_project *project, bool *created, int64_t *created_ms,
+                                  kedge_error *error)
+{
+    kedge_project_found found;
+    kedge_status status =
+        kedge_project_create_kind(project, KEDGE_PROJECT_VERSIONS, created, &found, error);
+    if (status != KEDGE_OK) return status;
+    if (found.kind != KEDGE_PROJECT_VERSIONS) {
+        return kedge_fail(error, KEDGE_CONFLICT, "project-kind",
+                          "there is a project of this name that is of another kind");
+    }
+    *created_ms = found.created_ms;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_project_find_kind(const kedge_project *project, kedge_project_kind *kind,
+                                     kedge_error *error)
+{
+    kedge_key partition = kedge_key_organization(project->ref.organization);
+    kedge_key sort = kedge_key_project(project->ref.project);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    kedge_project_found found;
+    kedge_status status = get_found(project->backend, &key, &found, error);
+    if (status == KEDGE_OK) *kind = found.kind;
+    return status;
 }
 
 /* ---- lists ---- */
@@ -69,13 +106,13 @@ typedef struct listing {
 
 static kedge_status visit_record(listing *list, const kedge_record *record, kedge_error *error)
 {
-    const kedge_attribute *created = kedge_record_attribute(record, "created");
+    kedge_project_found found = found_in(record);
     kedge_bytes name;
     bool fine = list->by_organization ? kedge_key_read_organization(record->key.partition, &name)
                                       : kedge_key_read_project(record->key.sort, &name);
     if (!fine) return KEDGE_OK;
     list->left--;
-    return list->visit(list->context, name, created == NULL ? 0 : created->number, error);
+    return list->visit(list->context, name, &found, error);
 }
 
 /* Reads one page; the next one starts after *after. */

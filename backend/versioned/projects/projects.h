@@ -5,12 +5,25 @@
 #include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
 
-/* `*created` tells whether it is new. Idempotent. */
+typedef struct kedge_project_found {
+    int64_t created_ms;
+    kedge_project_kind kind;
+} kedge_project_found;
+
+/* `*created` tells whether it is new. Idempotent; a project keeps the kind that it was created
+ * with, which `*found` tells. */
+kedge_status kedge_project_create_kind(const kedge_project *project, kedge_project_kind kind,
+                                       bool *created, kedge_project_found *found,
+                                       kedge_error *error);
+/* The same of the kind `versions`. KEDGE_CONFLICT: there is one of another kind. */
 kedge_status kedge_project_create(const kedge_project *project, bool *created, int64_t *created_ms,
                                   kedge_error *error);
+/* The kind of a project, by a consistent read. KEDGE_NOT_FOUND. */
+kedge_status kedge_project_find_kind(const kedge_project *project, kedge_project_kind *kind,
+                                     kedge_error *error);
 
-typedef kedge_status (*kedge_project_visit)(void *context, kedge_bytes name, int64_t created_ms,
-                                            kedge_error *error);
+typedef kedge_status (*kedge_project_visit)(void *context, kedge_bytes name,
+                                            const kedge_project_found *found, kedge_error *error);
 /* The projects of an organization behind `after`, by name, at most `limit`; `*more` when there are
  * more. */
 kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization, kedge_bytes after,

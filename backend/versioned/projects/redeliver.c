@@ -197,7 +197,7 @@ static kedge_status note_last(redelivering *work, const kedge_version *version, 
 static kedge_status commit(redelivering *work, const redelivered_version *made, kedge_error *error)
 {
     kedge_backend *backend = work->project->backend;
-    const kedge_version *version = &made->object->version;
+    kedge_version *version = &made->object->version;
     kedge_state *state = NULL;
     kedge_status status =
         kedge_version_set_recent(work->project, made->head->version, made->object, error);

@@ -277,7 +277,7 @@ void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_sta
                      bool head)
 {
     KEDGE_ASSERT(kedge_bytes_equal(state->project.ref.organization, ref->organization));
-    KEDGE_ASSERT(kedge_bytes_equal(state->project.ref.project, ref->project));
+    KEDGE_ASSERT(kedge_bytes_start_with(ref->project, state->project.ref.project));
     pthread_mutex_lock(&cache->lock);
     kedge_cache_project *project = find_project(cache, ref);
     if (project == NULL) project = make_project(cache, ref);

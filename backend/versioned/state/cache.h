@@ -9,6 +9,8 @@
 
 #include <pthread.h>
 
+#define KEDGE_CACHE_BYTES ((size_t)64 * 1024 * 1024) /* unless the options say otherwise */
+
 typedef struct kedge_cache_project kedge_cache_project;
 
 struct kedge_cache {
@@ -33,7 +35,8 @@ kedge_state *kedge_cache_find(kedge_cache *cache, const kedge_project_ref *ref, 
 /* The newest state at or below a version: a start for a fold. Its lineage is not checked. */
 kedge_state *kedge_cache_nearest(kedge_cache *cache, const kedge_project_ref *ref, int64_t number);
 /* Keeps a state (a reference of its own). A `head` takes the place of the head before it, and what
- * is above it is forgotten. Nothing happens when memory runs out. */
+ * is above it is forgotten. Nothing happens when memory runs out. `ref` is the state's project; a
+ * name that starts with the project's keeps states apart from those of its versions. */
 void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_state *state,
                      bool head);
 

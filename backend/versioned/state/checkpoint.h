@@ -62,10 +62,11 @@ bool kedge_checkpoint_is_due(const kedge_version_collection *collection, const k
 kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
                                     bool all, kedge_error *error);
 
-/* The same of a collection that is no state's: `lineage` is of the version `collection->last`. */
+/* The same of a collection that is no state's: `lineage` is of the version `collection->last`.
+ * `known` is the number of a checkpoint of the collection whose chunks are there; 0: none. */
 kedge_status kedge_checkpoint_write_map(const kedge_project *project,
                                         const kedge_version_collection *collection,
-                                        const char *lineage, const kedge_map *map,
+                                        const char *lineage, const kedge_map *map, int64_t known,
                                         kedge_error *error);
 
 /* Whether a collection that the version changed needs a checkpoint. */

@@ -2,9 +2,9 @@
 #include "backend/versioned/state/checkpoint.h"
 
 #include "backend/base/background.h"
+#include "backend/base/packed.h"
 #include "backend/versioned/model/entry_codec.h"
 #include "backend/versioned/model/layout.h"
-#include "backend/versioned/model/packed.h"
 #include "backend/versioned/state/cache.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "backend/versioned/versions/blob.h"
@@ -254,10 +254,10 @@ static void tell_head(const kedge_state *state, const kedge_version_collection *
     kedge_state_close(head);
 }
 
-/* `known`: the number of a checkpoint whose chunks are there; 0: none. */
-static kedge_status write_map(const kedge_project *project,
-                              const kedge_version_collection *collection, const char *lineage,
-                              const kedge_map *map, int64_t known, kedge_error *error)
+kedge_status kedge_checkpoint_write_map(const kedge_project *project,
+                                        const kedge_version_collection *collection,
+                                        const char *lineage, const kedge_map *map, int64_t known,
+                                        kedge_error *error)
 {
     writing work = {.project = project,
                     .collection = collection,
@@ -277,14 +277,6 @@ static kedge_status write_map(const kedge_project *project,
     return status;
 }
 
-kedge_status kedge_checkpoint_write_map(const kedge_project *project,
-                                        const kedge_version_collection *collection,
-                                        const char *lineage, const kedge_map *map,
-                                        kedge_error *error)
-{
-    return write_map(project, collection, lineage, map, 0, error);
-}
-
 kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_collection *collection,
                                     bool all, kedge_error *error)
 {
@@ -296,7 +288,7 @@ kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_coll
     if (status != KEDGE_OK) return status;
     bool trusted = !all && !atomic_load(&slot->root_damaged);
     int64_t known = trusted ? atomic_load(&slot->root_number) : 0;
-    status = write_map(&state->project, collection, lineage, map, known, error);
+    status = kedge_checkpoint_write_map(&state->project, collection, lineage, map, known, error);
     if (status != KEDGE_OK) return status;
     atomic_store(&slot->root_number, collection->number);
     atomic_store(&slot->root_damaged, false);

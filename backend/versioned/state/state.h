@@ -10,6 +10,7 @@
 
 #include "backend/base/project.h"
 #include "backend/versioned/versions/versions.h"
+#include "mutate/overlay.h"
 
 typedef struct kedge_state kedge_state;
 
@@ -28,6 +29,9 @@ kedge_status kedge_state_next(kedge_state *state, kedge_bytes collection, bool f
 /* Appends the canonical JSON of an entry, from itself or from blobs, its hash checked. */
 kedge_status kedge_state_body(kedge_state *state, kedge_bytes collection, const kedge_entry *entry,
                               kedge_buffer *out, kedge_error *error);
+
+/* For a transaction; valid until the state is closed. */
+kedge_state_reader kedge_state_reader_of(kedge_state *state);
 
 #define KEDGE_CHANGES_VERSIONS_MAX 10000
 #define KEDGE_CHANGES_BYTES_MAX    33554432 /* of keys, metadata and small bodies: 32 MiB */

@@ -89,6 +89,14 @@ static kedge_status find_start(kedge_state *state, const kedge_version_collectio
     kedge_status status =
         kedge_checkpoint_read(&state->project, collection, map, from, &number, &damaged, error);
     if (status != KEDGE_OK) return status;
+    /* No changes lead from one snapshot of a history to the next. */
+    if (state->project.history != NULL && *from != collection->last) {
+        kedge_map_free(state->project.allocator, map);
+        return kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",
+                          "the collection \"%.*s\" of the snapshot of %lld cannot be read",
+                          (int)collection->name.size, collection->name.data,
+                          (long long)collection->last);
+    }
     atomic_store(&slot->root_number, number);
     atomic_store(&slot->root_damaged, damaged);
     atomic_store(&slot->tail_bytes, 0);

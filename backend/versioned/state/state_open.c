@@ -6,9 +6,11 @@
 static kedge_status find_parent(const kedge_project *project, const kedge_version *version,
                                 kedge_state **parent, kedge_error *error)
 {
-    *parent = version->number == 0 ? NULL
-                                   : kedge_cache_nearest(project->backend->cache, &project->ref,
-                                                         version->number - 1);
+    /* A history has whole states only at its snapshots, and nothing leads from one to the next. */
+    bool alone = version->number == 0 || project->history != NULL;
+    *parent =
+        alone ? NULL
+              : kedge_cache_nearest(project->backend->cache, &project->ref, version->number - 1);
     if (*parent == NULL || (*parent)->version->number == 0) return KEDGE_OK;
     bool same = false;
     kedge_status status =

@@ -4,6 +4,7 @@
 #include "backend/base/backend.h"
 #include "backend/versioned/model/entry_codec.h"
 #include "backend/versioned/model/layout.h"
+#include "backend/versioned/versions/history.h"
 #include "common/error.h"
 
 kedge_status kedge_retained_oldest(const kedge_project *project, int64_t *oldest,
@@ -14,6 +15,7 @@ kedge_status kedge_retained_oldest(const kedge_project *project, int64_t *oldest
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
     const kedge_records *records = project->records;
     kedge_record_set set = {0};
+    if (project->history != NULL) return project->history->oldest(project, oldest, error);
     kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
     if (status == KEDGE_NOT_FOUND) {
         *oldest = 1;

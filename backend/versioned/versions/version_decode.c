@@ -3,8 +3,8 @@
 #include "backend/versioned/versions/version_codec.h"
 
 #include "backend/base/backend.h"
+#include "backend/base/packed.h"
 #include "backend/versioned/model/entry_codec.h"
-#include "backend/versioned/model/packed.h"
 #include "common/error.h"
 
 #include <string.h>

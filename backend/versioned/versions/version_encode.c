@@ -26,8 +26,8 @@
  * to blobs, then the other. */
 #include "backend/versioned/versions/version_codec.h"
 
+#include "backend/base/packed.h"
 #include "backend/versioned/model/entry_codec.h"
-#include "backend/versioned/model/packed.h"
 #include "backend/versioned/versions/blob.h"
 #include "common/assert.h"
 #include "common/error.h"

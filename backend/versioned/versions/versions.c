@@ -2,11 +2,19 @@
 #include "backend/versioned/versions/version_codec.h"
 
 #include "backend/base/backend.h"
+#include "backend/versioned/versions/history.h"
 #include "backend/versioned/versions/retained.h"
 #include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
+
+kedge_project_kind kedge_project_kind_of(const kedge_record *record)
+{
+    const kedge_attribute *kind = kedge_record_attribute(record, "kind");
+    bool log = kind != NULL && kedge_bytes_equal_text(kind->bytes, KEDGE_PROJECT_KIND_LOG);
+    return log ? KEDGE_PROJECT_LOG : KEDGE_PROJECT_VERSIONS;
+}
 
 kedge_status kedge_version_load_creation(const kedge_project *project,
                                          const kedge_version **version, kedge_error *error)
@@ -30,6 +38,12 @@ kedge_status kedge_version_load_creation(const kedge_project *project,
     if (lineage == NULL || created == NULL || lineage->bytes.size != KEDGE_LINEAGE_HEX - 1) {
         status = kedge_fail(error, KEDGE_CORRUPT, "record-damaged",
                             "the record of the project \"%.*s\" is damaged",
+                            (int)project->ref.project.size, project->ref.project.data);
+        goto out;
+    }
+    if (project->history == NULL && kedge_project_kind_of(&set.records[0]) == KEDGE_PROJECT_LOG) {
+        status = kedge_fail(error, KEDGE_UNSUPPORTED, "project-kind",
+                            "the project \"%.*s\" is a log project, which this cannot be done with",
                             (int)project->ref.project.size, project->ref.project.data);
         goto out;
     }
@@ -86,6 +100,10 @@ kedge_status kedge_version_load(const kedge_project *project, int64_t number,
 {
     kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
+    if (project->history != NULL) {
+        return number == 0 ? project->history->newest(project, version, error)
+                           : project->history->load(project, number, version, error);
+    }
     if (number == 0) return load_newest(project, version, error);
     kedge_version_object *object = NULL;
     kedge_record_set set = {0};
@@ -108,6 +126,7 @@ kedge_status kedge_version_load_runs(const kedge_project *project, int64_t numbe
 {
     kedge_version_object *object = NULL;
     kedge_record_set set = {0};
+    if (project->history != NULL) return project->history->load(project, number, version, error);
     kedge_status status = get_kept(project, number, &set, error);
     if (status != KEDGE_OK) return status;
     status = kedge_version_decode_runs(project->backend, &set.records[0], &object, error);
@@ -116,11 +135,25 @@ kedge_status kedge_version_load_runs(const kedge_project *project, int64_t numbe
     return status;
 }
 
+static kedge_status history_has_lineage(const kedge_project *project, int64_t number,
+                                        kedge_bytes lineage, bool *same, bool *gone,
+                                        kedge_error *error)
+{
+    char found[KEDGE_LINEAGE_HEX];
+    kedge_status status = project->history->lineage(project, number, found, error);
+    if (gone != NULL) *gone = status == KEDGE_NOT_FOUND;
+    *same =
+        status == KEDGE_NOT_FOUND || (status == KEDGE_OK && kedge_bytes_equal_text(lineage, found));
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+}
+
 kedge_status kedge_version_has_lineage(const kedge_project *project, int64_t number,
                                        kedge_bytes lineage, bool *same, bool *gone,
                                        kedge_error *error)
 {
     kedge_record_set set = {0};
+    if (project->history != NULL)
+        return history_has_lineage(project, number, lineage, same, gone, error);
     kedge_status status = get_record(project, number, &set, error);
     if (gone != NULL) *gone = status == KEDGE_NOT_FOUND;
     if (status == KEDGE_NOT_FOUND) {
@@ -139,6 +172,7 @@ kedge_status kedge_version_lineage(const kedge_project *project, int64_t number,
                                    char lineage[KEDGE_LINEAGE_HEX], kedge_error *error)
 {
     kedge_record_set set = {0};
+    if (project->history != NULL) return project->history->lineage(project, number, lineage, error);
     kedge_status status = get_record(project, number, &set, error);
     if (status != KEDGE_OK) return status;
     const kedge_attribute *attribute = kedge_record_attribute(&set.records[0], "lineage");
@@ -157,6 +191,13 @@ kedge_status kedge_version_is_known(const kedge_project *project, int64_t number
                                     const char *lineage, bool *known, kedge_error *error)
 {
     kedge_record_set set = {0};
+    bool gone = false;
+    if (project->history != NULL) {
+        kedge_status found =
+            history_has_lineage(project, number, kedge_bytes_of(lineage), known, &gone, error);
+        if (gone) *known = false;
+        return found;
+    }
     kedge_status status = get_record(project, number, &set, error);
     *known = false;
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
@@ -207,6 +248,8 @@ kedge_status kedge_version_list(const kedge_project *project, int64_t before, ui
     kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
     int64_t below = before == 0 ? KEDGE_VERSION_NUMBER_MAX : before;
+    if (status == KEDGE_OK && project->history != NULL)
+        return project->history->list(project, below, limit, versions, count, error);
     size_t found = 0;
     bool more = below > 1;
     while (more && found < limit && status == KEDGE_OK) {

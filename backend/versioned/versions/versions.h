@@ -6,6 +6,14 @@
 #include "backend/base/project.h"
 #include "backend/versioned/model/version.h"
 
+/* What a project was created as, for ever. */
+typedef enum kedge_project_kind {
+    KEDGE_PROJECT_VERSIONS, /* the server runs mutators, and keeps versions */
+    KEDGE_PROJECT_LOG       /* the server appends mutations to a log, and replays decide them */
+} kedge_project_kind;
+#define KEDGE_PROJECT_KIND_LOG "log" /* the attribute `kind` of a project's record */
+kedge_project_kind kedge_project_kind_of(const kedge_record *record);
+
 /* Version `number` of a project; 0 asks for the newest, with a consistent read. KEDGE_NOT_FOUND
  * when there is no such version; for the newest: no such project. Release each version once. */
 kedge_status kedge_version_load(const kedge_project *project, int64_t number,
@@ -16,7 +24,9 @@ kedge_status kedge_version_list(const kedge_project *project, int64_t before, ui
                                 const kedge_version **versions, size_t *count, kedge_error *error);
 
 /* Makes the state before the first version: number 0, and the lineage in the record of the
- * project's creation. Returns KEDGE_NOT_FOUND when there is no such project. */
+ * project's creation. Returns KEDGE_NOT_FOUND when there is no such project, and KEDGE_UNSUPPORTED
+ * "project-kind" for a log project whose handle has no history: the caller does not know of such
+ * projects. */
 kedge_status kedge_version_load_creation(const kedge_project *project,
                                          const kedge_version **version, kedge_error *error);
 

@@ -1,0 +1,74 @@
+/* The access list of a project: it admits only the users that it names, each with its role. A
+ * project without a list admits everybody whose token covers it. An admin is always admitted, with
+ * the role of the token, so that nobody is locked out for good. */
+#include "backend/api/call.h"
+#include "common/error.h"
+
+static kedge_status fail_not_found(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
+}
+
+kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity *identity,
+                             kedge_api_admission *admission, kedge_error *error)
+{
+    char id[KEDGE_RESOURCE_NAMED_ID];
+    kedge_resource list = {0};
+    kedge_backend *backend = project->backend;
+    admission->listed = false;
+    if (!kedge_api_may_see(identity, project->ref.organization, project->ref.project))
+        return fail_not_found(error);
+    if (identity->admin) return KEDGE_OK;
+    kedge_resource_ref ref = kedge_resource_of_access(&project->ref, id);
+    if (kedge_unlisted_has(&backend->unlisted, ref.organization, ref.id)) return KEDGE_OK;
+    kedge_status status = kedge_resource_read(backend, &ref, 0, &list, error);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_unlisted_note(&backend->unlisted, ref.organization, ref.id);
+        return KEDGE_OK;
+    }
+    if (status != KEDGE_OK) return status;
+    admission->listed = true;
+    bool named = kedge_resource_access_role(list.value, identity->user, admission->role);
+    kedge_resource_free(&list);
+    return named ? KEDGE_OK : fail_not_found(error);
+}
+
+bool kedge_api_enter_project(kedge_api_call *call)
+{
+    kedge_status status =
+        kedge_api_admit(&call->project, call->request->identity, &call->admission, &call->error);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse_project(call);
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    }
+    if (status != KEDGE_OK || !call->admission.listed) return status == KEDGE_OK;
+    call->admitted = *call->request->identity;
+    call->admitted.role = call->admission.role;
+    call->admitted_request = *call->request;
+    call->admitted_request.identity = &call->admitted;
+    call->request = &call->admitted_request;
+    return true;
+}
+
+kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
+                                           kedge_bytes organization, kedge_bytes project,
+                                           int64_t *version, kedge_error *error)
+{
+    kedge_project_ref ref = {organization, project};
+    kedge_project opened = kedge_project_of(backend, &ref);
+    const kedge_version *head;
+    kedge_api_admission admission;
+    if (kedge_project_ref_check(&ref, NULL) != KEDGE_OK) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
+    }
+    kedge_status status = kedge_api_admit(&opened, identity, &admission, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_api_find_kind(&opened, error);
+    if (status == KEDGE_OK || status == KEDGE_NOT_FOUND)
+        status = kedge_api_head(&opened, &head, error);
+    if (status != KEDGE_OK) return status;
+    *version = head->number;
+    kedge_version_release(head);
+    return KEDGE_OK;
+}

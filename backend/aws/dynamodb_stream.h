@@ -1,0 +1,22 @@
+/* The stream port on DynamoDB Streams: the stream of one table, whose records have new images.
+ *
+ * A position is a sequence number; the one in front of a shard's first change is "at-" and that
+ * change's number. Between two reads the port keeps the service's iterator, which also stands
+ * behind stretches of a shard without changes; an iterator that has expired is replaced by one from
+ * the position. */
+#ifndef KEDGE_BACKEND_AWS_DYNAMODB_STREAM_H
+#define KEDGE_BACKEND_AWS_DYNAMODB_STREAM_H
+
+#include "backend/aws/client.h"
+#include "backend/ports/stream.h"
+
+/* Asks DynamoDB for the newest stream of the table. KEDGE_NOT_FOUND "aws-stream-missing": the table
+ * has none that is on; KEDGE_UNSUPPORTED "aws-stream-view": its changes have no new images; and the
+ * failures of kedge_aws_call. `client` must outlive the port. */
+kedge_status kedge_dynamodb_stream_open(kedge_aws_client *client, const char *table,
+                                        kedge_stream *stream, kedge_error *error);
+/* Turns a stream of new images on, and waits until it is there; one that is on stays as it is. */
+kedge_status kedge_dynamodb_stream_enable(kedge_aws_client *client, const char *table,
+                                          kedge_error *error);
+
+#endif

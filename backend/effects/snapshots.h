@@ -1,0 +1,55 @@
+/* Snapshots of logs in the background: one at a time for a log, in the order of its entries.
+ *
+ * Who sees an entry that asks for a snapshot puts a pending item (pending.h), then sends a message
+ * that names the log. A worker that gets the message takes the log's first item, makes the
+ * snapshot in pieces, saves after each piece how far it came, sets the snapshot's id at the entry,
+ * and removes the item. All of it can be repeated: a second request of the same snapshot finds the
+ * entry done, and an id by hash makes the second object the first one. */
+#ifndef KEDGE_BACKEND_EFFECTS_SNAPSHOTS_H
+#define KEDGE_BACKEND_EFFECTS_SNAPSHOTS_H
+
+#include "backend/effects/pending.h"
+#include "backend/ports/queue.h"
+#include "common/hash.h"
+
+#define KEDGE_SNAPSHOT_TRIES_MAX 8 /* to take an item that others take, too */
+
+/* Asks for the snapshot of an entry. The item comes first: a message that finds no item is done
+ * with. Repeatable; each message has a deduplication name of its own, since a message that was
+ * worked off must not swallow the next one. */
+kedge_status kedge_snapshot_request(const kedge_log *log, const kedge_queue *queue,
+                                    const kedge_log_place *at, kedge_error *error);
+
+/* The same id for the same entry of the same log, whoever asks: NUL-terminated. */
+void kedge_snapshot_id(const kedge_log *log, const kedge_log_place *at, char id[KEDGE_SHA256_HEX]);
+
+/* Makes the next piece of the snapshot at an entry. `progress` has what the piece before left,
+ * nothing at first, and gets what the next one needs, at most KEDGE_PENDING_PROGRESS_BYTES_MAX; or,
+ * with `*complete`, the id of the snapshot (kedge_log_metadata). A piece is made again when its
+ * progress was not saved. It takes less time than `reserve_ms`. */
+typedef kedge_status (*kedge_snapshot_fn)(void *context, const kedge_log *log,
+                                          const kedge_log_place *at, kedge_buffer *progress,
+                                          bool *complete, kedge_error *error);
+
+typedef struct kedge_snapshot_worker {
+    kedge_backend *backend;
+    kedge_snapshot_fn make;
+    void *context;
+    int64_t run_max_ms; /* no worker is at an item for longer: then another takes it */
+    int64_t reserve_ms; /* with less time than this left no further piece is begun */
+} kedge_snapshot_worker;
+
+/* What becomes of the message. */
+typedef enum kedge_snapshot_outcome {
+    KEDGE_SNAPSHOT_DONE,  /* it is done with */
+    KEDGE_SNAPSHOT_RETURN /* it goes back to the queue */
+} kedge_snapshot_outcome;
+
+/* Works off a message, until `deadline_ms` of the monotonic clock at the latest. A status other
+ * than KEDGE_OK says why the message goes back, or that it is none of ours
+ * (KEDGE_INVALID_ARGUMENT, with KEDGE_SNAPSHOT_DONE). */
+kedge_status kedge_snapshot_work(const kedge_snapshot_worker *worker, kedge_bytes message,
+                                 int64_t deadline_ms, kedge_snapshot_outcome *outcome,
+                                 kedge_error *error);
+
+#endif

@@ -1,0 +1,44 @@
+/* Snapshots and segments that are due behind an append. */
+#include "backend/base/background.h"
+#include "backend/base/locks.h"
+#include "backend/logged/snapshots.h"
+#include "backend/versioned/state/state_internal.h"
+
+/* How often an append looks whether a snapshot is due, in entries. */
+#define LOOK_EVERY 64
+
+static kedge_status make_due(const kedge_project *project, int64_t head, kedge_error *error)
+{
+    int64_t last = -1;
+    bool made = false;
+    kedge_status status = kedge_logged_last_snapshot(project, &last, error);
+    if (status != KEDGE_OK) return status;
+    /* One that cannot be made is tried again after as many entries. */
+    int64_t behind = head - (last < 0 ? 0 : last);
+    if (behind < KEDGE_LOGGED_SNAPSHOT_ENTRIES ||
+        behind % KEDGE_LOGGED_SNAPSHOT_ENTRIES >= LOOK_EVERY)
+        return KEDGE_OK;
+    status = kedge_logged_snapshot_make(project, &last, &made, error);
+    return status == KEDGE_OK ? kedge_logged_end_segment(project, error) : status;
+}
+
+static void make_later(void *argument)
+{
+    kedge_state *state = argument;
+    kedge_error error = {0};
+    if (make_due(&state->project, state->version->number, &error) != KEDGE_OK)
+        kedge_background_failed(&state->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &error);
+    atomic_store(kedge_backend_writing_checkpoints(&state->project), false);
+    kedge_state_close(state);
+}
+
+void kedge_logged_maintain(kedge_state *state)
+{
+    const kedge_backend_options *options = &state->project.backend->options;
+    if (state->version->number % LOOK_EVERY != 0) return;
+    if (atomic_exchange(kedge_backend_writing_checkpoints(&state->project), true)) return;
+    kedge_state_retain(state);
+    bool taken =
+        options->later != NULL && options->later(options->later_context, make_later, state);
+    if (!taken) make_later(state);
+}

@@ -1,0 +1,353 @@
+/* Makes a snapshot: replays the entries behind the last one on its state, with this server's
+ * mutators, and writes what changed.
+ *
+ * First the bodies, then the chunks and roots of the collections, then the object, at last the
+ * metadata of the entry. All but the last are named by their contents or by the entry, so that a
+ * maker that stops in between leaves nothing that anybody reads, and the next one puts the same. */
+#include "backend/log/segments.h"
+#include "backend/logged/snapshot_object.h"
+#include "backend/logged/snapshots.h"
+#include "backend/versioned/commit/commit.h"
+#include "backend/versioned/state/checkpoint.h"
+#include "backend/versioned/versions/blob.h"
+#include "common/assert.h"
+#include "common/error.h"
+#include "mutate/replay.h"
+#include "mutate/state_hash.h"
+
+#include <string.h>
+
+#define READ_AHEAD 100
+
+/* One of the two parts of a snapshot: the state, or what was rejected. */
+typedef struct part {
+    kedge_state *base; /* of the snapshot before */
+    kedge_slice slice; /* its overlay holds the changes, its object the version that is made */
+    kedge_map *maps;   /* one for each collection of the version */
+} part;
+
+typedef struct making {
+    const kedge_project *project;
+    const kedge_version *head;
+    int64_t from; /* the number of the snapshot before, or 0 */
+    part state;
+    part rejections;
+    kedge_tx *tx;
+} making;
+
+/* ---- the start ---- */
+
+/* A version that has the head's number, and the collections of the base. */
+static kedge_status begin_part(const making *work, part *made, kedge_error *error)
+{
+    kedge_version_object *object = NULL;
+    kedge_status status =
+        kedge_version_begin(work->project->backend, made->base->version, &object, error);
+    if (status != KEDGE_OK) return status;
+    object->version.number = work->head->number;
+    memcpy(object->version.lineage, work->head->lineage, sizeof object->version.lineage);
+    made->slice = (kedge_slice){.project = work->project,
+                                .head = made->base,
+                                .object = object,
+                                .overlay = kedge_overlay_new(work->project->allocator)};
+    return made->slice.overlay == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
+}
+
+static kedge_status empty_state(const making *work, kedge_state **state, kedge_error *error)
+{
+    kedge_version_object *object = kedge_version_object_new(work->project->allocator);
+    if (object == NULL) return kedge_fail_no_memory(error);
+    memcpy(object->version.lineage, work->head->lineage, sizeof object->version.lineage);
+    kedge_status status = kedge_state_derive(work->project, NULL, &object->version, state, error);
+    kedge_version_release(&object->version);
+    return status;
+}
+
+static kedge_status open_base(making *work, int64_t last, kedge_error *error)
+{
+    kedge_logged_snapshot snapshot;
+    kedge_status status = KEDGE_OK;
+    if (last < 1) {
+        status = empty_state(work, &work->state.base, error);
+        return status == KEDGE_OK ? empty_state(work, &work->rejections.base, error) : status;
+    }
+    status = kedge_logged_snapshot_open(work->project, last, &snapshot, error);
+    if (status != KEDGE_OK) return status;
+    work->from = last;
+    kedge_state_retain(snapshot.state);
+    kedge_state_retain(snapshot.rejections);
+    work->state.base = snapshot.state;
+    work->rejections.base = snapshot.rejections;
+    kedge_logged_snapshot_close(&snapshot);
+    return KEDGE_OK;
+}
+
+/* ---- replay ---- */
+
+static kedge_status keep_rejection(making *work, const kedge_version_mutation *mutation,
+                                   const kedge_replay_decision *decision, kedge_error *error)
+{
+    char id[KEDGE_LOGGED_REJECTION_BYTES];
+    kedge_buffer body = kedge_buffer_make(work->project->allocator);
+    kedge_json_writer writer = kedge_json_write(&body);
+    kedge_logged_rejection_id(mutation->client, mutation->id, id);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "code");
+    kedge_json_chars(&writer, decision->code);
+    kedge_json_key(&writer, "message");
+    kedge_json_chars(&writer, decision->message);
+    kedge_json_end_object(&writer);
+    kedge_status status = kedge_buffer_status(&body, error);
+    if (status == KEDGE_OK) {
+        status =
+            kedge_overlay_put(work->rejections.slice.overlay, KEDGE_BYTES(KEDGE_LOGGED_REJECTIONS),
+                              kedge_bytes_of(id), kedge_buffer_bytes(&body), error);
+    }
+    kedge_buffer_free(&body);
+    return status;
+}
+
+static kedge_replay_outcome outcome_of(const kedge_version_mutation *mutation)
+{
+    if (mutation->outcome == KEDGE_MUTATION_REJECTED) return KEDGE_REPLAY_REJECTED;
+    if (mutation->outcome == KEDGE_MUTATION_APPLIED) return KEDGE_REPLAY_OPEN;
+    return mutation->code.size > 0 ? KEDGE_REPLAY_DUPLICATE_REJECTED : KEDGE_REPLAY_DUPLICATE;
+}
+
+/* The texts end with a NUL: they are an arena's. */
+static kedge_status replay_one(making *work, const kedge_version_mutation *mutation,
+                               kedge_error *error)
+{
+    kedge_replay_decision decision;
+    kedge_replay_mutation replayed = {.call = {.name = mutation->name,
+                                               .args = mutation->args,
+                                               .args_are_canonical = true,
+                                               .caller = {.user = mutation->user.data,
+                                                          .role = mutation->role.data,
+                                                          .client = mutation->client.data,
+                                                          .now_ms = mutation->timestamp_ms}},
+                                      .mutator = mutation->mutator,
+                                      .decided = outcome_of(mutation),
+                                      .code = mutation->code,
+                                      .message = mutation->message};
+    kedge_status status = kedge_replay_decide(work->tx, work->project->backend->options.registry,
+                                              &replayed, &decision, error);
+    if (status != KEDGE_OK || replayed.decided != KEDGE_REPLAY_OPEN ||
+        decision.outcome != KEDGE_REPLAY_REJECTED)
+        return status;
+    return keep_rejection(work, mutation, &decision, error);
+}
+
+static kedge_status replay(making *work, kedge_error *error)
+{
+    kedge_logged_reader reader;
+    bool more = true;
+    kedge_status status = kedge_tx_new(
+        work->project->allocator, work->project->backend->options.registry,
+        work->state.slice.overlay, kedge_state_reader_of(work->state.base), &work->tx, error);
+    if (status != KEDGE_OK) return status;
+    status =
+        kedge_logged_reader_open(work->project, work->from + 1, false, READ_AHEAD, &reader, error);
+    while (status == KEDGE_OK && more) {
+        kedge_logged_entry entry;
+        status = kedge_logged_read(&reader, &entry, error);
+        if (status != KEDGE_OK) break;
+        for (size_t i = 0; i < entry.version->mutation_count && status == KEDGE_OK; i++)
+            status = replay_one(work, &entry.version->mutations[i], error);
+        more = entry.version->number < work->head->number;
+        kedge_version_release(entry.version);
+    }
+    kedge_logged_reader_close(&reader);
+    if (status != KEDGE_DONE) return status;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "entries-missing",
+                      "the entries up to %lld could not be read", (long long)work->head->number);
+}
+
+/* ---- writing ---- */
+
+static kedge_status lay(const kedge_allocator *allocator, const kedge_version_change *change,
+                        kedge_map *map, kedge_error *error)
+{
+    bool fine = true;
+    if (change->deleted) {
+        fine = kedge_map_remove(allocator, map, change->entry.id);
+    } else {
+        kedge_item *item = kedge_item_new(allocator, &change->entry, false);
+        fine = item != NULL && kedge_map_put(allocator, map, item);
+        kedge_item_release(allocator, item);
+    }
+    return fine ? KEDGE_OK : kedge_fail_no_memory(error);
+}
+
+/* The collection as the snapshot has it; when it changed, its checkpoint is written. */
+static kedge_status write_collection(const making *work, part *made, size_t index,
+                                     kedge_error *error)
+{
+    kedge_version *version = &made->slice.object->version;
+    kedge_version_collection *collection = &version->collections[index];
+    const kedge_version_collection *before =
+        kedge_version_find_collection(made->base->version, collection->name);
+    const kedge_map *old = NULL;
+    kedge_map *map = &made->maps[index];
+    size_t first;
+    size_t count;
+    kedge_status status = kedge_state_collection(made->base, collection->name, &old, error);
+    if (status != KEDGE_OK) return status;
+    if (old != NULL) *map = kedge_map_share(old);
+    kedge_version_find_changes(version, collection->name, &first, &count);
+    for (size_t i = first; i < first + count && status == KEDGE_OK; i++)
+        status = lay(work->project->allocator, &version->changes[i], map, error);
+    if (status != KEDGE_OK || count == 0) return status;
+    KEDGE_ASSERT(collection->last == version->number);
+    KEDGE_ASSERT(collection->items == (int64_t)map->count);
+    collection->number = collection->last; /* so that two makers do not share a number */
+    return kedge_checkpoint_write_map(work->project, collection, version->lineage, map,
+                                      before == NULL ? 0 : before->number, error);
+}
+
+static kedge_status write_part(const making *work, part *made, kedge_error *error)
+{
+    kedge_slice *slice = &made->slice;
+    kedge_status status = kedge_slice_build_delta(slice, error);
+    if (status == KEDGE_OK)
+        status = kedge_commit_bodies(work->project, slice->bodies, slice->body_count, error);
+    if (status != KEDGE_OK) return status;
+    size_t count = slice->object->version.collection_count;
+    made->maps = kedge_arena_take_array(&slice->object->arena, count, sizeof *made->maps);
+    if (made->maps == NULL && count > 0) return kedge_fail_no_memory(error);
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++)
+        status = write_collection(work, made, i, error);
+    return status;
+}
+
+/* ---- the hash ---- */
+
+typedef struct hashing {
+    const making *work;
+    kedge_bytes collection;
+    kedge_state_hash hash;
+    kedge_buffer value;
+    kedge_status status;
+    kedge_error *error;
+} hashing;
+
+static bool hash_item(void *context, kedge_item *item)
+{
+    hashing *to = context;
+    const kedge_entry *entry = &item->entry;
+    kedge_bytes value = entry->body;
+    if (value.data == NULL) {
+        kedge_buffer_clear(&to->value);
+        to->status = kedge_blob_body(to->work->project, to->collection, entry->hash, NULL,
+                                     &to->value, to->error);
+        value = kedge_buffer_bytes(&to->value);
+    }
+    if (to->status == KEDGE_OK) kedge_state_hash_add(&to->hash, to->collection, entry->id, value);
+    return to->status == KEDGE_OK;
+}
+
+static kedge_status hash_state(const making *work, uint8_t out[KEDGE_SHA256_SIZE],
+                               kedge_error *error)
+{
+    const kedge_version *version = &work->state.slice.object->version;
+    hashing to = {.work = work,
+                  .value = kedge_buffer_make(work->project->allocator),
+                  .status = KEDGE_OK,
+                  .error = error};
+    kedge_bytes none = {NULL, 0};
+    kedge_state_hash_begin(&to.hash);
+    if (version->project_record.size > 0)
+        kedge_state_hash_add(&to.hash, none, none, version->project_record);
+    for (size_t i = 0; i < version->collection_count && to.status == KEDGE_OK; i++) {
+        to.collection = version->collections[i].name;
+        kedge_map_visit_items(&work->state.maps[i], hash_item, &to);
+    }
+    kedge_state_hash_end(&to.hash, out);
+    kedge_buffer_free(&to.value);
+    return to.status;
+}
+
+/* ---- all of it ---- */
+
+static kedge_status put_object(const making *work, char id[KEDGE_SHA256_HEX], kedge_error *error)
+{
+    kedge_snapshot_object object = {.state = &work->state.slice.object->version,
+                                    .rejections = &work->rejections.slice.object->version};
+    kedge_status status = hash_state(work, object.hash, error);
+    return status == KEDGE_OK ? kedge_snapshot_object_put(work->project, &object, id, error)
+                              : status;
+}
+
+static void close_part(const making *work, part *made)
+{
+    size_t count = made->maps == NULL ? 0 : made->slice.object->version.collection_count;
+    for (size_t i = 0; i < count; i++)
+        kedge_map_free(work->project->allocator, &made->maps[i]);
+    kedge_slice_free(&made->slice);
+    kedge_state_close(made->base);
+}
+
+static kedge_status build(making *work, int64_t last, char id[KEDGE_SHA256_HEX], kedge_error *error)
+{
+    kedge_status status = open_base(work, last, error);
+    if (status == KEDGE_OK) status = begin_part(work, &work->state, error);
+    if (status == KEDGE_OK) status = begin_part(work, &work->rejections, error);
+    if (status == KEDGE_OK) status = replay(work, error);
+    if (status == KEDGE_OK) status = write_part(work, &work->state, error);
+    if (status == KEDGE_OK) status = write_part(work, &work->rejections, error);
+    if (status == KEDGE_OK) status = put_object(work, id, error);
+    kedge_tx_free(work->tx);
+    close_part(work, &work->state);
+    close_part(work, &work->rejections);
+    return status;
+}
+
+kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
+                                         char id[KEDGE_SHA256_HEX], kedge_error *error)
+{
+    int64_t last = -1;
+    making work = {.project = project};
+    KEDGE_ASSERT(project->history != NULL && number >= 0);
+    kedge_status status = project->history->load(project, number, &work.head, error);
+    if (status == KEDGE_OK) status = kedge_logged_last_snapshot(project, &last, error);
+    if (status == KEDGE_OK) status = build(&work, last < number ? last : -1, id, error);
+    kedge_version_release(work.head);
+    return status;
+}
+
+kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *number, bool *made,
+                                        kedge_error *error)
+{
+    int64_t last = -1;
+    char id[KEDGE_SHA256_HEX];
+    const kedge_version *head = NULL;
+    kedge_log log = kedge_logged_log(project);
+    kedge_status status = kedge_version_load(project, 0, &head, error);
+    if (status == KEDGE_OK) status = kedge_logged_last_snapshot(project, &last, error);
+    bool due = status == KEDGE_OK && last < head->number && head->number > 0;
+    if (due) {
+        making work = {.project = project, .head = head};
+        status = build(&work, last, id, error);
+    }
+    if (due && status == KEDGE_OK) {
+        kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(id)};
+        status = kedge_log_set_metadata(&log, head->number, &metadata, error);
+    }
+    if (status == KEDGE_OK) {
+        *number = head->number;
+        *made = due;
+    }
+    kedge_version_release(head);
+    return status;
+}
+
+kedge_status kedge_logged_end_segment(const kedge_project *project, kedge_error *error)
+{
+    kedge_log log = kedge_logged_log(project);
+    kedge_log_segment newest;
+    kedge_log_place first;
+    size_t count;
+    kedge_status status = kedge_log_segments_newest(&log, 1, true, &newest, &count, error);
+    if (status != KEDGE_OK || newest.last_snapshot < KEDGE_LOGGED_SEGMENT_ENTRIES) return status;
+    return kedge_log_new_segment(&log, &first, error);
+}

@@ -1,0 +1,66 @@
+/* Snapshots of log projects: the state behind an entry, made by replay with this server's mutators.
+ *
+ * The state stands in the chunks and roots of backend/versioned/state/checkpoint.h, as a checkpoint
+ * of each collection at the entry's number; chunks that did not change are those of the snapshot
+ * before. One object holds the rest, and its hash is the snapshot's id, which the entry gets as
+ * metadata (snapshot_object.h). */
+#ifndef KEDGE_BACKEND_LOGGED_SNAPSHOTS_H
+#define KEDGE_BACKEND_LOGGED_SNAPSHOTS_H
+
+#include "backend/logged/logged.h"
+#include "backend/versioned/state/state.h"
+
+/* A snapshot is due when so many entries stand behind the last one. */
+#define KEDGE_LOGGED_SNAPSHOT_ENTRIES 1000
+/* A new segment is due when the newest has so many entries behind a snapshot. */
+#define KEDGE_LOGGED_SEGMENT_ENTRIES 10000
+
+typedef struct kedge_logged_snapshot {
+    int64_t number;                  /* of the entry */
+    const kedge_version *at;         /* the entry as a version, with `recent` */
+    uint8_t hash[KEDGE_SHA256_SIZE]; /* of the state */
+    kedge_state *state;
+    kedge_state *rejections; /* a hidden collection: what replays rejected up to here */
+} kedge_logged_snapshot;
+
+/* The number of the last snapshot; -1: there is none. By a consistent read. */
+kedge_status kedge_logged_last_snapshot(const kedge_project *project, int64_t *number,
+                                        kedge_error *error);
+/* Opens the snapshot of an entry. KEDGE_NOT_FOUND: the entry has none. KEDGE_CORRUPT
+ * "snapshot-missing" or "snapshot-damaged", naming the entry. Close it. */
+kedge_status kedge_logged_snapshot_open(const kedge_project *project, int64_t number,
+                                        kedge_logged_snapshot *snapshot, kedge_error *error);
+void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot);
+/* Only the hash of the state. */
+kedge_status kedge_logged_snapshot_hash(const kedge_project *project, const char *id,
+                                        uint8_t hash[KEDGE_SHA256_SIZE], kedge_error *error);
+
+/* Why a replay rejected the mutation; `*found` false: it did not, up to the snapshot. Appends to
+ * the buffers. */
+kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes client, int64_t id,
+                                    bool *found, kedge_buffer *code, kedge_buffer *message,
+                                    kedge_error *error);
+
+/* Makes a snapshot of the last entry and sets it. `*number` is that entry; `*made` false: it had
+ * one before. Twice gives the same object. KEDGE_UNSUPPORTED "update-required": this server lacks a
+ * mutator. */
+kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *number, bool *made,
+                                        kedge_error *error);
+
+/* The same of any entry, without setting it: for who sets it later. Replays from the last snapshot
+ * when that is in front of the entry, else from the start. KEDGE_NOT_FOUND. */
+kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
+                                         char id[KEDGE_SHA256_HEX], kedge_error *error);
+
+/* How the hidden collection of rejections names a mutation. */
+#define KEDGE_LOGGED_REJECTION_BYTES (KEDGE_LIMIT_CLIENT_ID_BYTES + 24)
+void kedge_logged_rejection_id(kedge_bytes client, int64_t id,
+                               char out[KEDGE_LOGGED_REJECTION_BYTES]);
+
+/* Ends the newest segment of the log when it is long and has a snapshot behind that length. */
+kedge_status kedge_logged_end_segment(const kedge_project *project, kedge_error *error);
+
+/* Behind an append: a snapshot that is due is made, by `later` where the backend has it. */
+void kedge_logged_maintain(kedge_state *state);
+
+#endif

@@ -1,0 +1,261 @@
+/* Snapshots of log projects: what a replay of all entries gives, in chunks that are reused. */
+#include "tests/logged/logged_world.h"
+
+#include "backend/log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static push_builder builder;
+
+static void push_fill(test_world *world, const char *client, int64_t id, int from, int count)
+{
+    char args[64];
+    kedge_push_result result = {0};
+    snprintf(args, sizeof args, "{\"count\":%d,\"from\":%d}", count, from);
+    push_begin(&builder);
+    push_add_call(&builder, client, id, "test.fill", args);
+    assert_int_equal(sheet_send(&builder, world->backend, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+}
+
+static void read_id(test_world *world, int64_t number, char id[KEDGE_SHA256_HEX])
+{
+    kedge_logged_reader reader;
+    kedge_logged_entry entry;
+    assert_int_equal(kedge_logged_reader_open(sheet(world), number, false, 1, &reader, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_logged_read(&reader, &entry, NULL), KEDGE_OK);
+    memcpy(id, entry.snapshot, KEDGE_SHA256_HEX);
+    kedge_version_release(entry.version);
+    kedge_logged_reader_close(&reader);
+}
+
+static size_t count_chunks(test_world *world)
+{
+    kedge_blob_list list = {0};
+    const kedge_blobs *blobs = &world->store_blobs;
+    assert_int_equal(blobs->vtable->list(blobs->self, KEDGE_BYTES("acme/projects/sheet/chunks/"),
+                                         KEDGE_BYTES(""), 1000, &list, NULL),
+                     KEDGE_OK);
+    size_t count = list.count;
+    kedge_blob_list_free(&list);
+    return count;
+}
+
+/* ---- what it holds ---- */
+
+static void test_a_snapshot_is_what_all_entries_give(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    sheet_new(world);
+    for (int i = 1; i <= STORY_PUSHES; i++) {
+        assert_int_equal(sheet_story(world->backend, i, &result), KEDGE_OK);
+        if (i % 5 == 0) assert_int_equal(sheet_snap(world), sheet_head(world));
+        if (i % 7 == 0) world_restart(world);
+    }
+    assert_int_equal(sheet_check(world), STORY_PUSHES / 5);
+}
+
+static void test_a_log_without_mutations_has_no_snapshot(void **state)
+{
+    test_world *world = *state;
+    int64_t number = -1;
+    int64_t last = 7;
+    bool made = true;
+    sheet_new(world);
+    assert_int_equal(kedge_logged_snapshot_make(sheet(world), &number, &made, NULL), KEDGE_OK);
+    assert_false(made);
+    assert_int_equal(kedge_logged_last_snapshot(sheet(world), &last, NULL), KEDGE_OK);
+    assert_int_equal(last, -1);
+}
+
+/* Random pushes, snapshots, segments and restarts; the same for the same seed. */
+static void test_any_snapshot_and_its_tail_are_the_full_replay(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        void *opened = NULL;
+        uint64_t random = seed;
+        kedge_push_result result = {0};
+        world_setup_memory(&opened);
+        test_world *world = opened;
+        sheet_new(world);
+        int pushed = 0;
+        for (int step = 0; step < 60; step++) {
+            uint32_t draw = world_random(&random) % 12;
+            if (draw == 0) {
+                sheet_snap(world);
+            } else if (draw == 1) {
+                kedge_log log = kedge_logged_log(sheet(world));
+                kedge_log_place first;
+                (void)kedge_log_new_segment(&log, &first, NULL); /* without a snapshot: not yet */
+            } else if (draw == 2) {
+                world_restart(world);
+            } else {
+                int i = draw == 3 && pushed > 0
+                            ? 1 + (int)(world_random(&random) % (uint32_t)pushed)
+                            : ++pushed;
+                assert_int_equal(sheet_story(world->backend, i, &result), KEDGE_OK);
+                assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+            }
+        }
+        sheet_snap(world);
+        assert_true(sheet_check(world) >= 1);
+        assert_int_equal(sheet_lmid(world, "c1"), pushed);
+        world_teardown(&opened);
+    }
+}
+
+/* ---- how it is made ---- */
+
+static void test_twice_gives_the_same_object(void **state)
+{
+    test_world *world = *state;
+    char first[KEDGE_SHA256_HEX];
+    char again[KEDGE_SHA256_HEX];
+    bool made = true;
+    int64_t number;
+    kedge_push_result result = {0};
+    sheet_new(world);
+    for (int i = 1; i <= 12; i++)
+        assert_int_equal(sheet_story(world->backend, i, &result), KEDGE_OK);
+    assert_int_equal(sheet_snap(world), 12);
+    read_id(world, 12, first);
+    assert_int_equal(kedge_logged_snapshot_make(sheet(world), &number, &made, NULL), KEDGE_OK);
+    assert_false(made);
+    world_restart(world);
+    assert_int_equal(kedge_logged_snapshot_build(sheet(world), 12, again, NULL), KEDGE_OK);
+    assert_string_equal(first, again);
+    sheet_put(world, "c3", 1, "z", 1);
+    sheet_snap(world);
+    assert_int_equal(kedge_logged_snapshot_build(sheet(world), 12, again, NULL), KEDGE_OK);
+    assert_string_equal(first, again);
+    sheet_check(world);
+}
+
+static void test_chunks_that_did_not_change_are_reused(void **state)
+{
+    test_world *world = *state;
+    sheet_new(world);
+    push_fill(world, "c1", 1, 0, 9000);
+    push_fill(world, "c1", 2, 9000, 9000);
+    sheet_snap(world);
+    size_t chunks = count_chunks(world);
+    assert_true(chunks >= 10);
+    world_restart(world);
+    sheet_put(world, "c1", 3, "item-00000777", 7);
+    sheet_snap(world);
+    assert_true(count_chunks(world) > chunks && count_chunks(world) <= chunks + 3);
+    assert_int_equal(sheet_check(world), 2);
+}
+
+static void test_a_snapshot_is_due_behind_many_entries(void **state)
+{
+    test_world *world = *state;
+    int64_t last = -1;
+    sheet_new(world);
+    for (int id = 1; id <= 1050; id++)
+        sheet_put(world, "c1", id, "a", id);
+    assert_int_equal(kedge_logged_last_snapshot(sheet(world), &last, NULL), KEDGE_OK);
+    assert_int_equal(last, 1024);
+    assert_int_equal(sheet_check(world), 1);
+}
+
+static void test_a_mutator_that_is_missing_makes_no_snapshot(void **state)
+{
+    test_world *world = *state;
+    kedge_error error = {0};
+    kedge_push_result result = {0};
+    int64_t number;
+    int64_t last = 7;
+    bool made;
+    sheet_new(world);
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 1, "test.large", "null");
+    builder.mutations[0].mutator = 2;
+    assert_int_equal(sheet_send(&builder, world->backend, &result), KEDGE_OK);
+    assert_int_equal(kedge_logged_snapshot_make(sheet(world), &number, &made, &error),
+                     KEDGE_UNSUPPORTED);
+    assert_string_equal(error.code, "update-required");
+    assert_non_null(strstr(error.message, "test.large"));
+    assert_int_equal(kedge_logged_last_snapshot(sheet(world), &last, NULL), KEDGE_OK);
+    assert_int_equal(last, -1);
+}
+
+static void test_a_snapshot_without_its_object_is_told(void **state)
+{
+    test_world *world = *state;
+    kedge_error error = {0};
+    kedge_logged_snapshot snapshot;
+    sheet_new(world);
+    sheet_put(world, "c1", 1, "a", 1);
+    assert_int_equal(sheet_snap(world), 1);
+    world_remove_one_blob(world, "acme/projects/sheet/versions/");
+    assert_int_equal(kedge_logged_snapshot_open(sheet(world), 1, &snapshot, &error), KEDGE_CORRUPT);
+    assert_string_equal(error.code, "snapshot-missing");
+    assert_int_equal(kedge_logged_snapshot_open(sheet(world), 0, &snapshot, &error),
+                     KEDGE_NOT_FOUND);
+    assert_int_equal(sheet_put(world, "c1", 2, "a", 2), 2);
+}
+
+/* ---- two at once ---- */
+
+static void make_another(test_world *world)
+{
+    kedge_backend *other = world_new_backend(world);
+    static push_builder others;
+    kedge_push_result result = {0};
+    int64_t number;
+    bool made;
+    push_begin(&others);
+    push_add(&others, "c9", 1, "a", 9);
+    assert_int_equal(sheet_send(&others, other, &result), KEDGE_OK);
+    assert_int_equal(kedge_logged_snapshot_make(sheet_of(other), &number, &made, NULL), KEDGE_OK);
+    kedge_backend_free(other);
+}
+
+static void test_two_makers_harm_each_other_at_no_call(void **state)
+{
+    (void)state;
+    bool ended = false;
+    for (uint64_t at = 1; !ended; at++) {
+        void *opened = NULL;
+        kedge_push_result result = {0};
+        world_setup_memory(&opened);
+        test_world *world = opened;
+        sheet_new(world);
+        for (int i = 1; i <= 6; i++)
+            assert_int_equal(sheet_story(world->backend, i, &result), KEDGE_OK);
+        sheet_snap(world);
+        for (int i = 7; i <= 12; i++)
+            assert_int_equal(sheet_story(world->backend, i, &result), KEDGE_OK);
+        world_restart(world);
+        world_arm(world, WORLD_FAULT_NONE, 0, false, false);
+        world->meddle = make_another;
+        world->meddle_at = at;
+        sheet_snap(world);
+        ended = world->meddle != NULL;
+        world_disarm(world);
+        assert_true(sheet_check(world) >= 2);
+        world_teardown(&opened);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OVER_ALL(test_a_snapshot_is_what_all_entries_give),
+        OVER_MEMORY(test_a_log_without_mutations_has_no_snapshot),
+        cmocka_unit_test(test_any_snapshot_and_its_tail_are_the_full_replay),
+        OVER_MEMORY(test_twice_gives_the_same_object),
+        OVER_MEMORY(test_chunks_that_did_not_change_are_reused),
+        OVER_MEMORY(test_a_snapshot_is_due_behind_many_entries),
+        OVER_MEMORY(test_a_mutator_that_is_missing_makes_no_snapshot),
+        OVER_MEMORY(test_a_snapshot_without_its_object_is_told),
+        cmocka_unit_test(test_two_makers_harm_each_other_at_no_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

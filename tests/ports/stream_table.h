@@ -1,0 +1,29 @@
+/* The implementations of the stream port that its contract is tested against. */
+#ifndef KEDGE_TESTS_PORTS_STREAM_TABLE_H
+#define KEDGE_TESTS_PORTS_STREAM_TABLE_H
+
+#include "backend/ports/stream.h"
+#include "tests/ports/world.h"
+
+typedef struct stream_ports {
+    kedge_records records;
+    kedge_stream stream;
+} stream_ports;
+
+/* One row an implementation. */
+typedef struct stream_implementation {
+    const char *name;
+    kedge_status (*open)(world *around, stream_ports *ports, kedge_error *error);
+    void (*close)(stream_ports *ports);
+    /* Closes all shards that are open, so that children follow; NULL: it cannot be made to. */
+    void (*roll)(world *around, stream_ports *ports);
+    /* Trims all changes but the newest one; NULL: it cannot be made to. */
+    void (*trim)(world *around, stream_ports *ports);
+} stream_implementation;
+
+/* The table that the program was linked with; ends with {0}. */
+extern const stream_implementation stream_implementations[];
+/* The environment variable that names the engine of the table; NULL: it needs none. */
+extern const char *const stream_engine;
+
+#endif
