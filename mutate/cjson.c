@@ -86,16 +86,16 @@ static bool write_value(const cJSON *value, int depth, kedge_json_writer *writer
 }
 
 /* Appends the value, which may not be canonical yet. */
-static kedge_status print(kedge_tx *tx, const cJSON *value, kedge_buffer *text, kedge_error *error)
+static kedge_status print(kedge_tx *tx, const cJSON *value, kedge_json_writer *writer,
+                          kedge_error *error)
 {
     if (value == NULL) return invalid(tx, error, "args-invalid", "the value is missing");
-    kedge_json_writer writer = kedge_json_write(text);
-    if (!write_value(value, KEDGE_LIMIT_JSON_DEPTH, &writer))
+    if (!write_value(value, KEDGE_LIMIT_JSON_DEPTH, writer))
         return invalid(
             tx, error, "json-invalid",
             "the value has a number that is not finite, a text that is no UTF-8, or is nested"
             " too deep");
-    return kedge_buffer_status(text, NULL) == KEDGE_OK ? KEDGE_OK : no_memory(tx, error);
+    return kedge_buffer_status(writer->buffer, NULL) == KEDGE_OK ? KEDGE_OK : no_memory(tx, error);
 }
 
 /* ---- items ---- */
@@ -118,7 +118,8 @@ kedge_status kedge_tx_put_json(kedge_tx *tx, const char *collection, const char 
 {
     kedge_buffer text = kedge_buffer_make(tx->allocator);
     kedge_status status = need_id(tx, id, error);
-    if (status == KEDGE_OK) status = print(tx, value, &text, error);
+    kedge_json_writer writer = kedge_json_write(&text);
+    if (status == KEDGE_OK) status = print(tx, value, &writer, error);
     if (status == KEDGE_OK)
         status = kedge_tx_put(tx, collection, id, strlen(id), text.data, text.size, error);
     kedge_buffer_free(&text);
@@ -235,34 +236,48 @@ static kedge_status run_builtin(kedge_tx *tx, const kedge_mutator *builtin, kedg
     return status;
 }
 
-kedge_status kedge_tx_call_json(kedge_tx *tx, const char *name, const cJSON *args,
-                                kedge_error *error)
+static kedge_status call_builtin(kedge_tx *tx, const char *name, const kedge_buffer *args,
+                                 kedge_error *error)
 {
+    if (kedge_buffer_status(args, NULL) != KEDGE_OK) return no_memory(tx, error);
     for (size_t i = 0; i < kedge_builtin_mutator_count; i++) {
         const kedge_mutator *builtin = &kedge_builtin_mutators[i];
-        if (strcmp(builtin->name, name) != 0) continue;
-        kedge_buffer text = kedge_buffer_make(tx->allocator);
-        kedge_status status = print(tx, args, &text, error);
-        if (status == KEDGE_OK) status = run_builtin(tx, builtin, kedge_buffer_bytes(&text), error);
-        kedge_buffer_free(&text);
-        return status;
+        if (strcmp(builtin->name, name) == 0)
+            return run_builtin(tx, builtin, kedge_buffer_bytes(args), error);
     }
     return invalid(tx, error, "mutator-unknown", "there is no built-in mutator of this name");
 }
 
-/* {collection, id, patch}: borrows all of them. */
+kedge_status kedge_tx_call_json(kedge_tx *tx, const char *name, const cJSON *args,
+                                kedge_error *error)
+{
+    kedge_buffer text = kedge_buffer_make(tx->allocator);
+    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_status status = print(tx, args, &writer, error);
+    if (status == KEDGE_OK) status = call_builtin(tx, name, &text, error);
+    kedge_buffer_free(&text);
+    return status;
+}
+
+/* Calls it with {collection, id, patch}. */
 static kedge_status call_with(kedge_tx *tx, const char *name, const char *collection,
                               const char *id, const cJSON *patch, kedge_error *error)
 {
     kedge_status status = need_id(tx, id, error);
     if (status != KEDGE_OK) return status;
     if (patch == NULL) return invalid(tx, error, "args-invalid", "the patch is missing");
-    cJSON *args = cJSON_CreateObject();
-    bool fine = cJSON_AddStringToObject(args, "collection", collection) != NULL &&
-                cJSON_AddStringToObject(args, "id", id) != NULL &&
-                cJSON_AddItemReferenceToObject(args, "patch", (cJSON *)(uintptr_t)patch);
-    status = fine ? kedge_tx_call_json(tx, name, args, error) : no_memory(tx, error);
-    cJSON_Delete(args);
+    kedge_buffer text = kedge_buffer_make(tx->allocator);
+    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "collection");
+    kedge_json_text(&writer, kedge_bytes_of(collection));
+    kedge_json_key(&writer, "id");
+    kedge_json_text(&writer, kedge_bytes_of(id));
+    kedge_json_key(&writer, "patch");
+    status = print(tx, patch, &writer, error);
+    kedge_json_end_object(&writer);
+    if (status == KEDGE_OK) status = call_builtin(tx, name, &text, error);
+    kedge_buffer_free(&text);
     return status;
 }
 

@@ -53,7 +53,12 @@ kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *
     if (!project->backend->options.create_projects) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
     }
-    return kedge_project_create(project, &created, &created_ms, error);
+    kedge_status status = kedge_project_create(project, &created, &created_ms, error);
+    if (status == KEDGE_OK) {
+        kedge_project_kinds_put(&project->backend->project_kinds, &project->ref,
+                                KEDGE_PROJECT_VERSIONS);
+    }
+    return status;
 }
 
 kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
