@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, PLUGIN, SERVER, Server, pull_body, push_body, put
+from peers import BASE, PLUGIN, SERVER, Server, pull_body, push_body, put, run_tests
 
 ADMIN = sys.argv[3]
 ENGINES = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS"]
@@ -147,8 +147,4 @@ if __name__ == "__main__":
         required = os.environ.get("KEDGE_ENGINES") == "required"
         print(f"{'failed' if required else 'skipped'}: {absent[0]} is not set")
         sys.exit(1 if required else 77)
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not result.testsRun else 0)
+    run_tests()
