@@ -149,9 +149,10 @@ static bool has_time(const sqs_batch *batch)
            batch->deadline_ms;
 }
 
-/* What waits for a store holds up what is behind it: kedge_consume has not touched that. What
- * cannot be decided holds up nobody: were the others given back with it, they would be delivered as
- * often as it is, and be dead letters with it, decided or not. */
+/* When a message waits for a store, kedge_consume has not started the later ones of its group, and
+ * all of these are given back with it. A message that can never be decided is given back alone. If
+ * the others were given back too, their deliveries would be counted like its own, and in the end
+ * they would be dead letters although they were decided. */
 static void settle_group(const sqs_batch *batch, sqs_record *const *group, size_t count,
                          const kedge_consume_outcome *outcomes)
 {

@@ -20,7 +20,8 @@ ENGINES = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL
 NAME = "kedge-server-test-" + secrets.token_hex(6)
 STORES = ["--table", NAME, "--bucket", NAME, "--queue", NAME + ".fifo"]
 # What making a stack takes, and serving it does not.
-MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "sqs:CreateQueue"}
+MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "s3:GetLifecycleConfiguration",
+          "s3:PutLifecycleConfiguration", "sqs:CreateQueue"}
 
 
 def run(program, *arguments, **variables):
