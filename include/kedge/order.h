@@ -12,14 +12,14 @@ KEDGE_BEGIN_DECLS
 
 /* Makes a key that stands behind `before` and in front of `after` when keys are compared byte by
  * byte, as strcmp and SQL do. NULL or "" is no bound on that side. A key has digits and letters. At
- * an end of a list keys stay short (6 bytes for a million items); between two neighbours a key grows
- * by a byte about every six times that one is put between the same two.
+ * an end of a list keys stay short (6 bytes for a million items). Between two neighbours a key
+ * grows by a byte about every six times that one is put between the same two.
  *
  * Two copies that put something in the same place get the same key, unless their `random` differs:
  * with 0 the key depends on the neighbours alone, else it also has 18 of the bits, and is three or
- * four bytes longer than the neighbours ask for. An app takes random bits and puts the key into the args of its mutation; a mutator
- * has no randomness. Items with equal keys are ordered by their ids; to put one between them give
- * the second a new key first.
+ * four bytes longer. An app takes random bits and puts the key into the args of its mutation; a
+ * mutator has no randomness. Items with equal keys are ordered by their ids. To put one between
+ * them give the second a new key first.
  *
  * Any thread. KEDGE_INVALID_ARGUMENT "order-invalid": `before` or `after` is no order key, or
  * `before` is not in front of `after`; the message says which. KEDGE_LIMIT_EXCEEDED

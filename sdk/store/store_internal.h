@@ -57,10 +57,11 @@ typedef struct kedge_outbox_meta {
     int64_t tail_bytes;
     int64_t settled_version; /* the version at which a mutation of this folder was covered last */
     char settled_lineage[33];
-    /* Not 0 when the cache is of another lineage and the next pull asks whether the backend still
-     * knows the settled one. Then it is the revision that the outbox took when it was found older
-     * than the cache: the outbox counts as older until the cache reflects that revision, which is
-     * above 1. Or it is KEDGE_ASK_SETTLED, when the cache may be older. */
+    /* 0: the cache is of the settled lineage, and nothing is asked. KEDGE_ASK_SETTLED: the next
+     * pull asks whether the backend still knows the settled lineage, and the cache may be older
+     * than the outbox. Any higher number: it asks, too, and the outbox is older than the cache. The
+     * number is the revision that the outbox took when that was found, and the outbox counts as
+     * older until the cache reflects that revision. */
     int64_t ask_settled;
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
