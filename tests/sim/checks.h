@@ -67,7 +67,8 @@ void check_i17_paused(struct sim_world *world, struct sim_instance *instance);
 void check_response_to(struct sim_world *world, const struct sim_message *message,
                        const struct sim_version *head_before);
 
-/* checks_client.c: on a running client, between its steps. */
+/* checks_client.c, checks_edits.c, which look at it by checks_view.h: on a running client, between
+ * its steps. */
 void check_client(struct sim_client *client);
 void check_i11_living_copies(struct sim_world *world);
 
