@@ -67,6 +67,11 @@ void check_i17_paused(struct sim_world *world, struct sim_instance *instance);
 void check_response_to(struct sim_world *world, const struct sim_message *message,
                        const struct sim_version *head_before);
 
+/* checks_log.c: of a log project, when the server responded to a pull of the version `at`. */
+struct kedge_wire_pull_response;
+void check_log_pull(struct sim_world *world, const struct kedge_wire_pull_response *pull,
+                    const struct sim_version *at);
+
 /* checks_client.c, checks_edits.c, which look at it by checks_view.h: on a running client, between
  * its steps. */
 void check_client(struct sim_client *client);

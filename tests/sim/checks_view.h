@@ -1,5 +1,5 @@
-/* What the checkers of a client look at: its position, its pending edits and its inbox, as they stand
- * in its files between two steps. */
+/* What the checkers of a client look at: its position, its pending edits and its inbox, as they
+ * stand in its files between two steps. */
 #ifndef KEDGE_TESTS_SIM_CHECKS_VIEW_H
 #define KEDGE_TESTS_SIM_CHECKS_VIEW_H
 
