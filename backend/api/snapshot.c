@@ -1,5 +1,6 @@
 /* GET snapshot: pages of one pinned version in key order. */
 #include "backend/api/call.h"
+#include "common/error.h"
 #include "wire/key.h"
 #include "wire/page.h"
 
@@ -94,6 +95,15 @@ static kedge_status write_items(page_writing *page, kedge_error *error)
     return status;
 }
 
+/* Of a log project nothing may be left out: a replay on a state that lacks an item would decide
+ * otherwise than all the others. */
+static kedge_status check_whole(const kedge_api_call *call, const kedge_api_damage *damage,
+                                kedge_error *error)
+{
+    if (call->project.history == NULL || damage->count == 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_CORRUPT, damage->cause.code, "%s", damage->cause.message);
+}
+
 static kedge_status write_page(kedge_api_call *call, const page_request *request,
                                kedge_state *state)
 {
@@ -110,6 +120,7 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
                          .limit = (size_t)request->limit_bytes,
                          .last = kedge_buffer_make(call->allocator)};
     kedge_status status = write_items(&page, &call->error);
+    if (status == KEDGE_OK) status = check_whole(call, &damage, &call->error);
     kedge_wire_damaged damaged = {.count = 0};
     kedge_bytes next = kedge_buffer_bytes(&page.last);
     if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &damage, &damaged);

@@ -313,6 +313,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     kedge_store_phase(store, "pull-before-delete");
     kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
+    if (asked->entries.store && asked->given->from == 0) kedge_doubt_end(store);
     kedge_store_phase(store, "pull-done");
     return KEDGE_OK;
 }
@@ -361,6 +362,21 @@ static kedge_status bring_patch(kedge_store *store, const kedge_pull_state *stat
     return status == KEDGE_OK ? KEDGE_DONE : status;
 }
 
+/* Of a log project: what was decided in front of the cache is not told any more, unless the response
+ * starts from the empty state. KEDGE_DONE: an edit of ours may be among that, so that the cache is
+ * to be filled anew (doubt.c). */
+static kedge_status doubt(kedge_store *store, const kedge_pull_state *state, apply *asked,
+                          kedge_error *error)
+{
+    bool any = false;
+    if (!asked->entries.store || asked->given->from == 0) return KEDGE_OK;
+    kedge_status status = kedge_doubt_any(&store->outbox, &state->cache, &any, error);
+    if (status != KEDGE_OK || !any) return status;
+    store->cache.damaged = true;
+    asked->result = KEDGE_APPLY_STALE;
+    return KEDGE_DONE;
+}
+
 static kedge_status stage_lost(kedge_store *store, const kedge_pull_state *state, apply *asked,
                                kedge_error *error)
 {
@@ -390,8 +406,10 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
     asked->result = KEDGE_APPLY_ROTATE;
     if (response->lmid < state->cache.lmid || response->lmid > state->outbox.highest_id)
         return KEDGE_OK;
-    status = kedge_pull_check_outcomes(store, state, response->lmid, &response->outcomes, &rotate,
-                                       error);
+    status = doubt(store, state, asked, error);
+    if (status == KEDGE_OK)
+        status = kedge_pull_check_outcomes(store, state, response->lmid, &response->outcomes,
+                                           &rotate, error);
     if (status != KEDGE_OK || rotate) return status;
     if (response->snapshot)
         return stage_response(store, state, response, false, &asked->result, error);

@@ -87,6 +87,7 @@ bool sim_is_back_before_rotation(const struct sim_client *client, const struct s
 struct sqlite3;
 const char *sim_withheld_column(struct sqlite3 *outbox);
 void check_i22_rotation(struct sim_client *client);
+void check_i22_set_aside(struct sim_client *client);
 void check_i22_opened(struct sim_client *client, kedge_status status, const char *code);
 void check_i22_sent(struct sim_world *world, const struct sim_message *message);
 

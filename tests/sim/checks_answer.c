@@ -31,14 +31,11 @@ static void count(sim_world *world, sim_check check)
 
 /* ---- outcomes, of pulls, retires and lists ---- */
 
-/* The server of a log project need not know what was left open, and then tells it as applied; a
- * snapshot knows. */
 static bool outcome_fits(const kedge_wire_outcome *row, const sim_decided *decided,
                          const sim_version *where)
 {
     if (memcmp(row->digest, decided->digest, sizeof row->digest) != 0) return false;
     if (row->version != where->number) return false;
-    if (decided->open && row->decision == KEDGE_WIRE_APPLIED) return true;
     if (decided->rejected) return kedge_wire_is_rejection(row->decision);
     return row->decision == (decided->duplicate ? KEDGE_WIRE_DUPLICATE : KEDGE_WIRE_APPLIED);
 }

@@ -230,6 +230,7 @@ typedef struct sim_client {
     bool lacks_items;      /* the server has left some out, whose bodies it has lost */
     sim_damage damage;
     int64_t rotated_ms[SIM_ROTATIONS_MAX]; /* the last ones, the newest first; 0: none */
+    int64_t aside_ms[SIM_ROTATIONS_MAX];   /* … when its cache was set aside, of a log project */
     sim_ledger ledger;
     sim_seen seen;
     sim_folder backup;
