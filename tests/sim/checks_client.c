@@ -246,11 +246,24 @@ static void check_i11_ids(const sim_view *of)
         turned(client);
 }
 
+/* Of a log project another lineage starts from its last snapshot, too: what stands behind that in
+ * the log is covered when it comes. */
+static void note_lineage(const sim_view *of)
+{
+    const sim_client *client = of->client;
+    const sim_oracle *oracle = &client->world->oracle;
+    const sim_version *was = sim_oracle_find(oracle, client->seen.lineage, client->seen.version);
+    if (client->world->logged && of->at != NULL && was != NULL &&
+        !sim_oracle_descends(of->at, was) && sim_oracle_descends(oracle->head, of->at))
+        of->client->damage.cache_was = oracle->head;
+}
+
 /* Another cache than the one that lied: it is held to what it says again. */
 static void note_cache(const sim_view *of)
 {
     const sim_oracle *oracle = &of->client->world->oracle;
     sim_damage *damage = &of->client->damage;
+    note_lineage(of);
     if (sim_damage_new_cache(of->client)) {
         damage->doubt_ms = 0;
         damage->cache_aside = true;
