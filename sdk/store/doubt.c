@@ -6,7 +6,8 @@
  * lineage was lost and the tail is sent again. They are marked (KEDGE_WITHHELD_PASSED). The next
  * pull of a log project that finds the mark sets the cache aside, and the cache is filled once more
  * from the last snapshot, whose outcomes the server tells, and the entries behind it. Then the mark
- * goes. The server of a project of versions tells each outcome that it is asked for, so there the
+ * goes. So does a pull that misses an outcome: an older outbox gives out ids again that the cache has
+ * passed. The server of a project of versions tells each outcome that it is asked for, so there the
  * mark means nothing. */
 #include "sdk/store/store_internal.h"
 

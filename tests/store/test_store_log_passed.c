@@ -141,6 +141,30 @@ static void test_what_an_outbox_of_an_earlier_client_has_pending_is_decided_as_i
     put_earlier_client_back(true);
 }
 
+/* An older outbox with nothing pending gives out an id that was decided in front of the cache. */
+static void test_an_id_that_is_given_out_again_leads_to_another_client(void **state)
+{
+    fixture f;
+    (void)state;
+    begin(&f);
+    fixture_pull(&f);
+    fixture_mutate(&f, "add", "{\"id\":\"own\",\"by\":1}");
+    fixture_sync(&f);
+    keep_outbox(&f, false);
+    fixture_mutate(&f, "add", "{\"id\":\"own\",\"by\":10}");
+    fixture_sync(&f);
+    keep_outbox(&f, true);
+    kedge_store_position before = fixture_position(&f);
+    int64_t again = fixture_mutate(&f, "add", "{\"id\":\"own\",\"by\":100}");
+    fixture_pull(&f);
+    fixture_sync(&f);
+    assert_string_not_equal(fixture_position(&f).client, before.client);
+    expect_applied(&f, again);
+    fixture_expect(&f, "own", "111");
+    fixture_check(&f);
+    fixture_end(&f);
+}
+
 /* The mark that it may have been passed goes with the first cache that is filled anew. */
 static void test_the_cache_is_filled_anew_once(void **state)
 {
@@ -286,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_an_older_outbox_has_pending_is_decided_as_it_was),
         cmocka_unit_test(test_what_an_outbox_of_an_earlier_client_has_pending_is_decided_as_it_was),
+        cmocka_unit_test(test_an_id_that_is_given_out_again_leads_to_another_client),
         cmocka_unit_test(test_the_cache_is_filled_anew_once),
         cmocka_unit_test(test_a_rejection_that_a_snapshot_has_is_told_after_a_rotation),
         cmocka_unit_test(test_a_rejection_that_waits_survives_a_second_rotation),
