@@ -4,6 +4,8 @@
 #include "wire/key.h"
 #include "wire/page.h"
 
+#include <string.h>
+
 typedef struct page_request {
     int64_t version;
     int64_t limit_bytes;
@@ -150,6 +152,9 @@ static void respond_log_page(kedge_api_call *call, const page_request *request)
     if (status == KEDGE_NOT_FOUND) {
         kedge_api_refuse(call, 410, "version-gone", "there is no snapshot of version %lld",
                          (long long)number);
+    } else if (status == KEDGE_CORRUPT && strncmp(call->error.code, "item-", 5) == 0) {
+        call->response->cause = call->error;
+        kedge_api_refuse(call, 500, call->error.code, "%s", call->error.message);
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     }
