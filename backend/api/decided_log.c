@@ -1,5 +1,5 @@
-/* What the server of a log project knows of outcomes: what was decided when it was appended, and what
- * a snapshot has decided, which was made by a replay. */
+/* What the server of a log project knows of outcomes: what was decided when it was appended, and
+ * what a snapshot has decided, which was made by a replay. */
 #include "backend/api/call.h"
 #include "common/assert.h"
 

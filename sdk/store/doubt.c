@@ -1,14 +1,16 @@
 /* Edits that may have been decided in front of the cache, on a log project.
  *
- * Each replay decides the mutations of an entry, and nobody keeps what the replay gave of those that
- * were not in the outbox then. So when edits come back into the outbox, nothing tells how an entry
- * that the cache has passed decided them. That happens when an older outbox was put back, and when a
- * lineage was lost and the tail is sent again. They are marked (KEDGE_WITHHELD_PASSED). The next
- * pull of a log project that finds the mark sets the cache aside, and the cache is filled once more
- * from the last snapshot, whose outcomes the server tells, and the entries behind it. Then the mark
- * goes. So does a pull that misses an outcome: an older outbox gives out ids again that the cache has
- * passed. The server of a project of versions tells each outcome that it is asked for, so there the
- * mark means nothing. */
+ * Each replay decides the mutations of an entry, and nobody keeps what it gave for those that were
+ * not in the outbox then. So when edits come back into the outbox, nothing tells how an entry that
+ * the cache has passed decided them. That happens when an older outbox was put back, and when a
+ * lineage was lost and its tail is sent again. They are marked (KEDGE_WITHHELD_PASSED). The next
+ * pull of a log project that finds the mark sets the cache aside. The cache is filled once more,
+ * from the last snapshot, whose outcomes the server tells, and from the entries behind it; then the
+ * mark goes. A pull that lacks an outcome does the same: an older outbox gives out ids again that
+ * the cache has passed.
+ *
+ * The server of a project of versions tells each outcome that it is asked for. There the mark means
+ * nothing more than that the edit is withheld. */
 #include "sdk/store/store_internal.h"
 
 kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,

@@ -362,8 +362,8 @@ static kedge_status bring_patch(kedge_store *store, const kedge_pull_state *stat
     return status == KEDGE_OK ? KEDGE_DONE : status;
 }
 
-/* Of a log project: what was decided in front of the cache is not told any more, unless the response
- * starts from the empty state. */
+/* Of a log project: what was decided in front of the cache is not told any more, unless the
+ * response starts from the empty state. */
 static bool has_passed(const apply *asked)
 {
     return asked->entries.store && asked->given->from != 0;

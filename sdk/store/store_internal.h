@@ -92,11 +92,12 @@ typedef struct kedge_staging {
     kedge_row_total outcomes; /* what `staged_outcome` should hold */
 } kedge_staging;
 
+/* The values of the column `withheld`. */
 typedef enum kedge_withheld {
     KEDGE_WITHHELD_NOT = 0,
-    KEDGE_WITHHELD = 1,
-    /* And what the cache has passed already may have decided it. On a log project only a replay of
-     * that can tell how (doubt.c). */
+    KEDGE_WITHHELD_YES = 1,
+    /* And an entry that the cache has passed may have decided it: of a log project only a replay
+     * can tell how (doubt.c). */
     KEDGE_WITHHELD_PASSED = 2
 } kedge_withheld;
 
@@ -116,7 +117,7 @@ typedef struct kedge_pending {
     /* Not predicted, because the canonical state may have it already. In the table it is one of
      * kedge_withheld. */
     bool withheld;
-    int64_t checksum;        /* as it stands in the row */
+    int64_t checksum; /* as it stands in the row */
 } kedge_pending;
 
 typedef struct kedge_store_reader {

@@ -1,5 +1,5 @@
-/* What the server of a log project tells of outcomes: what was decided when it was appended, and what
- * a snapshot has decided. Nothing else, since only replays know it. */
+/* What the server of a log project tells of outcomes: what was decided when it was appended, and
+ * what a snapshot has decided. Nothing else, since only replays know it. */
 #include "tests/backend/api_world.h"
 
 #include "backend/versioned/model/layout.h"

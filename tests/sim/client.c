@@ -106,9 +106,9 @@ static void at_phase(void *context, const char *phase)
     sim_disk_die(&client->disk);
 }
 
-/* By whatever reads it, a checker too: the SDK's worker wakes the driver then, which pulls. The cache
- * of a log project may be set aside without damage: when only a replay of all entries can tell what
- * became of an edit. */
+/* By whatever reads it, a checker too: the SDK's worker wakes the driver then, which pulls. The
+ * cache of a log project may be set aside without damage: when only a replay of all entries can
+ * tell what became of an edit. */
 static void cache_set_aside(void *context)
 {
     sim_client *client = context;

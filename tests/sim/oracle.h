@@ -98,7 +98,7 @@ bool sim_oracle_record_hash(struct sim_world *world, int64_t number, uint64_t *h
 /* oracle_log.c: of a log project, whose versions are the entries of its log. */
 /* The same as above of an entry, without its metadata, which may change. */
 bool sim_oracle_entry_hash(struct sim_world *world, int64_t number, uint64_t *hash);
-/* Decides what the entry left open, by a replay on the state of the head, and notes what changes. */
+/* Decides what the entry left open, by a replay on the head's state, and notes what changes. */
 void sim_oracle_replay(struct sim_world *world, const struct kedge_version *version,
                        sim_version *noted);
 
