@@ -369,10 +369,15 @@ static bool has_passed(const apply *asked)
     return asked->entries.store && asked->given->from != 0;
 }
 
-/* The cache is filled anew by the next pulls (doubt.c). */
-static kedge_status fill_anew(kedge_store *store, apply *asked)
+/* The cache is filled anew by the next pulls (doubt.c). An app that could not replay them keeps what
+ * it has until it is updated. */
+static kedge_status fill_anew(kedge_store *store, const kedge_pull_state *state, apply *asked,
+                              kedge_error *error)
 {
+    bool agrees;
     KEDGE_ASSERT(has_passed(asked));
+    kedge_status status = kedge_entries_replay(&asked->entries, state, &agrees, error);
+    if (status != KEDGE_OK) return status;
     store->cache.damaged = true; /* the turn sets it aside */
     asked->result = KEDGE_APPLY_STALE;
     return KEDGE_DONE;
@@ -389,11 +394,11 @@ static kedge_status check_outcomes(kedge_store *store, const kedge_pull_state *s
     kedge_status status = KEDGE_OK;
     if (has_passed(asked))
         status = kedge_doubt_any(&store->outbox, &state->cache, &doubted, &failure);
-    if (status == KEDGE_OK && doubted) return fill_anew(store, asked);
+    if (status == KEDGE_OK && doubted) return fill_anew(store, state, asked, error);
     if (status == KEDGE_OK)
         status = kedge_pull_check_outcomes(store, state, response->lmid, &response->outcomes,
                                            rotate, &failure);
-    if (status == KEDGE_PROTOCOL && has_passed(asked)) return fill_anew(store, asked);
+    if (status == KEDGE_PROTOCOL && has_passed(asked)) return fill_anew(store, state, asked, error);
     return status == KEDGE_OK ? KEDGE_OK
                               : kedge_fail(error, status, failure.code, "%s", failure.message);
 }

@@ -113,7 +113,7 @@ static void cache_set_aside(void *context)
 {
     sim_client *client = context;
     client->waking = true;
-    if (!client->world->logged) return;
+    if (!client->world->logged || client->damage.cache) return;
     client->damage.cache = true;
     check_i22_set_aside(client);
 }

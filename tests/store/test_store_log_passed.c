@@ -191,6 +191,69 @@ static void test_the_cache_is_filled_anew_once(void **state)
     fixture_end(&f);
 }
 
+/* The fixture's mutators with "add" in its next version. */
+static kedge_registry *newer_registry(void)
+{
+    kedge_mutator mutators[16];
+    kedge_registry *registry = NULL;
+    assert_true(fixture_mutator_count < 16);
+    for (size_t i = 0; i < fixture_mutator_count; i++) {
+        mutators[i] = fixture_mutators[i];
+        if (strcmp(mutators[i].name, "add") == 0) mutators[i].version = 2;
+    }
+    assert_int_equal(kedge_registry_new(&kedge_allocator_default, mutators, fixture_mutator_count,
+                                        &registry, NULL),
+                     KEDGE_OK);
+    return registry;
+}
+
+static void edit_by_a_newer_app(fixture *f, const kedge_registry *registry)
+{
+    fixture other;
+    fixture_begin(&other);
+    naive_server *own = other.server;
+    other.server = f->server;
+    other.options.registry = registry;
+    other.seed = 77;
+    fixture_open(&other);
+    fixture_mutate(&other, "add", "{\"id\":\"newer\",\"by\":5}");
+    fixture_sync(&other);
+    other.server = own;
+    fixture_end(&other);
+}
+
+/* An app that cannot replay what follows would have nothing to show. */
+static void test_an_app_that_needs_an_update_keeps_its_cache(void **state)
+{
+    fixture f;
+    kedge_apply_result result;
+    kedge_registry *registry = newer_registry();
+    (void)state;
+    begin(&f);
+    fixture_pull(&f);
+    int64_t rejected = make_rejected(&f);
+    make_large(&f);
+    keep_outbox(&f, false);
+    fixture_sync(&f);
+    keep_outbox(&f, true);
+    edit_by_a_newer_app(&f, registry);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fixture_try_pull(&f, &result), KEDGE_UNSUPPORTED);
+        assert_string_equal(f.error.code, "update-required");
+        assert_false(fixture_position(&f).resyncing);
+        fixture_expect(&f, "n", "50");
+    }
+    fixture_close(&f);
+    f.options.registry = registry;
+    fixture_open(&f);
+    fixture_sync(&f);
+    expect_rejected(&f, rejected);
+    fixture_expect(&f, "newer", "5");
+    fixture_check(&f);
+    fixture_end(&f);
+    kedge_registry_free(registry);
+}
+
 /* ---- rotations ---- */
 
 /* It was appended and not pulled yet when the folder got another client id, and lost its cache. */
@@ -312,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_what_an_outbox_of_an_earlier_client_has_pending_is_decided_as_it_was),
         cmocka_unit_test(test_an_id_that_is_given_out_again_leads_to_another_client),
         cmocka_unit_test(test_the_cache_is_filled_anew_once),
+        cmocka_unit_test(test_an_app_that_needs_an_update_keeps_its_cache),
         cmocka_unit_test(test_a_rejection_that_a_snapshot_has_is_told_after_a_rotation),
         cmocka_unit_test(test_a_rejection_that_waits_survives_a_second_rotation),
         cmocka_unit_test(test_a_restored_log_rejects_what_the_lost_one_applied),
