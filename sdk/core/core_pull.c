@@ -91,9 +91,9 @@ static void pulled(kedge_core *core)
     core->looks = looked ? core->looks + 1 : 0;
     core->looked_at_id = core->position.lowest_pending_id;
     core->next_pull_ms = kedge_core_after(core, kedge_core_pull_interval(core));
-    /* A pull that was started after a poke did not bring the poke's version: do not pull for
-     * ever. */
-    if (core->want_version <= core->pull_wanted) core->want_version = 0;
+    /* A pull that was started after a poke did not bring the poke's version: do not pull for ever.
+     * It may have been of a lineage that is lost, so what was told since counts, if it is lower. */
+    if (core->want_version <= core->pull_wanted) core->want_version = core->heard_version;
     if (core->identity_held && !core->pull_due) {
         if (core->identity >= KEDGE_CORE_IDENTITY_MAX) {
             kedge_core_rotate_between_pulls(core);
