@@ -369,8 +369,8 @@ static bool has_passed(const apply *asked)
     return asked->entries.store && asked->given->from != 0;
 }
 
-/* The cache is filled anew by the next pulls (doubt.c). An app that could not replay them keeps what
- * it has until it is updated. */
+/* The cache is filled anew by the next pulls (doubt.c). An app that could not replay them keeps
+ * what it has until it is updated. */
 static kedge_status fill_anew(kedge_store *store, const kedge_pull_state *state, apply *asked,
                               kedge_error *error)
 {
