@@ -253,7 +253,9 @@ static void note_lineage(const sim_view *of)
     const sim_client *client = of->client;
     const sim_oracle *oracle = &client->world->oracle;
     const sim_version *was = sim_oracle_find(oracle, client->seen.lineage, client->seen.version);
-    if (client->world->logged && of->at != NULL && was != NULL &&
+    /* A cache that was lost is on its way to where it was, and comes by older versions. */
+    bool on_its_way = client->damage.cache_was != NULL && sim_oracle_descends(was, of->at);
+    if (client->world->logged && of->at != NULL && was != NULL && !on_its_way &&
         !sim_oracle_descends(of->at, was) && sim_oracle_descends(oracle->head, of->at))
         of->client->damage.cache_was = oracle->head;
 }
