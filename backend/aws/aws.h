@@ -27,8 +27,8 @@ typedef struct kedge_aws_options {
     void *observe_context;
 } kedge_aws_options;
 
-/* Checks credentials, clock, table, bucket, queues and stream, and names plainly what is wrong with which of
- * them, and what to do. */
+/* Checks credentials, clock, table, bucket, queues and stream, and names plainly what is wrong with
+ * which of them, and what to do. */
 kedge_status kedge_aws_open(const kedge_aws_options *options, kedge_aws **aws, kedge_error *error);
 void kedge_aws_close(kedge_aws *aws); /* NULL is allowed */
 
