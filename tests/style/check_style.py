@@ -56,7 +56,7 @@ ARROWS = {
                      "backend/api", "backend/queued", "backend/embedded", "backend/auth", "backend/front",
                      "backend/plugin", "backend/stores"],
     "backend/lambda": ["common", "wire", "http", "mutate", "backend/ports", "backend/base", "backend/log",
-                       "backend/effects", "backend/api", "backend/queued", "backend/auth", "backend/front", "backend/plugin",
+                       "backend/effects", "backend/aws", "backend/api", "backend/queued", "backend/auth", "backend/front", "backend/plugin",
                        "backend/stores"],
     "backend/admin": ["common", "mutate", "wire", "backend/ports", *VERSIONED, "backend/log", "backend/api", "backend/effects",
                       "backend/queued", "backend/embedded", "backend/jobs", "backend/plugin",
