@@ -22,7 +22,8 @@
 /* A group that is not begun so long before the deadline is left to the next delivery. */
 #define KEDGE_EVENT_SQS_MARGIN_MS 2000
 
-/* `event` is a checked JSON object, a batch of SQS (event_messages.h). Appends the response. A failure means that nothing is known of the whole batch. */
+/* `event` is a checked JSON object, a batch of SQS (event_messages.h). Appends the response. A
+ * failure means that nothing is known of the whole batch. */
 kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
                              kedge_buffer *out, kedge_error *error);
 

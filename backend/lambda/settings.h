@@ -3,7 +3,7 @@
  *
  *   KEDGE_TABLE, KEDGE_BUCKET    the stores on AWS
  *   KEDGE_QUEUE                  the FIFO queue; needed by queued mode
- *   KEDGE_SNAPSHOTS              the FIFO queue of snapshots, for who follows the stream or makes them
+ *   KEDGE_SNAPSHOTS              the FIFO queue of snapshots; needed to follow the stream
  *   KEDGE_DATA                   instead of these: a folder, for trials on one machine
  *   KEDGE_MODE                   direct (default) or queued: how a push is answered
  *   KEDGE_STREAM                 ignored (default) or followed: whether a function follows the
