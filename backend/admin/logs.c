@@ -117,13 +117,15 @@ static int print_reprocessed(const kedge_admin *admin, const kedge_reprocess_res
     return code;
 }
 
-/* There is no queue of snapshots here: those that are missing are counted. */
+/* Without a queue of snapshots those that are missing are counted. */
 int kedge_admin_reprocess_logs(const kedge_admin *admin)
 {
     kedge_error error = {0};
     kedge_reprocess_result result;
     kedge_project project = kedge_admin_project(admin);
-    const kedge_effects effects = {.backend = admin->backend, .passed = note_passed};
+    const kedge_effects effects = {.backend = admin->backend,
+                                   .queue = kedge_stores_snapshots(admin->stores),
+                                   .passed = note_passed};
     int64_t since_s = 0;
     kedge_status status = read_time(admin->line->since, &since_s, &error);
     if (status == KEDGE_OK)

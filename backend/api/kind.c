@@ -8,18 +8,10 @@
 kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error)
 {
     kedge_project_kind kind = KEDGE_PROJECT_VERSIONS;
-    kedge_project_kinds *kinds = &project->backend->project_kinds;
-    int known;
     project->history = NULL;
-    if (kedge_project_kinds_find(kinds, &project->ref, &known)) {
-        kind = (kedge_project_kind)known;
-    } else {
-        kedge_status status = kedge_project_find_kind(project, &kind, error);
-        if (status != KEDGE_OK) return status;
-        kedge_project_kinds_put(kinds, &project->ref, (int)kind);
-    }
-    if (kind == KEDGE_PROJECT_LOG) project->history = &kedge_logged_history;
-    return KEDGE_OK;
+    kedge_status status = kedge_project_find_kind(project, &kind, error);
+    if (status == KEDGE_OK && kind == KEDGE_PROJECT_LOG) project->history = &kedge_logged_history;
+    return status;
 }
 
 bool kedge_api_choose_kind(kedge_api_call *call, bool logs)

@@ -1,5 +1,6 @@
 /* The entries of event logs: append, queries, metadata. */
 #include "backend/api/call.h"
+#include "backend/log/snapshot.h"
 #include "common/assert.h"
 #include "common/json.h"
 #include "wire/log.h"
@@ -292,4 +293,18 @@ void kedge_api_log_metadata(kedge_api_call *call)
         kedge_buffer_append_text(&call->response->body, "{}");
     else
         kedge_api_log_fail(call, status);
+}
+
+/* ---- snapshots ---- */
+
+/* One that the backend made (backend/effects/fold.h); the id of an app's own leads nowhere here. */
+void kedge_api_log_snapshot(kedge_api_call *call)
+{
+    kedge_log log = kedge_api_log_of(call);
+    kedge_status status =
+        kedge_log_snapshot_read(&log, call->argument[1], &call->response->body, &call->error);
+    if (status != KEDGE_OK)
+        kedge_api_log_fail(call, status);
+    else
+        call->response->immutable = true;
 }

@@ -191,14 +191,14 @@ void kedge_api_snapshot(kedge_api_call *call)
 void kedge_api_snapshot_make(kedge_api_call *call)
 {
     int64_t number = 0;
-    bool made = false;
+    bool made = false, ended;
     if (!kedge_api_is_admin(call)) return;
     if (call->project.history == NULL) {
         kedge_api_refuse(call, 409, "project-kind", "only a log project has snapshots to be made");
         return;
     }
     kedge_status status = kedge_logged_snapshot_make(&call->project, &number, &made, &call->error);
-    if (status == KEDGE_OK) status = kedge_logged_end_segment(&call->project, &call->error);
+    if (status == KEDGE_OK) status = kedge_logged_end_segment(&call->project, &ended, &call->error);
     if (status == KEDGE_UNSUPPORTED) {
         kedge_api_refuse(call, 409, call->error.code, "%s", call->error.message);
         return;

@@ -3,15 +3,13 @@
 #include "backend/aws/aws.h"
 
 #include "backend/aws/dynamodb.h"
+#include "backend/aws/dynamodb_stream.h"
 #include "backend/aws/s3.h"
 #include "backend/aws/sqs.h"
 #include "common/error.h"
 #include "common/hash.h"
 
 #include <stdlib.h>
-
-/* How often a message is received before it goes to the dead letters, in a queue
- * that is made here. */
 
 struct kedge_aws {
     const kedge_allocator *allocator;
@@ -20,6 +18,8 @@ struct kedge_aws {
     kedge_records records;
     kedge_blobs blobs;
     kedge_queue queue;
+    kedge_queue snapshots;
+    kedge_stream stream;
 };
 
 static const char *variable(const char *name)
@@ -99,14 +99,26 @@ static kedge_status open_blobs(const kedge_aws_options *options, kedge_aws *aws,
     return status;
 }
 
-static kedge_status open_queue(const kedge_aws_options *options, kedge_aws *aws, kedge_error *error)
+static kedge_status open_queue(const kedge_aws_options *options, const kedge_aws *aws,
+                               const char *name, kedge_queue *queue, kedge_error *error)
 {
-    const kedge_sqs_options sqs = {.client = aws->client, .queue = options->queue};
-    if (options->queue == NULL) return KEDGE_OK;
+    const kedge_sqs_options sqs = {.client = aws->client, .queue = name};
+    if (name == NULL) return KEDGE_OK;
     kedge_status status =
         options->create ? kedge_sqs_create(&sqs, KEDGE_QUEUE_DELIVERIES, error) : KEDGE_OK;
-    if (status == KEDGE_OK) status = kedge_sqs_queue_open(&sqs, &aws->queue, error);
+    if (status == KEDGE_OK) status = kedge_sqs_queue_open(&sqs, queue, error);
     return status;
+}
+
+static kedge_status open_stream(const kedge_aws_options *options, kedge_aws *aws,
+                                kedge_error *error)
+{
+    if (!options->stream) return KEDGE_OK;
+    kedge_status status = options->create
+                              ? kedge_dynamodb_stream_enable(aws->client, options->table, error)
+                              : KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    return kedge_dynamodb_stream_open(aws->client, options->table, &aws->stream, error);
 }
 
 /* ---- opening and closing ---- */
@@ -123,7 +135,10 @@ kedge_status kedge_aws_open(const kedge_aws_options *options, kedge_aws **aws, k
     if (status == KEDGE_OK) status = check_credentials(made, error);
     if (status == KEDGE_OK) status = open_records(options, made, error);
     if (status == KEDGE_OK) status = open_blobs(options, made, error);
-    if (status == KEDGE_OK) status = open_queue(options, made, error);
+    if (status == KEDGE_OK) status = open_queue(options, made, options->queue, &made->queue, error);
+    if (status == KEDGE_OK)
+        status = open_queue(options, made, options->snapshots, &made->snapshots, error);
+    if (status == KEDGE_OK) status = open_stream(options, made, error);
     if (status != KEDGE_OK) {
         kedge_aws_close(made);
         return status;
@@ -135,6 +150,8 @@ kedge_status kedge_aws_open(const kedge_aws_options *options, kedge_aws **aws, k
 void kedge_aws_close(kedge_aws *aws)
 {
     if (aws == NULL) return;
+    if (aws->stream.vtable != NULL) aws->stream.vtable->close(aws->stream.self);
+    if (aws->snapshots.vtable != NULL) aws->snapshots.vtable->close(aws->snapshots.self);
     if (aws->queue.vtable != NULL) aws->queue.vtable->close(aws->queue.self);
     if (aws->blobs.vtable != NULL) aws->blobs.vtable->close(aws->blobs.self);
     if (aws->records.vtable != NULL) aws->records.vtable->close(aws->records.self);
@@ -161,4 +178,14 @@ kedge_blobs kedge_aws_blobs(const kedge_aws *aws)
 kedge_queue kedge_aws_queue(const kedge_aws *aws)
 {
     return aws->queue;
+}
+
+kedge_queue kedge_aws_snapshots(const kedge_aws *aws)
+{
+    return aws->snapshots;
+}
+
+kedge_stream kedge_aws_stream(const kedge_aws *aws)
+{
+    return aws->stream;
 }

@@ -6,6 +6,7 @@
 #include "backend/ports/blobs.h"
 #include "backend/ports/queue.h"
 #include "backend/ports/records.h"
+#include "backend/ports/stream.h"
 
 typedef struct kedge_aws kedge_aws;
 
@@ -16,16 +17,18 @@ typedef struct kedge_aws_options {
     const kedge_environment *environment; /* must outlive it */
     const char *table;
     const char *bucket;
-    const char *queue;   /* a name that ends in ".fifo", or a URL; NULL: no queue */
-    const char *region;  /* NULL: from the environment or the profile */
-    const char *profile; /* NULL: from the environment */
-    bool create;         /* make what is missing: for stacks of one's own */
+    const char *queue;     /* a name that ends in ".fifo", or a URL; NULL: no queue */
+    const char *snapshots; /* the queue of snapshots, likewise */
+    bool stream;           /* open the stream of the table's changes; `create` turns it on */
+    const char *region;    /* NULL: from the environment or the profile */
+    const char *profile;   /* NULL: from the environment */
+    bool create;           /* make what is missing: for stacks of one's own */
     void (*observe)(void *context, const kedge_aws_observation *observation);
     void *observe_context;
 } kedge_aws_options;
 
-/* Checks credentials, clock, table, bucket and queue, and names plainly what is wrong with which of
- * them, and what to do. */
+/* Checks credentials, clock, table, bucket, queues and stream, and names plainly what is wrong with
+ * which of them, and what to do. */
 kedge_status kedge_aws_open(const kedge_aws_options *options, kedge_aws **aws, kedge_error *error);
 void kedge_aws_close(kedge_aws *aws); /* NULL is allowed */
 
@@ -35,6 +38,9 @@ int64_t kedge_aws_skew_ms(const kedge_aws *aws);
 /* Borrowed until the close. */
 kedge_records kedge_aws_records(const kedge_aws *aws);
 kedge_blobs kedge_aws_blobs(const kedge_aws *aws);
-kedge_queue kedge_aws_queue(const kedge_aws *aws); /* vtable NULL: none was asked for */
+/* vtable NULL: none was asked for. */
+kedge_queue kedge_aws_queue(const kedge_aws *aws);
+kedge_queue kedge_aws_snapshots(const kedge_aws *aws);
+kedge_stream kedge_aws_stream(const kedge_aws *aws);
 
 #endif

@@ -43,6 +43,10 @@ kedge_status kedge_dynamodb_stream_run(kedge_dynamodb_stream *self, const char *
                                        const char *shard, kedge_bytes position,
                                        kedge_aws_response *response, kedge_error *error);
 
+/* Adds the changes of a response's Records. */
+kedge_status kedge_dynamodb_stream_records(kedge_bytes response, const kedge_stream_query *query,
+                                           kedge_change_page *page, kedge_error *error);
+
 kedge_status kedge_dynamodb_stream_shards(void *self, kedge_bytes after, uint32_t limit,
                                           kedge_stream_shards *shards, kedge_error *error);
 kedge_status kedge_dynamodb_stream_read(void *self, const kedge_stream_query *query,

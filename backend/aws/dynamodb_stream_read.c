@@ -100,59 +100,6 @@ static kedge_status ask_for_iterator(kedge_dynamodb_stream *self, const kedge_st
 
 /* ---- the records ---- */
 
-static bool read_kind(kedge_bytes record, kedge_change_kind *kind)
-{
-    kedge_bytes name;
-    if (!kedge_json_member(record, "eventName", &name)) return false;
-    if (kedge_json_text_equals(name, "INSERT"))
-        *kind = KEDGE_CHANGE_INSERT;
-    else if (kedge_json_text_equals(name, "MODIFY"))
-        *kind = KEDGE_CHANGE_MODIFY;
-    else if (kedge_json_text_equals(name, "REMOVE"))
-        *kind = KEDGE_CHANGE_REMOVE;
-    else
-        return false;
-    return true;
-}
-
-static kedge_status read_record(kedge_bytes record, const kedge_stream_query *query,
-                                kedge_change_page *page, kedge_error *error)
-{
-    kedge_bytes change, item, created;
-    kedge_change_kind kind;
-    double created_s = 0;
-    char sequence[KEDGE_STREAM_POSITION_BYTES_MAX + 1];
-    if (!read_kind(record, &kind) || !kedge_json_member(record, "dynamodb", &change) ||
-        !kedge_json_member_chars(change, "SequenceNumber", sequence, sizeof sequence) ||
-        sequence[0] == '\0' ||
-        !kedge_json_member(change, kind == KEDGE_CHANGE_REMOVE ? "Keys" : "NewImage", &item))
-        return kedge_dynamodb_fail_response("a record of the stream lacks what it must have",
-                                            error);
-    if (kedge_json_member(change, "ApproximateCreationDateTime", &created))
-        kedge_json_to_number(created, &created_s);
-    if (!(created_s >= 0 && created_s < 1e12)) created_s = 0;
-    kedge_status status = kedge_dynamodb_read_item(item, &page->records, error);
-    return status == KEDGE_OK
-               ? kedge_change_page_add(page, query, kind, (int64_t)(created_s * 1000),
-                                       kedge_bytes_of(sequence), error)
-               : status;
-}
-
-static kedge_status read_records(kedge_bytes response, const kedge_stream_query *query,
-                                 kedge_change_page *page, kedge_error *error)
-{
-    kedge_bytes list, record;
-    if (!kedge_json_member(response, "Records", &list))
-        return kedge_dynamodb_fail_response("it has no Records", error);
-    kedge_json_iterator each = kedge_json_iterate(list);
-    while (kedge_json_next_element(&each, &record)) {
-        kedge_status status = read_record(record, query, page, error);
-        if (status != KEDGE_OK) return status;
-    }
-    return each.failed ? kedge_dynamodb_fail_response("it has no list of records", error)
-                       : KEDGE_OK;
-}
-
 /* `text` comes in as the iterator to read with, and goes out as the next one; "": the shard is
  * closed, and was read to its end. */
 static kedge_status ask_for_records(kedge_dynamodb_stream *self, const kedge_stream_query *query,
@@ -171,7 +118,7 @@ static kedge_status ask_for_records(kedge_dynamodb_stream *self, const kedge_str
         kedge_dynamodb_stream_run(self, "GetRecords", "dynamodb:GetRecords", &writer, query->shard,
                                   query->position, &response, error);
     kedge_bytes answered = kedge_buffer_bytes(&response.body), next;
-    if (status == KEDGE_OK) status = read_records(answered, query, page, error);
+    if (status == KEDGE_OK) status = kedge_dynamodb_stream_records(answered, query, page, error);
     text[0] = '\0';
     if (status == KEDGE_OK && kedge_json_member(answered, "NextShardIterator", &next) &&
         kedge_json_type_of(next) != KEDGE_JSON_NULL &&

@@ -80,6 +80,9 @@ typedef struct kedge_backend_options {
      * before it responds to the push. */
     bool (*later)(void *context, void (*run)(void *argument), void *argument);
     void *later_context;
+    /* Somebody follows the stream of the records (backend/effects): a log project asks for a
+     * snapshot that is due by an entry. Otherwise it is made as work for `later`. */
+    bool stream_is_followed;
     /* Called for each failure of background work, for metrics and logs, on any thread, which may
      * hold locks: must not call the backend. May be NULL. */
     void (*failed)(void *context, const kedge_background_failure *failure);

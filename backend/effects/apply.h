@@ -10,7 +10,11 @@
 #define KEDGE_BACKEND_EFFECTS_APPLY_H
 
 #include "backend/effects/snapshots.h"
+#include "backend/log/record.h"
 #include "backend/ports/stream.h"
+
+/* The partitions whose changes have effects. */
+#define KEDGE_EFFECTS_PARTITIONS KEDGE_LOG_ENTRY_PREFIX
 
 /* For kedge_stream_reader_options. */
 extern const kedge_stream_pattern kedge_effects_pattern;

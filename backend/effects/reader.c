@@ -45,7 +45,11 @@ kedge_status kedge_stream_reader_new(const kedge_stream_reader_options *options,
     if (made->options.lease_ms == 0) made->options.lease_ms = KEDGE_READER_LEASE_MS;
     if (made->options.batch == 0) made->options.batch = KEDGE_READER_BATCH;
     made->standing.allocator = options->environment->allocator;
-    kedge_random_hex(options->environment, (KEDGE_READER_OWNER_HEX - 1) / 2, made->owner);
+    KEDGE_ASSERT(options->owner == NULL || strlen(options->owner) < sizeof made->owner);
+    if (options->owner != NULL)
+        snprintf(made->owner, sizeof made->owner, "%s", options->owner);
+    else
+        kedge_random_hex(options->environment, (KEDGE_READER_OWNER_HEX - 1) / 2, made->owner);
     *reader = made;
     return KEDGE_OK;
 }

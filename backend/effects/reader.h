@@ -39,7 +39,9 @@ typedef struct kedge_stream_reader_options {
     const kedge_environment *environment; /* must outlive the reader, like everything here */
     const kedge_records *records;         /* of the checkpoints */
     const kedge_stream *stream;
-    const char *name; /* of the checkpoints: 1 to 64 bytes */
+    const char *name;  /* of the checkpoints: 1 to 64 bytes */
+    const char *owner; /* at most 32 bytes, of no other living reader; NULL: a random one. Who comes
+                          back under the same owner need not wait for a lease to end */
     const kedge_stream_pattern *patterns;
     size_t pattern_count;
     int64_t lease_ms; /* 0: KEDGE_READER_LEASE_MS */

@@ -71,9 +71,10 @@ typedef struct work_on_log {
     kedge_log log;
     int64_t deadline_ms;
     kedge_pending pending;
-    bool taken; /* `pending` is ours */
-    bool lost;  /* it went to another */
-    bool done;  /* none is pending any more */
+    bool taken;   /* `pending` is ours */
+    bool lost;    /* it went to another */
+    bool done;    /* none is pending any more */
+    bool refused; /* the snapshot of `pending` cannot be made here */
 } work_on_log;
 
 static int64_t wall_ms(const work_on_log *work)
@@ -194,6 +195,7 @@ static kedge_status make_pieces(work_on_log *work, bool *complete, kedge_error *
         status = worker->make(worker->context, &work->log, &work->pending.at,
                               &work->pending.progress, complete, error);
         if (status == KEDGE_OK) status = kedge_buffer_status(&work->pending.progress, error);
+        work->refused = status == KEDGE_UNSUPPORTED;
         if (status != KEDGE_OK || *complete) break;
         work->pending.since_ms = wall_ms(work);
         status = save(work, error);
@@ -201,19 +203,34 @@ static kedge_status make_pieces(work_on_log *work, bool *complete, kedge_error *
     return status;
 }
 
+/* Tells why, and forgets the request: whoever asks again is heard again. */
+static kedge_status refuse(work_on_log *work, const kedge_error *why, kedge_error *error)
+{
+    const kedge_snapshot_worker *worker = work->worker;
+    if (worker->refused != NULL)
+        worker->refused(worker->refused_context, &work->log, &work->pending.at, why);
+    return note_lost(work, kedge_pending_remove(&work->log, &work->pending, error));
+}
+
 /* `settled`: the item is removed, or another's. */
 static kedge_status make_first(work_on_log *work, bool *settled, kedge_error *error)
 {
     bool gone = false, complete = false;
+    kedge_error why = {0};
+    work->refused = false;
     kedge_status status = look_at_entry(work, &complete, &gone, error);
-    if (status == KEDGE_OK && !complete && !gone) status = make_pieces(work, &complete, error);
+    if (status == KEDGE_OK && !complete && !gone) {
+        status = make_pieces(work, &complete, &why);
+        if (status != KEDGE_OK && error != NULL) *error = why;
+    }
+    if (work->refused) status = refuse(work, &why, error);
     /* Also for a snapshot that was there: Last Snapshot may not have moved to it yet. */
     if (status == KEDGE_OK && complete && !work->lost) status = finish(work, error);
     if (status == KEDGE_OK && gone)
         status = note_lost(work, kedge_pending_remove(&work->log, &work->pending, error));
     /* Behind a complete one the progress is an id: what was saved before it stays. */
-    if (status != KEDGE_OK && !complete) (void)hand_over(work, NULL);
-    *settled = complete || gone;
+    if (status != KEDGE_OK && !complete && !work->refused) (void)hand_over(work, NULL);
+    *settled = complete || gone || work->refused;
     return status;
 }
 

@@ -26,7 +26,8 @@ void kedge_snapshot_id(const kedge_log *log, const kedge_log_place *at, char id[
 /* Makes the next piece of the snapshot at an entry. `progress` has what the piece before left,
  * nothing at first, and gets what the next one needs, at most KEDGE_PENDING_PROGRESS_BYTES_MAX; or,
  * with `*complete`, the id of the snapshot (kedge_log_metadata). A piece is made again when its
- * progress was not saved. It takes less time than `reserve_ms`. */
+ * progress was not saved. It takes less time than `reserve_ms`. KEDGE_UNSUPPORTED: the snapshot
+ * cannot be made here, and is not tried again. */
 typedef kedge_status (*kedge_snapshot_fn)(void *context, const kedge_log *log,
                                           const kedge_log_place *at, kedge_buffer *progress,
                                           bool *complete, kedge_error *error);
@@ -37,6 +38,11 @@ typedef struct kedge_snapshot_worker {
     void *context;
     int64_t run_max_ms; /* no worker is at an item for longer: then another takes it */
     int64_t reserve_ms; /* with less time than this left no further piece is begun */
+    /* Called when `make` said KEDGE_UNSUPPORTED, and the item is removed: the entry stays without a
+     * snapshot until it is requested again. May be NULL. */
+    void (*refused)(void *context, const kedge_log *log, const kedge_log_place *at,
+                    const kedge_error *error);
+    void *refused_context;
 } kedge_snapshot_worker;
 
 /* What becomes of the message. */

@@ -1,6 +1,7 @@
 /* Opening a data folder: what it may hold, the lock, the ports. */
 #include "backend/embedded/embedded.h"
 #include "backend/sqlite/sqlite_ports.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <dirent.h>
@@ -21,6 +22,8 @@ struct kedge_embedded {
     kedge_records records;
     kedge_blobs blobs;
     kedge_queue queue;
+    kedge_queue snapshots;
+    kedge_stream stream;
 };
 
 typedef struct path_text {
@@ -48,13 +51,14 @@ static kedge_status fail_errno(const char *what, const char *path, kedge_error *
 
 static bool is_ours(const char *name)
 {
-    static const char *const names[] = {".", "..", "server.lock", "records.db", "queue.db"};
+    static const char *const names[] = {".",          "..",       "server.lock",
+                                        "records.db", "queue.db", "snapshots.db"};
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
         if (strcmp(name, names[at]) == 0) return true;
     }
     /* With what SQLite and the folder put beside them. */
     return strncmp(name, "records.db-", 11) == 0 || strncmp(name, "queue.db-", 9) == 0 ||
-           strncmp(name, "blobs", 5) == 0;
+           strncmp(name, "snapshots.db-", 13) == 0 || strncmp(name, "blobs", 5) == 0;
 }
 
 static bool stands(const char *folder, const char *name)
@@ -146,6 +150,11 @@ static kedge_status open_ports(const kedge_environment *environment, const char 
         status = kedge_sqlite_queue_open(environment, path.text, KEDGE_QUEUE_DELIVERIES,
                                          &embedded->queue, error);
     }
+    if (status == KEDGE_OK) status = join(folder, "snapshots.db", &path, error);
+    if (status == KEDGE_OK) {
+        status = kedge_sqlite_queue_open(environment, path.text, KEDGE_QUEUE_DELIVERIES,
+                                         &embedded->snapshots, error);
+    }
     if (status == KEDGE_OK) status = join(folder, "blobs", &path, error);
     if (status == KEDGE_OK) {
         status = kedge_folder_blobs_open(environment, path.text, &embedded->blobs, error);
@@ -177,6 +186,9 @@ void kedge_embedded_close(kedge_embedded *embedded)
 {
     if (embedded == NULL) return;
     if (embedded->blobs.vtable != NULL) embedded->blobs.vtable->close(embedded->blobs.self);
+    if (embedded->stream.vtable != NULL) embedded->stream.vtable->close(embedded->stream.self);
+    if (embedded->snapshots.vtable != NULL)
+        embedded->snapshots.vtable->close(embedded->snapshots.self);
     if (embedded->queue.vtable != NULL) embedded->queue.vtable->close(embedded->queue.self);
     if (embedded->records.vtable != NULL) embedded->records.vtable->close(embedded->records.self);
     if (embedded->lock >= 0) close(embedded->lock);
@@ -201,4 +213,20 @@ kedge_blobs kedge_embedded_blobs(const kedge_embedded *embedded)
 kedge_queue kedge_embedded_queue(const kedge_embedded *embedded)
 {
     return embedded->queue;
+}
+
+kedge_queue kedge_embedded_snapshots(const kedge_embedded *embedded)
+{
+    return embedded->snapshots;
+}
+
+kedge_status kedge_embedded_stream(kedge_embedded *embedded, const char *prefix,
+                                   kedge_stream *stream, kedge_error *error)
+{
+    const kedge_sqlite_stream_options options = {.partition_prefix = prefix};
+    KEDGE_ASSERT(embedded->stream.vtable == NULL);
+    kedge_status status =
+        kedge_sqlite_stream_open(&embedded->records, &options, &embedded->stream, error);
+    if (status == KEDGE_OK) *stream = embedded->stream;
+    return status;
 }

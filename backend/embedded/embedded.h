@@ -1,7 +1,8 @@
 /* The embedded default: all of a backend's data in one folder.
  *
  *   DIR/records.db   records, in SQLite
- *   DIR/queue.db     the queue, in SQLite
+ *   DIR/queue.db     the queue of pushes, in SQLite
+ *   DIR/snapshots.db the queue of snapshots, in SQLite
  *   DIR/blobs/       blobs, a file each
  *   DIR/server.lock  held by the server that runs here, which writes its process id into it
  *
@@ -12,6 +13,7 @@
 #include "backend/ports/blobs.h"
 #include "backend/ports/queue.h"
 #include "backend/ports/records.h"
+#include "backend/ports/stream.h"
 #include "common/environment.h"
 
 typedef struct kedge_embedded kedge_embedded;
@@ -35,5 +37,11 @@ bool kedge_embedded_exists(const char *path);
 kedge_records kedge_embedded_records(const kedge_embedded *embedded);
 kedge_blobs kedge_embedded_blobs(const kedge_embedded *embedded);
 kedge_queue kedge_embedded_queue(const kedge_embedded *embedded);
+kedge_queue kedge_embedded_snapshots(const kedge_embedded *embedded);
+
+/* Opens the stream of the records whose partition keys start with `prefix`: from here on every
+ * process that writes to the folder notes their changes. Borrowed until the close. */
+kedge_status kedge_embedded_stream(kedge_embedded *embedded, const char *prefix,
+                                   kedge_stream *stream, kedge_error *error);
 
 #endif

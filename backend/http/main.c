@@ -3,8 +3,10 @@
  * It prints one line when it is ready, logs JSON lines on stderr, and ends in order on SIGINT or
  * SIGTERM. */
 #include "backend/base/new_clients.h"
+#include "backend/effects/apply.h"
 #include "backend/front/file.h"
 #include "backend/http/consumers.h"
+#include "backend/http/followers.h"
 #include "backend/http/server.h"
 #include "backend/plugin/plugin.h"
 #include "backend/stores/stores.h"
@@ -72,6 +74,7 @@ typedef struct kedge_service {
     kedge_registry *registry;
     kedge_auth *auth;
     kedge_consumers *consumers; /* NULL: direct mode */
+    kedge_followers *followers; /* NULL: nobody here follows the logs */
     kedge_server *server;
     kedge_backend *backend;
 } kedge_service;
@@ -340,6 +343,7 @@ static void write_metrics(void *context, kedge_buffer *out)
 {
     kedge_service *service = context;
     if (service->consumers) kedge_consumers_write_metrics(service->consumers, out);
+    if (service->followers) kedge_followers_write_metrics(service->followers, out);
     kedge_stores_write_metrics(service->stores, out);
 }
 
@@ -393,6 +397,30 @@ static kedge_status open_queue(kedge_service *service, const kedge_settings *set
     return kedge_consumers_new(&options, &service->log, &service->consumers, error);
 }
 
+/* A folder has one server. */
+static kedge_status open_followers(kedge_service *service, const kedge_arguments *arguments,
+                                   kedge_error *error)
+{
+    const kedge_followers_options options = {
+        .environment = &service->environment,
+        .records = kedge_stores_records(service->stores),
+        .stream = kedge_stores_stream(service->stores),
+        .snapshots = kedge_stores_snapshots(service->stores),
+        .alone = arguments->stores.data != NULL,
+        .log = &service->log,
+    };
+    if (!options.stream.vtable) return KEDGE_OK;
+    return kedge_followers_new(&options, &service->followers, error);
+}
+
+static void note_appended(void *context, kedge_bytes organization, kedge_bytes project,
+                          kedge_bytes log, int64_t number)
+{
+    kedge_service *service = context;
+    kedge_server_appended(service->server, organization, project, log, number);
+    if (service->followers) kedge_followers_appended(service->followers);
+}
+
 static kedge_status open_backend(kedge_service *service, const kedge_arguments *arguments,
                                  const kedge_settings *settings, kedge_error *error)
 {
@@ -405,8 +433,9 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         .create_projects = arguments->open,
         .committed = kedge_server_committed,
         .committed_context = service->server,
-        .appended = kedge_server_appended,
-        .appended_context = service->server,
+        .appended = note_appended,
+        .appended_context = service,
+        .stream_is_followed = service->followers != NULL,
         .later = kedge_server_later,
         .later_context = service->server,
         .failed = kedge_server_failed,
@@ -420,6 +449,8 @@ static kedge_status open_backend(kedge_service *service, const kedge_arguments *
         status =
             kedge_consumers_start(service->consumers, service->backend, settings->consumers, error);
     }
+    if (status == KEDGE_OK && service->followers)
+        status = kedge_followers_start(service->followers, service->backend, error);
     if (status == KEDGE_OK) kedge_server_serve(service->server, service->backend);
     return status;
 }
@@ -431,11 +462,13 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
     kedge_status status = read_settings(arguments, &settings, error);
     if (status == KEDGE_OK) status = open_auth(service, arguments, address, error);
     if (status == KEDGE_OK) status = open_registry(service, arguments, error);
+    arguments->stores.changes_of = KEDGE_EFFECTS_PARTITIONS;
     if (status == KEDGE_OK) {
         status = kedge_stores_open(&service->environment, &arguments->stores, KEDGE_STORES_SERVE,
                                    &service->stores, error);
     }
     if (status == KEDGE_OK) status = open_queue(service, &settings, error);
+    if (status == KEDGE_OK) status = open_followers(service, arguments, error);
     if (status == KEDGE_OK) status = open_server(service, arguments, &settings, error);
     if (status == KEDGE_OK) status = open_backend(service, arguments, &settings, error);
     if (status != KEDGE_OK) return status;
@@ -460,7 +493,9 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
 static void stop(kedge_service *service)
 {
     kedge_consumers_stop(service->consumers);
+    kedge_followers_stop(service->followers);
     kedge_server_stop(service->server);
+    kedge_followers_free(service->followers);
     kedge_consumers_free(service->consumers);
     kedge_backend_free(service->backend);
     kedge_registry_free(service->registry);

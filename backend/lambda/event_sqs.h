@@ -1,4 +1,4 @@
-/* Batches of the FIFO queue, as Lambda's poller brings them:
+/* Batches of the FIFO queue of pushes, as Lambda's poller brings them:
  *
  *   {"Records":[{"messageId":…,"receiptHandle":…,"body":…,"eventSource":"aws:sqs",
  *     "attributes":{"MessageGroupId":…,"ApproximateReceiveCount":…,"SentTimestamp":…}}]}
@@ -23,9 +23,8 @@
  * delivery. */
 #define KEDGE_EVENT_SQS_MARGIN_MS 2000
 
-/* `event` is a checked JSON object. */
-bool kedge_event_is_sqs(kedge_bytes event);
-/* Appends the response. A failure means that nothing is known of the whole batch. */
+/* `event` is a checked JSON object, a batch of SQS (event_messages.h). Appends the response. A
+ * failure means that nothing is known of the whole batch. */
 kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
                              kedge_buffer *out, kedge_error *error);
 

@@ -1,11 +1,14 @@
 /* kedge-lambda: the backend as an AWS Lambda function on a custom runtime (provided.al2023).
  *
- *   main.c        starts everything once, then answers one invocation after another
- *   settings.c    what the environment variables say
- *   runtime.c     the Runtime API: fetches events, posts responses
- *   event_http.c  requests of API Gateway HTTP APIs and function URLs (payload format 2.0)
- *   event_path.c  what such an event says of the path
- *   event_sqs.c   batches of the FIFO queue, with partial failures
+ *   main.c             starts everything once, then answers one invocation after another
+ *   settings.c         what the environment variables say
+ *   runtime.c          the Runtime API: fetches events, posts responses
+ *   event_http.c       requests of API Gateway HTTP APIs and function URLs (payload format 2.0)
+ *   event_path.c       what such an event says of the path
+ *   event_messages.c   batches of a FIFO queue, with partial failures
+ *   event_sqs.c        those of the queue of pushes
+ *   event_snapshots.c  those of the queue of snapshots
+ *   event_stream.c     batches of the table's stream
  *
  * Lambda runs one invocation at a time in a process and freezes the process in between, so
  * nothing is left for later: checkpoints are written before the push is answered. What a
@@ -37,7 +40,8 @@ typedef struct kedge_lambda {
     const kedge_origins *origins;
     bool cost_header; /* responses tell what they cost */
     kedge_queued *queued;
-    kedge_queue queue; /* vtable NULL: none */
+    kedge_queue queue;     /* vtable NULL: none */
+    kedge_queue snapshots; /* likewise */
 } kedge_lambda;
 
 #endif

@@ -4,7 +4,10 @@
  * Logs are JSON lines on stderr, which Lambda puts into CloudWatch. */
 #include "backend/front/failures.h"
 #include "backend/lambda/event_http.h"
+#include "backend/lambda/event_messages.h"
+#include "backend/lambda/event_snapshots.h"
 #include "backend/lambda/event_sqs.h"
+#include "backend/lambda/event_stream.h"
 #include "backend/lambda/runtime.h"
 #include "backend/lambda/settings.h"
 #include "backend/plugin/plugin.h"
@@ -15,6 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LARGE_BLOCK 262144
@@ -98,6 +102,7 @@ static kedge_status open_backend(kedge_function *self, kedge_error *error)
         .cadence = self->settings.cadence,
         .enqueue = self->settings.queued ? kedge_queued_enqueue : NULL,
         .enqueue_context = self->queued,
+        .stream_is_followed = self->settings.followed,
         .push_bytes_max = KEDGE_LAMBDA_PUSH_BYTES,
         .answer_bytes_max = KEDGE_LAMBDA_RESPONSE_BODY_BYTES,
         .failed = kedge_failure_log_background,
@@ -158,18 +163,24 @@ static kedge_status handle(kedge_function *self, const kedge_invocation *invocat
         .cost_header = self->settings.cost_header,
         .queued = self->queued,
         .queue = kedge_stores_queue(self->stores),
+        .snapshots = kedge_stores_snapshots(self->stores),
     };
+    char queue[KEDGE_SETTINGS_QUEUE_SIZE];
     kedge_bytes text = kedge_buffer_bytes(&invocation->event);
     kedge_bytes event;
     kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, error);
     if (status != KEDGE_OK) return status;
     kedge_json_skip(text, &event, NULL);
     if (kedge_event_is_http(event)) return kedge_event_http(&lambda, event, response, error);
-    if (kedge_event_is_sqs(event))
-        return kedge_event_sqs(&lambda, event, invocation->deadline_ms, response, error);
+    if (kedge_event_is_stream(event))
+        return kedge_event_stream(&lambda, event, invocation->deadline_ms, response, error);
+    if (kedge_event_messages_queue(event, queue, sizeof queue))
+        return queue[0] != '\0' && strcmp(queue, self->settings.snapshots) == 0
+                   ? kedge_event_snapshots(&lambda, event, invocation->deadline_ms, response, error)
+                   : kedge_event_sqs(&lambda, event, invocation->deadline_ms, response, error);
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "event-unknown",
                       "the event is neither a request in API Gateway's payload format 2.0 nor a "
-                      "batch of SQS");
+                      "batch of SQS or of a DynamoDB stream");
 }
 
 /* One invocation. A failure ends the process: Lambda starts another. */

@@ -4,6 +4,7 @@
 #include "backend/front/file.h"
 #include "common/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,15 @@ static kedge_status read_choice(const char *name, const char *first, const char 
                       "%s is %s or %s, not \"%s\"", name, first, second, word);
 }
 
+static void name_snapshots(kedge_settings *settings)
+{
+    const char *queue = settings->stores.snapshots;
+    const char *slash = queue == NULL ? NULL : strrchr(queue, '/');
+    if (slash != NULL) queue = slash + 1;
+    if (queue == NULL && settings->stores.data != NULL) queue = KEDGE_SETTINGS_SNAPSHOTS;
+    snprintf(settings->snapshots, sizeof settings->snapshots, "%s", queue == NULL ? "" : queue);
+}
+
 static kedge_status read_stores(kedge_settings *settings, kedge_error *error)
 {
     kedge_stores_options *stores = &settings->stores;
@@ -46,12 +56,15 @@ static kedge_status read_stores(kedge_settings *settings, kedge_error *error)
     stores->table = variable("KEDGE_TABLE");
     stores->bucket = variable("KEDGE_BUCKET");
     stores->queue = variable("KEDGE_QUEUE");
+    stores->snapshots = variable("KEDGE_SNAPSHOTS");
     bool aws = stores->table != NULL && stores->bucket != NULL;
-    bool any = aws || stores->table != NULL || stores->bucket != NULL || stores->queue != NULL;
+    bool any = aws || stores->table != NULL || stores->bucket != NULL || stores->queue != NULL ||
+               stores->snapshots != NULL;
     if (stores->data != NULL ? any : !aws) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-missing",
                           "KEDGE_TABLE and KEDGE_BUCKET name the stores, or else KEDGE_DATA does");
     }
+    name_snapshots(settings);
     kedge_status status = read_choice("KEDGE_MODE", "direct", "queued", &settings->queued, error);
     if (status == KEDGE_OK && settings->queued && stores->data == NULL && stores->queue == NULL) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-missing",
@@ -139,6 +152,8 @@ kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_setting
     if (status == KEDGE_OK) status = read_claim_bytes(&read, error);
     if (status == KEDGE_OK) status = read_choice("KEDGE_CADENCE", "compact", "seed", &seed, error);
     if (status == KEDGE_OK) status = read_log_level(&read, error);
+    if (status == KEDGE_OK)
+        status = read_choice("KEDGE_STREAM", "ignored", "followed", &read.followed, error);
     if (status == KEDGE_OK)
         status = read_choice("KEDGE_COST_HEADER", "no", "yes", &read.cost_header, error);
     if (status == KEDGE_OK) status = read_origins(allocator, &read, error);

@@ -3,8 +3,11 @@
  *
  *   KEDGE_TABLE, KEDGE_BUCKET    the stores on AWS
  *   KEDGE_QUEUE                  the FIFO queue; needed by queued mode
+ *   KEDGE_SNAPSHOTS              the FIFO queue of snapshots; needed to follow the stream
  *   KEDGE_DATA                   instead of these: a folder, for trials on one machine
  *   KEDGE_MODE                   direct (default) or queued: how a push is answered
+ *   KEDGE_STREAM                 ignored (default) or followed: whether a function follows the
+ *                                table's stream, and makes the snapshots of log projects
  *   KEDGE_CLAIM_BYTES            larger messages go through blobs
  *   KEDGE_CADENCE                compact (default) or seed
  *   KEDGE_JWKS                   the key set: its text, or a file in the package
@@ -24,8 +27,14 @@
 #include "backend/front/origins.h"
 #include "backend/stores/stores.h"
 
+#define KEDGE_SETTINGS_QUEUE_SIZE 96 /* of the name of a queue, with a NUL */
+/* What batches of the queue of snapshots say that they come from, with KEDGE_DATA. */
+#define KEDGE_SETTINGS_SNAPSHOTS "snapshots.fifo"
+
 typedef struct kedge_settings {
     kedge_stores_options stores;
+    char snapshots[KEDGE_SETTINGS_QUEUE_SIZE]; /* the name of that queue, also of one by URL */
+    bool followed;
     bool queued;
     uint32_t claim_bytes;
     kedge_cadence cadence;

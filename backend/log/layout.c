@@ -128,6 +128,11 @@ kedge_log_key kedge_log_key_archive(const kedge_log *log, const char hash[KEDGE_
     return blob_key(log, "archive", kedge_bytes_of(hash));
 }
 
+kedge_log_key kedge_log_key_snapshot(const kedge_log *log, kedge_bytes id)
+{
+    return blob_key(log, "snapshots", id);
+}
+
 /* A UUID of version 8 (RFC 9562, section 5.8), made of the names: whoever knows these knows it,
  * and no two organizations share one. */
 kedge_log kedge_log_of(const kedge_project *project, kedge_bytes name)

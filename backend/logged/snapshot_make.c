@@ -63,7 +63,8 @@ static kedge_status empty_state(const making *work, kedge_state **state, kedge_e
     return status;
 }
 
-static kedge_status open_base(making *work, int64_t last, kedge_error *error)
+/* `id` NULL: that of the entry. */
+static kedge_status open_base(making *work, int64_t last, const char *id, kedge_error *error)
 {
     kedge_logged_snapshot snapshot;
     kedge_status status = KEDGE_OK;
@@ -71,7 +72,8 @@ static kedge_status open_base(making *work, int64_t last, kedge_error *error)
         status = empty_state(work, &work->state.base, error);
         return status == KEDGE_OK ? empty_state(work, &work->rejections.base, error) : status;
     }
-    status = kedge_logged_snapshot_open(work->project, last, &snapshot, error);
+    status = id == NULL ? kedge_logged_snapshot_open(work->project, last, &snapshot, error)
+                        : kedge_logged_snapshot_open_id(work->project, last, id, &snapshot, error);
     if (status != KEDGE_OK) return status;
     work->from = last;
     kedge_state_retain(snapshot.state);
@@ -335,9 +337,10 @@ static void close_part(const making *work, part *made)
     kedge_state_close(made->base);
 }
 
-static kedge_status build(making *work, int64_t last, char id[KEDGE_SHA256_HEX], kedge_error *error)
+static kedge_status build(making *work, int64_t last, const char *last_id,
+                          char id[KEDGE_SHA256_HEX], kedge_error *error)
 {
-    kedge_status status = open_base(work, last, error);
+    kedge_status status = open_base(work, last, last_id, error);
     if (status == KEDGE_OK) status = begin_part(work, &work->state, error);
     if (status == KEDGE_OK) status = begin_part(work, &work->rejections, error);
     if (status == KEDGE_OK) status = replay(work, error);
@@ -350,16 +353,37 @@ static kedge_status build(making *work, int64_t last, char id[KEDGE_SHA256_HEX],
     return status;
 }
 
+kedge_status kedge_logged_snapshot_piece(const kedge_project *project, int64_t number,
+                                         int64_t entries_max, kedge_logged_piece *piece,
+                                         kedge_error *error)
+{
+    int64_t last = -1;
+    char id[KEDGE_SHA256_HEX];
+    making work = {.project = project};
+    KEDGE_ASSERT(project->history != NULL && number >= 0 && entries_max > 0);
+    kedge_status status = kedge_logged_last_snapshot(project, &last, error);
+    if (status != KEDGE_OK) return status;
+    if (last >= number) last = -1;
+    bool goes_on = piece->number > last && piece->number > 0 && piece->number < number;
+    if (goes_on) last = piece->number;
+    int64_t from = last < 0 ? 0 : last;
+    int64_t to = number - from > entries_max ? from + entries_max : number;
+    status = project->history->load(project, to, &work.head, error);
+    if (status == KEDGE_OK) status = build(&work, last, goes_on ? piece->id : NULL, id, error);
+    kedge_version_release(work.head);
+    if (status != KEDGE_OK) return status;
+    piece->number = to;
+    memcpy(piece->id, id, sizeof piece->id);
+    return KEDGE_OK;
+}
+
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
                                          char id[KEDGE_SHA256_HEX], kedge_error *error)
 {
-    int64_t last = -1;
-    making work = {.project = project};
-    KEDGE_ASSERT(project->history != NULL && number >= 0);
-    kedge_status status = project->history->load(project, number, &work.head, error);
-    if (status == KEDGE_OK) status = kedge_logged_last_snapshot(project, &last, error);
-    if (status == KEDGE_OK) status = build(&work, last < number ? last : -1, id, error);
-    kedge_version_release(work.head);
+    kedge_logged_piece piece = {.number = -1};
+    kedge_status status =
+        kedge_logged_snapshot_piece(project, number, KEDGE_LOG_NUMBER_MAX, &piece, error);
+    if (status == KEDGE_OK) memcpy(id, piece.id, sizeof piece.id);
     return status;
 }
 
@@ -375,7 +399,7 @@ kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *n
     bool due = status == KEDGE_OK && last < head->number && head->number > 0;
     if (due) {
         making work = {.project = project, .head = head};
-        status = build(&work, last, id, error);
+        status = build(&work, last, NULL, id, error);
     }
     if (due && status == KEDGE_OK) {
         kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(id)};
@@ -389,13 +413,16 @@ kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *n
     return status;
 }
 
-kedge_status kedge_logged_end_segment(const kedge_project *project, kedge_error *error)
+kedge_status kedge_logged_end_segment(const kedge_project *project, bool *ended, kedge_error *error)
 {
     kedge_log log = kedge_logged_log(project);
     kedge_log_segment newest;
     kedge_log_place first;
     size_t count;
     kedge_status status = kedge_log_segments_newest(&log, 1, true, &newest, &count, error);
+    *ended = false;
     if (status != KEDGE_OK || newest.last_snapshot < KEDGE_LOGGED_SEGMENT_ENTRIES) return status;
-    return kedge_log_new_segment(&log, &first, error);
+    status = kedge_log_new_segment(&log, &first, error);
+    *ended = status == KEDGE_OK;
+    return status;
 }

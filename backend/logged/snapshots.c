@@ -117,6 +117,22 @@ kedge_status kedge_logged_snapshot_open(const kedge_project *project, int64_t nu
     return KEDGE_OK;
 }
 
+kedge_status kedge_logged_snapshot_open_id(const kedge_project *project, int64_t number,
+                                           const char *id, kedge_logged_snapshot *snapshot,
+                                           kedge_error *error)
+{
+    kedge_logged_snapshot made = {.number = number};
+    KEDGE_ASSERT(project->history != NULL);
+    kedge_status status = project->history->load(project, number, &made.at, error);
+    if (status == KEDGE_OK) status = open_object(project, id, &made, error);
+    if (status != KEDGE_OK) {
+        kedge_logged_snapshot_close(&made);
+        return status;
+    }
+    *snapshot = made;
+    return KEDGE_OK;
+}
+
 void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot)
 {
     kedge_state_close(snapshot->state);

@@ -31,6 +31,10 @@ kedge_status kedge_logged_last_snapshot(const kedge_project *project, int64_t *n
 kedge_status kedge_logged_snapshot_open(const kedge_project *project, int64_t number,
                                         kedge_logged_snapshot *snapshot, kedge_error *error);
 void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot);
+/* The same of a snapshot of the entry that it does not have, or not yet. */
+kedge_status kedge_logged_snapshot_open_id(const kedge_project *project, int64_t number,
+                                           const char *id, kedge_logged_snapshot *snapshot,
+                                           kedge_error *error);
 /* Only the hash of the state. */
 kedge_status kedge_logged_snapshot_hash(const kedge_project *project, const char *id,
                                         uint8_t hash[KEDGE_SHA256_SIZE], kedge_error *error);
@@ -53,16 +57,30 @@ kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *n
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
                                          char id[KEDGE_SHA256_HEX], kedge_error *error);
 
+/* A step of it: from the piece before, or the last snapshot, over at most `entries_max` entries.
+ * Start from {.number = -1}. The piece is the snapshot when its number is `number`, and else one of
+ * an earlier entry, which only the next step reads. */
+typedef struct kedge_logged_piece {
+    int64_t number;
+    char id[KEDGE_SHA256_HEX];
+} kedge_logged_piece;
+kedge_status kedge_logged_snapshot_piece(const kedge_project *project, int64_t number,
+                                         int64_t entries_max, kedge_logged_piece *piece,
+                                         kedge_error *error);
+
 /* How the hidden collection of rejections names a mutation: by its client and id, and once more by
  * its first name and digest. */
 #define KEDGE_LOGGED_REJECTION_BYTES (KEDGE_LIMIT_CLIENT_ID_BYTES + 24 + KEDGE_DIGEST_HEX)
 void kedge_logged_rejection_id(kedge_bytes client, int64_t id, const uint8_t *digest,
                                char out[KEDGE_LOGGED_REJECTION_BYTES]);
 
-/* Ends the newest segment of the log when it is long and has a snapshot behind that length. */
-kedge_status kedge_logged_end_segment(const kedge_project *project, kedge_error *error);
+/* Ends the newest segment of the log when it is long and has a snapshot behind that length, which
+ * `*ended` tells. */
+kedge_status kedge_logged_end_segment(const kedge_project *project, bool *ended,
+                                      kedge_error *error);
 
-/* Behind an append: a snapshot that is due is made, by `later` where the backend has it. */
+/* Behind an append: a snapshot that is due is asked for, where the stream is followed, or made, by
+ * `later` where the backend has it. */
 void kedge_logged_maintain(kedge_state *state);
 
 #endif

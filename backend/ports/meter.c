@@ -12,11 +12,17 @@
 #define LOOK_LETTERS     10
 #define REDRIVE_REQUESTS 4
 
+typedef struct queue_behind {
+    kedge_meter *meter;
+    kedge_queue queue;
+} queue_behind;
+
 struct kedge_meter {
     const kedge_allocator *allocator;
     kedge_records records;
     kedge_blobs blobs;
-    kedge_queue queue;
+    queue_behind queue;
+    queue_behind snapshots;
     kedge_stream stream;
     kedge_blobs_vtable blobs_vtable; /* what may be missing is missing here, too */
     atomic_uint_fast64_t totals[KEDGE_COST_KINDS];
@@ -243,11 +249,12 @@ static size_t sent_bytes(kedge_bytes body)
 static kedge_status send(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
                          kedge_error *error)
 {
-    kedge_meter *meter = self;
-    const kedge_queue *queue = &meter->queue;
+    const queue_behind *behind = self;
+    const kedge_queue *queue = &behind->queue;
     kedge_status status = queue->vtable->send(queue->self, group, deduplication, body, error);
     if (is_charged(status)) {
-        count(meter, KEDGE_COST_QUEUE_REQUESTS, kedge_cost_queue_requests(sent_bytes(body)));
+        count(behind->meter, KEDGE_COST_QUEUE_REQUESTS,
+              kedge_cost_queue_requests(sent_bytes(body)));
     }
     return status;
 }
@@ -255,15 +262,15 @@ static kedge_status send(void *self, kedge_bytes group, kedge_bytes deduplicatio
 static kedge_status receive(void *self, uint32_t message_count, int64_t visibility_ms,
                             int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
 {
-    kedge_meter *meter = self;
-    const kedge_queue *queue = &meter->queue;
+    const queue_behind *behind = self;
+    const kedge_queue *queue = &behind->queue;
     kedge_status status =
         queue->vtable->receive(queue->self, message_count, visibility_ms, wait_ms, batch, error);
     if (is_charged(status)) {
         size_t bytes = 0;
         for (size_t i = 0; status == KEDGE_OK && i < batch->count; i++)
             bytes += sent_bytes(batch->messages[i].body);
-        count(meter, KEDGE_COST_QUEUE_REQUESTS, kedge_cost_queue_requests(bytes));
+        count(behind->meter, KEDGE_COST_QUEUE_REQUESTS, kedge_cost_queue_requests(bytes));
     }
     return status;
 }
@@ -271,42 +278,42 @@ static kedge_status receive(void *self, uint32_t message_count, int64_t visibili
 static kedge_status extend(void *self, const char *receipt, int64_t visibility_ms,
                            kedge_error *error)
 {
-    kedge_meter *meter = self;
-    const kedge_queue *queue = &meter->queue;
+    const queue_behind *behind = self;
+    const kedge_queue *queue = &behind->queue;
     kedge_status status = queue->vtable->extend(queue->self, receipt, visibility_ms, error);
-    if (is_charged(status)) count(meter, KEDGE_COST_QUEUE_REQUESTS, 1);
+    if (is_charged(status)) count(behind->meter, KEDGE_COST_QUEUE_REQUESTS, 1);
     return status;
 }
 
 static kedge_status done(void *self, const char *receipt, kedge_error *error)
 {
-    kedge_meter *meter = self;
-    const kedge_queue *queue = &meter->queue;
+    const queue_behind *behind = self;
+    const kedge_queue *queue = &behind->queue;
     kedge_status status = queue->vtable->done(queue->self, receipt, error);
-    if (is_charged(status)) count(meter, KEDGE_COST_QUEUE_REQUESTS, 1);
+    if (is_charged(status)) count(behind->meter, KEDGE_COST_QUEUE_REQUESTS, 1);
     return status;
 }
 
 static kedge_status dead_letters(void *self, uint32_t letter_count, kedge_queue_batch *batch,
                                  kedge_error *error)
 {
-    kedge_meter *meter = self;
-    const kedge_queue *queue = &meter->queue;
+    const queue_behind *behind = self;
+    const kedge_queue *queue = &behind->queue;
     kedge_status status = queue->vtable->dead_letters(queue->self, letter_count, batch, error);
     if (is_charged(status)) {
         size_t found = status == KEDGE_OK ? batch->count : 0;
         size_t rounds = (found + LOOK_LETTERS - 1) / LOOK_LETTERS;
-        count(meter, KEDGE_COST_QUEUE_REQUESTS, 2 * rounds + 1);
+        count(behind->meter, KEDGE_COST_QUEUE_REQUESTS, 2 * rounds + 1);
     }
     return status;
 }
 
 static kedge_status redrive(void *self, const char *receipt, kedge_error *error)
 {
-    kedge_meter *meter = self;
-    const kedge_queue *queue = &meter->queue;
+    const queue_behind *behind = self;
+    const kedge_queue *queue = &behind->queue;
     kedge_status status = queue->vtable->redrive(queue->self, receipt, error);
-    if (is_charged(status)) count(meter, KEDGE_COST_QUEUE_REQUESTS, REDRIVE_REQUESTS);
+    if (is_charged(status)) count(behind->meter, KEDGE_COST_QUEUE_REQUESTS, REDRIVE_REQUESTS);
     return status;
 }
 
@@ -351,7 +358,7 @@ kedge_status kedge_meter_new(const kedge_allocator *allocator, kedge_records rec
     made->allocator = allocator;
     made->records = records;
     made->blobs = blobs;
-    made->queue = queue;
+    made->queue = (queue_behind){made, queue};
     made->stream = stream;
     made->blobs_vtable = metered_blobs;
     if (blobs.vtable == NULL || blobs.vtable->presign_put == NULL) {
@@ -378,9 +385,20 @@ kedge_blobs kedge_meter_blobs(kedge_meter *meter)
     return (kedge_blobs){meter->blobs.vtable == NULL ? NULL : &meter->blobs_vtable, meter};
 }
 
+static kedge_queue metered(queue_behind *behind)
+{
+    return (kedge_queue){behind->queue.vtable == NULL ? NULL : &metered_queue, behind};
+}
+
 kedge_queue kedge_meter_queue(kedge_meter *meter)
 {
-    return (kedge_queue){meter->queue.vtable == NULL ? NULL : &metered_queue, meter};
+    return metered(&meter->queue);
+}
+
+kedge_queue kedge_meter_snapshots(kedge_meter *meter, kedge_queue snapshots)
+{
+    meter->snapshots = (queue_behind){meter, snapshots};
+    return metered(&meter->snapshots);
 }
 
 kedge_stream kedge_meter_stream(kedge_meter *meter)

@@ -24,6 +24,8 @@ void kedge_meter_free(kedge_meter *meter); /* NULL is allowed */
 kedge_records kedge_meter_records(kedge_meter *meter);
 kedge_blobs kedge_meter_blobs(kedge_meter *meter);
 kedge_queue kedge_meter_queue(kedge_meter *meter);
+/* The queue of snapshots, behind the same meter; before any thread uses it. */
+kedge_queue kedge_meter_snapshots(kedge_meter *meter, kedge_queue snapshots);
 kedge_stream kedge_meter_stream(kedge_meter *meter);
 
 /* Of all calls since the meter was made. */

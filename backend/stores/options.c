@@ -10,9 +10,10 @@ const char kedge_stores_help[] =
     "  --table TABLE, --bucket BUCKET\n"
     "                      a DynamoDB table and an S3 bucket that everything is kept in\n"
     "  --queue QUEUE       an SQS FIFO queue, by its name or URL\n"
+    "  --snapshots QUEUE   an SQS FIFO queue for requests of snapshots of logs, likewise\n"
     "  --region REGION     default: AWS_REGION, or the profile's\n"
     "  --profile PROFILE   of the shared AWS configuration files; default: AWS_PROFILE\n"
-    "  --create            makes the table, the bucket and the queue where they are missing\n";
+    "  --create            makes the table, the bucket and the queues where they are missing\n";
 
 const char **kedge_stores_option(kedge_stores_options *options, const char *name)
 {
@@ -20,9 +21,10 @@ const char **kedge_stores_option(kedge_stores_options *options, const char *name
         const char *name;
         const char **value;
     } known[] = {
-        {"--data", &options->data},     {"--table", &options->table},
-        {"--bucket", &options->bucket}, {"--queue", &options->queue},
-        {"--region", &options->region}, {"--profile", &options->profile},
+        {"--data", &options->data},           {"--table", &options->table},
+        {"--bucket", &options->bucket},       {"--queue", &options->queue},
+        {"--region", &options->region},       {"--profile", &options->profile},
+        {"--snapshots", &options->snapshots},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(name, known[i].name) == 0) return known[i].value;
@@ -40,6 +42,7 @@ static const char *first_aws_option(const kedge_stores_options *options)
     if (options->table != NULL) return "--table";
     if (options->bucket != NULL) return "--bucket";
     if (options->queue != NULL) return "--queue";
+    if (options->snapshots != NULL) return "--snapshots";
     if (options->region != NULL) return "--region";
     if (options->profile != NULL) return "--profile";
     return options->create ? "--create" : NULL;

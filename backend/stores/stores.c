@@ -19,19 +19,24 @@ struct kedge_stores {
     kedge_aws *aws;
     kedge_aws_actions *actions;
     kedge_meter *meter;
+    kedge_stream changes; /* those of the embedded folder, or of the table */
+    kedge_queue snapshots;
 };
 
-static kedge_status open_folder(const kedge_environment *environment, const char *path,
-                                kedge_stores_purpose purpose, kedge_stores *stores,
-                                kedge_error *error)
+static kedge_status open_folder(const kedge_environment *environment,
+                                const kedge_stores_options *options, kedge_stores_purpose purpose,
+                                kedge_stores *stores, kedge_error *error)
 {
+    const char *path = options->data;
     kedge_buffer_append_text(&stores->name, path);
     if (purpose == KEDGE_STORES_VISIT && !kedge_embedded_exists(path)) {
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-data-folder",
                           "%.150s is not a data folder of a backend: it has no records.db", path);
     }
-    return kedge_embedded_open(environment, path, purpose == KEDGE_STORES_SERVE, &stores->embedded,
-                               error);
+    kedge_status status = kedge_embedded_open(environment, path, purpose == KEDGE_STORES_SERVE,
+                                              &stores->embedded, error);
+    if (status != KEDGE_OK || options->changes_of == NULL) return status;
+    return kedge_embedded_stream(stores->embedded, options->changes_of, &stores->changes, error);
 }
 
 static kedge_status open_aws(const kedge_environment *environment,
@@ -49,24 +54,32 @@ static kedge_status open_aws(const kedge_environment *environment,
         .table = options->table,
         .bucket = options->bucket,
         .queue = options->queue,
+        .snapshots = options->snapshots,
+        .stream = options->snapshots != NULL && options->changes_of != NULL,
         .region = options->region,
         .profile = options->profile,
         .create = options->create,
         .observe = kedge_aws_actions_observe,
         .observe_context = stores->actions,
     };
-    return kedge_aws_open(&aws, &stores->aws, error);
+    status = kedge_aws_open(&aws, &stores->aws, error);
+    if (status == KEDGE_OK) stores->changes = kedge_aws_stream(stores->aws);
+    return status;
 }
 
 static kedge_status open_meter(kedge_stores *stores, kedge_error *error)
 {
     const kedge_aws *aws = stores->aws;
     const kedge_embedded *embedded = stores->embedded;
-    return kedge_meter_new(stores->allocator,
-                           aws != NULL ? kedge_aws_records(aws) : kedge_embedded_records(embedded),
-                           aws != NULL ? kedge_aws_blobs(aws) : kedge_embedded_blobs(embedded),
-                           aws != NULL ? kedge_aws_queue(aws) : kedge_embedded_queue(embedded),
-                           (kedge_stream){0}, &stores->meter, error);
+    kedge_queue snapshots =
+        aws != NULL ? kedge_aws_snapshots(aws) : kedge_embedded_snapshots(embedded);
+    kedge_status status = kedge_meter_new(
+        stores->allocator, aws != NULL ? kedge_aws_records(aws) : kedge_embedded_records(embedded),
+        aws != NULL ? kedge_aws_blobs(aws) : kedge_embedded_blobs(embedded),
+        aws != NULL ? kedge_aws_queue(aws) : kedge_embedded_queue(embedded), stores->changes,
+        &stores->meter, error);
+    if (status == KEDGE_OK) stores->snapshots = kedge_meter_snapshots(stores->meter, snapshots);
+    return status;
 }
 
 kedge_status kedge_stores_open(const kedge_environment *environment,
@@ -78,7 +91,7 @@ kedge_status kedge_stores_open(const kedge_environment *environment,
     made->allocator = environment->allocator;
     made->name = kedge_buffer_make(environment->allocator);
     kedge_status status = options->data != NULL
-                              ? open_folder(environment, options->data, purpose, made, error)
+                              ? open_folder(environment, options, purpose, made, error)
                               : open_aws(environment, options, made, error);
     if (status == KEDGE_OK) status = open_meter(made, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&made->name, error);
@@ -114,6 +127,16 @@ kedge_blobs kedge_stores_blobs(const kedge_stores *stores)
 kedge_queue kedge_stores_queue(const kedge_stores *stores)
 {
     return kedge_meter_queue(stores->meter);
+}
+
+kedge_queue kedge_stores_snapshots(const kedge_stores *stores)
+{
+    return stores->snapshots;
+}
+
+kedge_stream kedge_stores_stream(const kedge_stores *stores)
+{
+    return kedge_meter_stream(stores->meter);
 }
 
 const char *kedge_stores_name(const kedge_stores *stores)

@@ -1,7 +1,7 @@
 /* Where a program keeps its data: in a folder, or on AWS.
  *
  *   --data DIR                                    the embedded folder (backend/embedded)
- *   --table T --bucket B [--queue Q] [--region R] [--profile P] [--create]
+ *   --table T --bucket B [--queue Q] [--snapshots Q] [--region R] [--profile P] [--create]
  *                                                 DynamoDB, S3 and SQS (backend/aws)
  *
  * Every program that opens a backend takes these options, through this module. */
@@ -11,6 +11,7 @@
 #include "backend/ports/blobs.h"
 #include "backend/ports/queue.h"
 #include "backend/ports/records.h"
+#include "backend/ports/stream.h"
 #include "common/environment.h"
 
 /* Borrowed; NULL: not given. */
@@ -19,9 +20,13 @@ typedef struct kedge_stores_options {
     const char *table;
     const char *bucket;
     const char *queue;
+    const char *snapshots;
     const char *region;
     const char *profile;
     bool create;
+    /* No option, but what a program wants: the changes of records whose partition keys start so,
+     * where there is a queue of snapshots. The stream of a table has all changes. NULL: none. */
+    const char *changes_of;
 } kedge_stores_options;
 
 /* For the help text of a program. */
@@ -57,6 +62,9 @@ kedge_records kedge_stores_records(const kedge_stores *stores);
 kedge_blobs kedge_stores_blobs(const kedge_stores *stores);
 /* vtable NULL: there is none (AWS without --queue). */
 kedge_queue kedge_stores_queue(const kedge_stores *stores);
+/* The same for requests of snapshots (--snapshots), and for the stream that was wanted. */
+kedge_queue kedge_stores_snapshots(const kedge_stores *stores);
+kedge_stream kedge_stores_stream(const kedge_stores *stores);
 
 /* The folder, or "TABLE BUCKET": for a log. */
 const char *kedge_stores_name(const kedge_stores *stores);

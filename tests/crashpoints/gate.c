@@ -38,6 +38,8 @@ static kedge_status dead(kedge_error *error)
 
 #define RECORDS (own->store_records)
 #define BLOBS   (own->store_blobs)
+#define QUEUE   (own->store_queue)
+#define STREAM  (own->store_stream)
 
 static kedge_status get(void *self, const kedge_record_key *key, bool consistent,
                         kedge_record_set *set, kedge_error *error)
@@ -118,6 +120,43 @@ static kedge_status get_tag(void *self, kedge_bytes key, kedge_bytes name, kedge
          BLOBS->vtable->get_tag(BLOBS->self, key, name, value, error));
 }
 
+static kedge_status send(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
+                         kedge_error *error)
+{
+    CALL((void)0, QUEUE->vtable->send(QUEUE->self, group, deduplication, body, error));
+}
+
+static kedge_status receive(void *self, uint32_t count, int64_t visibility_ms, int64_t wait_ms,
+                            kedge_queue_batch *batch, kedge_error *error)
+{
+    CALL(kedge_queue_batch_free(batch),
+         QUEUE->vtable->receive(QUEUE->self, count, visibility_ms, wait_ms, batch, error));
+}
+
+static kedge_status extend(void *self, const char *receipt, int64_t visibility_ms,
+                           kedge_error *error)
+{
+    CALL((void)0, QUEUE->vtable->extend(QUEUE->self, receipt, visibility_ms, error));
+}
+
+static kedge_status done(void *self, const char *receipt, kedge_error *error)
+{
+    CALL((void)0, QUEUE->vtable->done(QUEUE->self, receipt, error));
+}
+
+static kedge_status shards(void *self, kedge_bytes after, uint32_t limit,
+                           kedge_stream_shards *found, kedge_error *error)
+{
+    CALL(kedge_stream_shards_free(found),
+         STREAM->vtable->shards(STREAM->self, after, limit, found, error));
+}
+
+static kedge_status read_changes(void *self, const kedge_stream_query *wanted,
+                                 kedge_change_batch *batch, kedge_error *error)
+{
+    CALL(kedge_change_batch_free(batch), STREAM->vtable->read(STREAM->self, wanted, batch, error));
+}
+
 static void close_nothing(void *self)
 {
     (void)self;
@@ -127,6 +166,11 @@ static const kedge_records_vtable gated_records = {get,      batch_get, query,  
                                                    transact, put_many,  close_nothing};
 static const kedge_blobs_vtable gated_blobs = {put_if_absent, get_blob,   tag,  get_tag,
                                                remove_blob,   list_blobs, NULL, close_nothing};
+
+static const kedge_queue_vtable gated_queue = {
+    .send = send, .receive = receive, .extend = extend, .done = done, .close = close_nothing};
+static const kedge_stream_vtable gated_stream = {
+    .shards = shards, .read = read_changes, .close = close_nothing};
 
 void gate_make(gate *made, const kedge_records *records, const kedge_blobs *blobs)
 {
@@ -138,6 +182,14 @@ void gate_make(gate *made, const kedge_records *records, const kedge_blobs *blob
     made->stop_at = GATE_NEVER;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
+}
+
+void gate_add(gate *made, const kedge_queue *queue, const kedge_stream *stream)
+{
+    made->store_queue = queue;
+    made->store_stream = stream;
+    made->queue = (kedge_queue){&gated_queue, made};
+    made->stream = (kedge_stream){&gated_stream, made};
 }
 
 void gate_free(gate *gone)

@@ -7,7 +7,9 @@
 #define KEDGE_TESTS_CRASHPOINTS_GATE_H
 
 #include "backend/ports/blobs.h"
+#include "backend/ports/queue.h"
 #include "backend/ports/records.h"
+#include "backend/ports/stream.h"
 
 #include <pthread.h>
 
@@ -16,8 +18,12 @@
 typedef struct gate {
     const kedge_records *store_records;
     const kedge_blobs *store_blobs;
+    const kedge_queue *store_queue; /* NULL: none */
+    const kedge_stream *store_stream;
     kedge_records records;
     kedge_blobs blobs;
+    kedge_queue queue;
+    kedge_stream stream;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int64_t next;    /* the point that comes */
@@ -29,6 +35,8 @@ typedef struct gate {
 } gate;
 
 void gate_make(gate *made, const kedge_records *records, const kedge_blobs *blobs);
+/* It has these, too. */
+void gate_add(gate *made, const kedge_queue *queue, const kedge_stream *stream);
 void gate_free(gate *gone);
 
 /* From a thread beside the processor's. */

@@ -2,9 +2,9 @@
 #include "tests/crashpoints/log_run.h"
 
 #include "backend/api/api.h"
+
 #include "backend/log/body.h"
 #include "backend/log/layout.h"
-#include "tests/crashpoints/gate.h"
 #include "tests/crashpoints/log_story.h"
 
 #include <inttypes.h>
@@ -30,15 +30,13 @@ typedef struct seen_log {
 } seen_log;
 
 typedef struct processor {
-    gate ports;
+    actor actor;
     kedge_backend *backend;
     kedge_project project;
     kedge_log log;
     const log_step *wanted;
     int64_t since;
     log_answer answers[LOG_STEPS_MAX];
-    pthread_t thread;
-    bool running;
 } processor;
 
 typedef struct log_run {
@@ -203,29 +201,26 @@ static void check_step(log_run *at, const log_step *step, const log_answer *answ
 
 /* ---- processors ---- */
 
-static void pause_not(void *context, int64_t ms)
-{
-    (void)context;
-    (void)ms;
-}
-
 static kedge_backend *new_backend(log_run *at, const kedge_records *records,
                                   const kedge_blobs *blobs)
 {
-    kedge_backend *backend = NULL;
-    kedge_backend_options options = {.environment = &at->here->environment,
-                                     .records = *records,
-                                     .blobs = *blobs,
-                                     .registry = at->here->registry,
-                                     .pause = pause_not};
-    if (kedge_backend_new(&options, &backend, NULL) != KEDGE_OK) abort();
-    return backend;
+    return world_plain_backend(at->here, false, records, blobs);
+}
+
+static void work(void *context)
+{
+    processor *own = context;
+    for (size_t i = 0; i < LOG_STEPS_MAX; i++)
+        own->answers[i] = log_story_do(&own->wanted[i], &own->log, own->since);
 }
 
 static void make_processor(log_run *at, processor *made, const log_step *wanted)
 {
-    gate_make(&made->ports, &at->here->records, &at->here->blobs);
-    made->backend = new_backend(at, &made->ports.records, &made->ports.blobs);
+    gate *ports = &made->actor.ports;
+    gate_make(ports, &at->here->records, &at->here->blobs);
+    made->actor.act = work;
+    made->actor.context = made;
+    made->backend = new_backend(at, &ports->records, &ports->blobs);
     made->project = kedge_project_of(made->backend, &at->ref);
     made->log = kedge_log_of(&made->project, kedge_bytes_of(at->name));
     made->wanted = wanted;
@@ -234,47 +229,17 @@ static void make_processor(log_run *at, processor *made, const log_step *wanted)
 static void free_processor(processor *gone)
 {
     kedge_backend_free(gone->backend);
-    gate_free(&gone->ports);
+    gate_free(&gone->actor.ports);
 }
 
-static void *work(void *context)
+static void look_before(void *context)
 {
-    processor *own = context;
-    for (size_t i = 0; i < LOG_STEPS_MAX; i++)
-        own->answers[i] = log_story_do(&own->wanted[i], &own->log, own->since);
-    gate_end(&own->ports);
-    return NULL;
+    look(context, LOG_I3);
 }
 
-static bool start(processor *own, int64_t since, int64_t stop_at)
+static void look_late(void *context)
 {
-    own->since = since;
-    own->ports.next = 0;
-    own->ports.stop_at = stop_at;
-    if (pthread_create(&own->thread, NULL, work, own) != 0) abort();
-    own->running = true;
-    return gate_wait(&own->ports);
-}
-
-static void end(processor *own, bool dies)
-{
-    if (!own->running) return;
-    gate_release(&own->ports, dies);
-    pthread_join(own->thread, NULL);
-    own->running = false;
-}
-
-static void go_on(log_run *at, ending order)
-{
-    processor *one = order == ENDING_SECOND_THEN_FIRST ? &at->second : &at->first;
-    processor *other = one == &at->first ? &at->second : &at->first;
-    bool one_dies = order == ENDING_FIRST_DIES || order == ENDING_BOTH_DIE;
-    bool other_dies = order == ENDING_SECOND_DIES || order == ENDING_BOTH_DIE;
-    look(at, LOG_I3);
-    end(one, one_dies);
-    look(at, LOG_I17);
-    end(other, other_dies);
-    look(at, LOG_I17);
+    look(context, LOG_I17);
 }
 
 /* As callers do that got no answer; one that got an answer has it already. */
@@ -317,11 +282,11 @@ kedge_status log_run_once(world *here, size_t place, bool turned, const run_poin
     kedge_status status = log_story_prepare(told, &at->log, &at->since, error);
     if (status == KEDGE_OK) {
         look(at, LOG_I3);
-        reached->first = start(&at->first, at->since, points->first);
-        reached->second = !points->alone && start(&at->second, at->since, points->second);
         for (size_t i = 0; i < LOG_STEPS_MAX && points->alone; i++)
             at->second.answers[i].status = KEDGE_UNAVAILABLE;
-        go_on(at, points->end);
+        at->first.since = at->second.since = at->since;
+        actors_run(&at->first.actor, &at->second.actor, points, reached, look_before, look_late,
+                   at);
         check_all(at);
     }
     free_processor(&at->first);

@@ -2,7 +2,6 @@
 #include "tests/crashpoints/resource_run.h"
 
 #include "backend/api/api.h"
-#include "tests/crashpoints/gate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,22 +18,19 @@ typedef struct seen_version {
 } seen_version;
 
 typedef struct processor {
-    gate ports;
+    actor actor;
     kedge_backend *backend;
     const kedge_resource_ref *ref;
     const resource_edit *wanted;
     edit_result results[RESOURCE_EDITS_MAX];
-    pthread_t thread;
-    bool running;
 } processor;
 
 typedef struct resource_run {
     world *here;
-    const resource_story *told;
     resource_mode mode;
     char id[32];
     kedge_resource_ref ref;
-    resource_checks *all;
+    suite_checks *all;
     seen_version seen[RESOURCE_VERSIONS_MAX + 1]; /* by version */
     int64_t newest;                               /* seen */
     kedge_backend *reader;
@@ -150,30 +146,26 @@ static void check_edit(resource_run *at, const resource_edit *edit, const edit_r
 
 /* ---- processors ---- */
 
-static void pause_not(void *context, int64_t ms)
-{
-    (void)context;
-    (void)ms;
-}
-
 static kedge_backend *new_backend(resource_run *at, const kedge_records *records,
                                   const kedge_blobs *blobs)
 {
-    kedge_backend *backend = NULL;
-    kedge_backend_options options = {.environment = &at->here->environment,
-                                     .records = *records,
-                                     .blobs = *blobs,
-                                     .registry = at->here->registry,
-                                     .resources_in_order = at->mode == IN_ORDER,
-                                     .pause = pause_not};
-    if (kedge_backend_new(&options, &backend, NULL) != KEDGE_OK) abort();
-    return backend;
+    return world_plain_backend(at->here, at->mode == IN_ORDER, records, blobs);
+}
+
+static void work(void *context)
+{
+    processor *own = context;
+    for (size_t i = 0; i < RESOURCE_EDITS_MAX; i++)
+        own->results[i] = resource_story_do(&own->wanted[i], own->backend, own->ref);
 }
 
 static void make_processor(resource_run *at, processor *made, const resource_edit *wanted)
 {
-    gate_make(&made->ports, &at->here->records, &at->here->blobs);
-    made->backend = new_backend(at, &made->ports.records, &made->ports.blobs);
+    gate *ports = &made->actor.ports;
+    gate_make(ports, &at->here->records, &at->here->blobs);
+    made->actor.act = work;
+    made->actor.context = made;
+    made->backend = new_backend(at, &ports->records, &ports->blobs);
     made->wanted = wanted;
     made->ref = &at->ref;
 }
@@ -181,46 +173,17 @@ static void make_processor(resource_run *at, processor *made, const resource_edi
 static void free_processor(processor *gone)
 {
     kedge_backend_free(gone->backend);
-    gate_free(&gone->ports);
+    gate_free(&gone->actor.ports);
 }
 
-static void *work(void *context)
+static void look_before(void *context)
 {
-    processor *own = context;
-    for (size_t i = 0; i < RESOURCE_EDITS_MAX; i++)
-        own->results[i] = resource_story_do(&own->wanted[i], own->backend, own->ref);
-    gate_end(&own->ports);
-    return NULL;
+    look(context, RESOURCE_I3);
 }
 
-static bool start(processor *own, int64_t stop_at)
+static void look_late(void *context)
 {
-    own->ports.next = 0;
-    own->ports.stop_at = stop_at;
-    if (pthread_create(&own->thread, NULL, work, own) != 0) abort();
-    own->running = true;
-    return gate_wait(&own->ports);
-}
-
-static void end(processor *own, bool dies)
-{
-    if (!own->running) return;
-    gate_release(&own->ports, dies);
-    pthread_join(own->thread, NULL);
-    own->running = false;
-}
-
-static void go_on(resource_run *at, ending order)
-{
-    processor *one = order == ENDING_SECOND_THEN_FIRST ? &at->second : &at->first;
-    processor *other = one == &at->first ? &at->second : &at->first;
-    bool one_dies = order == ENDING_FIRST_DIES || order == ENDING_BOTH_DIE;
-    bool other_dies = order == ENDING_SECOND_DIES || order == ENDING_BOTH_DIE;
-    look(at, RESOURCE_I3);
-    end(one, one_dies);
-    look(at, RESOURCE_I17);
-    end(other, other_dies);
-    look(at, RESOURCE_I17);
+    look(context, RESOURCE_I17);
 }
 
 /* As callers do that got no answer; one that got an answer has it already. */
@@ -241,40 +204,40 @@ static void repeat_and_check(resource_run *at)
     repeat(at, &at->first, first);
     repeat(at, &at->second, second);
     for (size_t i = 0; i < RESOURCE_EDITS_MAX; i++) {
-        const resource_edit *one = &at->told->first[i];
-        const resource_edit *other = &at->told->second[i];
+        const resource_edit *one = &at->first.wanted[i];
+        const resource_edit *other = &at->second.wanted[i];
         if (one->kind != EDIT_NONE) check_edit(at, one, &first[i], 1);
         if (other->kind != EDIT_NONE) check_edit(at, other, &second[i], 1);
     }
 }
 
-kedge_status resource_run_once(world *here, const resource_story *told, resource_mode mode,
-                               const run_points *points, run_reached *reached, resource_checks *all,
-                               kedge_error *error)
+kedge_status resource_run_once(world *here, size_t place, bool turned, const run_points *points,
+                               run_reached *reached, suite_checks *all, kedge_error *error)
 {
+    const resource_story *told = &resource_stories[place / RESOURCE_MODES];
+    const resource_edit *first = turned ? told->second : told->first;
+    const resource_edit *second = turned ? told->first : told->second;
     resource_run *at = calloc(1, sizeof *at);
     if (at == NULL) abort();
     at->here = here;
-    at->told = told;
-    at->mode = mode;
+    at->mode = (resource_mode)(place % RESOURCE_MODES);
     at->all = all;
     int size = snprintf(at->id, sizeof at->id, "run-%" PRIu64, here->projects++);
     at->ref =
         (kedge_resource_ref){KEDGE_BYTES("acme"), KEDGE_BYTES("plan"), {at->id, (size_t)size}};
     at->reader = new_backend(at, &here->records, &here->blobs);
-    make_processor(at, &at->first, told->first);
-    make_processor(at, &at->second, told->second);
+    make_processor(at, &at->first, first);
+    make_processor(at, &at->second, second);
     kedge_status status = resource_story_prepare(told, at->reader, &at->ref, error);
     if (status == KEDGE_OK) {
         look(at, RESOURCE_I3);
-        reached->first = start(&at->first, points->first);
-        reached->second = !points->alone && start(&at->second, points->second);
         if (points->alone) {
             for (size_t i = 0; i < RESOURCE_EDITS_MAX; i++)
                 at->second.results[i].status =
-                    told->second[i].kind == EDIT_NONE ? KEDGE_OK : KEDGE_UNAVAILABLE;
+                    second[i].kind == EDIT_NONE ? KEDGE_OK : KEDGE_UNAVAILABLE;
         }
-        go_on(at, points->end);
+        actors_run(&at->first.actor, &at->second.actor, points, reached, look_before, look_late,
+                   at);
         repeat_and_check(at);
     }
     free_processor(&at->first);

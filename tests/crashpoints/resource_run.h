@@ -4,7 +4,7 @@
 #define KEDGE_TESTS_CRASHPOINTS_RESOURCE_RUN_H
 
 #include "tests/crashpoints/resource_story.h"
-#include "tests/crashpoints/run.h"
+#include "tests/crashpoints/suite.h"
 
 typedef enum resource_check {
     RESOURCE_I1,  /* a write takes effect once, and stands when it was answered */
@@ -16,18 +16,10 @@ typedef enum resource_check {
 
 extern const char *const resource_check_names[RESOURCE_CHECKS];
 
-typedef struct resource_checks {
-    uint64_t evaluated[RESOURCE_CHECKS];
-    uint64_t violated[RESOURCE_CHECKS];
-    char first[256]; /* the first violation */
-} resource_checks;
-
-/* How resources are written. */
+/* How resources are written. A story has a place for each of these. */
 typedef enum resource_mode { IN_TRANSACTIONS, IN_ORDER, RESOURCE_MODES } resource_mode;
 
-/* KEDGE_OK: it was run, and `all` has what was found. Anything else: the stores failed. */
-kedge_status resource_run_once(world *here, const resource_story *told, resource_mode mode,
-                               const run_points *points, run_reached *reached, resource_checks *all,
-                               kedge_error *error);
+kedge_status resource_run_once(world *here, size_t place, bool turned, const run_points *points,
+                               run_reached *reached, suite_checks *all, kedge_error *error);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "backend/api/api.h"
 #include "common/error.h"
-#include "tests/crashpoints/gate.h"
 #include "tests/support/project.h"
 
 #include <stdlib.h>
@@ -12,12 +11,10 @@
 #define REPEATS_MAX 5
 
 typedef struct processor {
-    gate ports;
+    actor actor;
     kedge_backend *backend;
     const operation *wanted;
     const kedge_project_ref *ref;
-    pthread_t thread;
-    bool running;
 } processor;
 
 typedef struct run {
@@ -32,10 +29,19 @@ typedef struct run {
 
 /* ---- processors ---- */
 
+static void work(void *context)
+{
+    processor *own = context;
+    story_do(own->wanted, HANDLE(own->backend, own->ref), NULL);
+}
+
 static void make_processor(run *at, processor *made, const operation *wanted)
 {
-    gate_make(&made->ports, &at->here->records, &at->here->blobs);
-    made->backend = world_backend(at->here, at->told, &made->ports.records, &made->ports.blobs);
+    gate *ports = &made->actor.ports;
+    gate_make(ports, &at->here->records, &at->here->blobs);
+    made->actor.act = work;
+    made->actor.context = made;
+    made->backend = world_backend(at->here, at->told, &ports->records, &ports->blobs);
     made->wanted = wanted;
     made->ref = &at->ref;
 }
@@ -43,33 +49,7 @@ static void make_processor(run *at, processor *made, const operation *wanted)
 static void free_processor(processor *gone)
 {
     kedge_backend_free(gone->backend);
-    gate_free(&gone->ports);
-}
-
-static void *work(void *context)
-{
-    processor *own = context;
-    story_do(own->wanted, HANDLE(own->backend, own->ref), NULL);
-    gate_end(&own->ports);
-    return NULL;
-}
-
-/* Until its point, or its end. */
-static bool start(processor *own, int64_t stop_at)
-{
-    own->ports.next = 0;
-    own->ports.stop_at = stop_at;
-    if (pthread_create(&own->thread, NULL, work, own) != 0) abort();
-    own->running = true;
-    return gate_wait(&own->ports);
-}
-
-static void end(processor *own, bool dies)
-{
-    if (!own->running) return;
-    gate_release(&own->ports, dies);
-    pthread_join(own->thread, NULL);
-    own->running = false;
+    gate_free(&gone->actor.ports);
 }
 
 /* ---- looking ---- */
@@ -108,17 +88,14 @@ static kedge_status warm(run *at, kedge_error *error)
     return status;
 }
 
-static void go_on(run *at, ending order)
+static void look_before(void *context)
 {
-    processor *one = order == ENDING_SECOND_THEN_FIRST ? &at->second : &at->first;
-    processor *other = one == &at->first ? &at->second : &at->first;
-    bool one_dies = order == ENDING_FIRST_DIES || order == ENDING_BOTH_DIE;
-    bool other_dies = order == ENDING_SECOND_DIES || order == ENDING_BOTH_DIE;
-    look(at, CHECK_I3);
-    end(one, one_dies);
-    look(at, CHECK_I17);
-    end(other, other_dies);
-    look(at, CHECK_I17);
+    look(context, CHECK_I3);
+}
+
+static void look_late(void *context)
+{
+    look(context, CHECK_I17);
 }
 
 /* As clients do that got no answer. */
@@ -147,9 +124,8 @@ kedge_status run_once(world *here, const story *told, const run_points *points,
     make_processor(at, &at->second, &told->second);
     if (status == KEDGE_OK) status = warm(at, error);
     if (status == KEDGE_OK) {
-        reached->first = start(&at->first, points->first);
-        reached->second = !points->alone && start(&at->second, points->second);
-        go_on(at, points->end);
+        actors_run(&at->first.actor, &at->second.actor, points, reached, look_before, look_late,
+                   at);
         status = repeat(at, &told->first, error);
     }
     if (status == KEDGE_OK) status = repeat(at, &told->second, error);

@@ -3,7 +3,8 @@
 #ifndef KEDGE_TESTS_CRASHPOINTS_SUITE_H
 #define KEDGE_TESTS_CRASHPOINTS_SUITE_H
 
-#include "tests/crashpoints/run.h"
+#include "tests/crashpoints/actor.h"
+#include "tests/crashpoints/world.h"
 
 #define SUITE_CHECKS_MAX 8
 

@@ -80,18 +80,31 @@ static void pause_not(void *context, int64_t ms)
     (void)ms;
 }
 
-kedge_backend *world_backend(world *here, const story *told, const kedge_records *records,
-                             const kedge_blobs *blobs)
+static kedge_backend *new_backend(world *here, kedge_cadence cadence, bool resources_in_order,
+                                  const kedge_records *records, const kedge_blobs *blobs)
 {
     kedge_backend *backend = NULL;
     kedge_backend_options options = {.environment = &here->environment,
                                      .records = *records,
                                      .blobs = *blobs,
                                      .registry = here->registry,
-                                     .cadence = told->cadence,
+                                     .cadence = cadence,
+                                     .resources_in_order = resources_in_order,
                                      .pause = pause_not};
     if (kedge_backend_new(&options, &backend, NULL) != KEDGE_OK) abort();
     return backend;
+}
+
+kedge_backend *world_backend(world *here, const story *told, const kedge_records *records,
+                             const kedge_blobs *blobs)
+{
+    return new_backend(here, told->cadence, false, records, blobs);
+}
+
+kedge_backend *world_plain_backend(world *here, bool resources_in_order,
+                                   const kedge_records *records, const kedge_blobs *blobs)
+{
+    return new_backend(here, KEDGE_CADENCE_COMPACT, resources_in_order, records, blobs);
 }
 
 kedge_status world_prepare(world *here, const story *told, kedge_error *error)

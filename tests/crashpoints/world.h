@@ -29,8 +29,10 @@ kedge_status world_fresh(world *here, kedge_project_ref *ref, kedge_error *error
 /* Everything that is made of versions is gone. */
 kedge_status world_delete_derived(world *here, const kedge_project_ref *ref, kedge_error *error);
 
-/* A backend with nothing in memory, over these ports. */
+/* A backend with nothing in memory, over these ports; the same without a story. */
 kedge_backend *world_backend(world *here, const story *told, const kedge_records *records,
                              const kedge_blobs *blobs);
+kedge_backend *world_plain_backend(world *here, bool resources_in_order,
+                                   const kedge_records *records, const kedge_blobs *blobs);
 
 #endif

@@ -20,6 +20,11 @@ def table_arn(name):
     return f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{name}"
 
 
+def stream_arn(table):
+    """Each table has one stream."""
+    return table_arn(table) + "/stream/one"
+
+
 def bucket_arn(name):
     return f"arn:aws:s3:::{name}"
 
@@ -36,7 +41,10 @@ def dynamodb_actions(handler, body):
 
     def action(name, table, items):
         return "dynamodb:" + name, table_arn(table), [item["pk"]["S"] for item in items]
-    if operation in SINGLE:
+    if handler.headers["X-Amz-Target"].startswith("DynamoDBStreams"):
+        (table,) = re.findall(r":table/([^/]+)/stream/", request.get("StreamArn") or request["ShardIterator"])
+        yield "dynamodb:" + operation, stream_arn(table), None
+    elif operation in SINGLE:
         yield action(operation, request["TableName"], [request[SINGLE[operation]]])
     elif operation == "BatchGetItem":
         for table, asked in request["RequestItems"].items():

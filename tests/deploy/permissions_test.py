@@ -55,20 +55,22 @@ except ImportError:
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "lambda")]
 from events import AUDIENCE, ISSUER, Caller, Keys, pull_body, push_body, put  # noqa: E402
-from gate import ACCOUNT, REGION, Gate, bucket_arn, queue_arn, table_arn  # noqa: E402
+from gate import ACCOUNT, REGION, Gate, bucket_arn, queue_arn, stream_arn, table_arn  # noqa: E402
 from policies import MAKING, ROLES, described  # noqa: E402
 from poller import Poller, Queue  # noqa: E402
 from runtime_api import Function  # noqa: E402
+from stream import Stream  # noqa: E402
 
 TEMPLATE, LAMBDA, ADMIN = sys.argv[1:4]
 NAME = "kedge-deploy-test-" + secrets.token_hex(6)
 QUEUE, DEAD_LETTERS = NAME + ".fifo", NAME + "-dead-letters.fifo"
+SNAPSHOTS = NAME + "-snapshots.fifo"
 # What Lambda itself does with a function's role.
-PLATFORM = {("Logs", "logs:CreateLogStream"), ("Logs", "logs:PutLogEvents")}
+PLATFORM = {("Logs", "logs:CreateLogStream"), ("Logs", "logs:PutLogEvents"), ("Streams", "dynamodb:ListStreams")}
 
 
 def template(keys, **parameters):
-    return described(pathlib.Path(TEMPLATE), NAME, queue_url(QUEUE), Issuer=ISSUER, Audience=AUDIENCE, Jwks=keys.jwks,
+    return described(pathlib.Path(TEMPLATE), NAME, queue_url, Issuer=ISSUER, Audience=AUDIENCE, Jwks=keys.jwks,
                      **parameters)
 
 
@@ -107,7 +109,7 @@ class Permissions(unittest.TestCase):
 
     @staticmethod
     def admin(variables, *arguments, name=NAME):
-        stores = ["--table", name, "--bucket", name, "--queue", name + ".fifo"]
+        stores = ["--table", name, "--bucket", name, "--queue", name + ".fifo", "--snapshots", name + "-snapshots.fifo"]
         done = subprocess.run([ADMIN, *stores, *arguments], capture_output=True, text=True, timeout=180,
                               env={**os.environ, **variables})
         if done.returncode:
@@ -115,7 +117,7 @@ class Permissions(unittest.TestCase):
         return done.stdout
 
     def setUp(self):
-        for name in (QUEUE, DEAD_LETTERS):
+        for name in (QUEUE, DEAD_LETTERS, SNAPSHOTS):
             self.sqs.purge_queue(QueueUrl=queue_url(name))
 
     def role(self, resource, **parameters):
@@ -141,9 +143,9 @@ class Permissions(unittest.TestCase):
                     if all(role.policy.without(*place).allows(*request) for request in requests)}
         self.assertEqual(needless, set())
 
-    def poll(self, role, function):
+    def poll(self, role, function, name=QUEUE):
         """Lambda's poller goes by the role of the function."""
-        gate, queue = Gate({"sqs": ENGINES["sqs"]}, role.policy), Queue(QUEUE)
+        gate, queue = Gate({"sqs": ENGINES["sqs"]}, role.policy), Queue(name)
         queue.endpoint = urllib.parse.urlsplit(gate.url("sqs"))
         poller = Poller(queue, function, visibility_s=360)
         self.addCleanup(gate.stop)
@@ -319,6 +321,74 @@ class Permissions(unittest.TestCase):
         self.check(api)
         self.check(worker, polled)
 
+    def test_what_follows_the_writes_of_logs_is_allowed(self):
+        follower, maker = self.role("StreamRole"), self.role("SnapshotRole")
+        writer = Role(None, pathlib.Path(self.folder.name) / "wrote")
+        polled_stream = Gate({"dynamodb": ENGINES["dynamodb"]}, follower.policy)
+        for gate in (writer.gate, polled_stream):
+            self.addCleanup(gate.stop)
+        api = self.function(writer, "ApiFunction")
+        log, project = self.write_log(api), self.write_log_project(api)
+        self.lose_tag("followed")
+        function = self.function(follower, "StreamFunction")
+        records = Stream(NAME, polled_stream).read()
+        self.assertGreater(len(records), 3)
+        for at in range(0, len(records), 100):
+            failed, answer = function.invoke({"Records": records[at:at + 100]})
+            self.assertEqual((failed, answer), (False, {"batchItemFailures": []}), function.logged())
+        self.lose_tag("followed")
+        consumer = self.function(maker, "SnapshotFunction")
+        poller, polled = self.poll(maker, consumer, SNAPSHOTS)
+        self.wait(poller, lambda: log.ask("GET", "/logs/l").json["last_snapshot"] == 3)
+        self.wait(poller, lambda: project.ask("GET", "/logs/mutations").json["last_snapshot"] == 4)
+        (key,) = {record["dynamodb"]["Keys"]["pk"]["S"] for record in records
+                  if record["dynamodb"]["NewImage"]["N"]["S"] == "acme/followed/l"}
+        self.give_back(poller, key[2:24])
+        poller.stop()
+        self.assertEqual(poller.failed, 0, consumer.logged())
+        self.check(follower, polled_stream)
+        self.check(maker, polled)
+
+    def write_log(self, api):
+        """A log of mutations with large bodies, and the entry that asks for its snapshot."""
+        _, everybody = self.project(api, "followed")
+        self.assertEqual(everybody.ask("PUT", "/logs/l").status, 201)
+        for number in (1, 2):
+            body = {"collection": "notes", "id": f"n{number}", "value": self.text(60000)}
+            everybody.ask("POST", "/logs/l/entries", {"type": "kedge.put", "version": 1, "body": body})
+        self.assertEqual(everybody.ask("POST", "/logs/l/entries", {"type": "Snapshot", "version": 1}).json["number"], 3)
+        return everybody
+
+    def write_log_project(self, api):
+        """A snapshot, and a segment that asks for the next one, which begins with the first."""
+        base = "/v1/orgs/acme/projects/replayed-log"
+        everybody, caller = (Caller(api, token, base) for token in (self.admin_token, self.token))
+        self.assertEqual(everybody.ask("PUT", "", {"kind": "log"}).status, 201)
+        self.push(caller, "a", 1, put("n1", 1), put("large", self.text(30000)))
+        self.assertEqual(everybody.ask("POST", "/snapshot").status, 200)
+        self.push(caller, "a", 3, put("n1", 2), put("other", self.text(40000)))
+        self.assertEqual(everybody.ask("POST", "/logs/mutations/segments", {}).status, 200)
+        return everybody
+
+    def lose_tag(self, project):
+        """As if the writer of a body had ended, and its change had not come yet."""
+        s3 = boto3.client("s3")
+        for blob in s3.list_objects_v2(Bucket=NAME, Prefix=f"acme/logs/{project}/")["Contents"]:
+            s3.put_object_tagging(Bucket=NAME, Key=blob["Key"],
+                                  Tagging={"TagSet": [{"Key": "kedge-discard", "Value": "yes"}]})
+
+    def give_back(self, poller, log):
+        """A message of a log at which another worker is."""
+        dynamodb = boto3.client("dynamodb")
+        key = {"pk": {"S": "P#" + log}, "sk": {"S": "1-1-"}}
+        dynamodb.put_item(TableName=NAME, Item={**key, "number": {"N": "0"}, "revision": {"N": "1"},
+                                                "owner": {"S": "another"}, "since": {"N": str(int(time.time() * 1000))}})
+        self.sqs.send_message(QueueUrl=queue_url(SNAPSHOTS), MessageGroupId="snapshots-l",
+                              MessageBody='{"log":"l","organization":"acme","project":"followed"}',
+                              MessageDeduplicationId=secrets.token_hex(8))
+        self.wait(poller, lambda: poller.named)
+        dynamodb.delete_item(TableName=NAME, Key=key)
+
     def letters(self):
         wanted = ["ApproximateNumberOfMessages"]
         found = self.sqs.get_queue_attributes(QueueUrl=queue_url(DEAD_LETTERS), AttributeNames=wanted)
@@ -414,7 +484,8 @@ class Permissions(unittest.TestCase):
         self.addCleanup(makers.stop)
         self.admin(makers.variables(), "projects", "acme", "--create", name=NAME + "-made")
         everybody = {action for resource in ROLES for _, action in self.queued(resource).allowed()}
-        self.assertEqual(makers.actions() - everybody, MAKING)
+        # A stream is turned on by who follows it: kedge-server.
+        self.assertEqual(makers.actions() - everybody, MAKING - {"dynamodb:UpdateTable"})
 
     def queued(self, resource):
         return template(self.keys, Mode="queued").policy(resource)
@@ -427,23 +498,25 @@ class Permissions(unittest.TestCase):
 
     def test_a_message_is_hidden_for_six_times_as_long_as_the_worker_may_take(self):
         resources = template(self.keys).tree["Resources"]
-        self.assertEqual(resources["Queue"]["Properties"]["VisibilityTimeout"],
-                         6 * resources["WorkerFunction"]["Properties"]["Timeout"])
+        for queue, function in (("Queue", "WorkerFunction"), ("SnapshotQueue", "SnapshotFunction")):
+            self.assertEqual(resources[queue]["Properties"]["VisibilityTimeout"],
+                             6 * resources[function]["Properties"]["Timeout"])
 
     def test_the_queue_allows_as_many_deliveries_as_one_that_kedge_makes(self):
         header = (pathlib.Path(__file__).parents[2] / "backend/ports/queue.h").read_text()
         (deliveries,) = re.findall(r"define KEDGE_QUEUE_DELIVERIES +([0-9]+)", header)
-        queue = template(self.keys).tree["Resources"]["Queue"]["Properties"]
-        self.assertEqual(queue["RedrivePolicy"]["maxReceiveCount"], int(deliveries))
+        for name in ("Queue", "SnapshotQueue"):
+            queue = template(self.keys).tree["Resources"][name]["Properties"]
+            self.assertEqual(queue["RedrivePolicy"]["maxReceiveCount"], int(deliveries))
 
-    def test_the_how_to_allows_a_server_what_both_functions_may_do_together(self):
+    def test_the_how_to_allows_a_server_what_all_functions_may_do_together(self):
         """It is asked for its queue by name, and the functions by URL. Lambda writes their logs."""
         page = (pathlib.Path(__file__).parents[2] / "docs/how-to/run-the-server.md").read_text()
         rows = re.findall(r"^\| (.+) \| (`[a-z0-9]+:.+) \|$", page, re.MULTILINE)
         told = {on: set(re.findall(r"`([a-z0-9]+:[A-Za-z]+)`", actions)) for on, actions in rows}
         making = told.pop("with `--create`, also")
         self.assertEqual(making, MAKING | {"sqs:GetQueueAttributes"})
-        allowed = {action for resource in ("ApiRole", "WorkerRole") for _, action in self.queued(resource).allowed()}
+        allowed = {action for resource in ROLES[:-1] for _, action in self.queued(resource).allowed()}
         self.assertEqual(set().union(*told.values()), allowed - {action for _, action in PLATFORM})
 
     def test_direct_mode_has_nothing_to_do_with_the_queue(self):
@@ -456,11 +529,15 @@ class Permissions(unittest.TestCase):
         table, blob = table_arn(NAME), bucket_arn(NAME) + "/acme/projects/p/notes/0.json.gz"
         for resource in ROLES:
             policy = self.queued(resource)
-            self.assertTrue(policy.allows("dynamodb:GetItem", table, ["Project#acme/p"]))
-            self.assertTrue(policy.allows("s3:GetObject", blob, None))
-            writes = resource != "WorkerRole"
+            follows = resource == "StreamRole"
+            self.assertEqual(policy.allows("dynamodb:GetItem", table, ["Project#acme/p"]), not follows)
+            self.assertEqual(policy.allows("s3:GetObject", blob, None), not follows)
+            self.assertEqual(policy.allows("dynamodb:GetRecords", stream_arn(NAME), None), follows)
+            self.assertEqual(policy.allows("dynamodb:DeleteItem", table, ["P#0"]), resource == "SnapshotRole")
+            writes = resource in ("ApiRole", "OperatorPolicy")
             for leading in ("E#0", "S#0", "L#acme/p"):
-                self.assertEqual(policy.allows("dynamodb:PutItem", table, [leading]), writes)
+                self.assertEqual(policy.allows("dynamodb:PutItem", table, [leading]),
+                                 writes or (resource == "SnapshotRole" and leading[0] != "L"))
                 self.assertEqual(policy.allows("dynamodb:DeleteItem", table, [leading]), writes and leading[0] != "L")
             body = bucket_arn(NAME) + "/acme/logs/p/l/bodies/0.json.gz"
             self.assertEqual(policy.allows("s3:PutObjectTagging", body, None), writes)
@@ -498,9 +575,10 @@ def make_stores(described):
     gateway would ignore If-None-Match, which AWS does not."""
     table = described.properties("Table")
     known = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
-    boto3.client("dynamodb").create_table(TableName=NAME, **{k: v for k, v in table.items() if k in known})
+    boto3.client("dynamodb").create_table(TableName=NAME, **{k: v for k, v in table.items() if k in known},
+                                          StreamSpecification={"StreamEnabled": True, **table["StreamSpecification"]})
     boto3.client("s3").create_bucket(Bucket=NAME)
-    for resource in ("DeadLetters", "Queue"):
+    for resource in ("DeadLetters", "Queue", "SnapshotDeadLetters", "SnapshotQueue"):
         make_queue(described.properties(resource))
 
 
@@ -510,7 +588,8 @@ def make_queue(described):
     attributes = {k: str(v).lower() for k, v in described.items() if k in known}
     if "RedrivePolicy" in described:
         sqs = sqs_client(os.environ["AWS_ENDPOINT_URL_SQS"])
-        found = sqs.get_queue_attributes(QueueUrl=queue_url(DEAD_LETTERS), AttributeNames=["QueueArn"])
+        letters = described["QueueName"].replace(".fifo", "-dead-letters.fifo")
+        found = sqs.get_queue_attributes(QueueUrl=queue_url(letters), AttributeNames=["QueueArn"])
         policy = {**described["RedrivePolicy"], "deadLetterTargetArn": found["Attributes"]["QueueArn"]}
         attributes["RedrivePolicy"] = json.dumps(policy)
     sqs_client(os.environ["AWS_ENDPOINT_URL_SQS"]).create_queue(QueueName=described["QueueName"],

@@ -5,11 +5,11 @@ import re
 
 import yaml
 
-from gate import ACCOUNT, REGION, bucket_arn, queue_arn
+from gate import ACCOUNT, REGION, bucket_arn, queue_arn, stream_arn
 
-ROLES = ["ApiRole", "WorkerRole", "OperatorPolicy"]
+ROLES = ["ApiRole", "WorkerRole", "StreamRole", "SnapshotRole", "OperatorPolicy"]
 # What --create uses besides. No deployed program makes its stores: the template does.
-MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "s3:GetLifecycleConfiguration",
+MAKING = {"dynamodb:CreateTable", "dynamodb:UpdateTable", "s3:CreateBucket", "s3:GetLifecycleConfiguration",
           "s3:PutLifecycleConfiguration", "sqs:CreateQueue"}
 
 
@@ -99,12 +99,15 @@ class Template:
 
 
 def described(path, name, queue_url, **parameters):
-    """The template of a stack `name`, whose stores have that name as well."""
-    names = {"Table": name, "Bucket": name, "Queue": queue_url, "AWS::StackName": name, "AWS::Partition": "aws",
+    """The template of a stack `name`, whose stores have that name as well. `queue_url` makes a URL of a queue's name."""
+    names = {"Table": name, "Bucket": name, "Queue": queue_url(name + ".fifo"),
+             "SnapshotQueue": queue_url(name + "-snapshots.fifo"), "AWS::StackName": name, "AWS::Partition": "aws",
              "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
-    attributes = {"Bucket.Arn": bucket_arn(name), "Queue.Arn": queue_arn(name + ".fifo"),
+    attributes = {"Bucket.Arn": bucket_arn(name), "Table.StreamArn": stream_arn(name), "Queue.Arn": queue_arn(name + ".fifo"),
                   "DeadLetters.Arn": queue_arn(name + "-dead-letters.fifo"),
-                  "ApiLogs.Arn": "arn:aws:logs:api", "WorkerLogs.Arn": "arn:aws:logs:worker"}
+                  "SnapshotQueue.Arn": queue_arn(name + "-snapshots.fifo"),
+                  "SnapshotDeadLetters.Arn": queue_arn(name + "-snapshots-dead-letters.fifo"),
+                  **{f"{of}Logs.Arn": f"arn:aws:logs:{of}" for of in ("Api", "Worker", "Stream", "Snapshot")}}
     return Template(path, names, attributes, **parameters)
 
 

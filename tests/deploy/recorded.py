@@ -14,7 +14,7 @@ from policies import MAKING, ROLES, described  # noqa: E402
 
 
 def allowed(path):
-    template = described(path, "kedge", "https://queue", Issuer="i", Audience="a", Jwks="{}", Mode="queued")
+    template = described(path, "kedge", "https://queue/{}".format, Issuer="i", Audience="a", Jwks="{}", Mode="queued")
     return {action for role in ROLES for _, action in template.policy(role).allowed()} | MAKING
 
 

@@ -2,6 +2,7 @@
 #include "tests/backend/api_world.h"
 
 #include "backend/lambda/event_http.h"
+#include "backend/lambda/event_messages.h"
 #include "backend/lambda/event_path.h"
 #include "backend/lambda/event_sqs.h"
 #include "tests/support/failing_allocator.h"
@@ -130,7 +131,8 @@ static kedge_status handle(kedge_bytes text, int64_t deadline_ms, kedge_buffer *
     if (status != KEDGE_OK) return status;
     kedge_json_skip(text, &event, NULL);
     if (kedge_event_is_http(event)) return kedge_event_http(&world.lambda, event, out, NULL);
-    if (kedge_event_is_sqs(event))
+    char queue[128];
+    if (kedge_event_messages_queue(event, queue, sizeof queue))
         return kedge_event_sqs(&world.lambda, event, deadline_ms, out, NULL);
     return KEDGE_INVALID_ARGUMENT;
 }

@@ -72,6 +72,7 @@ class Queue:
 
     def __init__(self, name, endpoint=None):
         self.endpoint = urllib.parse.urlparse(endpoint or os.environ["AWS_ENDPOINT_URL_SQS"])
+        self.name = name
         self.url = self.call("GetQueueUrl", QueueName=name)["QueueUrl"]
 
     def call(self, action, **parameters):
@@ -100,11 +101,11 @@ class Queue:
         return sum(int(told[name]) for name in names)
 
 
-def event_of(messages):
+def event_of(messages, queue):
     return {"Records": [{
         "messageId": message["MessageId"], "receiptHandle": message["ReceiptHandle"], "body": message["Body"],
         "attributes": message["Attributes"], "messageAttributes": {}, "md5OfBody": message["MD5OfBody"],
-        "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:queue", "awsRegion": "us-east-1",
+        "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:" + queue, "awsRegion": "us-east-1",
     } for message in messages]}
 
 
@@ -135,7 +136,7 @@ class Poller:
         if self.before:
             self.before(self.batches, messages)
         self.batches += 1
-        failed, answer = self.function.invoke(event_of(messages))
+        failed, answer = self.function.invoke(event_of(messages, self.queue.name))
         if failed:
             self.failed += 1
             return

@@ -352,6 +352,89 @@ class Batches(LambdaCase):
         self.assertIn("at most 10", error["errorMessage"])
 
 
+class Effects(LambdaCase):
+    """What follows the writes of logs, over a folder: records of the stream and messages as Lambda's pollers bring
+    them. Real ones are in tests/deploy."""
+
+    def log(self, function):
+        self.project(function)
+        everybody = Caller(function, self.admin_token)
+        self.assertEqual(everybody.ask("PUT", "/logs/l").status, 201)
+        for number, value in ((1, "x"), (2, "y")):
+            body = {"collection": "notes", "id": "a", "value": value}
+            appended = everybody.ask("POST", "/logs/l/entries", {"type": "kedge.put", "version": 1, "body": body})
+            self.assertEqual(appended.json["number"], number)
+        self.assertEqual(everybody.ask("POST", "/logs/l/entries", {"type": "Snapshot", "version": 1}).status, 200)
+        return everybody
+
+    def select(self, file, query):
+        database = sqlite3.connect(f"{self.folder.name}/data/{file}")
+        with contextlib.closing(database):
+            return database.execute(query).fetchall()
+
+    def change(self, sequence, num, kind="Snapshot", names="acme/p/l"):
+        """The entry of this place in the newest log."""
+        keys = self.select("records.db", "SELECT partition, sort FROM record WHERE substr(partition, 1, 2) = x'4523'"
+                                         " ORDER BY partition, sort")[num]  # E#
+        image = {**{name: {"S": bytes(key).decode()} for name, key in zip(("pk", "sk"), keys, strict=True)},
+                 "N": {"S": names}, "T": {"S": kind}, "C": {"N": "1"}, "B": {"B": "AAEC"}}
+        return {"eventID": str(sequence), "eventName": "INSERT", "eventVersion": "1.1", "eventSource": "aws:dynamodb",
+                "awsRegion": "us-east-1", "eventSourceARN": "arn:aws:dynamodb:us-east-1:0:table/t/stream/s",
+                "dynamodb": {"Keys": {name: image[name] for name in ("pk", "sk")}, "NewImage": image,
+                             "SequenceNumber": f"{sequence:021d}", "ApproximateCreationDateTime": 1700000000,
+                             "SizeBytes": 100, "StreamViewType": "NEW_IMAGE"}}
+
+    def invoke(self, function, *records):
+        failed, answer = function.invoke({"Records": list(records)})
+        self.assertFalse(failed, (answer, function.logged()))
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+    def messages(self):
+        return [bytes(body).decode() for (body,) in self.select("snapshots.db", "SELECT body FROM message ORDER BY id")]
+
+    def message(self, number, body, queue="snapshots.fifo"):
+        return {"messageId": f"m{number}", "receiptHandle": f"r{number}", "body": body, "eventSource": "aws:sqs",
+                "eventSourceARN": f"arn:aws:sqs:us-east-1:0:{queue}",
+                "attributes": {"MessageGroupId": "snapshots-0", "ApproximateReceiveCount": "1", "SentTimestamp": "1"}}
+
+    def entry(self, everybody, number=3):
+        return everybody.ask("GET", f"/logs/l/entries?from={number}&limit=1").json["entries"][0]
+
+    def test_a_record_of_the_stream_requests_the_snapshot_and_a_message_makes_it(self):
+        function = self.start(KEDGE_STREAM="followed")
+        everybody = self.log(function)
+        self.assertEqual(self.invoke(function, self.change(1, 1, "kedge.put"), self.change(2, 3)), [])
+        self.assertEqual(self.messages(), ['{"log":"l","organization":"acme","project":"p"}'])
+        self.assertNotIn("snapshot", self.entry(everybody))
+        self.assertEqual(self.invoke(function, self.message(1, self.messages()[0])), [])
+        made = everybody.ask("GET", "/logs/l/snapshots/" + self.entry(everybody)["snapshot"])
+        self.assertEqual(made.json, {"collections": {"notes": {"a": "y"}}, "log": "l", "number": 3})
+        # Both may come again.
+        self.assertEqual(self.invoke(function, self.change(2, 3)), [])
+        self.assertEqual(self.invoke(function, self.message(2, self.messages()[-1])), [])
+        self.assertEqual(everybody.ask("GET", "/logs/l").json["last_snapshot"], 3)
+
+    def test_the_first_record_that_fails_is_named(self):
+        function = self.start(timeout_s=1)  # which is less than the handlers keep in reserve
+        self.log(function)
+        self.assertEqual(self.invoke(function, self.change(7, 3), self.change(8, 3)), [f"{7:021d}"])
+        self.assertEqual(self.messages(), [])
+        self.assertEqual(self.invoke(function, self.message(1, "x")), [])  # none that could ever be worked off
+        self.assertEqual(self.invoke(function, self.message(2, '{"log":"l","organization":"acme","project":"p"}')), ["m2"])
+
+    def test_a_foreign_record_holds_up_nobody(self):
+        function = self.start()
+        self.log(function)
+        odd = self.change(2, 3)
+        odd["dynamodb"]["NewImage"]["T"] = {"BOOL": True}
+        self.assertEqual(self.invoke(function, self.change(1, 3, names="acme/p/other"), odd, self.change(3, 3)), [])
+        self.assertEqual(len(lines_of(function, "log-change-passed")), 2)
+        self.assertEqual(len(self.messages()), 1)
+        failed, error = function.invoke({"Records": [{"eventSource": "aws:dynamodb", "dynamodb": {}}]})
+        self.assertTrue(failed)
+        self.assertIn("SequenceNumber", error["errorMessage"])
+
+
 if __name__ == "__main__":
     print(f"on {WHICH}")
     result = unittest.TextTestRunner(verbosity=2).run(

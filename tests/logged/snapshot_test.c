@@ -136,6 +136,32 @@ static void test_twice_gives_the_same_object(void **state)
     sheet_check(world);
 }
 
+static void test_pieces_give_the_same_object(void **state)
+{
+    test_world *world = *state;
+    char whole[KEDGE_SHA256_HEX];
+    kedge_push_result result = {0};
+    sheet_new(world);
+    for (int i = 1; i <= 14; i++) {
+        assert_int_equal(sheet_story(world->backend, i, &result), KEDGE_OK);
+        if (i == 2) sheet_snap(world);
+    }
+    assert_int_equal(kedge_logged_snapshot_build(sheet(world), 13, whole, NULL), KEDGE_OK);
+    kedge_logged_piece piece = {.number = -1};
+    int64_t last;
+    assert_int_equal(kedge_logged_last_snapshot(sheet(world), &last, NULL), KEDGE_OK);
+    for (int64_t end = last + 4; piece.number < 13; end += 4) {
+        world_restart(world);
+        assert_int_equal(kedge_logged_snapshot_piece(sheet(world), 13, 4, &piece, NULL), KEDGE_OK);
+        assert_int_equal(piece.number, end < 13 ? end : 13);
+    }
+    assert_string_equal(piece.id, whole);
+    /* One whose object is gone is none to go on with. */
+    piece = (kedge_logged_piece){.number = 9, .id = "0"};
+    assert_int_equal(kedge_logged_snapshot_piece(sheet(world), 13, 4, &piece, NULL), KEDGE_CORRUPT);
+    assert_int_equal(piece.number, 9);
+}
+
 static void test_chunks_that_did_not_change_are_reused(void **state)
 {
     test_world *world = *state;
@@ -251,6 +277,7 @@ int main(void)
         OVER_MEMORY(test_a_log_without_mutations_has_no_snapshot),
         cmocka_unit_test(test_any_snapshot_and_its_tail_are_the_full_replay),
         OVER_MEMORY(test_twice_gives_the_same_object),
+        OVER_MEMORY(test_pieces_give_the_same_object),
         OVER_MEMORY(test_chunks_that_did_not_change_are_reused),
         OVER_MEMORY(test_a_snapshot_is_due_behind_many_entries),
         OVER_MEMORY(test_a_mutator_that_is_missing_makes_no_snapshot),

@@ -86,13 +86,21 @@ kedge_status kedge_project_create(const kedge_project *project, bool *created, i
 kedge_status kedge_project_find_kind(const kedge_project *project, kedge_project_kind *kind,
                                      kedge_error *error)
 {
+    kedge_project_kinds *kinds = &project->backend->project_kinds;
+    int known;
+    if (kedge_project_kinds_find(kinds, &project->ref, &known)) {
+        *kind = (kedge_project_kind)known;
+        return KEDGE_OK;
+    }
     kedge_key partition = kedge_key_organization(project->ref.organization);
     kedge_key sort = kedge_key_project(project->ref.project);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
     kedge_project_found found;
     kedge_status status = get_found(project->backend, &key, &found, error);
-    if (status == KEDGE_OK) *kind = found.kind;
-    return status;
+    if (status != KEDGE_OK) return status;
+    *kind = found.kind;
+    kedge_project_kinds_put(kinds, &project->ref, (int)found.kind);
+    return KEDGE_OK;
 }
 
 /* ---- lists ---- */

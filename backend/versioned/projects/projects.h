@@ -18,7 +18,7 @@ kedge_status kedge_project_create_kind(const kedge_project *project, kedge_proje
 /* The same of the kind `versions`. KEDGE_CONFLICT: there is one of another kind. */
 kedge_status kedge_project_create(const kedge_project *project, bool *created, int64_t *created_ms,
                                   kedge_error *error);
-/* The kind of a project, by a consistent read. KEDGE_NOT_FOUND. */
+/* The kind of a project, by a consistent read unless this process knows it. KEDGE_NOT_FOUND. */
 kedge_status kedge_project_find_kind(const kedge_project *project, kedge_project_kind *kind,
                                      kedge_error *error);
 

@@ -1,0 +1,70 @@
+/* Records of a DynamoDB stream as changes, as GetRecords gives them and Lambda brings them. */
+#include "backend/aws/dynamodb_internal.h"
+#include "backend/aws/dynamodb_stream_internal.h"
+#include "common/error.h"
+
+#include <string.h>
+
+static bool read_kind(kedge_bytes record, kedge_change_kind *kind)
+{
+    kedge_bytes name;
+    if (!kedge_json_member(record, "eventName", &name)) return false;
+    if (kedge_json_text_equals(name, "INSERT"))
+        *kind = KEDGE_CHANGE_INSERT;
+    else if (kedge_json_text_equals(name, "MODIFY"))
+        *kind = KEDGE_CHANGE_MODIFY;
+    else if (kedge_json_text_equals(name, "REMOVE"))
+        *kind = KEDGE_CHANGE_REMOVE;
+    else
+        return false;
+    return true;
+}
+
+static kedge_status read_record(kedge_bytes record, const kedge_stream_query *query,
+                                kedge_change_page *page, kedge_error *error)
+{
+    kedge_bytes change, item, created;
+    kedge_change_kind kind;
+    double created_s = 0;
+    char sequence[KEDGE_STREAM_POSITION_BYTES_MAX + 1];
+    if (!read_kind(record, &kind) || !kedge_json_member(record, "dynamodb", &change) ||
+        !kedge_json_member_chars(change, "SequenceNumber", sequence, sizeof sequence) ||
+        sequence[0] == '\0' ||
+        !kedge_json_member(change, kind == KEDGE_CHANGE_REMOVE ? "Keys" : "NewImage", &item))
+        return kedge_dynamodb_fail_response("a record of the stream lacks what it must have",
+                                            error);
+    if (kedge_json_member(change, "ApproximateCreationDateTime", &created))
+        kedge_json_to_number(created, &created_s);
+    if (!(created_s >= 0 && created_s < 1e12)) created_s = 0;
+    kedge_status status = kedge_dynamodb_read_item(item, &page->records, error);
+    return status == KEDGE_OK
+               ? kedge_change_page_add(page, query, kind, (int64_t)(created_s * 1000),
+                                       kedge_bytes_of(sequence), error)
+               : status;
+}
+
+kedge_status kedge_dynamodb_stream_records(kedge_bytes response, const kedge_stream_query *query,
+                                           kedge_change_page *page, kedge_error *error)
+{
+    kedge_bytes list, record;
+    if (!kedge_json_member(response, "Records", &list))
+        return kedge_dynamodb_fail_response("it has no Records", error);
+    kedge_json_iterator each = kedge_json_iterate(list);
+    while (kedge_json_next_element(&each, &record)) {
+        kedge_status status = read_record(record, query, page, error);
+        if (status != KEDGE_OK) return status;
+    }
+    return each.failed ? kedge_dynamodb_fail_response("it has no list of records", error)
+                       : KEDGE_OK;
+}
+
+kedge_status kedge_dynamodb_change_read(const kedge_allocator *allocator, kedge_bytes record,
+                                        kedge_change_batch *batch, kedge_error *error)
+{
+    const kedge_stream_query every = {.limit = 1};
+    kedge_change_page page = {.records = {.allocator = allocator}};
+    kedge_status status = read_record(record, &every, &page, error);
+    if (status == KEDGE_OK) status = kedge_change_page_finish(&page, &every, false, batch, error);
+    kedge_change_page_free(&page);
+    return status;
+}

@@ -1,0 +1,84 @@
+/* The maker of snapshots. */
+#include "backend/effects/make.h"
+
+#include "backend/effects/fold.h"
+#include "backend/logged/snapshots.h"
+#include "backend/versioned/projects/projects.h"
+#include "common/error.h"
+#include "common/json.h"
+
+/* The log of mutations of a log project; one of the same name in another project is an app's. */
+static kedge_status look_at_kind(const kedge_log *log, bool *of_project, kedge_error *error)
+{
+    kedge_project_kind kind = KEDGE_PROJECT_VERSIONS;
+    *of_project = kedge_bytes_equal_text(log->name, KEDGE_LOGGED_LOG);
+    if (!*of_project) return KEDGE_OK;
+    kedge_status status = kedge_project_find_kind(log->project, &kind, error);
+    *of_project = kind == KEDGE_PROJECT_LOG;
+    if (status != KEDGE_NOT_FOUND) return status;
+    return kedge_fail(error, KEDGE_UNSUPPORTED, "snapshot-empty",
+                      "the log has been made, and its project not yet");
+}
+
+static kedge_status read_piece(const kedge_buffer *progress, kedge_logged_piece *piece,
+                               kedge_error *error)
+{
+    kedge_bytes text = kedge_buffer_bytes(progress);
+    if (text.size == 0) return KEDGE_OK;
+    if (kedge_json_member_integer(text, "number", &piece->number) &&
+        kedge_json_member_chars(text, "id", piece->id, sizeof piece->id))
+        return KEDGE_OK;
+    return kedge_fail(error, KEDGE_CORRUPT, "snapshot-pending-corrupt",
+                      "the progress of a pending snapshot is damaged");
+}
+
+static void write_piece(const kedge_logged_piece *piece, kedge_buffer *progress)
+{
+    kedge_json_writer writer = kedge_json_write(progress);
+    kedge_json_begin_object(&writer);
+    kedge_json_key(&writer, "id");
+    kedge_json_chars(&writer, piece->id);
+    kedge_json_key(&writer, "number");
+    kedge_json_integer(&writer, piece->number);
+    kedge_json_end_object(&writer);
+}
+
+static kedge_status make_of_project(const kedge_log *log, int64_t number, kedge_buffer *progress,
+                                    bool *complete, kedge_error *error)
+{
+    kedge_project project = *log->project;
+    kedge_logged_piece piece = {.number = -1};
+    project.history = &kedge_logged_history;
+    if (number == 0)
+        return kedge_fail(error, KEDGE_UNSUPPORTED, "snapshot-empty",
+                          "no mutation stands in front of entry 0");
+    kedge_status status = read_piece(progress, &piece, error);
+    if (status == KEDGE_OK)
+        status = kedge_logged_snapshot_piece(&project, number, KEDGE_EFFECTS_PIECE_ENTRIES, &piece,
+                                             error);
+    if (status != KEDGE_OK) return status;
+    *complete = piece.number == number;
+    kedge_buffer_clear(progress);
+    if (*complete)
+        kedge_buffer_append_text(progress, piece.id);
+    else
+        write_piece(&piece, progress);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_effects_make(void *context, const kedge_log *log, const kedge_log_place *at,
+                                kedge_buffer *progress, bool *complete, kedge_error *error)
+{
+    (void)context;
+    bool of_project = false;
+    char id[KEDGE_SHA256_HEX];
+    kedge_status status = look_at_kind(log, &of_project, error);
+    if (status != KEDGE_OK) return status;
+    if (of_project) return make_of_project(log, at->number, progress, complete, error);
+    status = kedge_effects_fold(log, at, id, error);
+    if (status != KEDGE_OK) return status;
+    *complete = true;
+    kedge_buffer_clear(progress);
+    kedge_buffer_append_text(progress, id);
+    return KEDGE_OK;
+}
