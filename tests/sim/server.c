@@ -320,7 +320,7 @@ static bool keep_rows(sim_world *world, const sim_backup *backup)
 
 /* A version's own parts are no less the truth than its record: an operator who restores blobs alone
  * keeps those that are there, since nothing could make them again. Of a log project all of them are
- * such parts, bodies of entries and of snapshots: records of a backup may need any of them later. */
+ * such parts, of entries and of snapshots: the records of another backup may need them later. */
 static bool restore_blobs(sim_world *world, const sim_backup *backup)
 {
     static const char prefix[] = SIM_ORGANIZATION "/projects/" SIM_PROJECT "/versions/";
