@@ -319,13 +319,15 @@ static bool keep_rows(sim_world *world, const sim_backup *backup)
 }
 
 /* A version's own parts are no less the truth than its record: an operator who restores blobs alone
- * keeps those that are there, since nothing could make them again. */
+ * keeps those that are there, since nothing could make them again. Of a log project all of them are
+ * such parts, of entries and of snapshots: the records of another backup may need them later. */
 static bool restore_blobs(sim_world *world, const sim_backup *backup)
 {
     static const char prefix[] = SIM_ORGANIZATION "/projects/" SIM_PROJECT "/versions/";
     const kedge_blobs *blobs = &world->server.blobs;
     kedge_blob_list list = {0};
     kedge_buffer parts[64];
+    if (world->logged) return true;
     if (blobs->vtable->list(blobs->self, kedge_bytes_of(prefix), (kedge_bytes){"", 0}, 64, &list,
                             NULL) != KEDGE_OK)
         return false;
@@ -360,7 +362,6 @@ bool sim_server_restore(sim_world *world, sim_fault how)
     sim_backup *backup = &server->backups[sim_dice_below(&server->dice, SIM_BACKUPS)];
     sim_oracle_catch_up(world);
     if (!backup->there || backup->head == world->oracle.head) return false;
-    /* Entries and snapshots stand in blobs that nothing can make again: an operator keeps them. */
     if (world->logged && how == SIM_RESTORE_BLOBS) return false;
     stop_all(world);
     if (how != SIM_RESTORE_BLOBS) {
