@@ -2,8 +2,8 @@
  * that are written behind it.
  *
  * In the seed cadence version, mutation runs and whole collection maps are one transaction. It is
- * the layout of the article that docs/explanation/backend.md names: each version of a collection is a
- * record of its own with the map from item id to hash, spilled over as many records as items of
+ * the layout of the article that docs/explanation/backend.md names: each version of a collection is
+ * a record of its own with the map from item id to hash, spilled over as many records as items of
  * 400 KB need; bodies are always in blobs. A reader finds a checkpoint at every version. What does
  * not fit one transaction is refused. */
 #include "backend/versioned/commit/commit.h"

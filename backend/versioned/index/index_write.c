@@ -4,8 +4,8 @@
  * the version records, the newest version first. So at any moment, also after a crash in between,
  * the existing rows are the newest ones: a client whose newest row is missing has no row at all, or
  * only rows of versions that are no longer kept (versions/versions.h). A reader that finds this
- * looks for a row of the oldest version that is kept. When that row is missing, too, the rows were deleted, or
- * not all of them are written again yet. */
+ * looks for a row of the oldest version that is kept. When that row is missing, too, the rows were
+ * deleted, or not all of them are written again yet. */
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
