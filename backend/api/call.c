@@ -3,7 +3,6 @@
  * wrong. */
 #include "backend/api/call.h"
 
-#include "common/utf8.h"
 #include "wire/problem.h"
 
 #include <stdarg.h>
@@ -108,6 +107,11 @@ bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *
 }
 
 /* ---- the body ---- */
+
+kedge_wire_request kedge_api_body(const kedge_api_call *call)
+{
+    return (kedge_wire_request){call->request->body, call->request->body_truncated};
+}
 
 bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status)
 {

@@ -218,10 +218,7 @@ kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collec
 
 /* ---- reading a request's body (call.c) ---- */
 
-static inline kedge_wire_request kedge_api_body(const kedge_api_call *call)
-{
-    return (kedge_wire_request){call->request->body, call->request->body_truncated};
-}
+kedge_wire_request kedge_api_body(const kedge_api_call *call);
 /* Takes the status of a function that has read the body, with call->error. Unless it is KEDGE_OK,
  * refuses the call and returns false. */
 bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status);
