@@ -26,6 +26,8 @@ kedge_status kedge_s3_blobs_open(const kedge_s3_options *options, kedge_blobs *b
 /* Asks S3 about the bucket: KEDGE_NOT_FOUND "aws-bucket-missing", "aws-bucket-region" (it names the
  * bucket's region), and the failures of kedge_aws_call. */
 kedge_status kedge_s3_check(const kedge_s3_options *options, kedge_error *error);
+/* Makes the bucket, unless there is one that is ours. One without a lifecycle gets the rules that
+ * end abandoned uploads and delete what carries KEDGE_BLOB_DISCARD_TAG. */
 kedge_status kedge_s3_create(const kedge_s3_options *options, kedge_error *error);
 
 #endif

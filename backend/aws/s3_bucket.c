@@ -1,4 +1,4 @@
-/* Asking S3 about the bucket, and making it. */
+/* Asking S3 about the bucket, and making it, with the rules by which it deletes by itself. */
 #include "backend/aws/s3_internal.h"
 #include "common/error.h"
 
@@ -51,15 +51,75 @@ kedge_status kedge_s3_check(const kedge_s3_options *options, kedge_error *error)
     return status;
 }
 
+/* ---- the lifecycle ---- */
+
+#define LIFECYCLE                                                                                  \
+    "<LifecycleConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"                   \
+    "<Rule><ID>unfinished-uploads</ID><Status>Enabled</Status><Filter><Prefix></Prefix></Filter>"  \
+    "<AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation>"                 \
+    "</AbortIncompleteMultipartUpload></Rule>"                                                     \
+    "<Rule><ID>discarded-writes</ID><Status>Enabled</Status><Filter><Tag>"                         \
+    "<Key>" KEDGE_BLOB_DISCARD_TAG "</Key><Value>" KEDGE_BLOB_DISCARD_VALUE "</Value>"             \
+    "</Tag></Filter><Expiration><Days>" KEDGE_BLOB_DISCARD_DAYS "</Days></Expiration></Rule>"      \
+    "</LifecycleConfiguration>"
+
+static kedge_status has_lifecycle(const kedge_s3 *self, bool *has, kedge_error *error)
+{
+    const kedge_aws_parameter query[] = {{KEDGE_BYTES("lifecycle"), {"", 0}}};
+    const kedge_s3_request request = {.action = "s3:GetLifecycleConfiguration",
+                                      .method = "GET",
+                                      .query = query,
+                                      .query_count = 1,
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    kedge_status status = kedge_s3_call(self, &request, &response, error);
+    *has = status == KEDGE_OK;
+    if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "NoSuchLifecycleConfiguration"))
+        status = KEDGE_OK;
+    else if (status == KEDGE_CONFLICT)
+        status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
+    return status;
+}
+
+static kedge_status put_lifecycle(const kedge_s3 *self, kedge_error *error)
+{
+    kedge_s3_sums sums;
+    kedge_status status = kedge_s3_sum(self, KEDGE_BYTES(LIFECYCLE), &sums, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_aws_parameter query[] = {{KEDGE_BYTES("lifecycle"), {"", 0}}};
+    const kedge_http_header headers[] = {{"Content-Type", "application/xml"},
+                                         {"Content-MD5", sums.md5},
+                                         {KEDGE_S3_CHECKSUM_HEADER, sums.sha256}};
+    const kedge_s3_request request = {.action = "s3:PutLifecycleConfiguration",
+                                      .method = "PUT",
+                                      .query = query,
+                                      .query_count = 1,
+                                      .headers = headers,
+                                      .header_count = sizeof headers / sizeof headers[0],
+                                      .body = KEDGE_BYTES(LIFECYCLE),
+                                      .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
+    kedge_aws_response response = {0};
+    status = kedge_s3_call(self, &request, &response, error);
+    if (status == KEDGE_CONFLICT) status = kedge_s3_refused(&response, error);
+    kedge_aws_response_free(&response);
+    return status;
+}
+
+/* Rules that a bucket has already are its owner's, and stay as they are. */
+static kedge_status set_lifecycle(const kedge_s3 *self, kedge_error *error)
+{
+    bool has;
+    kedge_status status = has_lifecycle(self, &has, error);
+    return status == KEDGE_OK && !has ? put_lifecycle(self, error) : status;
+}
+
 /* ---- create ---- */
 
-kedge_status kedge_s3_create(const kedge_s3_options *options, kedge_error *error)
+static kedge_status create_bucket(const kedge_s3 *self, kedge_error *error)
 {
-    kedge_s3 self;
-    kedge_status status = kedge_s3_make(options, &self, error);
-    if (status != KEDGE_OK) return status;
-    const char *region = kedge_aws_client_region(options->client);
-    kedge_buffer body = kedge_buffer_make(kedge_aws_client_environment(options->client)->allocator);
+    const char *region = kedge_aws_client_region(self->client);
+    kedge_buffer body = kedge_buffer_make(kedge_aws_client_environment(self->client)->allocator);
     /* AWS's first region is the one that may not be named. */
     if (strcmp(region, "us-east-1") != 0) {
         kedge_buffer_append_text(&body, "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com"
@@ -75,17 +135,25 @@ kedge_status kedge_s3_create(const kedge_s3_options *options, kedge_error *error
                                       .header_count = body.size > 0 ? 1 : 0,
                                       .body = kedge_buffer_bytes(&body),
                                       .response_bytes_max = KEDGE_S3_XML_BYTES_MAX};
-    status = kedge_buffer_status(&body, error);
-    if (status == KEDGE_OK) status = kedge_s3_call(&self, &request, &response, error);
+    kedge_status status = kedge_buffer_status(&body, error);
+    if (status == KEDGE_OK) status = kedge_s3_call(self, &request, &response, error);
     if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "BucketAlreadyOwnedByYou"))
         status = KEDGE_OK;
     else if (status == KEDGE_CONFLICT && kedge_s3_is(&response, "BucketAlreadyExists"))
-        status =
-            kedge_fail(error, KEDGE_FORBIDDEN, "aws-bucket-taken",
-                       "the name %s is another account's bucket: choose another name", self.bucket);
+        status = kedge_fail(error, KEDGE_FORBIDDEN, "aws-bucket-taken",
+                            "the name %s is another account's bucket: choose another name",
+                            self->bucket);
     else if (status == KEDGE_CONFLICT)
         status = kedge_s3_refused(&response, error);
     kedge_aws_response_free(&response);
     kedge_buffer_free(&body);
     return status;
+}
+
+kedge_status kedge_s3_create(const kedge_s3_options *options, kedge_error *error)
+{
+    kedge_s3 self;
+    kedge_status status = kedge_s3_make(options, &self, error);
+    if (status == KEDGE_OK) status = create_bucket(&self, error);
+    return status == KEDGE_OK ? set_lifecycle(&self, error) : status;
 }

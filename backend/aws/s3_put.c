@@ -98,10 +98,10 @@ kedge_status kedge_s3_find_owner(const kedge_s3 *self, kedge_bytes key, const ch
     return status;
 }
 
-/* The condition failed, and an earlier try of ours may have stored the object. Both responses of
- * the port say that the key is durable, and for content addresses there is nothing more to know.
- * But KEDGE_OK says besides that these bytes are the ones, and to a caller with a name of its own a
- * KEDGE_CONFLICT is somebody else's object. So the object is asked who wrote it. */
+/* S3 says that the key is taken; an earlier try of ours may have taken it. KEDGE_OK must mean that
+ * these bytes are stored, and KEDGE_CONFLICT that another writer's object is there. Under a content
+ * address both objects are the same, under other keys they are not. So the writer's token is read
+ * from the object. */
 static kedge_status settle(const kedge_s3 *self, kedge_bytes key, const char *token,
                            kedge_error *error)
 {

@@ -48,10 +48,10 @@ void kedge_response_cost(const kedge_api_response *response, const kedge_allocat
 }
 
 /* What is lost, whatever became of the request: somebody has to restore or repair it. */
-static void log_damage(kedge_log *log, const kedge_response_line *answered)
+static void log_damage(kedge_logger *log, const kedge_response_line *answered)
 {
-    kedge_log_line line;
-    if (!kedge_log_begin(&line, log, KEDGE_LOG_ERROR, "items-damaged")) return;
+    kedge_logger_line line;
+    if (!kedge_logger_begin(&line, log, KEDGE_LOGGER_ERROR, "items-damaged")) return;
     kedge_json_key(&line.json, "path");
     kedge_json_text(&line.json, answered->path);
     kedge_json_key(&line.json, "items");
@@ -60,18 +60,18 @@ static void log_damage(kedge_log *log, const kedge_response_line *answered)
     kedge_json_chars(&line.json, answered->response->cause.message);
     kedge_json_key(&line.json, "code");
     kedge_json_chars(&line.json, answered->response->cause.code);
-    kedge_log_end(&line);
+    kedge_logger_end(&line);
 }
 
-void kedge_response_log(kedge_log *log, const kedge_response_line *answered)
+void kedge_response_log(kedge_logger *log, const kedge_response_line *answered)
 {
     const kedge_api_response *response = answered->response;
     if (response->damaged_items > 0) log_damage(log, answered);
-    kedge_log_level level = response->status == 503   ? KEDGE_LOG_WARNING
-                            : response->status >= 500 ? KEDGE_LOG_ERROR
-                                                      : answered->level;
-    kedge_log_line line;
-    if (!kedge_log_begin(&line, log, level, "answered")) return;
+    kedge_logger_level level = response->status == 503   ? KEDGE_LOGGER_WARNING
+                               : response->status >= 500 ? KEDGE_LOGGER_ERROR
+                                                         : answered->level;
+    kedge_logger_line line;
+    if (!kedge_logger_begin(&line, log, level, "answered")) return;
     kedge_json_key(&line.json, "method");
     kedge_json_chars(&line.json, answered->method);
     kedge_json_key(&line.json, "path");
@@ -92,5 +92,5 @@ void kedge_response_log(kedge_log *log, const kedge_response_line *answered)
         kedge_json_key(&line.json, "code");
         kedge_json_chars(&line.json, response->cause.code);
     }
-    kedge_log_end(&line);
+    kedge_logger_end(&line);
 }

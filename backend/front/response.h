@@ -3,7 +3,7 @@
 #define KEDGE_BACKEND_FRONT_RESPONSE_H
 
 #include "backend/api/api.h"
-#include "backend/front/log.h"
+#include "backend/front/logger.h"
 #include "backend/front/origins.h"
 
 typedef void (*kedge_header_function)(void *context, const char *name, const char *value);
@@ -22,7 +22,7 @@ void kedge_response_cost(const kedge_api_response *response, const kedge_allocat
 
 /* One line a request. */
 typedef struct kedge_response_line {
-    kedge_log_level level; /* unless the request failed */
+    kedge_logger_level level; /* unless the request failed */
     const char *method;
     kedge_bytes path; /* without the query, which may hold a ticket */
     const kedge_api_response *response;
@@ -30,6 +30,6 @@ typedef struct kedge_response_line {
     size_t received_bytes;
 } kedge_response_line;
 
-void kedge_response_log(kedge_log *log, const kedge_response_line *answered);
+void kedge_response_log(kedge_logger *log, const kedge_response_line *answered);
 
 #endif

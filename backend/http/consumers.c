@@ -18,7 +18,7 @@ typedef struct consumer_thread {
 struct kedge_consumers {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
-    kedge_log *log;
+    kedge_logger *log;
     kedge_queued *queued;
     int64_t keep_ms;
     pthread_mutex_t mutex;
@@ -71,8 +71,8 @@ static void pause_after(kedge_consumers *self, uint32_t failures, const kedge_er
 {
     int64_t pause_ms = failures > 6 ? KEDGE_CONSUMERS_PAUSE_MAX_MS
                                     : (int64_t)KEDGE_CONSUMERS_PAUSE_MS << (failures - 1);
-    kedge_log_write(self->log, KEDGE_LOG_WARNING, "queue-failed", "code", error->code, "detail",
-                    error->message, NULL);
+    kedge_logger_write(self->log, KEDGE_LOGGER_WARNING, "queue-failed", "code", error->code,
+                       "detail", error->message, NULL);
     pthread_mutex_lock(&self->mutex);
     wait_for(self, &self->ended, NULL, pause_ms);
     pthread_mutex_unlock(&self->mutex);
@@ -121,7 +121,7 @@ static void *keep(void *argument)
 
 /* ---- making and ending ---- */
 
-kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log *log,
+kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_logger *log,
                                  kedge_consumers **consumers, kedge_error *error)
 {
     const kedge_allocator *allocator = options->environment->allocator;

@@ -6,7 +6,7 @@
 #ifndef KEDGE_BACKEND_HTTP_CONSUMERS_H
 #define KEDGE_BACKEND_HTTP_CONSUMERS_H
 
-#include "backend/front/log.h"
+#include "backend/front/logger.h"
 #include "backend/queued/queued.h"
 
 #define KEDGE_CONSUMERS_MAX          16
@@ -21,7 +21,7 @@
 typedef struct kedge_consumers kedge_consumers;
 
 /* `options->failed` and `call_failed` are set here: failures are logged. */
-kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_log *log,
+kedge_status kedge_consumers_new(const kedge_queued_options *options, kedge_logger *log,
                                  kedge_consumers **consumers, kedge_error *error);
 /* The backend's option `enqueue`, with the consumers as its context. */
 kedge_status kedge_consumers_enqueue(void *consumers, kedge_bytes organization, kedge_bytes project,

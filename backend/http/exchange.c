@@ -105,7 +105,7 @@ static void finish(kedge_exchange *exchange)
                      (uint64_t)exchange->response.damaged_items);
     kedge_response_log(
         exchange->context->log,
-        &(kedge_response_line){.level = KEDGE_LOG_DEBUG,
+        &(kedge_response_line){.level = KEDGE_LOGGER_DEBUG,
                                .method = exchange->method,
                                .path = {exchange->target, strcspn(exchange->target, "?")},
                                .response = &exchange->response,

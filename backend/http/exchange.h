@@ -27,7 +27,7 @@ typedef struct kedge_exchange_context {
     _Atomic(kedge_backend *) backend; /* NULL until it serves */
     kedge_auth *auth;
     kedge_origins *origins;
-    kedge_log *log;
+    kedge_logger *log;
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;
     bool cost_header;

@@ -64,7 +64,7 @@ typedef struct kedge_settings {
 /* What runs, to be taken down in reverse. */
 typedef struct kedge_service {
     kedge_environment environment;
-    kedge_log log;
+    kedge_logger log;
     char *certificate;
     char *key;
     kedge_stores *stores;
@@ -441,15 +441,15 @@ static kedge_status start(kedge_service *service, kedge_arguments *arguments, ke
     if (status != KEDGE_OK) return status;
     kedge_error warning = {0};
     if (kedge_stores_warning(service->stores, &warning)) {
-        kedge_log_write(&service->log, KEDGE_LOG_WARNING, warning.code, "message", warning.message,
-                        NULL);
+        kedge_logger_write(&service->log, KEDGE_LOGGER_WARNING, warning.code, "message",
+                           warning.message, NULL);
     }
     char url[96];
     snprintf(url, sizeof url, "%s://%s%s%s:%u", arguments->certificate ? "https" : "http",
              strchr(address, ':') ? "[" : "", address, strchr(address, ':') ? "]" : "",
              kedge_server_port(service->server));
-    kedge_log_write(
-        &service->log, KEDGE_LOG_INFO, "started", "url", url, "stores",
+    kedge_logger_write(
+        &service->log, KEDGE_LOGGER_INFO, "started", "url", url, "stores",
         kedge_stores_name(service->stores), "identity", arguments->open ? "open" : "tokens", "mode",
         service->consumers ? "queued" : "direct", "version", kedge_library_version(), NULL);
     printf("kedge-server ready on %s\n", url);
@@ -496,10 +496,10 @@ int main(int argc, char **argv)
     kedge_error error = {0};
     kedge_service service = {.environment = kedge_environment_system(NULL)};
     kedge_status status = parse_arguments(argc, argv, &arguments, &error);
-    service.log = (kedge_log){
-        .environment = &service.environment, .file = STDERR_FILENO, .level = KEDGE_LOG_INFO};
+    service.log = (kedge_logger){
+        .environment = &service.environment, .file = STDERR_FILENO, .level = KEDGE_LOGGER_INFO};
     if (status == KEDGE_OK && arguments.log_level &&
-        !kedge_log_level_of(arguments.log_level, &service.log.level)) {
+        !kedge_logger_level_of(arguments.log_level, &service.log.level)) {
         status = kedge_fail(&error, KEDGE_INVALID_ARGUMENT, "usage",
                             "--log-level takes error, warning, info or debug, not \"%s\"",
                             arguments.log_level);
@@ -512,9 +512,9 @@ int main(int argc, char **argv)
     }
     int signal_number = 0;
     sigwait(&signals, &signal_number);
-    kedge_log_write(&service.log, KEDGE_LOG_INFO, "stopping", "signal", strsignal(signal_number),
-                    NULL);
+    kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopping", "signal",
+                       strsignal(signal_number), NULL);
     stop(&service);
-    kedge_log_write(&service.log, KEDGE_LOG_INFO, "stopped", NULL);
+    kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopped", NULL);
     return 0;
 }

@@ -144,7 +144,7 @@ static kedge_status parse_address(const kedge_server_options *options,
 
 /* How many connections the system's limit of open files allows, which is raised as
  * far as it goes. */
-static unsigned count_connections(kedge_log *log)
+static unsigned count_connections(kedge_logger *log)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return KEDGE_SERVER_CONNECTIONS_MAX;
@@ -155,8 +155,9 @@ static unsigned count_connections(kedge_log *log)
         if (setrlimit(RLIMIT_NOFILE, &files) != 0) files.rlim_cur = before;
     }
     if (files.rlim_cur >= wanted) return KEDGE_SERVER_CONNECTIONS_MAX;
-    kedge_log_write(log, KEDGE_LOG_WARNING, "few-open-files", "advice",
-                    "the limit of open files (ulimit -n) allows fewer connections than 4096", NULL);
+    kedge_logger_write(log, KEDGE_LOGGER_WARNING, "few-open-files", "advice",
+                       "the limit of open files (ulimit -n) allows fewer connections than 4096",
+                       NULL);
     rlim_t half = files.rlim_cur / 2;
     rlim_t reserved = half < KEDGE_SERVER_FILES_RESERVED ? half : KEDGE_SERVER_FILES_RESERVED;
     return (unsigned)(files.rlim_cur - reserved);

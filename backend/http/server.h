@@ -25,7 +25,7 @@
 
 #include "backend/api/api.h"
 #include "backend/auth/auth.h"
-#include "backend/front/log.h"
+#include "backend/front/logger.h"
 #include "backend/front/origins.h"
 #include "backend/http/events.h"
 #include "backend/http/metrics.h"
@@ -57,7 +57,7 @@ typedef struct kedge_server_options {
     uint32_t ping_s;            /* KEDGE_SERVER_PING_S, or less for an impatient proxy */
     kedge_auth *auth;
     kedge_origins *origins;
-    kedge_log *log;
+    kedge_logger *log;
     /* Appends to GET /v1/metrics; NULL: nothing. */
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;

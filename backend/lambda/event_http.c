@@ -274,7 +274,7 @@ static void log_response(const http_call *call)
     int64_t took_ms = environment->monotonic_ms(environment->context) - call->started_ms;
     /* Nobody asks a function for its totals, so each line of what costs anything is one of them. */
     bool costs = kedge_cost_dollars(&call->response.cost) > 0;
-    kedge_response_line answered = {.level = costs ? KEDGE_LOG_INFO : KEDGE_LOG_DEBUG,
+    kedge_response_line answered = {.level = costs ? KEDGE_LOGGER_INFO : KEDGE_LOGGER_DEBUG,
                                     .method = call->method,
                                     .path = kedge_buffer_bytes(&call->path),
                                     .response = &call->response,

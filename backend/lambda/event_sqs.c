@@ -149,9 +149,10 @@ static bool has_time(const sqs_batch *batch)
            batch->deadline_ms;
 }
 
-/* What waits for a store holds up what is behind it: kedge_consume has not touched that. What
- * cannot be decided holds up nobody: were the others given back with it, they would be delivered as
- * often as it is, and be dead letters with it, decided or not. */
+/* When a message waits for a store, kedge_consume has not started the later ones of its group, and
+ * all of these are given back with it. A message that can never be decided is given back alone. If
+ * the others were given back too, their deliveries would be counted like its own, and in the end
+ * they would be dead letters although they were decided. */
 static void settle_group(const sqs_batch *batch, sqs_record *const *group, size_t count,
                          const kedge_consume_outcome *outcomes)
 {
@@ -217,18 +218,18 @@ static void log_batch(const sqs_batch *batch, const kedge_cost *before)
     int64_t failed = 0;
     for (size_t i = 0; i < batch->count; i++)
         failed += batch->records[i].failed;
-    kedge_log_line line;
-    kedge_log_level level = failed > 0 ? KEDGE_LOG_WARNING : KEDGE_LOG_INFO;
+    kedge_logger_line line;
+    kedge_logger_level level = failed > 0 ? KEDGE_LOGGER_WARNING : KEDGE_LOGGER_INFO;
     kedge_cost after = kedge_meter_of_thread();
     kedge_cost cost = kedge_cost_minus(&after, before);
-    if (!kedge_log_begin(&line, batch->lambda->log, level, "consumed")) return;
+    if (!kedge_logger_begin(&line, batch->lambda->log, level, "consumed")) return;
     kedge_json_key(&line.json, "messages");
     kedge_json_integer(&line.json, (int64_t)batch->count);
     kedge_json_key(&line.json, "failed");
     kedge_json_integer(&line.json, failed);
     kedge_json_key(&line.json, "cost");
     kedge_cost_write(&cost, &line.json);
-    kedge_log_end(&line);
+    kedge_logger_end(&line);
 }
 
 kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,

@@ -19,7 +19,8 @@
 #include "backend/lambda/lambda.h"
 #include "common/json.h"
 
-/* A group that is not begun so long before the deadline is left to the next delivery. */
+/* A group that is not begun so long before the invocation's deadline waits for the next
+ * delivery. */
 #define KEDGE_EVENT_SQS_MARGIN_MS 2000
 
 /* `event` is a checked JSON object. */

@@ -16,7 +16,7 @@
 
 #include "backend/api/api.h"
 #include "backend/auth/auth.h"
-#include "backend/front/log.h"
+#include "backend/front/logger.h"
 #include "backend/front/origins.h"
 #include "backend/queued/queued.h"
 
@@ -31,7 +31,7 @@
 /* What the handlers of events work with. */
 typedef struct kedge_lambda {
     const kedge_environment *environment;
-    kedge_log *log;
+    kedge_logger *log;
     kedge_backend *backend;
     kedge_auth *auth; /* NULL: the function has no key set, and answers no requests */
     const kedge_origins *origins;

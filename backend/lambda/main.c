@@ -24,7 +24,7 @@
 typedef struct kedge_function {
     kedge_environment environment;
     kedge_settings settings;
-    kedge_log log;
+    kedge_logger log;
     kedge_runtime *runtime;
     kedge_stores *stores;
     kedge_plugin *plugin;
@@ -123,11 +123,11 @@ static kedge_status start(kedge_function *self, kedge_error *error)
     if (status != KEDGE_OK) return status;
     kedge_error warning = {0};
     if (kedge_stores_warning(self->stores, &warning)) {
-        kedge_log_write(&self->log, KEDGE_LOG_WARNING, warning.code, "message", warning.message,
-                        NULL);
+        kedge_logger_write(&self->log, KEDGE_LOGGER_WARNING, warning.code, "message",
+                           warning.message, NULL);
     }
-    kedge_log_write(
-        &self->log, KEDGE_LOG_INFO, "started", "stores", kedge_stores_name(self->stores), "mode",
+    kedge_logger_write(
+        &self->log, KEDGE_LOGGER_INFO, "started", "stores", kedge_stores_name(self->stores), "mode",
         self->settings.queued ? "queued" : "direct", "version", kedge_library_version(), NULL);
     return KEDGE_OK;
 }
@@ -186,8 +186,8 @@ static kedge_status step(kedge_function *self, kedge_invocation *invocation, ked
                                        &failure);
         if (status == KEDGE_OK) return KEDGE_OK;
     }
-    kedge_log_write(&self->log, KEDGE_LOG_ERROR, "invocation-failed", "request", invocation->id,
-                    "code", failure.code, "detail", failure.message, NULL);
+    kedge_logger_write(&self->log, KEDGE_LOGGER_ERROR, "invocation-failed", "request",
+                       invocation->id, "code", failure.code, "detail", failure.message, NULL);
     return kedge_runtime_fail(self->runtime, invocation->id, &failure, error);
 }
 
@@ -213,8 +213,8 @@ int main(int argc, char **argv)
 
     kedge_error error = {0};
     kedge_function self = {.environment = kedge_environment_system(NULL)};
-    self.log = (kedge_log){
-        .environment = &self.environment, .file = STDERR_FILENO, .level = KEDGE_LOG_INFO};
+    self.log = (kedge_logger){
+        .environment = &self.environment, .file = STDERR_FILENO, .level = KEDGE_LOGGER_INFO};
     trust_package(self.environment.allocator);
     const char *address = getenv("AWS_LAMBDA_RUNTIME_API");
     if (address == NULL) {
@@ -228,8 +228,8 @@ int main(int argc, char **argv)
         if (status != KEDGE_OK) (void)kedge_runtime_fail(self.runtime, NULL, &error, NULL);
     }
     if (status == KEDGE_OK) run(&self, &error);
-    kedge_log_write(&self.log, KEDGE_LOG_ERROR, "ended", "code", error.code, "detail",
-                    error.message, NULL);
+    kedge_logger_write(&self.log, KEDGE_LOGGER_ERROR, "ended", "code", error.code, "detail",
+                       error.message, NULL);
     stop(&self);
     return 1;
 }

@@ -123,8 +123,8 @@ static kedge_status read_origins(const kedge_allocator *allocator, kedge_setting
 static kedge_status read_log_level(kedge_settings *settings, kedge_error *error)
 {
     const char *level = variable("KEDGE_LOG_LEVEL");
-    settings->log_level = KEDGE_LOG_INFO;
-    if (level == NULL || kedge_log_level_of(level, &settings->log_level)) return KEDGE_OK;
+    settings->log_level = KEDGE_LOGGER_INFO;
+    if (level == NULL || kedge_logger_level_of(level, &settings->log_level)) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-invalid",
                       "KEDGE_LOG_LEVEL is error, warning, info or debug, not \"%s\"", level);
 }

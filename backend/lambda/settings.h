@@ -20,7 +20,7 @@
 #define KEDGE_BACKEND_LAMBDA_SETTINGS_H
 
 #include "backend/api/api.h"
-#include "backend/front/log.h"
+#include "backend/front/logger.h"
 #include "backend/front/origins.h"
 #include "backend/stores/stores.h"
 
@@ -37,7 +37,7 @@ typedef struct kedge_settings {
     char *mutators; /* path */
     char *origin_text;
     kedge_origins origins; /* borrow from origin_text */
-    kedge_log_level log_level;
+    kedge_logger_level log_level;
     bool cost_header;
 } kedge_settings;
 

@@ -32,7 +32,7 @@ static kedge_status set_tag(const kedge_log *log, const kedge_log_key *key, kedg
 {
     const kedge_blobs *blobs = log->project->blobs;
     return blobs->vtable->tag(blobs->self, kedge_log_key_bytes(key),
-                              KEDGE_BYTES(KEDGE_LOG_DISCARD_TAG), value, error);
+                              KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), value, error);
 }
 
 kedge_status kedge_log_body_write(const kedge_log *log, kedge_bytes body, kedge_log_body_name *name,
@@ -44,7 +44,7 @@ kedge_status kedge_log_body_write(const kedge_log *log, kedge_bytes body, kedge_
     kedge_status status = kedge_gzip(body, &compressed, error);
     if (status == KEDGE_OK) status = put(log, &key, kedge_buffer_bytes(&compressed), error);
     if (status == KEDGE_OK)
-        status = set_tag(log, &key, KEDGE_BYTES(KEDGE_LOG_DISCARD_VALUE), error);
+        status = set_tag(log, &key, KEDGE_BYTES(KEDGE_BLOB_DISCARD_VALUE), error);
     kedge_buffer_free(&compressed);
     return status;
 }
@@ -87,7 +87,7 @@ static void keep_when_tagged(const kedge_log *log, const kedge_log_entry *entry)
     if (age_s > KEDGE_LOG_DISCARD_S) return;
     kedge_buffer value = kedge_buffer_make(log->project->allocator);
     kedge_status status = blobs->vtable->get_tag(blobs->self, kedge_log_key_bytes(&key),
-                                                 KEDGE_BYTES(KEDGE_LOG_DISCARD_TAG), &value, NULL);
+                                                 KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), &value, NULL);
     if (status == KEDGE_OK) kedge_log_body_keep(log, entry->external);
     kedge_buffer_free(&value);
 }

@@ -7,10 +7,8 @@
 
 #include "backend/log/layout.h"
 
-/* The tag; the bucket's lifecycle deletes what carries it after some days. */
-#define KEDGE_LOG_DISCARD_TAG   "kedge-discard"
-#define KEDGE_LOG_DISCARD_VALUE "yes"
-/* A body may carry the tag only while its entry is younger; the lifecycle takes longer. */
+/* A body may carry KEDGE_BLOB_DISCARD_TAG only while its entry is younger; the lifecycle takes
+ * longer. */
 #define KEDGE_LOG_DISCARD_S 604800
 
 typedef struct kedge_log_body_name {

@@ -16,6 +16,12 @@
 #define KEDGE_BLOB_TAG_VALUE_BYTES_MAX 256
 #define KEDGE_BLOB_GRANT_HEADERS_MAX   4
 
+/* An object with this tag may be deleted by the store itself, this many days after it was put: what
+ * its writer would have needed did not come about. */
+#define KEDGE_BLOB_DISCARD_TAG   "kedge-discard"
+#define KEDGE_BLOB_DISCARD_VALUE "yes"
+#define KEDGE_BLOB_DISCARD_DAYS  "8"
+
 typedef struct kedge_blob_info {
     char *key; /* NUL-terminated */
     int64_t size_bytes;

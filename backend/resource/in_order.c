@@ -6,10 +6,10 @@
  * it is *open*: it says what somebody wanted to write. A writer that finds an open record above the
  * latest version replaces it, as the seed says, whether its writer has died or is only slow.
  *
- * So an open record may be of another writer than the one that committed the version. Therefore the
- * latest record is the truth about its version, and whoever replaces or deletes it writes it to the
- * history first, not open any more. Such a record never changes again: it is only ever written with
- * what was the latest record, and replacing asks for an open one.
+ * So an open record of the history may hold another writer's value, not the committed one. Only the
+ * latest record says what its version is. Before a writer replaces or deletes the latest record, it
+ * copies it into the history, and the copy is closed. A closed record never changes: every copy of
+ * one version has the same content, and only open records are replaced.
  *
  * A deletion leaves a record that says so. Were the record absent, then a slow writer that had seen
  * its absence before could create a version that was already there. */

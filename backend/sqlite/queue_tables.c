@@ -5,11 +5,11 @@
  * not hide a message for longer than KEDGE_QUEUE_CLOCK_SLACK_MS beyond it.
  *
  * waiting_group: the groups that have messages which are not dead. `first_id` is the oldest of
- * them. `busy_until_ms` and `changed_ms` are the highest of those in flight, NULL when there is
- * none: the group is free. What a receive looks for are the free groups with the lowest ids: it
- * costs the same however many messages and busy groups there are. A visibility ends by itself, so
- * that a group may be free although its row does not say so yet: a receive refreshes those first
- * whose times are over. */
+ * these. `busy_until_ms` is the latest `visible_ms` of the group's messages in flight, `changed_ms`
+ * their latest `changed_ms`. Both are NULL when nothing is in flight: then the group is free.
+ * Nobody writes the row when a visibility ends. So each receive first refreshes the groups whose
+ * `busy_until_ms` is past; then it takes the free groups with the lowest `first_id`. It costs the
+ * same however many messages and busy groups there are. */
 #include "backend/sqlite/queue_tables.h"
 
 #define APPLICATION_ID 0x4b445155 /* "KDQU" */

@@ -26,10 +26,13 @@
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
 #define KEDGE_CORE_UPLOAD_REQUESTS     3
 /* after a deadline without an end from the transport */
-#define KEDGE_CORE_GUARD_MS     1000
-#define KEDGE_CORE_STALL_MS     10000  /* pushed but not covered: push again, … */
-#define KEDGE_CORE_STALL_MAX_MS 320000 /* … ever later while nothing is covered */
-/* … and pull, when no stream tells or the push is queued; ever later, up to PULL_INTERVAL. */
+#define KEDGE_CORE_GUARD_MS 1000
+/* What was pushed and is not covered is pushed again after STALL_MS, and after ever longer times,
+ * up to STALL_MAX_MS, while nothing is covered. */
+#define KEDGE_CORE_STALL_MS     10000
+#define KEDGE_CORE_STALL_MAX_MS 320000
+/* Without a stream, or with a queued push, a pull follows a push after this time, and after ever
+ * longer times, up to PULL_INTERVAL. */
 #define KEDGE_CORE_COVER_MS          1000
 #define KEDGE_CORE_PULL_INTERVAL_MS  60000 /* without a stream */
 #define KEDGE_CORE_STREAM_SILENCE_MS 40000 /* no ping for so long: the stream is dead */
@@ -259,18 +262,19 @@ typedef struct kedge_core {
 
     kedge_core_position position;
 
+    /* queued_through_id <= pushed_through_id <= position.highest_id. A stall sets both back, and
+     * all that is pending is pushed again. */
     kedge_core_channel push;
     int64_t pushed_through_id; /* ids up to here were pushed with success */
-    int64_t
-        queued_through_id; /* … and are in the server's queue, so that the next push goes behind */
-    bool push_cut;         /* the last push ended at a cap: the next needs a higher lowest id */
-    int64_t push_cut_at_id;  /* … than this */
-    int64_t push_highest_id; /* highest id when the running push was sent */
-    int64_t stall_ms;        /* pushed but uncovered by then: push again */
-    uint32_t stalls;         /* in a row, without anything covered */
-    int64_t stalled_at_id;   /* the lowest id at the last */
-    uint64_t push_count;     /* pushes that ended well */
-    uint64_t push_pulled;    /* … of which the last pull could tell */
+    int64_t queued_through_id; /* ids up to here are in the server's queue; pushes go behind it */
+    int64_t push_highest_id;   /* highest id when the running push was sent */
+    bool push_cut;             /* the last push ended at a cap */
+    int64_t push_cut_at_id;    /* after a cap: the next push needs a higher lowest id than this */
+    int64_t stall_ms;          /* what is pushed and uncovered at this time is pushed again */
+    uint32_t stalls;           /* stalls in a row, without anything covered */
+    int64_t stalled_at_id;     /* the lowest id at the last stall */
+    uint64_t push_count;       /* pushes that ended well */
+    uint64_t push_pulled;      /* the push_count that the last pull could tell of */
     uint32_t push_count_max;
     size_t push_size_max_bytes;
     bool push_upload;   /* the next push holds one mutation, and is uploaded */
@@ -278,8 +282,8 @@ typedef struct kedge_core {
     bool identity_held; /* no push until a pull begun after one has ended */
 
     uint32_t rotations; /* in a row, without a calm in between */
-    int64_t spell_ms;   /* when the first of them ended */
-    int64_t rotated_ms; /* … and the last */
+    int64_t spell_ms;   /* when the first of these rotations ended */
+    int64_t rotated_ms; /* when the last of them ended */
     int64_t rotate_ms;  /* no other before */
     /* the id can no longer be used; pulls continue until a new one may be taken */
     bool rotation_held;
@@ -310,7 +314,7 @@ typedef struct kedge_core {
 
     bool sync_wanted;
     bool sync_begun;         /* a pull begun after the wait is running */
-    bool sync_pulled;        /* … has ended */
+    bool sync_pulled;        /* a pull begun after the wait has ended */
     int64_t sync_through_id; /* the id that the wait needs covered */
 
     int64_t timer_ms;

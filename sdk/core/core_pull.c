@@ -91,8 +91,8 @@ static void pulled(kedge_core *core)
     core->looks = looked ? core->looks + 1 : 0;
     core->looked_at_id = core->position.lowest_pending_id;
     core->next_pull_ms = kedge_core_after(core, kedge_core_pull_interval(core));
-    /* A pull that was started after a poke did not bring the poke's version: do not pull for
-     * ever. */
+    /* This pull began after the poke. When even it did not bring the poke's version, the version is
+     * given up; otherwise there would be pulls for ever. */
     if (core->want_version <= core->pull_wanted) core->want_version = 0;
     if (core->identity_held && !core->pull_due) {
         if (core->identity >= KEDGE_CORE_IDENTITY_MAX) {

@@ -1,4 +1,5 @@
-/* One SQLite connection with its prepared statements, and SQLite's codes as Kedge's errors. */
+/* One SQLite connection with its prepared statements and Kedge's own SQL functions, and SQLite's
+ * codes as Kedge's errors. */
 #include "sdk/store/database.h"
 
 #include "common/assert.h"

@@ -195,14 +195,16 @@ kedge_status kedge_store_unstage(kedge_store *store, kedge_error *error);
  * is rebuilt. */
 kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *response,
                                 kedge_change_set *changes, kedge_error *error);
-/* The same for a lost lineage: before the pending ones come, as origins, the mutations of the tail
- * that the restored backend may lack: of this client above the lmid that came with the staged
- * state, of earlier clients all. Mutations that the backend lacks and the tail no longer has are
- * counted as `unrecovered`. Rejections that the app has not dismissed or resubmitted are sent
- * again, too, and leave the inbox. The staged state replaces the canonical one in the same call.
- * With `response` (NULL: the backend does not know this client) those of the tail at or below that
- * lmid come too that have no outcome with their digest: a twin may have taken their ids on the
- * restored backend. */
+/* The same after the backend was restored from a backup. These mutations of the tail are sent
+ * again, in front of the pending ones, each with the id that it had as its origin:
+ * - of this client, those above the lmid that came with the staged state;
+ * - of this client, those at or below that lmid which have no outcome with their digest in
+ *   `response`: another copy of this folder may have used their ids. None of these when `response`
+ *   is NULL, which says that the backend does not know this client;
+ * - of earlier clients, all.
+ * Rejections that the app has not dismissed or resubmitted leave the inbox and are sent again, too.
+ * What the backend lacks and the tail no longer has is counted as `unrecovered`. The staged state
+ * replaces the canonical one in the same call. */
 kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *response,
                                      kedge_change_set *changes, kedge_error *error);
 /* The earlier clients of this folder whose mutations were trimmed from the tail, and up to which

@@ -109,11 +109,33 @@ static void test_making_a_bucket_that_is_ours_already_is_no_failure(void **state
     scripted_s3 s3;
     S3_BEGIN(&s3,
              {S3_RESPONSE, 409, XML "<Error><Code>BucketAlreadyOwnedByYou</Code></Error>", NULL},
+             {S3_RESPONSE, 200, XML "<LifecycleConfiguration/>", NULL},
              {S3_RESPONSE, 409, XML "<Error><Code>BucketAlreadyExists</Code></Error>", NULL});
     assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_OK);
     assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_FORBIDDEN);
     assert_string_equal(s3.error.code, "aws-bucket-taken");
-    assert_string_equal(s3.trace, "PUT 409, PUT 409");
+    assert_string_equal(s3.trace, "PUT 409, GET 200, PUT 409");
+    scripted_s3_end(&s3);
+}
+
+static void test_a_bucket_without_a_lifecycle_gets_one_and_others_keep_theirs(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    static const s3_step made = {S3_RESPONSE, 200, "", NULL};
+    static const s3_step none = {
+        S3_RESPONSE, 404, XML "<Error><Code>NoSuchLifecycleConfiguration</Code></Error>", NULL};
+    static const s3_step denied = {S3_RESPONSE, 403, XML "<Error><Code>AccessDenied</Code></Error>",
+                                   NULL};
+    S3_BEGIN(&s3, made, none, made, made, made, made, denied);
+    assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_OK);
+    assert_int_equal(strncmp(s3.last_head, "PUT /", 5), 0);
+    assert_non_null(strstr(s3.last_head, "?lifecycle="));
+    assert_string_equal(s3.trace, "PUT 200, GET 404, PUT 200");
+    assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_OK);
+    assert_string_equal(s3.trace, "PUT 200, GET 404, PUT 200, PUT 200, GET 200");
+    assert_int_equal(S3_CALL(&s3, kedge_s3_create(&s3.options, &s3.error)), KEDGE_FORBIDDEN);
+    assert_non_null(strstr(s3.error.message, "s3:GetLifecycleConfiguration"));
     scripted_s3_end(&s3);
 }
 
@@ -124,6 +146,7 @@ int main(void)
         cmocka_unit_test(test_names_of_buckets_and_prefixes_outside_the_rules_are_refused),
         cmocka_unit_test(test_a_check_names_what_is_wrong_with_the_bucket),
         cmocka_unit_test(test_making_a_bucket_that_is_ours_already_is_no_failure),
+        cmocka_unit_test(test_a_bucket_without_a_lifecycle_gets_one_and_others_keep_theirs),
     };
     return cmocka_run_group_tests_name("buckets", tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static void check_body(log_run *at, const kedge_log_entry *entry)
     kedge_buffer_clear(&body);
     kedge_log_key key = kedge_log_key_body(&at->log, entry->external);
     status = blobs->vtable->get_tag(blobs->self, kedge_log_key_bytes(&key),
-                                    KEDGE_BYTES(KEDGE_LOG_DISCARD_TAG), &body, NULL);
+                                    KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), &body, NULL);
     holds(at, LOG_I14, status == KEDGE_NOT_FOUND, "its body is to be discarded", entry->at.number);
     kedge_buffer_free(&body);
 }

@@ -65,7 +65,9 @@ def s3_actions(handler, body):
     bucket, _, key = urllib.parse.unquote(path).lstrip("/").partition("/")
     query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
     arn = bucket_arn(bucket) + ("/" + key if key else "")
-    if not key:
+    if not key and "lifecycle" in query:
+        action = {"PUT": "Put", "GET": "Get"}[handler.command] + "LifecycleConfiguration"
+    elif not key:
         action = {"PUT": "CreateBucket", "GET": "ListBucket", "HEAD": "ListBucket"}[handler.command]
         assert handler.command != "GET" or query.get("list-type") == "2", handler.path
     elif "tagging" in query:

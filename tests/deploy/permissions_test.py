@@ -247,6 +247,21 @@ class Permissions(unittest.TestCase):
         logs = everybody.ask("GET", "/logs")
         self.assertEqual((logs.status, len(logs.json["logs"])), (200, 1), logs.body)
 
+    def tend_log_project(self, function):
+        """A log project with a large mutation, its snapshot and a retired client."""
+        base = f"/v1/orgs/acme/projects/{secrets.token_hex(4)}"
+        everybody, caller = (Caller(function, token, base) for token in (self.admin_token, self.token))
+        made = everybody.ask("PUT", "", {"kind": "log"})
+        self.assertEqual(made.status, 201, made.body)
+        self.push(caller, "a", 1, put("n1", 1), put("large", self.text(30000)))
+        retire = {"clientGroupID": "g-a", "lowest_pending": 1, "earlier": []}
+        for who, method, path, body in (
+                (everybody, "POST", "/snapshot", None), (caller, "GET", "/snapshot", None),
+                (caller, "POST", "/pull", pull_body("reader", native=True)),
+                (caller, "POST", "/clients/a/retire", retire)):
+            answer = who.ask(method, path, body)
+            self.assertEqual(answer.status, 200, (path, answer.body))
+
     # ---- the roles ----
 
     def test_the_api_may_do_what_it_does_in_direct_mode(self):
@@ -262,6 +277,7 @@ class Permissions(unittest.TestCase):
         self.assertEqual(forked.status, 201, forked.body)
         self.tend_resource(everybody)
         self.tend_log(everybody)
+        self.tend_log_project(everybody.function)
         self.check(role)
 
     def test_the_api_and_the_worker_may_do_what_they_do_in_queued_mode(self):
@@ -295,6 +311,7 @@ class Permissions(unittest.TestCase):
         self.read(caller, everybody)
         self.tend_resource(everybody)
         self.tend_log(everybody)
+        self.tend_log_project(everybody.function)
         self.send_undecidable()
         self.wait(poller, lambda: "message-undecidable" in consumer.logged())
         poller.stop()
@@ -336,6 +353,10 @@ class Permissions(unittest.TestCase):
         tend("replayed", "create-project")
         tend("replayed", "rebase", "tended", "job", "--from", "1")
         tend("replayed", "index")
+        tend("logged", "create-log-project")
+        logged = Caller(everybody.function, self.token, "/v1/orgs/acme/projects/logged")
+        self.push(logged, "a", 1, put("n1", 1), put("large", self.text(30000)))
+        self.assertIn('"made":true', tend("logged", "make-snapshot"))
         self.carry(tend)
         self.tend_log_by_hand(tend, everybody)
         tend("tended", "retention", "--keep-versions", "2", "--remove")

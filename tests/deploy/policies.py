@@ -9,7 +9,8 @@ from gate import ACCOUNT, REGION, bucket_arn, queue_arn
 
 ROLES = ["ApiRole", "WorkerRole", "OperatorPolicy"]
 # What --create uses besides. No deployed program makes its stores: the template does.
-MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "sqs:CreateQueue"}
+MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "s3:GetLifecycleConfiguration",
+          "s3:PutLifecycleConfiguration", "sqs:CreateQueue"}
 
 
 class Tagged:

@@ -194,7 +194,7 @@ size_t effects_tagged(effects_world *self)
     for (size_t i = 0; i < list.count; i++) {
         kedge_buffer value = kedge_buffer_make(self->environment.allocator);
         if (blobs->vtable->get_tag(blobs->self, kedge_bytes_of(list.blobs[i].key),
-                                   KEDGE_BYTES(KEDGE_LOG_DISCARD_TAG), &value, NULL) == KEDGE_OK)
+                                   KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), &value, NULL) == KEDGE_OK)
             count++;
         kedge_buffer_free(&value);
     }

@@ -44,7 +44,7 @@ typedef struct lambda_world {
     kedge_auth *auth; /* open: everybody may do everything */
     kedge_queued *queued;
     kedge_origins origins;
-    kedge_log log;
+    kedge_logger log;
     kedge_environment environment; /* of the lambda: with the allocator of a test */
     kedge_lambda lambda;
 } lambda_world;
@@ -61,8 +61,8 @@ static int setup(void **state)
         .environment = environment, .records = world.api->records, .blobs = world.api->blobs};
     assert_int_equal(kedge_auth_new(&auth, &world.auth, NULL), KEDGE_OK);
     assert_int_equal(kedge_queued_new(&queued, &world.queued, NULL), KEDGE_OK);
-    world.log =
-        (kedge_log){.environment = environment, .file = STDERR_FILENO, .level = KEDGE_LOG_ERROR};
+    world.log = (kedge_logger){
+        .environment = environment, .file = STDERR_FILENO, .level = KEDGE_LOGGER_ERROR};
     world.origins.allowed[world.origins.allowed_count++] = "https://a.b";
     world.environment = *environment;
     world.lambda = (kedge_lambda){.environment = &world.environment,

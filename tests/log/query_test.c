@@ -3,6 +3,7 @@
 
 #include "backend/log/body.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,7 +276,7 @@ static size_t count_blobs(test_world *world, bool tagged_only)
         kedge_buffer value = kedge_buffer_make(world->environment.allocator);
         bool tagged =
             blobs->vtable->get_tag(blobs->self, kedge_bytes_of(list.blobs[i].key),
-                                   KEDGE_BYTES(KEDGE_LOG_DISCARD_TAG), &value, NULL) == KEDGE_OK;
+                                   KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), &value, NULL) == KEDGE_OK;
         if (tagged || !tagged_only) count++;
         kedge_buffer_free(&value);
     }
@@ -378,6 +379,29 @@ static void test_a_reader_removes_the_tag_of_a_committed_body(void **state)
     assert_body_is(world, log, 1, large_body());
 }
 
+#ifdef KEDGE_TEST_S3
+#define LIFECYCLE_POLLS 480 /* of 250 ms; a day of the engine's lifecycle lasts five seconds */
+
+/* The bucket has the rules of kedge_s3_create. */
+static void test_the_lifecycle_deletes_an_abandoned_body_and_no_other(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = journal_new(world);
+    kedge_log_append_result result;
+    assert_int_equal(log_add_at(log, KEDGE_LOG_AT_END, large_body(), &result, NULL), KEDGE_OK);
+    kedge_log_body_name abandoned;
+    assert_int_equal(kedge_log_body_write(log, kedge_bytes_of(large_body()), &abandoned, NULL),
+                     KEDGE_OK);
+    assert_int_equal(count_blobs(world, false), 2);
+    assert_int_equal(count_blobs(world, true), 1);
+    int polls = 0;
+    while (count_blobs(world, true) > 0 && polls++ < LIFECYCLE_POLLS)
+        poll(NULL, 0, 250);
+    assert_int_equal(count_blobs(world, false), 1);
+    assert_body_is(world, log, 1, large_body());
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +420,9 @@ int main(void)
         OVER_BOTH(test_a_conflict_leaves_no_blob),
         OVER_BOTH(test_a_crash_leaves_a_body_that_is_read_or_discarded),
         OVER_BOTH(test_a_reader_removes_the_tag_of_a_committed_body),
+#ifdef KEDGE_TEST_S3
+        OVER_BOTH(test_the_lifecycle_deletes_an_abandoned_body_and_no_other),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

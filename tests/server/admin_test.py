@@ -16,7 +16,7 @@ import threading
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, PLUGIN, SLOWER, Server, push_body, put
+from peers import BASE, PLUGIN, SLOWER, Server, push_body, put, run_tests
 
 ADMIN = sys.argv[3]
 ON_AWS = sys.argv[4:] == ["aws"]
@@ -172,8 +172,4 @@ if __name__ == "__main__":
     if missing:
         print(f"skipped: {missing[0]} is not set")
         sys.exit(1 if os.environ.get("KEDGE_ENGINES") == "required" else 77)
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not result.testsRun else 0)
+    run_tests()

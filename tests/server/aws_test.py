@@ -13,14 +13,15 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, PLUGIN, SERVER, Server, pull_body, push_body, put
+from peers import BASE, PLUGIN, SERVER, Server, pull_body, push_body, put, run_tests
 
 ADMIN = sys.argv[3]
 ENGINES = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS"]
 NAME = "kedge-server-test-" + secrets.token_hex(6)
 STORES = ["--table", NAME, "--bucket", NAME, "--queue", NAME + ".fifo"]
 # What making a stack takes, and serving it does not.
-MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "sqs:CreateQueue"}
+MAKING = {"dynamodb:CreateTable", "s3:CreateBucket", "s3:GetLifecycleConfiguration",
+          "s3:PutLifecycleConfiguration", "sqs:CreateQueue"}
 
 
 def run(program, *arguments, **variables):
@@ -147,8 +148,4 @@ if __name__ == "__main__":
         required = os.environ.get("KEDGE_ENGINES") == "required"
         print(f"{'failed' if required else 'skipped'}: {absent[0]} is not set")
         sys.exit(1 if required else 77)
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not result.testsRun else 0)
+    run_tests()

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import Server
+from peers import Server, run_tests
 
 BASE = "/v1/orgs/acme/projects/sheet"
 
@@ -107,8 +107,4 @@ class QueuedServer(LogProject):
 
 
 if __name__ == "__main__":
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not result.testsRun else 0)
+    run_tests()

@@ -10,7 +10,7 @@ import threading
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, Server
+from peers import BASE, Server, run_tests
 
 specification = importlib.util.spec_from_file_location("event_log", sys.argv[3])
 event_log = importlib.util.module_from_spec(specification)
@@ -176,8 +176,4 @@ class Logs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not result.testsRun else 0)
+    run_tests()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 SERVER, PLUGIN = sys.argv[1:3]
 BASE = "/v1/orgs/acme/projects/p"
@@ -138,3 +139,34 @@ def break_off(raw):
     """Closes with a reset instead of an orderly end."""
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     raw.close()
+
+
+class OpenServer(unittest.TestCase):
+    """A test with a server of its own in open mode."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.server = Server(pathlib.Path(self.folder.name) / "data", "--open", "--mutators", PLUGIN,
+                             "--origin", "https://app.example.com", "--ping", "1")
+
+    def tearDown(self):
+        self.assertEqual(self.server.stop(), 0, self.server.logged())
+        self.folder.cleanup()
+
+    def push(self, client, *mutations, first=1):
+        return self.server.request("POST", BASE + "/push", push_body(client, mutations, first))
+
+    def pull(self, client, cookie=None):
+        return self.server.request("POST", BASE + "/pull", pull_body(client, cookie))
+
+    def metric(self, name):
+        return self.server.metric(name)
+
+
+def run_tests():
+    """Runs the tests of the program, and ends it; its last line is "N passed, N failed"."""
+    result = unittest.TextTestRunner(verbosity=2).run(
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
+    failed = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - failed} passed, {failed} failed")
+    sys.exit(1 if failed or not result.testsRun else 0)

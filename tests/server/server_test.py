@@ -1,48 +1,24 @@
 #!/usr/bin/env python3
-"""kedge-server from outside, with Python's own HTTP, sockets and gzip: an independent client.
+"""kedge-server from outside, with Python's own HTTP, sockets and gzip: requests, limits, metrics, broken peers.
 
 Usage: server_test.py SERVER_PROGRAM PLUGIN. Closes with the plain line "N passed, N failed".
 KEDGE_TEST_PRESET=asan or tsan gives a slower server more time, and asks nothing of its memory."""
-import base64
 import concurrent.futures
 import gzip
 import http.client
 import json
 import pathlib
-import resource
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import (BASE, MIB, PLUGIN, PRESET, SERVER, SLOWER, Server, break_off, ends, pull_body, push_body, put,
-                   read_until, wait_for)
+from peers import (BASE, MIB, OpenServer, PRESET, SLOWER, Server, break_off, ends, pull_body, push_body, put,
+                   read_until, run_tests, wait_for)
 
 
-class OpenServer(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.server = Server(pathlib.Path(self.folder.name) / "data", "--open", "--mutators", PLUGIN,
-                             "--origin", "https://app.example.com", "--ping", "1")
-
-    def tearDown(self):
-        self.assertEqual(self.server.stop(), 0, self.server.logged())
-        self.folder.cleanup()
-
-    def push(self, client, *mutations, first=1):
-        return self.server.request("POST", BASE + "/push", push_body(client, mutations, first))
-
-    def pull(self, client, cookie=None):
-        return self.server.request("POST", BASE + "/pull", pull_body(client, cookie))
-
-    def metric(self, name):
-        return self.server.metric(name)
-
+class Requests(OpenServer):
     def test_health_limits_and_metrics_answer_without_a_token(self):
         self.assertEqual(self.server.request("GET", "/v1/health")[2], {"status": "ok"})
         self.assertEqual(self.server.request("GET", "/v1/limits")[0], 200)
@@ -60,60 +36,6 @@ class OpenServer(unittest.TestCase):
         self.assertEqual(self.push("a", ("notes.edit", args))[0], 200)
         response = self.server.request("GET", BASE + "/clients/a/mutations/1")[2]
         self.assertEqual((response["outcome"], response["code"]), ("rejected", "note-deleted"))
-
-    def test_a_stream_tells_the_version_at_once_and_after_each_commit(self):
-        self.push("a", put("n1", 1))
-        raw = self.server.events()
-        head = read_until(raw, b'{"version":1}')
-        self.assertIn(b"text/event-stream", head)
-        self.push("a", put("n1", 2), first=2)
-        read_until(raw, b'{"version":2}')
-        self.push("a", ("no.such", {}), first=3)
-        read_until(raw, b'{"version":3}')
-        raw.close()
-
-    def test_a_dead_peer_is_found_by_the_ping(self):
-        raw = self.server.events()
-        read_until(raw, b"event: poke")
-        self.assertEqual(self.metric("kedge_event_streams"), 1)
-        read_until(raw, b"event: ping")
-        break_off(raw)
-        wait_for(lambda: self.metric("kedge_event_streams") == 0)
-
-    def test_two_hundred_streams_are_told_of_a_commit(self):
-        streams = [self.server.events() for _ in range(200)]
-        for raw in streams:
-            read_until(raw, b'{"version":0}')
-        self.assertEqual(self.metric("kedge_event_streams"), 200)
-        self.push("a", put("n1", 1))
-        for raw in streams:
-            read_until(raw, b'{"version":1}')
-        for number, raw in enumerate(streams):
-            break_off(raw) if number % 2 else raw.close()
-        wait_for(lambda: self.metric("kedge_event_streams") == 0)
-        self.assertGreaterEqual(self.metric("kedge_pokes_total"), 400)
-
-    def test_a_stream_tells_nothing_of_a_project_of_the_same_name(self):
-        other = "/v1/orgs/other/projects/p"
-        raw = self.server.events()
-        read_until(raw, b'{"version":0}')
-        for number in range(1, 4):
-            body = push_body("a", [put("n1", number)], first=number)
-            self.assertEqual(self.server.request("POST", other + "/push", body)[0], 200)
-        self.push("b", put("n1", 1))
-        self.assertNotIn(b'{"version":3}', read_until(raw, b'{"version":1}'))
-        raw.close()
-
-    def test_names_in_the_path_of_a_stream_may_be_encoded(self):
-        raw = self.server.events(path="/v1/orgs/%61cme/projects/%70/events")
-        read_until(raw, b'{"version":0}')
-        self.push("a", put("n1", 1))
-        read_until(raw, b'{"version":1}')
-        raw.close()
-        for path in ("/v1/orgs/a%2Fb/projects/p/events", "/v1/orgs/a%/projects/p/events",
-                     "/v1/orgs/a/projects/%00/events", "/v1/orgs/a/projects//events"):
-            status, _, response = self.server.request("GET", path)
-            self.assertEqual((status, response["code"]), (400, "name-invalid"), path)
 
     def test_methods_that_a_path_does_not_know_get_405(self):
         paths = {"/v1/health": "GET", "/v1/metrics": "GET", BASE + "/events": "GET",
@@ -222,15 +144,6 @@ class OpenServer(unittest.TestCase):
         self.assertGreater(self.metric("kedge_store_dollars_total"), units * 0.625e-6)
         self.assertNotIn("kedge-cost", self.server.request("GET", "/v1/health")[1])
 
-    def test_a_ticket_opens_a_stream_once(self):
-        self.push("a", put("n1", 1))
-        ticket = self.server.request("POST", BASE + "/events/ticket")[2]["ticket"]
-        raw = self.server.events(path=f"{BASE}/events?x=1&ticket={ticket}&y")
-        read_until(raw, b"event: poke")
-        raw.close()
-        for query, status in ((f"ticket={ticket}", 401), ("ticket=", 401), ("ticket=a&ticket=b", 400)):
-            self.assertEqual(self.server.request("GET", f"{BASE}/events?{query}")[0], status, query)
-
     def test_open_mode_answers_only_loopback_names_and_pages(self):
         self.assertEqual(self.server.request("GET", "/v1/health", headers={"Host": "evil.example"})[0], 403)
         self.assertEqual(self.server.request("GET", BASE + "/versions", headers={"Origin": "https://evil.example"})[0], 403)
@@ -307,17 +220,6 @@ class OpenServer(unittest.TestCase):
         self.assertEqual(len(mutations), 250)
         self.assertEqual(len(set(mutations)), 250)
 
-    def test_a_stop_ends_streams_and_waits_for_no_idle_connection(self):
-        raw = self.server.events()
-        read_until(raw, b"event: poke")
-        idle = self.server.connect()
-        started = time.monotonic()
-        self.assertEqual(self.server.stop(), 0)
-        self.assertLess(time.monotonic() - started, 4 * SLOWER)
-        self.assertTrue(ends(raw))
-        idle.close()
-        raw.close()
-
 
 class ImpatientServer(unittest.TestCase):
     def setUp(self):
@@ -353,282 +255,5 @@ class ImpatientServer(unittest.TestCase):
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"))[2]["cookie"]["order"], 0)
 
 
-class Restarts(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.data = pathlib.Path(self.folder.name) / "data"
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def test_what_was_answered_survives_a_kill(self):
-        for round_number in range(1, 6):
-            server = Server(self.data)
-            body = push_body("a", [put("n1", round_number)], first=round_number)
-            self.assertEqual(server.request("POST", BASE + "/push", body)[0], 200)
-            server.stop(signal.SIGKILL)
-        server = Server(self.data)
-        response = server.request("POST", BASE + "/pull", pull_body("b"))[2]
-        self.assertEqual(response["cookie"]["order"], 5)
-        self.assertIn({"op": "put", "key": "notes/n1", "value": 5}, response["patch"])
-        self.assertEqual(server.stop(), 0)
-
-    def test_a_stop_under_load_keeps_what_was_answered(self):
-        server = Server(self.data)
-        answered, responses, lock = set(), set(), threading.Lock()
-
-        def run(number):
-            for first in range(1, 100000):
-                body = push_body(f"c{number}", [put(f"n{number}", first)], first=first)
-                try:
-                    status = server.request("POST", BASE + "/push", body)[0]
-                except (OSError, http.client.HTTPException):
-                    return
-                with lock:
-                    responses.add(status)
-                    if status == 200:
-                        answered.add((f"c{number}", first))
-                if status != 200:
-                    return
-
-        threads = [threading.Thread(target=run, args=(number,)) for number in range(20)]
-        for thread in threads:
-            thread.start()
-        stream = server.events()
-        wait_for(lambda: len(answered) > 100)
-        self.assertEqual(server.stop(), 0)
-        for thread in threads:
-            thread.join()
-        self.assertTrue(ends(stream))
-        stream.close()
-        self.assertLessEqual(responses, {200, 503})
-        server = Server(self.data)
-        for client in {client for client, _ in answered}:
-            latest = server.request("GET", f"{BASE}/clients/{client}/mutations/latest")[2]["id"]
-            self.assertGreaterEqual(latest, max(number for name, number in answered if name == client))
-        self.assertEqual(server.stop(), 0)
-
-    def test_idle_peers_leave_the_backend_its_files(self):
-        server = Server(self.data, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120)))
-        self.assertIn("few-open-files", server.logged())
-        early = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20 * SLOWER)
-        early.connect()
-        idle = [server.connect() for _ in range(200)]
-        for first in range(1, 21):
-            body = push_body("a", [put("n1", "x" * 100000)], first=first)
-            early.request("POST", BASE + "/push", json.dumps(body))
-            response = early.getresponse()
-            self.assertEqual((response.status, response.read()), (200, b"{}"))
-        for raw in idle:
-            raw.close()
-        wait_for(lambda: server.metric("kedge_connections") <= 2)
-        early.close()
-        self.assertEqual(server.stop(), 0)
-
-    def test_a_response_tells_what_it_cost_in_a_header_and_in_the_log(self):
-        server = Server(self.data, "--open", "--cost-header", "--log-level", "debug")
-        headers = server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]))[1]
-        cost = json.loads(headers["kedge-cost"])
-        self.assertGreaterEqual(cost["write_units"], 2)
-        self.assertEqual((cost["blob_puts"], cost["queue_requests"]), (0, 0))
-        dollars = cost["write_units"] * 0.625e-6 + cost["read_units"] * 0.125e-6
-        self.assertAlmostEqual(cost["dollars"], dollars, 12)
-        second = server.request("POST", BASE + "/push", push_body("a", [put("n1", 2)], 2))[1]
-        self.assertEqual(json.loads(second["kedge-cost"])["write_units"], 1)
-        self.assertEqual(json.loads(second["kedge-cost"])["read_units"], 0)  # the head is in memory
-        self.assertEqual(server.metric("kedge_store_write_units_total"), cost["write_units"] + 1)
-        self.assertEqual(server.stop(), 0)
-        lines = [json.loads(line) for line in server.logged().splitlines()]
-        self.assertEqual([line["cost"] for line in lines if line.get("path", "").endswith("/push")][0], cost)
-
-    def test_the_log_tells_requests_and_no_secrets(self):
-        server = Server(self.data, "--open", "--log-level", "debug")
-        ticket = server.request("POST", BASE + "/events/ticket")[2]["ticket"]
-        raw = server.events(path=f"{BASE}/events?ticket={ticket}", headers={"Authorization": "Bearer s3cret"})
-        read_until(raw, b"event: poke")
-        server.request("GET", "/v1/none")
-        self.assertEqual(server.stop(), 0)
-        raw.close()
-        lines = [json.loads(line) for line in server.logged().splitlines()]
-        self.assertEqual([line["event"] for line in lines],
-                         ["started", "answered", "answered", "answered", "stopping", "stopped"])
-        told = [(line["method"], line["path"], line["status"]) for line in lines[1:4]]
-        self.assertEqual(told, [("POST", BASE + "/events/ticket", 200), ("GET", BASE + "/events", 200),
-                                ("GET", "/v1/none", 404)])
-        self.assertTrue(all(line["duration_us"] > 0 for line in lines[1:4]))
-        self.assertTrue(lines[0]["url"].endswith(f":{server.port}"))
-        self.assertNotIn(ticket, server.logged())
-        self.assertNotIn("s3cret", server.logged())
-
-    def test_a_lost_body_is_left_out_counted_and_logged(self):
-        server = Server(self.data)
-        server.request("POST", BASE + "/push", push_body("a", [put("gone", "g" * 20000), put("here", "h" * 20000)]))
-        bodies = {gzip.decompress(file.read_bytes())[1:2]: file for file in self.data.rglob("*.json.gz")}
-        bodies[b"g"].unlink()
-        status, _, pulled = server.request("POST", BASE + "/pull", pull_body("b"))
-        self.assertEqual(status, 200)
-        self.assertEqual([change.get("key") for change in pulled["patch"]], [None, "notes/here"])
-        _, _, page = server.request("GET", BASE + "/snapshot")
-        self.assertEqual(page["damaged"], {"code": "items-damaged", "count": 1, "keys": ["notes/gone"],
-                                           "collections": []})
-        self.assertEqual(server.metric("kedge_items_damaged_total"), 2)
-        self.assertEqual(server.stop(), 0)
-        lines = [json.loads(line) for line in server.logged().splitlines()]
-        damaged = [line for line in lines if line["event"] == "items-damaged"]
-        self.assertEqual([(line["level"], line["items"], line["code"], line["path"]) for line in damaged],
-                         [("error", 1, "item-body-missing", BASE + "/pull"),
-                          ("error", 1, "item-body-missing", BASE + "/snapshot")])
-
-    def test_new_clients_are_limited_when_told_so(self):
-        server = Server(self.data, "--open", "--new-clients-per-minute", "2")
-        self.assertEqual(server.request("GET", "/v1/limits")[2]["new_clients_per_minute"], 2)
-        for client in "ab":
-            self.assertEqual(server.request("POST", BASE + "/push", push_body(client, [put(client, 1)]))[0], 200)
-        status, headers, problem = server.request("POST", BASE + "/push", push_body("c", [put("c", 1)]))
-        self.assertEqual((status, problem["code"]), (429, "too-many-clients"))
-        self.assertIn(int(headers["Retry-After"]), range(1, 32))
-        self.assertEqual(server.request("POST", BASE + "/push", push_body("a", [put("a", 2)], 2))[0], 200)
-        self.assertEqual(server.stop(), 0)
-
-    def test_the_log_is_quiet_about_requests_when_not_asked(self):
-        server = Server(self.data)
-        server.request("GET", "/v1/none")
-        self.assertEqual(server.stop(), 0)
-        events = [json.loads(line)["event"] for line in server.logged().splitlines()]
-        self.assertEqual(events, ["started", "stopping", "stopped"])
-
-    def refused(self, *arguments):
-        done = subprocess.run([SERVER, *arguments], capture_output=True, text=True, timeout=20 * SLOWER)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertEqual(done.stdout, "")
-        return done.stderr
-
-    def test_what_cannot_start_says_why(self):
-        data = ["--data", str(self.data)]
-        loopback = ["--listen", "127.0.0.1:0"]
-        self.assertIn("--data", self.refused())
-        self.assertIn("--listen", self.refused(*data))
-        self.assertIn("--what", self.refused("--what", "x"))
-        self.assertIn("ADDRESS:PORT", self.refused(*data, "--listen", "nowhere", "--open"))
-        self.assertIn("loopback", self.refused(*data, "--listen", "0.0.0.0:0", "--open").lower()
-                      + self.refused(*data, "--listen", "10.0.0.1:1", "--open"))
-        self.assertIn("one or the other", self.refused(*data, "--table", "t", *loopback, "--open"))
-        self.assertIn("--create is for AWS", self.refused(*data, "--create", *loopback, "--open"))
-        self.assertIn("--bucket BUCKET", self.refused("--table", "t", *loopback, "--open"))
-        self.assertIn("--table TABLE", self.refused("--queue", "q.fifo", *loopback, "--open"))
-        self.assertIn("--jwks", self.refused(*data, *loopback))
-        self.assertIn("0 to 1000000", self.refused(*data, *loopback, "--open", "--new-clients-per-minute", "-1"))
-        self.assertIn("nowhere.so", self.refused(*data, *loopback, "--open", "--mutators", "/nowhere.so"))
-        for option in ("--workers", "--request-timeout", "--ping", "--log-level"):
-            for value in ("0", "x", "7x", "-1", "", "99999999999999999999"):
-                self.assertIn(option, self.refused(*data, *loopback, "--open", option, value))
-        self.assertIn("compact or seed", self.refused(*data, *loopback, "--open", "--cadence", "x"))
-        stranger = pathlib.Path(self.folder.name) / "stranger"
-        stranger.mkdir()
-        (stranger / "records.db").write_bytes(b"this is no database, it is a letter" * 100)
-        self.assertIn("records.db", self.refused("--data", str(stranger), *loopback, "--open"))
-        server = Server(self.data)
-        self.assertIn(str(self.data), self.refused(*data, *loopback, "--open"))
-        other = ["--data", str(self.data) + "2", "--listen", f"127.0.0.1:{server.port}", "--open"]
-        self.assertIn("in use", self.refused(*other))
-        self.assertEqual(server.stop(), 0)
-
-
-def base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-class Tokens(unittest.TestCase):
-    """RS256 by the openssl program."""
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        root = pathlib.Path(self.folder.name)
-        self.key = root / "key.pem"
-        subprocess.run(["openssl", "genrsa", "-out", self.key, "2048"], check=True, capture_output=True)
-        modulus = subprocess.run(["openssl", "rsa", "-in", self.key, "-noout", "-modulus"], check=True,
-                                 capture_output=True, text=True).stdout.strip().split("=")[1]
-        keys = {"keys": [{"kty": "RSA", "kid": "k1", "alg": "RS256", "use": "sig", "e": "AQAB",
-                          "n": base64url(bytes.fromhex(modulus))}]}
-        (root / "keys.json").write_text(json.dumps(keys))
-        self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i",
-                             "--audience", "kedge")
-
-    def tearDown(self):
-        self.assertEqual(self.server.stop(), 0, self.server.logged())
-        self.folder.cleanup()
-
-    def token(self, **claims):
-        head = base64url(json.dumps({"alg": "RS256", "kid": "k1"}).encode())
-        all_claims = {"iss": "i", "aud": "kedge", "sub": "u1", "exp": time.time() + 600, **claims}
-        signed = f"{head}.{base64url(json.dumps(all_claims).encode())}"
-        signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.key], check=True,
-                                   input=signed.encode(), capture_output=True).stdout
-        return {"Authorization": f"Bearer {signed}.{base64url(signature)}"}
-
-    def test_a_token_opens_its_organization_and_shows_nothing_of_another(self):
-        admin = self.token(org="*", role="admin")
-        for org in ("acme", "other"):
-            self.assertEqual(self.server.request("PUT", f"/v1/orgs/{org}/projects/p", headers=admin)[0], 201)
-        mine = self.token(org="acme")
-        theirs = self.token(org="other")
-        push = push_body("a", [put("n1", 1)])
-        self.assertEqual(self.server.request("POST", BASE + "/push", push, mine)[0], 200)
-        self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), mine)[0], 200)
-        existing = self.server.request("POST", BASE + "/pull", pull_body("b"), theirs)
-        absent = self.server.request("POST", "/v1/orgs/acme/projects/none/pull", pull_body("b"), theirs)
-        self.assertEqual(existing[0], 404)
-        absent[2]["detail"] = absent[2]["detail"].replace("acme/none", "acme/p")
-        self.assertEqual((existing[0], existing[2]), (absent[0], absent[2]))
-        for path in ("/events", "/versions", "/clients/a/mutations/1", "/snapshot?version=1"):
-            self.assertEqual(self.server.request("GET", BASE + path, headers=theirs)[0], 404, path)
-
-    def test_a_request_without_a_good_token_gets_401(self):
-        status, headers, response = self.server.request("POST", BASE + "/pull", pull_body("b"))
-        self.assertEqual((status, response["code"]), (401, "token-missing"))
-        self.assertEqual(headers["WWW-Authenticate"], "Bearer")
-        late = self.token(org="acme", exp=time.time() - 3600)
-        self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), late)[2]["code"], "token-expired")
-        broken = {"Authorization": self.token(org="acme")["Authorization"][:-4] + "AAAA"}
-        self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), broken)[2]["code"], "token-invalid")
-
-    def test_a_ticket_stands_in_for_the_token_once(self):
-        admin = self.token(org="*", role="admin")
-        self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
-        mine = self.token(org="acme")
-        ticket = self.server.request("POST", BASE + "/events/ticket", headers=mine)[2]["ticket"]
-        raw = self.server.events(path=f"{BASE}/events?ticket={ticket}")
-        read_until(raw, b"event: poke")
-        raw.close()
-        again = self.server.request("GET", f"{BASE}/events?ticket={ticket}")
-        self.assertEqual(again[0], 401)
-        ticket = self.server.request("POST", BASE + "/events/ticket", headers=mine)[2]["ticket"]
-        self.server.request("PUT", "/v1/orgs/acme/projects/q", headers=admin)
-        other = self.server.request("GET", f"/v1/orgs/acme/projects/q/events?ticket={ticket}")
-        self.assertEqual(other[0], 401)
-
-    def test_a_stream_ends_when_its_token_expires(self):
-        admin = self.token(org="*", role="admin")
-        self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
-        leeway = 60
-        lasting = self.server.events(self.token(org="acme"))
-        brief = self.token(org="acme", exp=time.time() - leeway + 1 + 2 * SLOWER)
-        ticket = self.server.request("POST", BASE + "/events/ticket", headers=brief)[2]["ticket"]
-        streams = [self.server.events(brief), self.server.events(path=f"{BASE}/events?ticket={ticket}")]
-        for raw in [lasting, *streams]:
-            read_until(raw, b"event: poke")
-        for raw in streams:
-            read_until(raw, b"0\r\n\r\n")  # the last chunk
-            raw.close()
-        self.assertEqual(self.server.request("GET", BASE + "/events", headers=brief)[2]["code"], "token-expired")
-        self.server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]), self.token(org="acme"))
-        read_until(lasting, b'{"version":1}')
-        lasting.close()
-
-
 if __name__ == "__main__":
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not result.testsRun else 0)
+    run_tests()

@@ -74,7 +74,9 @@ static bool puts_rows(const kedge_project *project)
     return project->history == NULL && project->backend->options.cadence == KEDGE_CADENCE_SEED;
 }
 
-/* The rows of the head's runs must be durable before this version is put. */
+/* Whether the head's runs have index rows, so that `recent` can begin anew with this version's.
+ * When `recent` is full, or this version's rows go into its transaction, missing rows are put
+ * first. */
 static kedge_status settle(const kedge_project *project, const kedge_version *head,
                            const kedge_version *version, bool *indexed, kedge_error *error)
 {
@@ -102,8 +104,9 @@ kedge_status kedge_version_set_recent(const kedge_project *project, const kedge_
     bool with_rows = puts_rows(project);
     size_t kept = indexed ? 0 : head->recent_count;
     size_t own = with_rows ? 0 : version->run_count;
-    version->indexed_through = indexed ? head->number : head->indexed_through;
-    if (with_rows) version->indexed_through = version->number;
+    version->indexed_through = with_rows ? version->number
+                               : indexed ? head->number
+                                         : head->indexed_through;
     version->recent = kedge_arena_take_array(&object->arena, kept + own, sizeof *version->recent);
     bool fine = version->recent != NULL;
     for (size_t i = 0; i < kept && fine; i++) {

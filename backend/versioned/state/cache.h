@@ -35,8 +35,9 @@ kedge_state *kedge_cache_find(kedge_cache *cache, const kedge_project_ref *ref, 
 /* The newest state at or below a version: a start for a fold. Its lineage is not checked. */
 kedge_state *kedge_cache_nearest(kedge_cache *cache, const kedge_project_ref *ref, int64_t number);
 /* Keeps a state (a reference of its own). A `head` takes the place of the head before it, and what
- * is above it is forgotten. Nothing happens when memory runs out. `ref` is the state's project; a
- * name that starts with the project's keeps states apart from those of its versions. */
+ * is above it is forgotten. Nothing happens when memory runs out. `ref` is the state's project. A
+ * caller with other states of a project, as the snapshots of a log project, gives a longer name
+ * that begins with the project's: these are then kept apart from the states of versions. */
 void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_state *state,
                      bool head);
 

@@ -1,6 +1,6 @@
-/* See log.h. A line is built whole and written with one call, so that lines of
+/* See logger.h. A line is built whole and written with one call, so that lines of
  * threads do not mix. */
-#include "backend/front/log.h"
+#include "backend/front/logger.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,17 +9,18 @@
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
-bool kedge_log_level_of(const char *name, kedge_log_level *level)
+bool kedge_logger_level_of(const char *name, kedge_logger_level *level)
 {
     for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
         if (strcmp(name, level_names[i]) != 0) continue;
-        *level = (kedge_log_level)i;
+        *level = (kedge_logger_level)i;
         return true;
     }
     return false;
 }
 
-bool kedge_log_begin(kedge_log_line *line, kedge_log *log, kedge_log_level level, const char *event)
+bool kedge_logger_begin(kedge_logger_line *line, kedge_logger *log, kedge_logger_level level,
+                        const char *event)
 {
     if (level > log->level) return false;
     line->log = log;
@@ -35,7 +36,7 @@ bool kedge_log_begin(kedge_log_line *line, kedge_log *log, kedge_log_level level
     return true;
 }
 
-void kedge_log_end(kedge_log_line *line)
+void kedge_logger_end(kedge_logger_line *line)
 {
     kedge_json_end_object(&line->json);
     kedge_buffer_append_byte(&line->text, '\n');
@@ -46,10 +47,10 @@ void kedge_log_end(kedge_log_line *line)
     kedge_buffer_free(&line->text);
 }
 
-void kedge_log_write(kedge_log *log, kedge_log_level level, const char *event, ...)
+void kedge_logger_write(kedge_logger *log, kedge_logger_level level, const char *event, ...)
 {
-    kedge_log_line line;
-    if (!kedge_log_begin(&line, log, level, event)) return;
+    kedge_logger_line line;
+    if (!kedge_logger_begin(&line, log, level, event)) return;
     va_list fields;
     va_start(fields, event);
     for (const char *name = va_arg(fields, const char *); name;
@@ -58,5 +59,5 @@ void kedge_log_write(kedge_log *log, kedge_log_level level, const char *event, .
         kedge_json_chars(&line.json, va_arg(fields, const char *));
     }
     va_end(fields);
-    kedge_log_end(&line);
+    kedge_logger_end(&line);
 }

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""A kedge-server with tokens: who may see what, and until when.
+
+Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN. Closes with the plain line "N passed, N failed"."""
+import base64
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+from peers import BASE, SLOWER, Server, pull_body, push_body, put, read_until, run_tests
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Tokens(unittest.TestCase):
+    """RS256 by the openssl program."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        root = pathlib.Path(self.folder.name)
+        self.key = root / "key.pem"
+        subprocess.run(["openssl", "genrsa", "-out", self.key, "2048"], check=True, capture_output=True)
+        modulus = subprocess.run(["openssl", "rsa", "-in", self.key, "-noout", "-modulus"], check=True,
+                                 capture_output=True, text=True).stdout.strip().split("=")[1]
+        keys = {"keys": [{"kty": "RSA", "kid": "k1", "alg": "RS256", "use": "sig", "e": "AQAB",
+                          "n": base64url(bytes.fromhex(modulus))}]}
+        (root / "keys.json").write_text(json.dumps(keys))
+        self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i",
+                             "--audience", "kedge")
+
+    def tearDown(self):
+        self.assertEqual(self.server.stop(), 0, self.server.logged())
+        self.folder.cleanup()
+
+    def token(self, **claims):
+        head = base64url(json.dumps({"alg": "RS256", "kid": "k1"}).encode())
+        all_claims = {"iss": "i", "aud": "kedge", "sub": "u1", "exp": time.time() + 600, **claims}
+        signed = f"{head}.{base64url(json.dumps(all_claims).encode())}"
+        signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.key], check=True,
+                                   input=signed.encode(), capture_output=True).stdout
+        return {"Authorization": f"Bearer {signed}.{base64url(signature)}"}
+
+    def test_a_token_opens_its_organization_and_shows_nothing_of_another(self):
+        admin = self.token(org="*", role="admin")
+        for org in ("acme", "other"):
+            self.assertEqual(self.server.request("PUT", f"/v1/orgs/{org}/projects/p", headers=admin)[0], 201)
+        mine = self.token(org="acme")
+        theirs = self.token(org="other")
+        push = push_body("a", [put("n1", 1)])
+        self.assertEqual(self.server.request("POST", BASE + "/push", push, mine)[0], 200)
+        self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), mine)[0], 200)
+        existing = self.server.request("POST", BASE + "/pull", pull_body("b"), theirs)
+        absent = self.server.request("POST", "/v1/orgs/acme/projects/none/pull", pull_body("b"), theirs)
+        self.assertEqual(existing[0], 404)
+        absent[2]["detail"] = absent[2]["detail"].replace("acme/none", "acme/p")
+        self.assertEqual((existing[0], existing[2]), (absent[0], absent[2]))
+        for path in ("/events", "/versions", "/clients/a/mutations/1", "/snapshot?version=1"):
+            self.assertEqual(self.server.request("GET", BASE + path, headers=theirs)[0], 404, path)
+
+    def test_a_request_without_a_good_token_gets_401(self):
+        status, headers, response = self.server.request("POST", BASE + "/pull", pull_body("b"))
+        self.assertEqual((status, response["code"]), (401, "token-missing"))
+        self.assertEqual(headers["WWW-Authenticate"], "Bearer")
+        late = self.token(org="acme", exp=time.time() - 3600)
+        self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), late)[2]["code"], "token-expired")
+        broken = {"Authorization": self.token(org="acme")["Authorization"][:-4] + "AAAA"}
+        self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), broken)[2]["code"], "token-invalid")
+
+    def test_a_ticket_stands_in_for_the_token_once(self):
+        admin = self.token(org="*", role="admin")
+        self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
+        mine = self.token(org="acme")
+        ticket = self.server.request("POST", BASE + "/events/ticket", headers=mine)[2]["ticket"]
+        raw = self.server.events(path=f"{BASE}/events?ticket={ticket}")
+        read_until(raw, b"event: poke")
+        raw.close()
+        again = self.server.request("GET", f"{BASE}/events?ticket={ticket}")
+        self.assertEqual(again[0], 401)
+        ticket = self.server.request("POST", BASE + "/events/ticket", headers=mine)[2]["ticket"]
+        self.server.request("PUT", "/v1/orgs/acme/projects/q", headers=admin)
+        other = self.server.request("GET", f"/v1/orgs/acme/projects/q/events?ticket={ticket}")
+        self.assertEqual(other[0], 401)
+
+    def test_a_stream_ends_when_its_token_expires(self):
+        admin = self.token(org="*", role="admin")
+        self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
+        leeway = 60
+        lasting = self.server.events(self.token(org="acme"))
+        brief = self.token(org="acme", exp=time.time() - leeway + 1 + 2 * SLOWER)
+        ticket = self.server.request("POST", BASE + "/events/ticket", headers=brief)[2]["ticket"]
+        streams = [self.server.events(brief), self.server.events(path=f"{BASE}/events?ticket={ticket}")]
+        for raw in [lasting, *streams]:
+            read_until(raw, b"event: poke")
+        for raw in streams:
+            read_until(raw, b"0\r\n\r\n")  # the last chunk
+            raw.close()
+        self.assertEqual(self.server.request("GET", BASE + "/events", headers=brief)[2]["code"], "token-expired")
+        self.server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]), self.token(org="acme"))
+        read_until(lasting, b'{"version":1}')
+        lasting.close()
+
+
+if __name__ == "__main__":
+    run_tests()
