@@ -16,6 +16,7 @@ const kedge_mutator kedge_builtin_mutators[] = {
     {"kedge.put", 1, kedge_builtin_put, NULL},
     {"kedge.merge", 1, kedge_builtin_merge, NULL},
     {"kedge.patch", 1, kedge_builtin_patch, NULL},
+    {"kedge.increment", 1, kedge_builtin_increment, NULL},
     {"kedge.delete", 1, kedge_builtin_delete, NULL},
     {"kedge.project", 1, kedge_builtin_project, NULL},
     {"kedge.noop", 1, noop, NULL},

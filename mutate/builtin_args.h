@@ -27,6 +27,8 @@ kedge_status kedge_builtin_merge(kedge_tx *tx, const char *args, size_t args_siz
                                  kedge_error *error);
 kedge_status kedge_builtin_patch(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                  kedge_error *error);
+kedge_status kedge_builtin_increment(kedge_tx *tx, const char *args, size_t args_size,
+                                     void *userdata, kedge_error *error);
 kedge_status kedge_builtin_delete(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                   kedge_error *error);
 kedge_status kedge_builtin_project(kedge_tx *tx, const char *args, size_t args_size, void *userdata,

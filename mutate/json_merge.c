@@ -2,27 +2,7 @@
  * merged like two sorted lists, without a tree. */
 #include "mutate/json_merge.h"
 
-#include "common/json.h"
-
-/* A cursor over an object's members that can look at the next one. */
-typedef struct member_cursor {
-    kedge_json_iterator iterator;
-    kedge_bytes key;
-    kedge_bytes value;
-    bool more;
-} member_cursor;
-
-static void advance(member_cursor *members)
-{
-    members->more = kedge_json_next_member(&members->iterator, &members->key, &members->value);
-}
-
-static member_cursor start(kedge_bytes object)
-{
-    member_cursor members = {.iterator = kedge_json_iterate(object)};
-    advance(&members);
-    return members;
-}
+#include "mutate/json_members.h"
 
 static void begin_member(kedge_buffer *out, bool *comma, kedge_bytes key)
 {
@@ -42,8 +22,8 @@ void kedge_json_merge(kedge_bytes target, kedge_bytes patch, kedge_buffer *out)
     if (kedge_json_type_of(target) != KEDGE_JSON_OBJECT) target = KEDGE_BYTES("{}");
 
     bool comma = false;
-    member_cursor old = start(target);
-    member_cursor changes = start(patch);
+    kedge_json_members old = kedge_json_members_start(target);
+    kedge_json_members changes = kedge_json_members_start(patch);
     kedge_buffer_append_byte(out, '{');
     while (old.more || changes.more) {
         int order = !changes.more ? -1
@@ -56,8 +36,8 @@ void kedge_json_merge(kedge_bytes target, kedge_bytes patch, kedge_buffer *out)
             begin_member(out, &comma, changes.key);
             kedge_json_merge(order == 0 ? old.value : (kedge_bytes){NULL, 0}, changes.value, out);
         }
-        if (order <= 0) advance(&old);
-        if (order >= 0) advance(&changes);
+        if (order <= 0) kedge_json_members_advance(&old);
+        if (order >= 0) kedge_json_members_advance(&changes);
     }
     kedge_buffer_append_byte(out, '}');
 }

@@ -380,6 +380,12 @@ static kedge_status check_arguments(const kedge_admin_command *command,
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
                           line->organization == NULL ? "--org ORG" : "--project PROJECT");
     }
+    /* Who names a project must not be given, or change, what is of all of them. */
+    if ((!of_organization && line->organization != NULL) ||
+        (!of_project && line->project != NULL)) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s does not take %s",
+                          command->name, of_organization ? "--project" : "--org and --project");
+    }
     return KEDGE_OK;
 }
 

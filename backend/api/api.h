@@ -43,7 +43,7 @@ typedef struct kedge_api_response {
 } kedge_api_response;
 
 /* Handles every request of docs/reference/wire.md but events, health and metrics, which belong to
- * front ends. Always fills `response` (an internal failure is a problem document of its own); The
+ * front ends. Always fills `response` (an internal failure is a problem document of its own). The
  * caller initializes `response->body` as an empty buffer. */
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response);

@@ -104,7 +104,7 @@ static kedge_status respond_body(kedge_api_call *call, const kedge_version *head
         call->response->immutable = true;
     } else if (strcmp(damage.code, "item-body-missing") == 0) {
         status = refuse_missing(call, head, hash, &damage);
-    } else if (strcmp(damage.code, "item-body-damaged") == 0) {
+    } else if (strcmp(damage.code, "item-body-damaged") == 0 && call->project.history == NULL) {
         refuse_damaged(call, &damage);
         status = KEDGE_OK;
     } else {

@@ -139,9 +139,29 @@ bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 
 /* POST pull of a log project. */
 void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *request);
+
+/* ---- what a log project's server knows of outcomes (decided_log.c) ---- */
+
 /* Makes outcomes of a client at or below a snapshot those that its replay gave. */
 kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapshot *snapshot,
                                        kedge_bytes client, kedge_wire_outcomes *outcomes);
+/* On a log project leaves only those that are decided: when they were appended, or by the last
+ * snapshot. */
+kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,
+                                    kedge_wire_outcomes *outcomes);
+
+/* Tells of duplicates whether the snapshot of the entry `number` (below 1: there is none) has
+ * rejected the first one. The snapshot is opened when it is needed. */
+typedef struct kedge_api_decided {
+    kedge_api_call *call;
+    int64_t number;
+    bool open;
+    kedge_logged_snapshot snapshot;
+} kedge_api_decided;
+kedge_api_decided kedge_api_decided_by(kedge_api_call *call, int64_t snapshot);
+void kedge_api_decided_close(kedge_api_decided *decided);
+kedge_status kedge_api_decide_duplicate(kedge_api_decided *decided,
+                                        kedge_wire_replay_mutation *mutation, kedge_arena *arena);
 
 /* ---- the wire (wire.c) ---- */
 

@@ -3,22 +3,6 @@
 
 /* ---- ranges of outcomes ---- */
 
-/* On a log project a snapshot of the version knows what its replay rejected. Without one an outcome
- * that is not in the entry is told as applied: each replay decides. */
-static kedge_status tell_rejections(kedge_api_call *call, const kedge_version *version,
-                                    kedge_wire_outcomes *outcomes)
-{
-    kedge_logged_snapshot snapshot;
-    if (call->project.history == NULL || outcomes->count == 0) return KEDGE_OK;
-    kedge_status status =
-        kedge_logged_snapshot_open(&call->project, version->number, &snapshot, &call->error);
-    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
-    if (status != KEDGE_OK) return status;
-    status = kedge_api_tell_rejections(call, &snapshot, call->argument[0], outcomes);
-    kedge_logged_snapshot_close(&snapshot);
-    return status;
-}
-
 void kedge_api_mutations(kedge_api_call *call)
 {
     int64_t from = 1;
@@ -39,7 +23,7 @@ void kedge_api_mutations(kedge_api_call *call)
         status = kedge_api_load_outcomes(call, version, call->argument[0], from < 1 ? 1 : from,
                                          to < client.lmid ? to : client.lmid, &outcomes);
     }
-    if (status == KEDGE_OK) status = tell_rejections(call, version, &outcomes);
+    if (status == KEDGE_OK) status = kedge_api_keep_decided(call, call->argument[0], &outcomes);
     if (status == KEDGE_OK) {
         kedge_wire_outcomes_response_write(&outcomes, &call->response->body);
     }

@@ -5,10 +5,10 @@
  * client gets the name of a snapshot instead when that would be long.
  *
  * A Replicache client takes no cookie whose `order` is not above its own, and no lmid below the one
- * that it has. So the response to a lost cookie continues from that cookie's order, which from then
- * on runs ahead of `version` by a constant; and a group that has clients here, whose lmids may be
- * older than what it has seen, starts anew. The group that it then makes has none, but keeps the
- * lost cookie. */
+ * that it has. So the response to a lost cookie continues from that cookie's order; from then on
+ * order - version is a constant. A group that has clients here may have seen higher lmids than
+ * ours: it is told "client state not found". Replicache then makes a new group, which has no
+ * clients here and sends the same lost cookie, and is answered in the first way. */
 #include "wire/pull.h"
 #include "backend/api/call.h"
 #include "wire/replicache.h"

@@ -165,23 +165,40 @@ static void write_response(log_pull *pull, const kedge_wire_pull_response *respo
     kedge_wire_pull_response_end(&writer);
 }
 
+static kedge_status fill_mutations(log_pull *pull, kedge_api_decided *decided,
+                                   const kedge_version *version,
+                                   kedge_wire_replay_mutation *mutations)
+{
+    kedge_bytes own = kedge_bytes_of(pull->request->client_id);
+    kedge_status status = KEDGE_OK;
+    for (size_t at = 0; at < version->mutation_count && status == KEDGE_OK; at++) {
+        mutations[at] = kedge_logged_mutation(&version->mutations[at]);
+        if (mutations[at].decision == KEDGE_WIRE_REPLAY_DUPLICATE &&
+            kedge_bytes_equal(mutations[at].client, own))
+            status = kedge_api_decide_duplicate(decided, &mutations[at], &pull->arena);
+    }
+    return status;
+}
+
 static kedge_status fill_entries(log_pull *pull, kedge_wire_replay *out)
 {
+    kedge_status status = KEDGE_OK;
+    kedge_api_decided decided = kedge_api_decided_by(pull->call, pull->last_snapshot);
     kedge_wire_replay_entry *entries =
         kedge_arena_take_array(&pull->arena, pull->count, sizeof *entries);
     if (entries == NULL && pull->count > 0) return KEDGE_NO_MEMORY;
-    for (size_t i = 0; i < pull->count; i++) {
+    for (size_t i = 0; i < pull->count && status == KEDGE_OK; i++) {
         const kedge_version *version = pull->versions[i];
         kedge_wire_replay_mutation *mutations =
             kedge_arena_take_array(&pull->arena, version->mutation_count, sizeof *mutations);
-        if (mutations == NULL) return KEDGE_NO_MEMORY;
-        for (size_t at = 0; at < version->mutation_count; at++)
-            mutations[at] = kedge_logged_mutation(&version->mutations[at]);
+        status = mutations == NULL ? KEDGE_NO_MEMORY
+                                   : fill_mutations(pull, &decided, version, mutations);
         entries[i] = (kedge_wire_replay_entry){version->number, mutations, version->mutation_count};
     }
+    kedge_api_decided_close(&decided);
     out->entries = entries;
     out->count = pull->count;
-    return KEDGE_OK;
+    return status;
 }
 
 /* The version that was reached, with `recent`, for the lmid. */
@@ -247,31 +264,6 @@ static kedge_status respond_snapshot(log_pull *pull)
     if (status == KEDGE_OK) write_response(pull, &response);
     kedge_wire_outcomes_free(&response.outcomes);
     kedge_logged_snapshot_close(&snapshot);
-    return status;
-}
-
-kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapshot *snapshot,
-                                       kedge_bytes client, kedge_wire_outcomes *outcomes)
-{
-    kedge_status status = KEDGE_OK;
-    kedge_buffer code = kedge_buffer_make(call->allocator);
-    kedge_buffer message = kedge_buffer_make(call->allocator);
-    for (size_t i = 0; i < outcomes->count && status == KEDGE_OK; i++) {
-        kedge_wire_outcome *row = &outcomes->rows[i];
-        bool found = false;
-        if (row->decision != KEDGE_WIRE_APPLIED || row->version > snapshot->number) continue;
-        kedge_buffer_clear(&code);
-        kedge_buffer_clear(&message);
-        status = kedge_logged_rejection(snapshot, client, row->id, &found, &code, &message,
-                                        &call->error);
-        if (status != KEDGE_OK || !found) continue;
-        KEDGE_ASSERT(code.size < sizeof row->code && message.size < sizeof row->message);
-        row->decision = KEDGE_WIRE_REJECTED;
-        memcpy(row->code, code.data, code.size + 1);
-        if (message.size > 0) memcpy(row->message, message.data, message.size + 1);
-    }
-    kedge_buffer_free(&code);
-    kedge_buffer_free(&message);
     return status;
 }
 

@@ -34,6 +34,8 @@ static kedge_status load_response(kedge_api_call *call, const kedge_version *at,
     status = kedge_api_load_outcomes(call, at, call->argument[0],
                                      lowest_pending < 1 ? 1 : lowest_pending, client.lmid,
                                      &out->outcomes);
+    if (status == KEDGE_OK)
+        status = kedge_api_keep_decided(call, call->argument[0], &out->outcomes);
     return status == KEDGE_OK ? load_earlier(call, at, &out->earlier) : status;
 }
 

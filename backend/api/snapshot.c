@@ -1,7 +1,10 @@
 /* GET snapshot: pages of one pinned version in key order. */
 #include "backend/api/call.h"
+#include "common/error.h"
 #include "wire/key.h"
 #include "wire/page.h"
+
+#include <string.h>
 
 typedef struct page_request {
     int64_t version;
@@ -94,6 +97,15 @@ static kedge_status write_items(page_writing *page, kedge_error *error)
     return status;
 }
 
+/* Of a log project nothing may be left out: a replay on a state that lacks an item would decide
+ * otherwise than all the others. */
+static kedge_status check_whole(const kedge_api_call *call, const kedge_api_damage *damage,
+                                kedge_error *error)
+{
+    if (call->project.history == NULL || damage->count == 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_CORRUPT, damage->cause.code, "%s", damage->cause.message);
+}
+
 static kedge_status write_page(kedge_api_call *call, const page_request *request,
                                kedge_state *state)
 {
@@ -110,6 +122,7 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
                          .limit = (size_t)request->limit_bytes,
                          .last = kedge_buffer_make(call->allocator)};
     kedge_status status = write_items(&page, &call->error);
+    if (status == KEDGE_OK) status = check_whole(call, &damage, &call->error);
     kedge_wire_damaged damaged = {.count = 0};
     kedge_bytes next = kedge_buffer_bytes(&page.last);
     if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &damage, &damaged);
@@ -139,6 +152,9 @@ static void respond_log_page(kedge_api_call *call, const page_request *request)
     if (status == KEDGE_NOT_FOUND) {
         kedge_api_refuse(call, 410, "version-gone", "there is no snapshot of version %lld",
                          (long long)number);
+    } else if (status == KEDGE_CORRUPT && strncmp(call->error.code, "item-", 5) == 0) {
+        call->response->cause = call->error;
+        kedge_api_refuse(call, 500, call->error.code, "%s", call->error.message);
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     }

@@ -63,7 +63,7 @@ typedef struct kedge_backend_options {
     size_t state_cache_bytes; /* states kept in memory; 0: 64 MiB */
     /* Bodies of log entries over this are blobs; 0: KEDGE_LOG_INLINE_BYTES (backend/log). */
     size_t log_inline_bytes;
-    /* The records have no transactions: resources are written in the order of seed 002, one record
+    /* The records have no transactions: resources are written in the article's order, one record
      * at a time (backend/resource/in_order.c). Not to be changed for a store that has resources. */
     bool resources_in_order;
     /* Called when a push or a retire has committed, or may have, with a version that covers it, on

@@ -108,6 +108,6 @@ kedge_status kedge_log_set_metadata(const kedge_log *log, int64_t number,
             return kedge_fail(error, status, failure.code, "%s", failure.message);
     }
     return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
-                      "the metadata could be set not in %d tries: %s", KEDGE_LOG_TRIES_MAX,
+                      "the metadata could not be set in %d tries: %s", KEDGE_LOG_TRIES_MAX,
                       failure.message);
 }

@@ -18,7 +18,7 @@ static kedge_status delete_record(const kedge_log *log, const kedge_record_key *
     return records->vtable->write(records->self, &write, error);
 }
 
-/* The body goes first: without it nobody would find its blob again. */
+/* A blob is removed before its record, since only the record names it. */
 static kedge_status remove_body(const kedge_log *log, const kedge_record *record,
                                 kedge_error *error)
 {

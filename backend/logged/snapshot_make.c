@@ -84,13 +84,29 @@ static kedge_status open_base(making *work, int64_t last, kedge_error *error)
 
 /* ---- replay ---- */
 
+/* The name that the mutation had first. */
+static void first_name(const kedge_version_mutation *mutation,
+                       char id[KEDGE_LOGGED_REJECTION_BYTES])
+{
+    bool renumbered = mutation->origin_client.size > 0;
+    kedge_logged_rejection_id(renumbered ? mutation->origin_client : mutation->client,
+                              renumbered ? mutation->origin_id : mutation->id, mutation->digest,
+                              id);
+}
+
+static kedge_status put_rejection(making *work, const char *id, kedge_bytes body,
+                                  kedge_error *error)
+{
+    return kedge_overlay_put(work->rejections.slice.overlay, KEDGE_BYTES(KEDGE_LOGGED_REJECTIONS),
+                             kedge_bytes_of(id), body, error);
+}
+
 static kedge_status keep_rejection(making *work, const kedge_version_mutation *mutation,
                                    const kedge_replay_decision *decision, kedge_error *error)
 {
     char id[KEDGE_LOGGED_REJECTION_BYTES];
     kedge_buffer body = kedge_buffer_make(work->project->allocator);
     kedge_json_writer writer = kedge_json_write(&body);
-    kedge_logged_rejection_id(mutation->client, mutation->id, id);
     kedge_json_begin_object(&writer);
     kedge_json_key(&writer, "code");
     kedge_json_chars(&writer, decision->code);
@@ -98,13 +114,43 @@ static kedge_status keep_rejection(making *work, const kedge_version_mutation *m
     kedge_json_chars(&writer, decision->message);
     kedge_json_end_object(&writer);
     kedge_status status = kedge_buffer_status(&body, error);
-    if (status == KEDGE_OK) {
-        status =
-            kedge_overlay_put(work->rejections.slice.overlay, KEDGE_BYTES(KEDGE_LOGGED_REJECTIONS),
-                              kedge_bytes_of(id), kedge_buffer_bytes(&body), error);
-    }
+    kedge_logged_rejection_id(mutation->client, mutation->id, NULL, id);
+    if (status == KEDGE_OK) status = put_rejection(work, id, kedge_buffer_bytes(&body), error);
+    first_name(mutation, id);
+    if (status == KEDGE_OK) status = put_rejection(work, id, kedge_buffer_bytes(&body), error);
     kedge_buffer_free(&body);
     return status;
+}
+
+/* Appends why the mutation of this name was rejected. KEDGE_NOT_FOUND: it was not. */
+static kedge_status find_rejection(making *work, const char *id, kedge_buffer *body,
+                                   kedge_error *error)
+{
+    kedge_entry entry;
+    kedge_overlay_entry laid;
+    kedge_bytes name = KEDGE_BYTES(KEDGE_LOGGED_REJECTIONS);
+    if (kedge_overlay_get(work->rejections.slice.overlay, name, kedge_bytes_of(id), &laid)) {
+        kedge_buffer_append_bytes(body, laid.value);
+        return kedge_buffer_status(body, error);
+    }
+    kedge_status status =
+        kedge_state_find(work->rejections.base, name, kedge_bytes_of(id), &entry, error);
+    return status == KEDGE_OK ? kedge_state_body(work->rejections.base, name, &entry, body, error)
+                              : status;
+}
+
+/* A duplicate is rejected when the first one was. */
+static kedge_status keep_duplicate(making *work, const kedge_version_mutation *mutation,
+                                   kedge_error *error)
+{
+    char id[KEDGE_LOGGED_REJECTION_BYTES];
+    kedge_buffer body = kedge_buffer_make(work->project->allocator);
+    first_name(mutation, id);
+    kedge_status status = find_rejection(work, id, &body, error);
+    kedge_logged_rejection_id(mutation->client, mutation->id, NULL, id);
+    if (status == KEDGE_OK) status = put_rejection(work, id, kedge_buffer_bytes(&body), error);
+    kedge_buffer_free(&body);
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
 }
 
 static kedge_replay_outcome outcome_of(const kedge_version_mutation *mutation)
@@ -132,6 +178,8 @@ static kedge_status replay_one(making *work, const kedge_version_mutation *mutat
                                       .message = mutation->message};
     kedge_status status = kedge_replay_decide(work->tx, work->project->backend->options.registry,
                                               &replayed, &decision, error);
+    if (status == KEDGE_OK && replayed.decided == KEDGE_REPLAY_DUPLICATE)
+        return keep_duplicate(work, mutation, error);
     if (status != KEDGE_OK || replayed.decided != KEDGE_REPLAY_OPEN ||
         decision.outcome != KEDGE_REPLAY_REJECTED)
         return status;

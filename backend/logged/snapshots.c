@@ -128,14 +128,14 @@ void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot)
 /* ---- rejections ---- */
 
 kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes client, int64_t id,
-                                    bool *found, kedge_buffer *code, kedge_buffer *message,
-                                    kedge_error *error)
+                                    const uint8_t *digest, bool *found, kedge_buffer *code,
+                                    kedge_buffer *message, kedge_error *error)
 {
     kedge_entry entry;
     kedge_bytes value;
     kedge_bytes name = KEDGE_BYTES(KEDGE_LOGGED_REJECTIONS);
     char text[KEDGE_LOGGED_REJECTION_BYTES];
-    kedge_logged_rejection_id(client, id, text);
+    kedge_logged_rejection_id(client, id, digest, text);
     kedge_status status =
         kedge_state_find(snapshot->rejections, name, kedge_bytes_of(text), &entry, error);
     *found = status == KEDGE_OK;
@@ -155,10 +155,12 @@ kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes
     return status;
 }
 
-void kedge_logged_rejection_id(kedge_bytes client, int64_t id,
+void kedge_logged_rejection_id(kedge_bytes client, int64_t id, const uint8_t *digest,
                                char out[KEDGE_LOGGED_REJECTION_BYTES])
 {
+    char hex[KEDGE_DIGEST_HEX] = "";
     KEDGE_ASSERT(client.size <= KEDGE_LIMIT_CLIENT_ID_BYTES);
-    (void)snprintf(out, KEDGE_LOGGED_REJECTION_BYTES, "%.*s#%016" PRId64, (int)client.size,
-                   client.data, id);
+    if (digest != NULL) kedge_hex_encode(digest, KEDGE_DIGEST_SIZE, hex);
+    (void)snprintf(out, KEDGE_LOGGED_REJECTION_BYTES, "%.*s#%016" PRId64 "%s%s", (int)client.size,
+                   client.data, id, digest != NULL ? "#" : "", hex);
 }

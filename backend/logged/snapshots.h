@@ -35,11 +35,12 @@ void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot);
 kedge_status kedge_logged_snapshot_hash(const kedge_project *project, const char *id,
                                         uint8_t hash[KEDGE_SHA256_SIZE], kedge_error *error);
 
-/* Why a replay rejected the mutation; `*found` false: it did not, up to the snapshot. Appends to
- * the buffers. */
+/* Why a replay rejected the mutation, or the one that it is a duplicate of; `*found` false: it did
+ * not, up to the snapshot. Appends to the buffers. With a digest `client` and `id` are the first
+ * name of the mutation, which is its origin if it has one. */
 kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes client, int64_t id,
-                                    bool *found, kedge_buffer *code, kedge_buffer *message,
-                                    kedge_error *error);
+                                    const uint8_t *digest, bool *found, kedge_buffer *code,
+                                    kedge_buffer *message, kedge_error *error);
 
 /* Makes a snapshot of the last entry and sets it. `*number` is that entry; `*made` false: it had
  * one before. Twice gives the same object. KEDGE_UNSUPPORTED "update-required": this server lacks a
@@ -52,9 +53,10 @@ kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *n
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
                                          char id[KEDGE_SHA256_HEX], kedge_error *error);
 
-/* How the hidden collection of rejections names a mutation. */
-#define KEDGE_LOGGED_REJECTION_BYTES (KEDGE_LIMIT_CLIENT_ID_BYTES + 24)
-void kedge_logged_rejection_id(kedge_bytes client, int64_t id,
+/* How the hidden collection of rejections names a mutation: by its client and id, and once more by
+ * its first name and digest. */
+#define KEDGE_LOGGED_REJECTION_BYTES (KEDGE_LIMIT_CLIENT_ID_BYTES + 24 + KEDGE_DIGEST_HEX)
+void kedge_logged_rejection_id(kedge_bytes client, int64_t id, const uint8_t *digest,
                                char out[KEDGE_LOGGED_REJECTION_BYTES]);
 
 /* Ends the newest segment of the log when it is long and has a snapshot behind that length. */

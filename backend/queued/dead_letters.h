@@ -5,10 +5,10 @@
  *
  *   DeadLetters#{organization}   {id}   code, detail, at (ms since 1970), deliveries, ended
  *
- * The organization is empty for a message that does not tell it. A message whose own try may have
- * killed its consumer cannot be noted afterwards: it is marked in front of it, with the code
- * "consumer-ended" and in `ended` how many tries in a row were marked. The row goes when the
- * message is decided, or put back into the queue by hand. */
+ * The organization is empty for a message that does not tell it. A try may end its consumer, which
+ * then writes no note. So before a message is tried alone its row is written, with the code
+ * "consumer-ended"; `ended` counts such tries in a row. The row goes when the message is decided,
+ * or put back into the queue by hand. */
 #ifndef KEDGE_BACKEND_QUEUED_DEAD_LETTERS_H
 #define KEDGE_BACKEND_QUEUED_DEAD_LETTERS_H
 

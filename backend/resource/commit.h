@@ -1,5 +1,5 @@
 /* The two ways in which a version becomes the latest one: in a transaction (transaction.c), and
- * record by record in the order of seed 002 (in_order.c).
+ * record by record in the article's order (in_order.c).
  *
  * Each call is one try. KEDGE_CONFLICT: another writer came first, or may have; KEDGE_UNAVAILABLE:
  * it may or may not have happened. In both cases the caller loads the head again. */

@@ -1,5 +1,5 @@
-/* A version record by record, for a store without transactions: seed 002's order, history first and
- * latest second, made safe beside other writers.
+/* A version record by record, for a store without transactions: the article's order, history first
+ * and latest second, made safe beside other writers.
  *
  * The put of the latest record is the commit: until then nobody reads the new version. It succeeds
  * only while the latest record is the one that was read. A record of the history that is put before

@@ -1,5 +1,6 @@
-/* Resources: JSON documents of an organization whose every version is kept (seed 002, row
- * versioning). Settings and access lists are kept as resources.
+/* Resources: JSON documents of an organization whose every version is kept, after the article
+ * "DynamoDB: Row Versioning" (docs/explanation/resource.md). Settings and access lists are kept as
+ * resources.
  *
  * The table of latest versions has one record a resource; the table of the history has one for each
  * version. Both stand in the one table of records (keys.h). Versions are 1, 2, 3… and every write,

@@ -1,7 +1,7 @@
 /* A version in one transaction: its record in the history, where there must be none, and the latest
  * record, which must still be the one that was read. Either both are there or neither.
  *
- * A deletion removes the latest record alone, as seed 002 has it. A writer that has read the
+ * A deletion removes the latest record alone, as the article has it. A writer that has read the
  * absence of a latest record before a creation and a deletion cannot create the same version again:
  * its record of the history is there. */
 #include "backend/resource/commit.h"

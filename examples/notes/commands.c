@@ -13,36 +13,15 @@ int notes_fail(const kedge_error *error)
     return terminal_fail(notes_app.name, error);
 }
 
-/* Makes the edit and frees `args`. */
 static int mutate(kedge_db *db, const char *name, cJSON *args)
 {
-    char *text = cJSON_PrintUnformatted(args);
-    cJSON_Delete(args);
-    if (!text) return TERMINAL_FAILED;
-    kedge_error error = {0};
-    int64_t sequence = 0;
-    kedge_status status = kedge_mutate(db, name, text, strlen(text), &sequence, &error);
-    cJSON_free(text);
-    if (status != KEDGE_OK) return notes_fail(&error);
-    printf("edit %lld: %s\n", (long long)sequence, name);
-    return TERMINAL_DONE;
-}
-
-/* A random id that no other copy makes: 8 digits suffice for a notebook. */
-static bool new_id(char id[NOTES_ID_SIZE])
-{
-    uint32_t random = 0;
-    FILE *file = fopen("/dev/urandom", "rb");
-    bool ok = file && fread(&random, sizeof random, 1, file) == 1;
-    if (file) fclose(file);
-    snprintf(id, NOTES_ID_SIZE, "%08x", random);
-    return ok;
+    return terminal_mutate(notes_app.name, db, name, args);
 }
 
 static int add(kedge_db *db, int count, char **words)
 {
     char id[NOTES_ID_SIZE];
-    if (!new_id(id)) return TERMINAL_FAILED;
+    if (!terminal_random(id)) return TERMINAL_FAILED;
     cJSON *args = cJSON_CreateObject();
     cJSON_AddStringToObject(args, "id", id);
     cJSON_AddStringToObject(args, "title", words[1]);
@@ -123,9 +102,7 @@ static int show(kedge_db *db, int count, char **words)
 static int dismiss(kedge_db *db, int count, char **words)
 {
     (void)count;
-    kedge_error error = {0};
-    kedge_status status = kedge_rejected_dismiss(db, strtoll(words[1], NULL, 10), &error);
-    return status == KEDGE_OK ? TERMINAL_DONE : notes_fail(&error);
+    return terminal_dismiss(notes_app.name, db, words[1]);
 }
 
 static int retry(kedge_db *db, int count, char **words)
@@ -166,23 +143,13 @@ static int live(kedge_db *db, int count, char **words)
 
 int notes_command(kedge_db *db, int count, char **words)
 {
-    static const struct {
-        const char *name;
-        int words_min;
-        int words_max;
-        int (*run)(kedge_db *db, int count, char **words);
-    } commands[] = {
+    static const terminal_command commands[] = {
         {"add", 2, 4, add},         {"edit", 4, 4, edit},     {"move", 3, 3, move},
         {"delete", 2, 2, delete},   {"settle", 2, 2, settle}, {"show", 2, 2, show},
         {"dismiss", 2, 2, dismiss}, {"retry", 2, 2, retry},   {"sync", 1, 1, sync_now},
         {"list", 1, 1, print},      {"pending", 1, 1, print}, {"conflicts", 1, 1, print},
         {"history", 1, 1, print},   {"status", 1, 1, print},  {"live", 1, 1, live},
     };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(words[0], commands[i].name) != 0) continue;
-        if (count < commands[i].words_min || count > commands[i].words_max) break;
-        return commands[i].run(db, count, words);
-    }
-    fprintf(stderr, "notes: \"%s\" is not a command, or takes other words; see --help\n", words[0]);
-    return TERMINAL_USAGE;
+    return terminal_dispatch(notes_app.name, commands, sizeof commands / sizeof *commands, db,
+                             count, words);
 }

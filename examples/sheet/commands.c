@@ -23,30 +23,16 @@ static int usage(const char *message, const char *word)
     return TERMINAL_USAGE;
 }
 
-/* Makes the edit and frees `args`. */
 static int mutate(kedge_db *db, const char *name, cJSON *args)
 {
-    char *text = cJSON_PrintUnformatted(args);
-    cJSON_Delete(args);
-    if (!text) return TERMINAL_FAILED;
-    kedge_error error = {0};
-    int64_t sequence = 0;
-    kedge_status status = kedge_mutate(db, name, text, strlen(text), &sequence, &error);
-    cJSON_free(text);
-    if (status != KEDGE_OK) return failed(&error);
-    printf("edit %lld: %s\n", (long long)sequence, name);
-    return TERMINAL_DONE;
+    return terminal_mutate(sheet_app.name, db, name, args);
 }
 
-/* A random name that no other copy gives to its rows. */
+/* A name that no other copy gives to its rows. */
 static bool new_batch(char batch[SHEET_BATCH_SIZE])
 {
-    uint32_t random = 0;
-    FILE *file = fopen("/dev/urandom", "rb");
-    bool fine = file && fread(&random, sizeof random, 1, file) == 1;
-    if (file) fclose(file);
-    snprintf(batch, SHEET_BATCH_SIZE, "b%08x", random);
-    return fine;
+    batch[0] = 'b';
+    return terminal_random(batch + 1);
 }
 
 /* ---- cells ---- */
@@ -288,13 +274,6 @@ static int print_mutations(kedge_db *db, bool pending)
     return TERMINAL_DONE;
 }
 
-static int dismiss(kedge_db *db, const char *sequence)
-{
-    kedge_error error = {0};
-    kedge_status status = kedge_rejected_dismiss(db, strtoll(sequence, NULL, 10), &error);
-    return status == KEDGE_OK ? TERMINAL_DONE : failed(&error);
-}
-
 /* Commands that look at the sheet first. */
 static int with_view(kedge_db *db, int count, char **words)
 {
@@ -322,7 +301,7 @@ static int plain(kedge_db *db, int count, char **words)
     if (strcmp(words[0], "dump") == 0) return dump(db);
     if (strcmp(words[0], "pending") == 0) return print_mutations(db, true);
     if (strcmp(words[0], "conflicts") == 0) return print_mutations(db, false);
-    if (strcmp(words[0], "dismiss") == 0) return dismiss(db, words[1]);
+    if (strcmp(words[0], "dismiss") == 0) return terminal_dismiss(sheet_app.name, db, words[1]);
     if (strcmp(words[0], "sync") == 0) return terminal_sync(sheet_app.name, db, SYNC_TIMEOUT_MS);
     if (strcmp(words[0], "live") == 0) return terminal_live(&sheet_app, db);
     return terminal_print_status(sheet_app.name, db);
@@ -330,23 +309,13 @@ static int plain(kedge_db *db, int count, char **words)
 
 int sheet_command(kedge_db *db, int count, char **words)
 {
-    static const struct {
-        const char *name;
-        int words_min;
-        int words_max;
-        int (*run)(kedge_db *db, int count, char **words);
-    } commands[] = {
+    static const terminal_command commands[] = {
         {"set", 3, 3, with_view},    {"get", 2, 2, with_view},    {"insert", 3, 4, with_view},
         {"delete", 3, 4, with_view}, {"import", 2, 2, with_view}, {"show", 1, 2, plain},
         {"dump", 1, 1, plain},       {"pending", 1, 1, plain},    {"conflicts", 1, 1, plain},
         {"dismiss", 2, 2, plain},    {"sync", 1, 1, plain},       {"status", 1, 1, plain},
         {"live", 1, 1, plain},
     };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(words[0], commands[i].name) != 0) continue;
-        if (count < commands[i].words_min || count > commands[i].words_max) break;
-        return commands[i].run(db, count, words);
-    }
-    fprintf(stderr, "sheet: \"%s\" is not a command, or takes other words; see --help\n", words[0]);
-    return TERMINAL_USAGE;
+    return terminal_dispatch(sheet_app.name, commands, sizeof commands / sizeof *commands, db,
+                             count, words);
 }

@@ -1,4 +1,4 @@
-/* Arguments, opening, one command or the live view. */
+/* Arguments, opening, one command or the live view; what the commands of all apps need. */
 #include "terminal.h"
 
 #include <stdio.h>
@@ -31,6 +31,50 @@ int terminal_sync(const char *name, kedge_db *db, int32_t timeout_ms)
     kedge_error error = {0};
     if (kedge_sync(db, timeout_ms, &error) != KEDGE_OK) return terminal_fail(name, &error);
     return terminal_print_status(name, db);
+}
+
+int terminal_mutate(const char *name, kedge_db *db, const char *mutator, cJSON *args)
+{
+    char *text = cJSON_PrintUnformatted(args);
+    cJSON_Delete(args);
+    if (!text) return TERMINAL_FAILED;
+    kedge_error error = {0};
+    int64_t sequence = 0;
+    kedge_status status = kedge_mutate(db, mutator, text, strlen(text), &sequence, &error);
+    cJSON_free(text);
+    if (status != KEDGE_OK) return terminal_fail(name, &error);
+    printf("edit %lld: %s\n", (long long)sequence, mutator);
+    return TERMINAL_DONE;
+}
+
+int terminal_dismiss(const char *name, kedge_db *db, const char *sequence)
+{
+    kedge_error error = {0};
+    kedge_status status = kedge_rejected_dismiss(db, strtoll(sequence, NULL, 10), &error);
+    return status == KEDGE_OK ? TERMINAL_DONE : terminal_fail(name, &error);
+}
+
+bool terminal_random(char digits[9])
+{
+    uint32_t random = 0;
+    FILE *file = fopen("/dev/urandom", "rb");
+    bool fine = file && fread(&random, sizeof random, 1, file) == 1;
+    if (file) fclose(file);
+    snprintf(digits, 9, "%08x", random);
+    return fine;
+}
+
+int terminal_dispatch(const char *name, const terminal_command *commands, size_t command_count,
+                      kedge_db *db, int count, char **words)
+{
+    for (size_t i = 0; i < command_count; i++) {
+        if (strcmp(words[0], commands[i].name) != 0) continue;
+        if (count < commands[i].words_min || count > commands[i].words_max) break;
+        return commands[i].run(db, count, words);
+    }
+    fprintf(stderr, "%s: \"%s\" is not a command, or takes other words; see --help\n", name,
+            words[0]);
+    return TERMINAL_USAGE;
 }
 
 static kedge_status token_from_environment(void *userdata, char *buffer, size_t buffer_size)

@@ -10,6 +10,7 @@
 #include <kedge/error.h>
 #include <kedge/limits.h>
 #include <kedge/mutator.h>
+#include <kedge/order.h>
 #include <kedge/read.h>
 #include <kedge/repair.h>
 #include <kedge/sync.h>

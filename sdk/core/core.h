@@ -299,9 +299,10 @@ typedef struct kedge_core {
     uint32_t agains;   /* rounds without progress */
     bool pull_blocked; /* no pull until ONLINE; `blocked_error` says why */
     kedge_error blocked_error;
-    int64_t want_version; /* the server is known to have it */
-    int64_t pull_wanted;  /* want_version when the running pull began */
-    uint64_t pull_push;   /* push_count when it began */
+    int64_t want_version;  /* the server is known to have it */
+    int64_t pull_wanted;   /* want_version when the running pull began */
+    int64_t heard_version; /* the highest that was told since then; 0: none */
+    uint64_t pull_push;    /* push_count when it began */
     int64_t next_pull_ms;
     uint32_t looks;       /* pulls in a row that covered nothing of what was pushed */
     int64_t looked_at_id; /* the lowest id at the last */

@@ -83,6 +83,7 @@ static void begin_pull(kedge_core *core)
     KEDGE_ASSERT(core->want_version >= 0 && core->push_count >= core->pull_push);
     core->pull_due = false;
     core->pull_wanted = core->want_version;
+    core->heard_version = 0;
     core->pull_push = core->push_count;
     core->sync_begun = core->sync_wanted;
 }

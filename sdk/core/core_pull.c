@@ -92,8 +92,9 @@ static void pulled(kedge_core *core)
     core->looked_at_id = core->position.lowest_pending_id;
     core->next_pull_ms = kedge_core_after(core, kedge_core_pull_interval(core));
     /* This pull began after the poke. When even it did not bring the poke's version, the version is
-     * given up; otherwise there would be pulls for ever. */
-    if (core->want_version <= core->pull_wanted) core->want_version = 0;
+     * given up; otherwise there would be pulls for ever. It may have been of a lineage that is
+     * lost, so what was told since counts, if it is lower. */
+    if (core->want_version <= core->pull_wanted) core->want_version = core->heard_version;
     if (core->identity_held && !core->pull_due) {
         if (core->identity >= KEDGE_CORE_IDENTITY_MAX) {
             kedge_core_rotate_between_pulls(core);

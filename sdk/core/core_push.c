@@ -34,8 +34,7 @@ static void decided(kedge_core *core, const kedge_core_event *event, bool uncove
     core->queued_through_id = 0;
     core->push_cut = uncovered && event->push_ended.last_id < core->push_highest_id;
     core->push_cut_at_id = core->position.lowest_pending_id;
-    if (event->push_ended.version > core->want_version)
-        core->want_version = event->push_ended.version;
+    kedge_core_want(core, event->push_ended.version);
     if (uncovered && event->push_ended.version <= core->position.version) core->pull_due = true;
 }
 

@@ -43,6 +43,12 @@ bool kedge_core_push_is_wanted(const kedge_core *core)
 
 /* ---- pull, and what runs in its place ---- */
 
+void kedge_core_want(kedge_core *core, int64_t version)
+{
+    if (version > core->want_version) core->want_version = version;
+    if (version > core->heard_version) core->heard_version = version;
+}
+
 bool kedge_core_pull_is_wanted(const kedge_core *core)
 {
     if (core->pull_blocked) return false;

@@ -43,7 +43,7 @@ void kedge_core_poked(kedge_core *core, int64_t version)
     kedge_core_pinged(core);
     if (!core->stream_poked && version != core->position.version) core->pull_due = true;
     core->stream_poked = true;
-    if (version > core->want_version) core->want_version = version;
+    kedge_core_want(core, version);
     kedge_channel_wake(core, &core->pull);
     kedge_channel_wake(core, &core->push);
 }

@@ -63,7 +63,8 @@ void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_me
     outbox->unrecovered += lost;
     outbox->last_sequence = cache->reflected_sequence;
     outbox->sent_through = outbox->highest_id; /* not known, so that no edit can be cancelled */
-    /* What the sequence told, the revision tells from now on. */
+    /* Both files have the same last sequence now, so it no longer shows that the outbox is older. A
+     * raised revision, kept in ask_settled, shows it from now on. */
     if (outbox->revision >= cache->revision) outbox->ask_settled = ++outbox->revision;
 }
 

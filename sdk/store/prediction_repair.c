@@ -19,23 +19,6 @@
 #include "common/assert.h"
 #include <string.h>
 
-/* A damaged row must not get a new checksum. */
-static kedge_status check_pending(kedge_store_db *db, kedge_error *error)
-{
-    sqlite3_stmt *cursor;
-    kedge_pending row;
-    bool sound = true;
-    kedge_status status = kedge_outbox_cursor_open_all(db, &cursor, error);
-    if (status != KEDGE_OK) return status;
-    while ((status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error)) == KEDGE_OK &&
-           sound)
-        continue;
-    int64_t sequence = row.sequence;
-    sqlite3_reset(cursor);
-    if (status == KEDGE_OK) return kedge_outbox_fail_row(db, "pending", sequence, error);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
-}
-
 typedef struct misfit {
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
@@ -48,14 +31,14 @@ typedef struct misfit {
 
 static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
 {
-    static const char covered[] = "UPDATE pending SET withheld = 1 WHERE covered_version IS NULL"
+    static const char covered[] = "UPDATE pending SET withheld = 2 WHERE covered_version IS NULL"
                                   " AND client = ?1 AND id <= ?2";
     /* Also what waits for a version: it may be one of a lineage that is lost. */
-    static const char all[] = "UPDATE pending SET withheld = 1";
+    static const char all[] = "UPDATE pending SET withheld = 2";
     sqlite3_stmt *update;
     KEDGE_ASSERT(kedge_store_db_in_transaction(db));
     KEDGE_ASSERT(at->older || at->cache.lmid > at->outbox.highest_id);
-    kedge_status status = check_pending(db, error);
+    kedge_status status = kedge_doubt_check_rows(db, error);
     bool some = at->same && !at->unsure;
     if (status == KEDGE_OK) status = kedge_store_db_take(db, some ? covered : all, &update, error);
     if (status != KEDGE_OK) return status;

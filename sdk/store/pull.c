@@ -313,6 +313,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     kedge_store_phase(store, "pull-before-delete");
     kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
+    if (asked->entries.store && asked->given->from == 0) kedge_doubt_end(store);
     kedge_store_phase(store, "pull-done");
     return KEDGE_OK;
 }
@@ -361,6 +362,47 @@ static kedge_status bring_patch(kedge_store *store, const kedge_pull_state *stat
     return status == KEDGE_OK ? KEDGE_DONE : status;
 }
 
+/* Of a log project: what was decided in front of the cache is not told any more, unless the
+ * response starts from the empty state. */
+static bool has_passed(const apply *asked)
+{
+    return asked->entries.store && asked->given->from != 0;
+}
+
+/* The cache is filled anew by the next pulls (doubt.c). An app that could not replay them keeps
+ * what it has until it is updated. */
+static kedge_status fill_anew(kedge_store *store, const kedge_pull_state *state, apply *asked,
+                              kedge_error *error)
+{
+    bool agrees;
+    KEDGE_ASSERT(has_passed(asked));
+    kedge_status status = kedge_entries_replay(&asked->entries, state, &agrees, error);
+    if (status != KEDGE_OK) return status;
+    store->cache.damaged = true; /* the turn sets it aside */
+    asked->result = KEDGE_APPLY_STALE;
+    return KEDGE_DONE;
+}
+
+/* The outcomes as kedge_pull_check_outcomes checks them. KEDGE_DONE: one of them may be in front of
+ * the cache. */
+static kedge_status check_outcomes(kedge_store *store, const kedge_pull_state *state, apply *asked,
+                                   bool *rotate, kedge_error *error)
+{
+    bool doubted = false;
+    kedge_error failure = {0};
+    const kedge_wire_pull_response *response = asked->response;
+    kedge_status status = KEDGE_OK;
+    if (has_passed(asked))
+        status = kedge_doubt_any(&store->outbox, &state->cache, &doubted, &failure);
+    if (status == KEDGE_OK && doubted) return fill_anew(store, state, asked, error);
+    if (status == KEDGE_OK)
+        status = kedge_pull_check_outcomes(store, state, response->lmid, &response->outcomes,
+                                           rotate, &failure);
+    if (status == KEDGE_PROTOCOL && has_passed(asked)) return fill_anew(store, state, asked, error);
+    return status == KEDGE_OK ? KEDGE_OK
+                              : kedge_fail(error, status, failure.code, "%s", failure.message);
+}
+
 static kedge_status stage_lost(kedge_store *store, const kedge_pull_state *state, apply *asked,
                                kedge_error *error)
 {
@@ -390,8 +432,7 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
     asked->result = KEDGE_APPLY_ROTATE;
     if (response->lmid < state->cache.lmid || response->lmid > state->outbox.highest_id)
         return KEDGE_OK;
-    status = kedge_pull_check_outcomes(store, state, response->lmid, &response->outcomes, &rotate,
-                                       error);
+    status = check_outcomes(store, state, asked, &rotate, error);
     if (status != KEDGE_OK || rotate) return status;
     if (response->snapshot)
         return stage_response(store, state, response, false, &asked->result, error);

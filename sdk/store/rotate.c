@@ -22,11 +22,10 @@ typedef struct rotation {
     kedge_cache_meta cache;
     kedge_staging staging;
     char old_client[KEDGE_CLIENT_ID_SIZE];
-    kedge_wire_outcomes staged; /* of the old client, at the staged version */
 } rotation;
 
 static kedge_status run_for(kedge_store_db *db, const char *sql, int64_t sequence, int64_t number,
-                            const char *client, kedge_error *error)
+                            kedge_error *error)
 {
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
@@ -34,8 +33,6 @@ static kedge_status run_for(kedge_store_db *db, const char *sql, int64_t sequenc
     kedge_store_bind_integer(db, statement, 1, sequence);
     if (sqlite3_bind_parameter_count(statement) > 1)
         kedge_store_bind_integer(db, statement, 2, number);
-    if (sqlite3_bind_parameter_count(statement) > 2)
-        kedge_store_bind_chars(db, statement, 3, client);
     return kedge_store_db_run(db, statement, error);
 }
 
@@ -57,24 +54,40 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
 
 /* The mutation is not decided under its old client and id. It may be decided under another one: a
  * copy of this folder may have sent it, or this folder before it was restored from a backup, or a
- * restored backend has it. So it is withheld until the server has told its outcome. */
-static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequence,
-                             kedge_error *error)
+ * restored backend has it. So it is withheld until the server has told its outcome. What the state
+ * of another lineage has passed is not known, nor what a rejection was, which is dropped. */
+static kedge_status give_number(kedge_store *store, const rotation *work, int64_t sequence,
+                                kedge_error *error)
 {
     static const char sql[] =
         "UPDATE pending SET origin_id = CASE WHEN origin_client IS NULL THEN id ELSE origin_id END,"
         " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
-        " covered_version = NULL, withheld = 1 WHERE sequence = ?1";
+        " covered_version = NULL, withheld = CASE WHEN ?4 OR EXISTS(SELECT 1 FROM rejected WHERE"
+        " rejected.sequence = pending.sequence AND state <> 3) THEN 2 ELSE max(withheld, 1) END"
+        " WHERE sequence = ?1";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *update;
+    kedge_status status = kedge_store_db_take(db, sql, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, update, 1, sequence);
+    kedge_store_bind_integer(db, update, 2, work->outbox.highest_id);
+    kedge_store_bind_chars(db, update, 3, work->outbox.client);
+    kedge_store_bind_integer(db, update, 4, work->lost);
+    status = kedge_store_db_run(db, update, error);
+    return status == KEDGE_OK ? kedge_outbox_seal(db, sequence, error) : status;
+}
+
+static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequence,
+                             kedge_error *error)
+{
     /* A rejection that was noted for it is of a lost lineage. */
     static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(strcmp(work->outbox.client, work->old_client) != 0);
     KEDGE_ASSERT(work->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID);
     work->outbox.highest_id++;
-    kedge_status status =
-        run_for(&store->outbox, sql, sequence, work->outbox.highest_id, work->outbox.client, error);
-    if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
-    if (status == KEDGE_OK) status = run_for(&store->outbox, undecided, sequence, 0, "", error);
+    kedge_status status = give_number(store, work, sequence, error);
+    if (status == KEDGE_OK) status = run_for(&store->outbox, undecided, sequence, 0, error);
     return status;
 }
 
@@ -82,7 +95,7 @@ static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t vers
                               kedge_error *error)
 {
     static const char sql[] = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
-    kedge_status status = run_for(&store->outbox, sql, sequence, version, "", error);
+    kedge_status status = run_for(&store->outbox, sql, sequence, version, error);
     if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
     return status;
 }
@@ -95,7 +108,7 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
     if (!kedge_wire_is_rejection(outcome->decision))
         return cover_row(store, sequence, outcome->version, error);
     kedge_status status = kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
-    if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, "", error);
+    if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, error);
     return status;
 }
 
@@ -111,22 +124,12 @@ static bool contradicts_cache(const rotation *work, const kedge_wire_outcome *ou
            strcmp(work->cache.client, work->old_client) == 0;
 }
 
-/* The server of a log project does not know what the replay rejects, and calls it applied. The
- * replay that staged the state knows it. */
-static const kedge_wire_outcome *outcome_of(const rotation *work, const kedge_pending *row)
-{
-    const kedge_wire_outcome *told = kedge_pull_outcome_of(&work->response->outcomes, row);
-    const kedge_wire_outcome *staged = kedge_pull_outcome_of(&work->staged, row);
-    bool same = told && staged && told->version == staged->version;
-    return same && kedge_wire_is_rejection(staged->decision) ? staged : told;
-}
-
 static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_pending *row,
                                kedge_error *error)
 {
     const kedge_wire_outcome *outcome = NULL;
     bool own = kedge_bytes_equal_text(row->client, work->old_client);
-    if (own && work->response) outcome = outcome_of(work, row);
+    if (own && work->response) outcome = kedge_pull_outcome_of(&work->response->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
     bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision)) &&
@@ -249,9 +252,9 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
         if (same && row.digest.size == KEDGE_DIGEST_SIZE)
             outcome = kedge_pull_outcome_of(&work->response->outcomes, &row);
         if (outcome && !kedge_wire_is_rejection(outcome->decision)) continue;
-        status = run_for(&store->outbox, recall, sequence, 0, "", error);
+        status = run_for(&store->outbox, recall, sequence, 0, error);
         if (status == KEDGE_OK)
-            status = run_for(&store->outbox, delete_recalled, sequence, 0, "", error);
+            status = run_for(&store->outbox, delete_recalled, sequence, 0, error);
         if (status != KEDGE_OK) return status;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -376,8 +379,7 @@ static kedge_status read_work(kedge_store *store, rotation *work, kedge_error *e
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
                           "the state of the other lineage is not staged completely");
-    kedge_wire_outcomes_free(&work->staged);
-    return kedge_staging_outcomes(store, &state.staging, &work->staged, error);
+    return KEDGE_OK;
 }
 
 static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *error)
@@ -426,9 +428,7 @@ kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire
                                      kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.lost = true, .response = response, .changes = changes};
-    kedge_status status = kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
-    kedge_wire_outcomes_free(&work.staged);
-    return status;
+    return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 
 static kedge_status earlier_work(kedge_store *store, void *context, kedge_error *error)

@@ -139,6 +139,7 @@ static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *s
     kedge_store_phase(store, "pull-before-delete");
     kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);
+    kedge_doubt_end(store);
     kedge_store_phase(store, "pull-done");
     asked->result = KEDGE_APPLY_DONE;
     return KEDGE_OK;

@@ -57,10 +57,11 @@ typedef struct kedge_outbox_meta {
     int64_t tail_bytes;
     int64_t settled_version; /* the version at which a mutation of this folder was covered last */
     char settled_lineage[33];
-    /* Not 0 when the cache is of another lineage and the next pull asks whether the backend still
-     * knows the settled one. Then it is the revision that the outbox took when it was found older
-     * than the cache: the outbox counts as older until the cache reflects that revision, which is
-     * above 1. Or it is KEDGE_ASK_SETTLED, when the cache may be older. */
+    /* 0: the cache is of the settled lineage, and nothing is asked. KEDGE_ASK_SETTLED: the next
+     * pull asks whether the backend still knows the settled lineage, and the cache may be older
+     * than the outbox. Any higher number: it asks, too, and the outbox is older than the cache. The
+     * number is the revision that the outbox took when that was found, and the outbox counts as
+     * older until the cache reflects that revision. */
     int64_t ask_settled;
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
@@ -92,6 +93,15 @@ typedef struct kedge_staging {
     kedge_row_total outcomes; /* what `staged_outcome` should hold */
 } kedge_staging;
 
+/* The values of the column `withheld`. */
+typedef enum kedge_withheld {
+    KEDGE_WITHHELD_NOT = 0,
+    KEDGE_WITHHELD_YES = 1,
+    /* And an entry that the cache has passed may have decided it: of a log project only a replay
+     * can tell how (doubt.c). */
+    KEDGE_WITHHELD_PASSED = 2
+} kedge_withheld;
+
 /* One row of `pending`. The bytes are borrowed until the statement's next step. */
 typedef struct kedge_pending {
     int64_t sequence;
@@ -105,8 +115,10 @@ typedef struct kedge_pending {
     kedge_bytes origin_client; /* empty: none */
     int64_t origin_id;
     int64_t covered_version; /* 0: none */
-    bool withheld;           /* not predicted, because the canonical state may have it already */
-    int64_t checksum;        /* as it stands in the row */
+    /* Not predicted, because the canonical state may have it already. In the table it is one of
+     * kedge_withheld. */
+    bool withheld;
+    int64_t checksum; /* as it stands in the row */
 } kedge_pending;
 
 typedef struct kedge_store_reader {
@@ -494,6 +506,16 @@ void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox
 void kedge_pull_settle(kedge_store *store);
 kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);
 void kedge_pull_end_durable(kedge_store *store);
+
+/* ---- doubt.c: of a log project, what was decided in front of the cache ---- */
+/* Whether an edit that the cache does not cover may have been decided by what it has passed. */
+kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
+                             kedge_error *error);
+/* Checks all rows of `pending`: a damaged one must not get a new checksum. */
+kedge_status kedge_doubt_check_rows(kedge_store_db *db, kedge_error *error);
+/* The cache has been filled anew, with all edits in the outbox. After a failure it is filled once
+ * more. */
+void kedge_doubt_end(kedge_store *store);
 
 /* ---- staging.c, snapshot.c ---- */
 /* Sets the totals of `staging`. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the failures that seed 002 names, in its order of writes ---- */
+/* ---- the failures that the article names, in its order of writes ---- */
 
 /* The calls of a write in order: the latest record, the history's newest or the record that closes
  * the latest version, step 1, step 2. */

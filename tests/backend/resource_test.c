@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the operations of seed 002 ---- */
+/* ---- the operations of the article ---- */
 
 static void test_a_created_resource_is_version_1(void **state)
 {

@@ -67,6 +67,30 @@ static void test_a_poke_during_a_pull_pulls_again_after_it(void **state)
 }
 
 /* A server that contradicts itself must not keep us busy. */
+/* The backend was restored, and version 9 is of the lineage that it lost. */
+static void
+test_a_lower_poke_during_a_pull_is_not_hidden_by_a_version_that_never_comes(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_poke(t, 9);
+    trace_poke(t, 5);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 5, 0);
+    trace_expect(t, "[    0] poke of version 9\n"
+                    "          send pull\n"
+                    "[    0] poke of version 5\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 0\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 5, covers 0\n");
+}
+
 static void test_a_poked_version_that_a_pull_does_not_bring_is_not_asked_for_again(void **state)
 {
     trace *t = *state;
@@ -333,6 +357,9 @@ int main(void)
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_poke_during_a_pull_pulls_again_after_it, trace_setup,
                                         trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_lower_poke_during_a_pull_is_not_hidden_by_a_version_that_never_comes,
+            trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(
             test_a_poked_version_that_a_pull_does_not_bring_is_not_asked_for_again, trace_setup,
             trace_teardown),

@@ -54,6 +54,51 @@ static void test_put_takes_any_json_value_and_makes_it_canonical(void **state)
     assert_string_equal(tx_fixture_item(fixture, "notes", ""), "null");
 }
 
+static void test_increment_adds_to_what_is_there_and_makes_what_is_not(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.increment",
+            "{\"collection\":\"polls\",\"id\":\"p\",\"add\":{\"votes\":1,\"by\":{\"ann\":2}}}");
+    assert_string_equal(tx_fixture_item(fixture, "polls", "p"), "{\"by\":{\"ann\":2},\"votes\":1}");
+    applies(fixture, "kedge.merge",
+            "{\"collection\":\"polls\",\"id\":\"p\",\"patch\":{\"a\":[1],\"title\":\"t\"}}");
+    applies(fixture, "kedge.increment",
+            "{\"collection\":\"polls\",\"id\":\"p\",\"add\":{\"b\":0.5,\"by\":{\"ann\":-2,"
+            "\"bob\":1},\"votes\":9007199254740990}}");
+    assert_string_equal(tx_fixture_item(fixture, "polls", "p"),
+                        "{\"a\":[1],\"b\":0.5,\"by\":{\"ann\":0,\"bob\":1},\"title\":\"t\","
+                        "\"votes\":9007199254740991}");
+    applies(fixture, "kedge.increment", "{\"collection\":\"polls\",\"id\":\"p\",\"add\":{}}");
+}
+
+static void test_increment_refuses_what_cannot_be_added(void **state)
+{
+    tx_fixture *fixture = *state;
+    static const struct {
+        const char *add, *code, *word;
+    } cases[] = {
+        {"1", "args-invalid", "add"},
+        {"{\"n\":\"1\"}", "args-invalid", "\"n\""},
+        {"{\"n\":{\"m\":null}}", "args-invalid", "\"m\""},
+        {"{\"text\":1}", "increment-of-no-number", "\"text\""},
+        {"{\"list\":{\"0\":1}}", "increment-of-no-number", "no object"},
+        {"{\"big\":1}", "increment-out-of-range", "\"big\""},
+        {"{\"huge\":1.7e308}", "increment-out-of-range", "\"huge\""},
+    };
+    applies(fixture, "kedge.put",
+            "{\"collection\":\"polls\",\"id\":\"p\",\"value\":{\"big\":9007199254740991,"
+            "\"huge\":1.7e308,\"list\":[1],\"text\":\"1\"}}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char args[256];
+        snprintf(args, sizeof args, "{\"collection\":\"polls\",\"id\":\"p\",\"add\":%s}",
+                 cases[i].add);
+        refuses(fixture, "kedge.increment", args, cases[i].code, cases[i].word);
+    }
+    applies(fixture, "kedge.put", "{\"collection\":\"polls\",\"id\":\"p\",\"value\":[]}");
+    refuses(fixture, "kedge.increment", "{\"collection\":\"polls\",\"id\":\"p\",\"add\":{\"n\":1}}",
+            "increment-of-no-number", "item");
+}
+
 static void test_put_names_the_member_that_is_wrong(void **state)
 {
     tx_fixture *fixture = *state;
@@ -197,12 +242,14 @@ static bool edit_with(const kedge_allocator *allocator, void *context)
         {"kedge.merge", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{\"b\":{\"c\":1}}}"},
         {"kedge.patch", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":"
                         "[{\"op\":\"add\",\"path\":\"/b/d\",\"value\":1}]}"},
+        {"kedge.increment",
+         "{\"collection\":\"c\",\"id\":\"1\",\"add\":{\"b\":{\"d\":1},\"n\":1}}"},
         {"kedge.project", "{\"name\":\"Kitchen\"}"},
         {"kedge.delete", "{\"collection\":\"c\",\"id\":\"1\"}"},
     };
     tx_fixture fixture;
     bool well = tx_fixture_open(&fixture, allocator, NULL, 0);
-    for (size_t i = 0; i < 5 && well; i++) {
+    for (size_t i = 0; i < sizeof edits / sizeof *edits && well; i++) {
         kedge_status status = tx_fixture_run(&fixture, edits[i][0], edits[i][1]);
         /* Memory that runs out must never look like a decision. */
         assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
@@ -248,6 +295,7 @@ static void test_a_read_that_fails_is_never_a_rejection(void **state)
     static const char *const reading[][2] = {
         {"kedge.merge", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":{}}"},
         {"kedge.patch", "{\"collection\":\"c\",\"id\":\"1\",\"patch\":[]}"},
+        {"kedge.increment", "{\"collection\":\"c\",\"id\":\"1\",\"add\":{}}"},
         {"kedge.project", "{\"name\":\"Kitchen\"}"},
     };
     for (size_t i = 0; i < sizeof reading / sizeof reading[0]; i++) {
@@ -270,6 +318,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         edits(test_put_takes_any_json_value_and_makes_it_canonical),
         edits(test_put_names_the_member_that_is_wrong),
+        edits(test_increment_adds_to_what_is_there_and_makes_what_is_not),
+        edits(test_increment_refuses_what_cannot_be_added),
         edits(test_an_item_id_has_at_most_512_bytes),
         edits(test_merge_creates_changes_and_replaces),
         edits(test_patch_changes_what_is_there_and_refuses_the_rest),

@@ -183,6 +183,7 @@ void sim_trouble(sim_world *world)
     sim_trouble_files(world, any_client(world));
     trouble_server(world);
     sim_queue_trouble(world);
+    if (world->logged) sim_server_maintain_log(world);
     if (sim_dice_chance(&world->dice, 150)) read_history(world);
 }
 

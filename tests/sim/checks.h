@@ -67,7 +67,13 @@ void check_i17_paused(struct sim_world *world, struct sim_instance *instance);
 void check_response_to(struct sim_world *world, const struct sim_message *message,
                        const struct sim_version *head_before);
 
-/* checks_client.c: on a running client, between its steps. */
+/* checks_log.c: of a log project, when the server responded to a pull of the version `at`. */
+struct kedge_wire_pull_response;
+void check_log_pull(struct sim_world *world, const struct kedge_wire_pull_response *pull,
+                    const struct sim_version *at);
+
+/* checks_client.c, checks_edits.c, which look at it by checks_view.h: on a running client, between
+ * its steps. */
 void check_client(struct sim_client *client);
 void check_i11_living_copies(struct sim_world *world);
 
@@ -81,6 +87,7 @@ bool sim_is_back_before_rotation(const struct sim_client *client, const struct s
 struct sqlite3;
 const char *sim_withheld_column(struct sqlite3 *outbox);
 void check_i22_rotation(struct sim_client *client);
+void check_i22_set_aside(struct sim_client *client);
 void check_i22_opened(struct sim_client *client, kedge_status status, const char *code);
 void check_i22_sent(struct sim_world *world, const struct sim_message *message);
 

@@ -253,7 +253,12 @@ static void check_pull(const answered *of)
                         "version %" PRId64 " tells wrongly whether %.8s is"
                         " retired",
                         pull.version, client);
-        if (!pull.snapshot && !leaves_out(of)) check_delta(of, &pull, at);
+        if (pull.log.present != of->world->logged)
+            sim_violate(of->world, SIM_I13, "the answer to a pull is of another kind of project");
+        if (pull.log.present)
+            check_log_pull(of->world, &pull, at);
+        else if (!pull.snapshot && !leaves_out(of))
+            check_delta(of, &pull, at);
     }
     kedge_wire_pull_response_free(&pull);
 }
@@ -380,7 +385,7 @@ void check_response_to(sim_world *world, const sim_message *message, const sim_v
         return;
     }
     /* Of an item whose body is gone nothing is told in a response. */
-    if (message->status == 404 && strstr(message->path, "/bodies/") != NULL)
+    if (message->status == 404 && strstr(message->path, "/bodies/") != NULL && !world->logged)
         of.world->clients[message->client].lacks_items = true;
     if (message->status != 200) return;
     if (path_is(&of, "pull") || path_is(&of, "snapshot")) note_left_out(&of);

@@ -1,294 +1,19 @@
-/* Checkers of a client, between its steps: against its ledger, the oracle, and a replay of its own.
+/* Checkers of a client, between its steps: against the oracle, and a replay of its own.
  *
  * They look through the store's connections with the disk's faults suspended, and leave everything
  * as it was. */
 #include "sdk/store/store_internal.h"
+#include "tests/sim/checks_view.h"
 #include "tests/sim/files.h"
-#include "tests/sim/sim.h"
 #include "tests/support/store_view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 2048
-
-typedef struct pending_row {
-    int64_t sequence;
-    uint8_t uid[SIM_UID_SIZE];
-} pending_row;
-
-typedef struct inbox_row {
-    int64_t sequence;
-    char client[64];
-    int64_t id;
-    int state;    /* 0: the app sees it */
-    bool damaged; /* so it is told */
-    bool has_uid;
-    uint8_t uid[SIM_UID_SIZE];
-} inbox_row;
-
-typedef struct view {
-    sim_client *client;
-    kedge_store_position position;
-    const sim_version *at; /* the version of the cache; NULL: none */
-    pending_row pending[ROWS_MAX];
-    size_t pending_count;
-    inbox_row inbox[ROWS_MAX];
-    size_t inbox_count;
-} view;
-
-static void count(const view *of, sim_check check)
+static void count(const sim_view *of, sim_check check)
 {
     of->client->world->report->checks[check]++;
-}
-
-/* Old or foreign pages of its cache may be read, until they were looked at. */
-static bool is_doubted(const view *of)
-{
-    return of->client->damage.doubt_ms > of->client->world->now_ms;
-}
-
-/* ---- looking ---- */
-
-static bool read_pending(view *of)
-{
-    static const char sql[] = "SELECT sequence, uid FROM pending";
-    sqlite3_stmt *cursor;
-    sqlite3 *outbox = of->client->store->outbox.handle;
-    if (sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
-    int code;
-    while ((code = sqlite3_step(cursor)) == SQLITE_ROW && of->pending_count < ROWS_MAX) {
-        pending_row *row = &of->pending[of->pending_count++];
-        row->sequence = sqlite3_column_int64(cursor, 0);
-        if (sqlite3_column_bytes(cursor, 1) == SIM_UID_SIZE)
-            memcpy(row->uid, sqlite3_column_blob(cursor, 1), SIM_UID_SIZE);
-    }
-    sqlite3_finalize(cursor);
-    return code == SQLITE_DONE;
-}
-
-static bool read_inbox(view *of)
-{
-    static const char sql[] =
-        "SELECT sequence, client, id, state, code, uid FROM rejected ORDER BY sequence";
-    sqlite3_stmt *cursor;
-    sqlite3 *outbox = of->client->store->outbox.handle;
-    if (sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
-    int code;
-    while ((code = sqlite3_step(cursor)) == SQLITE_ROW && of->inbox_count < ROWS_MAX) {
-        inbox_row *row = &of->inbox[of->inbox_count++];
-        row->sequence = sqlite3_column_int64(cursor, 0);
-        (void)snprintf(row->client, sizeof row->client, "%s",
-                       (const char *)sqlite3_column_text(cursor, 1));
-        row->id = sqlite3_column_int64(cursor, 2);
-        row->state = sqlite3_column_int(cursor, 3);
-        row->damaged =
-            sqlite3_stricmp((const char *)sqlite3_column_text(cursor, 4), "damaged") == 0;
-        row->has_uid = sqlite3_column_bytes(cursor, 5) == SIM_UID_SIZE;
-        if (row->has_uid) memcpy(row->uid, sqlite3_column_blob(cursor, 5), SIM_UID_SIZE);
-    }
-    sqlite3_finalize(cursor);
-    return code == SQLITE_DONE;
-}
-
-static bool look(view *of)
-{
-    sim_oracle *oracle = &of->client->world->oracle;
-    if (kedge_store_position_get(of->client->store, &of->position, NULL) != KEDGE_OK) return false;
-    if (!read_pending(of) || !read_inbox(of)) return false;
-    of->at = sim_oracle_find(oracle, of->position.lineage, of->position.version);
-    if (of->position.version == 0 || of->at != NULL) return true;
-    if (is_doubted(of)) return false;
-    sim_violate(of->client->world, SIM_I8, "client %u is at version %" PRId64 ", which never was",
-                of->client->index, of->position.version);
-    return false;
-}
-
-/* ---- I6 ---- */
-
-static bool is_row_of(const sim_entry *entry, const pending_row *row)
-{
-    if (memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0) return true;
-    return entry->damaged && sim_entry_is(entry, row->sequence);
-}
-
-static bool is_pending(const view *of, const sim_entry *entry)
-{
-    for (size_t i = 0; i < of->pending_count; i++)
-        if (is_row_of(entry, &of->pending[i])) return true;
-    return false;
-}
-
-static bool has_entry(const sim_ledger *ledger, int64_t sequence)
-{
-    for (size_t i = 0; i < ledger->count; i++)
-        if (!ledger->entries[i].released && sim_entry_is(&ledger->entries[i], sequence))
-            return true;
-    return false;
-}
-
-static bool is_in_inbox(const view *of, const sim_entry *entry)
-{
-    for (size_t i = 0; i < of->inbox_count; i++) {
-        const inbox_row *row = &of->inbox[i];
-        if (sim_entry_is(entry, row->sequence)) return true;
-        if (row->has_uid && memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0) return true;
-    }
-    return false;
-}
-
-/* Of a row whose sequence was changed, or that vanished with its page, nobody can tell what it was:
- * the inbox has it under a sequence that no edit of the outbox has. It may be the number of one
- * that an older outbox does not know. Each such row stands for one edit. */
-static bool is_in_inbox_elsewhere(const view *of, sim_entry *entry)
-{
-    if (!entry->moved && !of->client->damage.rows_vanished) return false;
-    for (size_t i = 0; i < of->inbox_count; i++) {
-        const inbox_row *row = &of->inbox[i];
-        if (!row->damaged || has_entry(&of->client->ledger, row->sequence)) continue;
-        entry->moved = true;
-        entry->damaged_sequence = row->sequence;
-        return true;
-    }
-    return false;
-}
-
-static bool is_in_tail(const view *of, const sim_entry *entry)
-{
-    static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1 OR sequence = ?2";
-    sqlite3_stmt *find;
-    sqlite3 *outbox = of->client->store->outbox.handle;
-    if (sqlite3_prepare_v2(outbox, sql, -1, &find, NULL) != SQLITE_OK) return false;
-    sqlite3_bind_blob(find, 1, entry->uid, SIM_UID_SIZE, SQLITE_STATIC);
-    sqlite3_bind_int64(find, 2, entry->damaged ? entry->sequence : 0);
-    bool found = sqlite3_step(find) == SQLITE_ROW;
-    sqlite3_finalize(find);
-    return found;
-}
-
-static bool is_covered_at(const sim_version *at, sim_entry *entry)
-{
-    const sim_version *where = NULL;
-    if (entry->found != NULL && sim_oracle_descends(at, entry->found)) return true;
-    const sim_decided *decided = sim_oracle_decided_as(at, entry->uid, entry->digest, &where);
-    if (decided == NULL || decided->rejected) return false;
-    entry->found = where;
-    return true;
-}
-
-/* A cache that was lost or went back will cover again what it had covered. Until then the tail
- * tells what that was. */
-static bool is_covered(const view *of, sim_entry *entry)
-{
-    if (is_covered_at(of->at, entry)) return true;
-    if (of->client->damage.cache_was == NULL) return false;
-    return entry->found != NULL || is_in_tail(of, entry) ||
-           is_covered_at(of->client->world->oracle.head, entry);
-}
-
-/* One of the two files is older, and the cache is of another lineage than the tail: the next pull
- * is told that a lineage is lost, and calls back the tail and the rejections. */
-static bool is_of_other_lineage(const view *of)
-{
-    kedge_outbox_meta meta;
-    const sim_client *client = of->client;
-    if ((!client->damage.outbox_older && !client->damage.cache) ||
-        kedge_outbox_meta_read(&client->store->outbox, &meta, NULL) != KEDGE_OK)
-        return false;
-    const sim_version *settled =
-        sim_oracle_find(&client->world->oracle, meta.settled_lineage, meta.settled_version);
-    return settled != NULL && !sim_oracle_descends(of->at, settled);
-}
-
-static bool waits_in_tail(const view *of, const sim_entry *entry)
-{
-    static const char sql[] = "SELECT 1 FROM confirmed WHERE uid = ?1";
-    sqlite3_stmt *find;
-    sqlite3 *outbox = of->client->store->outbox.handle;
-    if (!is_of_other_lineage(of) || sqlite3_prepare_v2(outbox, sql, -1, &find, NULL) != SQLITE_OK)
-        return false;
-    sqlite3_bind_blob(find, 1, entry->uid, SIM_UID_SIZE, SQLITE_STATIC);
-    bool there = sqlite3_step(find) == SQLITE_ROW;
-    sqlite3_finalize(find);
-    return there;
-}
-
-static void check_i6_nothing_lost(const view *of)
-{
-    sim_ledger *ledger = &of->client->ledger;
-    for (size_t i = 0; i < ledger->count; i++) {
-        sim_entry *entry = &ledger->entries[i];
-        if (entry->cancelled || entry->released) continue;
-        count(of, SIM_I6);
-        entry->in_inbox = is_in_inbox(of, entry);
-        if (entry->in_inbox || is_pending(of, entry) || is_covered(of, entry)) continue;
-        if (waits_in_tail(of, entry)) continue;
-        entry->in_inbox = is_in_inbox_elsewhere(of, entry);
-        if (entry->in_inbox) continue;
-        entry->released = true;
-        if (of->client->damage.forgive || entry->unproved) continue;
-        /* Older than the tail when the backend was restored: lost, but counted and told. */
-        if (of->client->unrecovered < of->position.unrecovered) {
-            of->client->unrecovered++;
-            continue;
-        }
-        sim_violate(of->client->world, SIM_I6,
-                    "client %u: %" PRId64 " is neither pending, nor covered by version %" PRId64
-                    ", nor in the inbox, nor among %" PRId64 " unrecovered",
-                    of->client->index, entry->sequence, of->position.version,
-                    of->position.unrecovered);
-    }
-}
-
-/* Whose row it is, when nothing was done to it. */
-static const sim_entry *entry_of(const view *of, const inbox_row *row)
-{
-    const sim_ledger *ledger = &of->client->ledger;
-    if (row->damaged) return NULL;
-    for (size_t i = 0; i < ledger->count; i++) {
-        const sim_entry *entry = &ledger->entries[i];
-        bool same = !row->has_uid || memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0;
-        if (entry->sequence == row->sequence && same) return entry->damaged ? NULL : entry;
-    }
-    return NULL;
-}
-
-/* In a lineage that is lost a rejection of the next one may be shown: between two commits. And an
- * older outbox shows those of the lineage that it knew, until a pull says that it is lost. */
-static bool is_applied(const view *of, const sim_entry *entry)
-{
-    if (of->client->damage.outbox_older && is_of_other_lineage(of)) return false;
-    if (!sim_oracle_descends(of->client->world->oracle.head, of->at)) return false;
-    const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, NULL);
-    return decided != NULL && !decided->rejected;
-}
-
-/* A rejection is shown once, and not again when the app has answered it. */
-static void check_i6_inbox(const view *of)
-{
-    for (size_t i = 0; i < of->inbox_count; i++) {
-        const inbox_row *row = &of->inbox[i];
-        if (row->state != 0) continue;
-        const sim_entry *entry = entry_of(of, row);
-        count(of, SIM_I6);
-        if (entry != NULL && entry->answered)
-            sim_violate(of->client->world, SIM_I6,
-                        "client %u: the rejection of %" PRId64 " is back in the inbox",
-                        of->client->index, row->sequence);
-        if (entry != NULL && !is_pending(of, entry) && is_applied(of, entry))
-            sim_violate(of->client->world, SIM_I6,
-                        "client %u: the rejection of %" PRId64 " is shown, and version %" PRId64
-                        " holds it as applied",
-                        of->client->index, row->sequence, of->position.version);
-        for (size_t j = 0; j < i && row->has_uid; j++) {
-            const inbox_row *other = &of->inbox[j];
-            if (!other->has_uid || memcmp(other->uid, row->uid, SIM_UID_SIZE) != 0) continue;
-            sim_violate(of->client->world, SIM_I6,
-                        "client %u: the rejection of (%.8s, %" PRId64 ") is in the inbox twice",
-                        of->client->index, row->client, row->id);
-        }
-    }
 }
 
 /* ---- I7 ---- */
@@ -340,7 +65,7 @@ static kedge_bytes column(sqlite3_stmt *row, int at)
 }
 
 /* Runs what is pending and not covered on `overlay`, in order, each in a savepoint. */
-static bool replay(const view *of, const kedge_overlay *state, kedge_overlay *overlay)
+static bool replay(const sim_view *of, const kedge_overlay *state, kedge_overlay *overlay)
 {
     char sql[256];
     sim_client *client = of->client;
@@ -384,7 +109,7 @@ static void lay_over(const kedge_overlay *overlay, kedge_overlay *state)
 }
 
 /* Whether the store's dump is that of `state`. True also when it cannot be read now. */
-static bool dump_is(const view *of, bool canonical, const kedge_overlay *state)
+static bool dump_is(const sim_view *of, bool canonical, const kedge_overlay *state)
 {
     kedge_buffer store = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer expected = kedge_buffer_make(&kedge_allocator_default);
@@ -398,7 +123,7 @@ static bool dump_is(const view *of, bool canonical, const kedge_overlay *state)
 }
 
 /* Reading may have found the cache damaged, and set it aside. */
-static bool has_moved(const view *of)
+static bool has_moved(const sim_view *of)
 {
     kedge_store_position now;
     return kedge_store_position_get(of->client->store, &now, NULL) != KEDGE_OK ||
@@ -406,7 +131,7 @@ static bool has_moved(const view *of)
            strcmp(now.client, of->position.client) != 0;
 }
 
-static void check_i7_canonical(const view *of, const kedge_overlay *state)
+static void check_i7_canonical(const sim_view *of, const kedge_overlay *state)
 {
     count(of, SIM_I7);
     count(of, SIM_I8);
@@ -417,15 +142,15 @@ static void check_i7_canonical(const view *of, const kedge_overlay *state)
 }
 
 /* A row that was changed and not read since: its prediction is that of what it was. */
-static bool has_damaged_pending(const view *of)
+static bool has_damaged_pending(const sim_view *of)
 {
     const sim_ledger *ledger = &of->client->ledger;
     for (size_t i = 0; i < ledger->count; i++)
-        if (ledger->entries[i].damaged && is_pending(of, &ledger->entries[i])) return true;
+        if (ledger->entries[i].damaged && sim_view_is_pending(of, &ledger->entries[i])) return true;
     return false;
 }
 
-static void check_i7_visible(const view *of, const kedge_overlay *state)
+static void check_i7_visible(const sim_view *of, const kedge_overlay *state)
 {
     kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
     kedge_overlay *visible = kedge_overlay_new(&kedge_allocator_default);
@@ -447,7 +172,7 @@ static void check_i7_visible(const view *of, const kedge_overlay *state)
 
 /* Without a cache a client cannot know of another lineage, and need not as long as the lineage has
  * all that was ever confirmed to it. */
-static bool has_nothing_to_lose(const view *of)
+static bool has_nothing_to_lose(const sim_view *of)
 {
     const sim_ledger *ledger = &of->client->ledger;
     if (!of->client->damage.cache_aside) return false;
@@ -456,7 +181,16 @@ static bool has_nothing_to_lose(const view *of)
     return true;
 }
 
-static void check_i8_forward(const view *of)
+/* Of a log project a cache that was lost is filled from the last snapshot, which may be older than
+ * what the cache had, and then entry by entry. */
+static bool is_filled_again(const sim_view *of, const sim_version *was)
+{
+    const sim_client *client = of->client;
+    return client->world->logged && client->damage.cache_was != NULL && of->at != NULL &&
+           sim_oracle_descends(was, of->at);
+}
+
+static void check_i8_forward(const sim_view *of)
 {
     sim_client *client = of->client;
     const kedge_store_position *now = &of->position;
@@ -464,6 +198,7 @@ static void check_i8_forward(const view *of)
     const sim_version *was = sim_oracle_find(&client->world->oracle, seen->lineage, seen->version);
     bool anew = now->version == 0 && client->damage.cache;
     bool same_line = was == NULL || sim_oracle_descends(of->at, was);
+    if (is_filled_again(of, was)) return;
     count(of, SIM_I8);
     if (same_line && now->version < seen->version && !anew)
         sim_violate(client->world, SIM_I8, "client %u went from version %" PRId64 " to %" PRId64,
@@ -493,7 +228,7 @@ static void turned(sim_client *client)
 }
 
 /* An id that was given up is never taken again; the counter never goes back. */
-static void check_i11_ids(const view *of)
+static void check_i11_ids(const sim_view *of)
 {
     sim_client *client = of->client;
     count(of, SIM_I11);
@@ -511,11 +246,26 @@ static void check_i11_ids(const view *of)
         turned(client);
 }
 
+/* Of a log project another lineage starts from its last snapshot, too: what stands behind that in
+ * the log is covered when it comes. */
+static void note_lineage(const sim_view *of)
+{
+    const sim_client *client = of->client;
+    const sim_oracle *oracle = &client->world->oracle;
+    const sim_version *was = sim_oracle_find(oracle, client->seen.lineage, client->seen.version);
+    /* A cache that was lost is on its way to where it was, and comes by older versions. */
+    bool on_its_way = client->damage.cache_was != NULL && sim_oracle_descends(was, of->at);
+    if (client->world->logged && of->at != NULL && was != NULL && !on_its_way &&
+        !sim_oracle_descends(of->at, was) && sim_oracle_descends(oracle->head, of->at))
+        of->client->damage.cache_was = oracle->head;
+}
+
 /* Another cache than the one that lied: it is held to what it says again. */
-static void note_cache(const view *of)
+static void note_cache(const sim_view *of)
 {
     const sim_oracle *oracle = &of->client->world->oracle;
     sim_damage *damage = &of->client->damage;
+    note_lineage(of);
     if (sim_damage_new_cache(of->client)) {
         damage->doubt_ms = 0;
         damage->cache_aside = true;
@@ -523,14 +273,14 @@ static void note_cache(const view *of)
     if (of->position.version == 0 && damage->cache) sim_damage_cache_was(of->client);
     if (of->position.version > 0 && damage->cache_aside)
         damage->cache = damage->cache_aside = false;
-    if (of->at == NULL || damage->cache_was == NULL || is_doubted(of)) return;
+    if (of->at == NULL || damage->cache_was == NULL || sim_view_is_doubted(of)) return;
     bool there = sim_oracle_descends(of->at, damage->cache_was);
     bool elsewhere = sim_oracle_descends(oracle->head, of->at) &&
                      !sim_oracle_descends(damage->cache_was, of->at);
     if (there || elsewhere) damage->cache_was = NULL;
 }
 
-static void remember(const view *of)
+static void remember(const sim_view *of)
 {
     sim_seen *seen = &of->client->seen;
     note_cache(of);
@@ -548,10 +298,10 @@ static void remember(const view *of)
 
 /* ---- all of them ---- */
 
-static void check_view(view *of)
+static void check_view(sim_view *of)
 {
-    if (!look(of)) return;
-    bool anew = of->client->damage.anew, doubted = is_doubted(of);
+    if (!sim_view_look(of)) return;
+    bool anew = of->client->damage.anew, doubted = sim_view_is_doubted(of);
     /* What an older outbox lacks is found out by the first repair that a full disk lets through. */
     if (anew && of->position.stale) return;
     if (!anew && !doubted) check_i8_forward(of);
@@ -577,7 +327,7 @@ static void check_view(view *of)
 
 void check_client(sim_client *client)
 {
-    view *of = sim_must_allocate(sizeof *of);
+    sim_view *of = sim_must_allocate(sizeof *of);
     of->client = client;
     client->disk.suspended = true;
     check_view(of);

@@ -135,17 +135,30 @@ void check_i22_opened(sim_client *client, kedge_status status, const char *code)
                     client->index, kedge_status_name(status), code);
 }
 
-void check_i22_rotation(sim_client *client)
+/* Whether it was done too often. */
+static bool is_often(const sim_client *client, int64_t times_ms[SIM_ROTATIONS_MAX])
 {
     int64_t now_ms = client->world->now_ms + 1;
-    int64_t oldest = client->rotated_ms[SIM_ROTATIONS_MAX - 1];
+    int64_t oldest = times_ms[SIM_ROTATIONS_MAX - 1];
+    memmove(times_ms + 1, times_ms, (SIM_ROTATIONS_MAX - 1) * sizeof times_ms[0]);
+    times_ms[0] = now_ms;
+    return oldest > 0 && now_ms - oldest < MINUTE_MS;
+}
+
+void check_i22_rotation(sim_client *client)
+{
     count(client->world, SIM_I22);
-    if (oldest > 0 && now_ms - oldest < MINUTE_MS)
-        sim_violate(client->world, SIM_I22, "client %u took %d client ids in %" PRId64 " ms",
-                    client->index, SIM_ROTATIONS_MAX + 1, now_ms - oldest);
-    memmove(client->rotated_ms + 1, client->rotated_ms,
-            (SIM_ROTATIONS_MAX - 1) * sizeof client->rotated_ms[0]);
-    client->rotated_ms[0] = now_ms;
+    if (is_often(client, client->rotated_ms))
+        sim_violate(client->world, SIM_I22, "client %u took %d client ids in a minute",
+                    client->index, SIM_ROTATIONS_MAX + 1);
+}
+
+void check_i22_set_aside(sim_client *client)
+{
+    count(client->world, SIM_I22);
+    if (is_often(client, client->aside_ms))
+        sim_violate(client->world, SIM_I22, "client %u set %d caches aside in a minute",
+                    client->index, SIM_ROTATIONS_MAX + 1);
 }
 
 /* ---- I22: sending ---- */

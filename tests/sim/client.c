@@ -106,10 +106,16 @@ static void at_phase(void *context, const char *phase)
     sim_disk_die(&client->disk);
 }
 
-/* By whatever reads it, a checker too: the SDK's worker wakes the driver then, which pulls. */
+/* By whatever reads it, a checker too: the SDK's worker wakes the driver then, which pulls. The
+ * cache of a log project may be set aside without damage: when only a replay of all entries can
+ * tell what became of an edit. */
 static void cache_set_aside(void *context)
 {
-    ((sim_client *)context)->waking = true;
+    sim_client *client = context;
+    client->waking = true;
+    if (!client->world->logged || client->damage.cache) return;
+    client->damage.cache = true;
+    check_i22_set_aside(client);
 }
 
 /* ---- life and death ---- */

@@ -35,12 +35,18 @@ bool sim_damage_new_cache(sim_client *client)
     return client->damage.cache_file != was;
 }
 
-/* The first time counts: it may go back again before it is where it was. */
+/* The first time counts: it may go back again before it is where it was. A process that died may
+ * have been further than it was seen; a cache of a log project may come by the version at which it
+ * was seen on its way there. */
 void sim_damage_cache_was(sim_client *client)
 {
-    if (client->damage.cache_was != NULL) return;
-    client->damage.cache_was =
-        sim_oracle_find(&client->world->oracle, client->seen.lineage, client->seen.version);
+    const sim_oracle *oracle = &client->world->oracle;
+    const sim_version *before = client->damage.cache_was;
+    if (before != NULL && !client->world->logged) return;
+    const sim_version *was = sim_oracle_find(oracle, client->seen.lineage, client->seen.version);
+    if (client->world->logged && was != NULL && sim_oracle_descends(oracle->head, was))
+        was = oracle->head;
+    if (before == NULL || sim_oracle_descends(was, before)) client->damage.cache_was = was;
 }
 
 /* After a loss that nothing was left to tell of, the same sequence was given out again. An outbox
@@ -106,6 +112,7 @@ static void cache_went_back(sim_client *client)
 void sim_damage_may_rotate(sim_client *client)
 {
     memset(client->rotated_ms, 0, sizeof client->rotated_ms);
+    memset(client->aside_ms, 0, sizeof client->aside_ms);
 }
 
 void sim_damage_opening(sim_client *client)

@@ -6,6 +6,7 @@
  *                                      run was printed
  *   kedge-sim --hash …                 also prints the hash of each trace
  *   kedge-sim --direct … | --queued …  every seed in one mode; otherwise the seed decides
+ *   kedge-sim --versions … | --log …   every project of one kind; otherwise the seed decides
  *   kedge-sim --planted [BUG]          each planted bug, or one, until its checker catches it
  *   kedge-sim-BUG --find BUG           what the former runs: the first seed that catches the bug
  *
@@ -38,7 +39,7 @@ static int usage(void)
 {
     fputs("usage: kedge-sim --seconds N | --seeds N [--from S] [--partial] | --seed S [--trace]\n"
           "                 [--clients N] [--edits N] [--faults 0xMASK] [--hash]\n"
-          "                 [--direct | --queued] | --planted [BUG]\n",
+          "                 [--direct | --queued] [--versions | --log] | --planted [BUG]\n",
           stderr);
     return 2;
 }
@@ -62,6 +63,10 @@ static bool read_flag(const char *name, arguments *asked)
         asked->options.mode = SIM_MODE_DIRECT;
     else if (strcmp(name, "--queued") == 0)
         asked->options.mode = SIM_MODE_QUEUED;
+    else if (strcmp(name, "--versions") == 0)
+        asked->options.kind = SIM_KIND_VERSIONS;
+    else if (strcmp(name, "--log") == 0)
+        asked->options.kind = SIM_KIND_LOG;
     else
         return false;
     return true;

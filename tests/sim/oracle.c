@@ -1,13 +1,13 @@
 /* Noting versions, and looking into what was noted. */
 #include "tests/sim/oracle.h"
 
+#include "backend/logged/logged.h"
 #include "backend/ports/records_support.h"
 #include "backend/versioned/model/layout.h"
 #include "common/error.h"
 #include "common/gzip.h"
 #include "tests/sim/files.h"
 #include "tests/sim/sim.h"
-#include "tests/support/project.h"
 #include "wire/key.h"
 
 #include <stdlib.h>
@@ -76,11 +76,17 @@ bool sim_oracle_renew_reader(sim_world *world)
     return kedge_backend_new(&options, &world->oracle.reader, NULL) == KEDGE_OK;
 }
 
+kedge_project sim_oracle_handle(sim_world *world)
+{
+    kedge_project project = kedge_project_of(world->oracle.reader, &ref);
+    if (world->logged) project.history = &kedge_logged_history;
+    return project;
+}
+
 /* ---- what is stored ---- */
 
-static uint64_t fnv(const char *bytes, size_t size)
+uint64_t sim_oracle_fnv(uint64_t hash, const char *bytes, size_t size)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
     return hash;
@@ -93,10 +99,11 @@ bool sim_oracle_record_hash(sim_world *world, int64_t number, uint64_t *hash)
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
     kedge_record_set set = {0};
     const kedge_records *records = &world->server.records;
+    if (world->logged) return sim_oracle_entry_hash(world, number, hash);
     if (records->vtable->get(records->self, &key, true, &set, NULL) != KEDGE_OK) return false;
     kedge_buffer encoded = kedge_buffer_make(&kedge_allocator_default);
     kedge_record_encode(&set.records[0], &encoded);
-    *hash = fnv(encoded.data, encoded.size);
+    *hash = sim_oracle_fnv(SIM_ORACLE_FNV, encoded.data, encoded.size);
     kedge_buffer_free(&encoded);
     kedge_record_set_free(&set);
     return true;
@@ -139,6 +146,10 @@ static void note_decided(const kedge_version *version, sim_version *noted)
         decided->duplicate = mutation->outcome == KEDGE_MUTATION_DUPLICATE;
         decided->noop = kedge_bytes_equal_text(mutation->name, "kedge.noop");
     }
+}
+
+static void note_duplicates(sim_version *noted)
+{
     /* A duplicate is what the first one was. */
     for (size_t i = 0; i < noted->decided_count; i++) {
         sim_decided *decided = &noted->decided[i];
@@ -206,8 +217,8 @@ static bool note_version(sim_world *world, int64_t number)
 {
     sim_oracle *oracle = &world->oracle;
     const kedge_version *version;
-    if (kedge_version_load(HANDLE(oracle->reader, &ref), number, &version, NULL) != KEDGE_OK)
-        return false;
+    kedge_project project = sim_oracle_handle(world);
+    if (kedge_version_load(&project, number, &version, NULL) != KEDGE_OK) return false;
     sim_version *noted = sim_must_allocate(sizeof *noted);
     noted->number = number;
     memcpy(noted->lineage, version->lineage, sizeof noted->lineage);
@@ -215,7 +226,11 @@ static bool note_version(sim_world *world, int64_t number)
     (void)snprintf(noted->retired, sizeof noted->retired, "%.*s", (int)version->retired.size,
                    version->retired.data);
     note_decided(version, noted);
-    note_changes(world, version, noted);
+    if (world->logged)
+        sim_oracle_replay(world, version, noted);
+    else
+        note_changes(world, version, noted);
+    note_duplicates(noted);
     kedge_version_release(version);
     (void)sim_oracle_record_hash(world, number, &noted->record_hash);
     fold(oracle->state, noted);

@@ -12,6 +12,8 @@
 
 #define SIM_UID_SIZE 16
 
+struct kedge_project;
+struct kedge_version;
 struct sim_world;
 
 typedef struct sim_decided {
@@ -22,6 +24,7 @@ typedef struct sim_decided {
     bool rejected; /* or a duplicate of one that was */
     bool duplicate;
     bool noop;
+    bool open; /* of a log project: not decided when it was appended */
 } sim_decided;
 
 /* One change of a version; `value` NULL: deleted. The project record is ("", ""). */
@@ -65,6 +68,10 @@ void sim_oracle_close(struct sim_world *world);
 void sim_oracle_catch_up(struct sim_world *world);
 /* The backend goes on from `head`. */
 void sim_oracle_restore(struct sim_world *world, const sim_version *head);
+/* How the oracle reads the project: by its kind. */
+struct kedge_project sim_oracle_handle(struct sim_world *world);
+#define SIM_ORACLE_FNV UINT64_C(14695981039346656037)
+uint64_t sim_oracle_fnv(uint64_t hash, const char *bytes, size_t size);
 /* Starts decoding afresh: what the reader remembers may be of another branch. */
 bool sim_oracle_renew_reader(struct sim_world *world);
 
@@ -87,5 +94,12 @@ const kedge_overlay *sim_oracle_state(sim_oracle *oracle, const sim_version *ver
 void sim_oracle_dump(const kedge_overlay *state, kedge_buffer *out);
 /* The stored record of a version, hashed as it is. False: there is none. */
 bool sim_oracle_record_hash(struct sim_world *world, int64_t number, uint64_t *hash);
+
+/* oracle_log.c: of a log project, whose versions are the entries of its log. */
+/* The same as above of an entry, without its metadata, which may change. */
+bool sim_oracle_entry_hash(struct sim_world *world, int64_t number, uint64_t *hash);
+/* Decides what the entry left open, by a replay on the head's state, and notes what changes. */
+void sim_oracle_replay(struct sim_world *world, const struct kedge_version *version,
+                       sim_version *noted);
 
 #endif

@@ -18,40 +18,43 @@ typedef struct planted_bug {
     uint32_t checks;  /* any of these catches it */
     sim_mode mode;
     uint64_t faults; /* with these alone it shows soonest; 0: with all */
+    bool logged;     /* it shows on log projects */
 } planted_bug;
 
 static const planted_bug bugs[] = {
     /* client */
-    {"pending-dropped-on-push", BIT(SIM_I6), SIM_MODE_DIRECT, 0},
-    {"twins-without-uid", BIT(SIM_I6) | BIT(SIM_I11) | BIT(SIM_I2), SIM_MODE_DIRECT, 0},
+    {"pending-dropped-on-push", BIT(SIM_I6), SIM_MODE_DIRECT, 0, false},
+    {"twins-without-uid", BIT(SIM_I6) | BIT(SIM_I11) | BIT(SIM_I2), SIM_MODE_DIRECT, 0, false},
     {"inbox-doubled", BIT(SIM_I6), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_CLIENT_KILL) | SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT)},
-    {"delta-on-wrong-version", BIT(SIM_I7) | BIT(SIM_I8), SIM_MODE_DIRECT, 0},
-    {"covered-not-skipped", BIT(SIM_I7), SIM_MODE_DIRECT, 0},
-    {"ids-reused-after-restore", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0},
-    {"rebase-skips-base", BIT(SIM_I7), SIM_MODE_DIRECT, 0},
-    {"row-not-checked", BIT(SIM_I22) | BIT(SIM_I18) | BIT(SIM_I7) | BIT(SIM_I6), SIM_MODE_DIRECT,
-     0},
+     SIM_FAULT_BIT(SIM_CLIENT_KILL) | SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false},
+    {"delta-on-wrong-version", BIT(SIM_I7) | BIT(SIM_I8), SIM_MODE_DIRECT, 0, false},
+    {"covered-not-skipped", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false},
+    {"ids-reused-after-restore", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false},
+    {"rebase-skips-base", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false},
+    {"row-not-checked", BIT(SIM_I22) | BIT(SIM_I18) | BIT(SIM_I7) | BIT(SIM_I6), SIM_MODE_DIRECT, 0,
+     false},
     {"cache-not-checked", BIT(SIM_I7), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_ROW_FLIPPED_CACHE) | SIM_FAULT_BIT(SIM_APP_OFFLINE)},
-    {"withheld-predicted", BIT(SIM_I7) | BIT(SIM_I21), SIM_MODE_DIRECT, 0},
+     SIM_FAULT_BIT(SIM_ROW_FLIPPED_CACHE) | SIM_FAULT_BIT(SIM_APP_OFFLINE), false},
+    {"withheld-predicted", BIT(SIM_I7) | BIT(SIM_I21), SIM_MODE_DIRECT, 0, false},
     /* server */
-    {"dedup-before-head", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I13), SIM_MODE_DIRECT, 0},
-    {"recent-shortened-early", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I13), SIM_MODE_DIRECT, 0},
-    {"lmid-newer-than-pin", BIT(SIM_I13), SIM_MODE_DIRECT, 0},
-    {"no-version-condition", BIT(SIM_I3) | BIT(SIM_I17), SIM_MODE_DIRECT, 0},
-    {"gap-skipped", BIT(SIM_I2), SIM_MODE_DIRECT, 0},
-    {"reject-blocks", BIT(SIM_I4), SIM_MODE_DIRECT, 0},
-    {"mismatch-skipped", BIT(SIM_I2), SIM_MODE_DIRECT, 0},
-    {"body-after-commit", BIT(SIM_I14), SIM_MODE_DIRECT, 0},
-    {"origin-not-checked", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0},
+    {"dedup-before-head", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I13), SIM_MODE_DIRECT, 0, false},
+    {"recent-shortened-early", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I13), SIM_MODE_DIRECT, 0, false},
+    {"lmid-newer-than-pin", BIT(SIM_I13), SIM_MODE_DIRECT, 0, false},
+    {"no-version-condition", BIT(SIM_I3) | BIT(SIM_I17), SIM_MODE_DIRECT, 0, false},
+    {"gap-skipped", BIT(SIM_I2), SIM_MODE_DIRECT, 0, false},
+    {"reject-blocks", BIT(SIM_I4), SIM_MODE_DIRECT, 0, false},
+    {"mismatch-skipped", BIT(SIM_I2), SIM_MODE_DIRECT, 0, false},
+    {"body-after-commit", BIT(SIM_I14), SIM_MODE_DIRECT, 0, false},
+    {"origin-not-checked", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false},
     {"stale-lineage-rows", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I5) | BIT(SIM_I12) | BIT(SIM_I13),
-     SIM_MODE_DIRECT, 0},
-    {"rejection-untold", BIT(SIM_I6) | BIT(SIM_I13), SIM_MODE_DIRECT, 0},
+     SIM_MODE_DIRECT, 0, false},
+    {"rejection-untold", BIT(SIM_I6) | BIT(SIM_I13), SIM_MODE_DIRECT, 0, false},
     /* consumer */
-    {"done-before-commit", BIT(SIM_I2), SIM_MODE_QUEUED, 0},
-    {"merged-backwards", BIT(SIM_I2), SIM_MODE_QUEUED, 0},
-    {"merged-one-sender", BIT(SIM_I2) | BIT(SIM_I18), SIM_MODE_QUEUED, 0},
+    {"done-before-commit", BIT(SIM_I2), SIM_MODE_QUEUED, 0, false},
+    {"merged-backwards", BIT(SIM_I2), SIM_MODE_QUEUED, 0, false},
+    {"merged-one-sender", BIT(SIM_I2) | BIT(SIM_I18), SIM_MODE_QUEUED, 0, false},
+    /* log projects */
+    {"replay-origin-untold", BIT(SIM_I6), SIM_MODE_DIRECT, 0, true},
 };
 #define BUGS (sizeof bugs / sizeof bugs[0])
 
@@ -60,6 +63,7 @@ static sim_options options_for(const planted_bug *bug, const sim_options *asked)
     sim_options options = *asked;
     if (bug->faults != 0) options.faults = bug->faults;
     options.mode = bug->mode;
+    options.kind = bug->logged ? SIM_KIND_LOG : SIM_KIND_VERSIONS;
     return options;
 }
 

@@ -1,5 +1,6 @@
 /* The server: processors over the same ports, each of which may die and be started again; backups
  * and restores. */
+#include "backend/logged/logged.h"
 #include "backend/memory/memory_ports.h"
 #include "tests/sim/files.h"
 #include "tests/sim/queue.h"
@@ -211,6 +212,56 @@ bool sim_server_handle(sim_world *world, sim_message *message)
     return !crashed;
 }
 
+/* ---- log projects ---- */
+
+static int handle_as_admin(sim_world *world, const char *method, const char *path, const char *body)
+{
+    char method_text[8], path_text[128], body_text[64];
+    (void)snprintf(method_text, sizeof method_text, "%s", method);
+    (void)snprintf(path_text, sizeof path_text, "%s", path);
+    (void)snprintf(body_text, sizeof body_text, "%s", body);
+    sim_message message = {.method = method_text,
+                           .path = path_text,
+                           .body = body_text,
+                           .body_size = strlen(body_text),
+                           .user = "operator"};
+    bool answered = sim_server_handle(world, &message);
+    free(message.response);
+    return answered ? message.status : -1;
+}
+
+static int end_segment(sim_world *world)
+{
+    sim_instance *instance = choose(world);
+    kedge_project_ref ref = {KEDGE_BYTES(SIM_ORGANIZATION), KEDGE_BYTES(SIM_PROJECT)};
+    kedge_log_place first;
+    if (instance->backend == NULL && !start(instance)) return -1;
+    kedge_project project = kedge_project_of(instance->backend, &ref);
+    kedge_log log = kedge_logged_log(&project);
+    sim_instance *interrupted = begin_work(instance);
+    kedge_status status = kedge_log_new_segment(&log, &first, NULL);
+    if (end_work(instance, interrupted)) bury(instance);
+    instance->busy = false;
+    return (int)status;
+}
+
+/* More often than a server does: a snapshot is due behind 1,000 entries, and seeds are shorter. */
+void sim_server_maintain_log(sim_world *world)
+{
+    sim_dice *dice = &world->server.log_dice;
+    if (!sim_server_is_free(world)) return;
+    if (sim_dice_chance(dice, 250)) {
+        int status = handle_as_admin(world, "POST", PROJECT_PATH "snapshot", "");
+        if (status == 200) world->report->snapshots++;
+        sim_trace(world, "a snapshot is made: %d", status);
+    }
+    if (sim_server_is_free(world) && sim_dice_chance(dice, 60)) {
+        int status = end_segment(world);
+        if (status == KEDGE_OK) world->report->segments++;
+        sim_trace(world, "a segment is ended: %d", status);
+    }
+}
+
 int64_t sim_server_version(sim_world *world)
 {
     return world->oracle.head == NULL ? 0 : world->oracle.head->number;
@@ -309,6 +360,8 @@ bool sim_server_restore(sim_world *world, sim_fault how)
     sim_backup *backup = &server->backups[sim_dice_below(&server->dice, SIM_BACKUPS)];
     sim_oracle_catch_up(world);
     if (!backup->there || backup->head == world->oracle.head) return false;
+    /* Entries and snapshots stand in blobs that nothing can make again: an operator keeps them. */
+    if (world->logged && how == SIM_RESTORE_BLOBS) return false;
     stop_all(world);
     if (how != SIM_RESTORE_BLOBS) {
         bool stay = sim_strikes(world, &world->dice, SIM_RESTORE_ROWS_STAY);
@@ -342,6 +395,33 @@ static bool open_registry(sim_world *world)
                               NULL) == KEDGE_OK;
 }
 
+/* Before there are faults: the first push would make a project of versions. */
+static bool create_log_project(sim_world *world)
+{
+    static char body[] = "{\"kind\":\"log\"}";
+    sim_server *server = &world->server;
+    kedge_backend *backend = NULL;
+    kedge_backend_options options = {.environment = &server->environment,
+                                     .records = server->records,
+                                     .blobs = server->blobs,
+                                     .registry = server->registry,
+                                     .pause = no_pause};
+    kedge_identity identity = {
+        .user = "operator", .role = "admin", .organization = "*", .admin = true};
+    kedge_api_request request = {
+        .method = KEDGE_BYTES("PUT"),
+        .path = KEDGE_BYTES("/v1/orgs/" SIM_ORGANIZATION "/projects/" SIM_PROJECT),
+        .body = {body, sizeof body - 1},
+        .identity = &identity};
+    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
+    if (kedge_backend_new(&options, &backend, NULL) != KEDGE_OK) return false;
+    kedge_backend_handle(backend, &request, &response);
+    kedge_backend_free(backend);
+    kedge_buffer_free(&response.body);
+    return response.status == 201 &&
+           kedge_memory_records_copy(&server->records, &server->replica, NULL) == KEDGE_OK;
+}
+
 bool sim_server_open(sim_world *world)
 {
     sim_server *server = &world->server;
@@ -366,7 +446,7 @@ bool sim_server_open(sim_world *world)
         good = kedge_memory_records_open(environment, &backup->records, NULL) == KEDGE_OK &&
                kedge_memory_blobs_open(environment, &backup->blobs, NULL) == KEDGE_OK;
     }
-    return good;
+    return good && (!world->logged || create_log_project(world));
 }
 
 void sim_server_close(sim_world *world)

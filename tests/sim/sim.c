@@ -201,9 +201,20 @@ static void choose_mode(sim_world *world)
     if (world->queued) world->report->queued_seeds++;
 }
 
+/* By a die of its own: a versioned seed is what it was before there were log projects. */
+static void choose_kind(sim_world *world)
+{
+    sim_dice dice = sim_dice_make(world->options.seed, 104);
+    world->logged = world->options.kind == SIM_KIND_LOG ||
+                    (world->options.kind == SIM_KIND_BY_SEED && sim_dice_chance(&dice, 250));
+    world->server.log_dice = dice;
+    if (world->logged) world->report->log_seeds++;
+}
+
 static bool make_world(sim_world *world)
 {
     choose_mode(world);
+    choose_kind(world);
     world->dice = sim_dice_make(world->options.seed, 0);
     world->trace_hash = UINT64_C(14695981039346656037);
     world->client_count = world->options.clients;

@@ -43,12 +43,20 @@ typedef enum sim_mode {
     SIM_MODE_QUEUED
 } sim_mode;
 
+/* Of which kind the project is. */
+typedef enum sim_kind {
+    SIM_KIND_BY_SEED, /* every fourth seed or so has a log project */
+    SIM_KIND_VERSIONS,
+    SIM_KIND_LOG
+} sim_kind;
+
 typedef struct sim_options {
     uint64_t seed;
     uint64_t faults;  /* which kinds may happen: bits */
     uint32_t clients; /* living folders at the start */
     uint32_t edits;   /* of all clients together */
     sim_mode mode;
+    sim_kind kind;
     FILE *trace;      /* NULL: only its hash */
     const char *root; /* a folder for the clients' folders */
 } sim_options;
@@ -65,6 +73,9 @@ typedef struct sim_report {
     uint64_t mutations; /* acknowledged */
     uint64_t versions;
     uint64_t requests;
+    uint64_t log_seeds;
+    uint64_t snapshots; /* of log projects, made by the server */
+    uint64_t segments;  /* … ended by the server */
     uint64_t queued_seeds;
     uint64_t queued; /* messages */
     uint64_t consumed;
@@ -219,6 +230,7 @@ typedef struct sim_client {
     bool lacks_items;      /* the server has left some out, whose bodies it has lost */
     sim_damage damage;
     int64_t rotated_ms[SIM_ROTATIONS_MAX]; /* the last ones, the newest first; 0: none */
+    int64_t aside_ms[SIM_ROTATIONS_MAX];   /* … when its cache was set aside, of a log project */
     sim_ledger ledger;
     sim_seen seen;
     sim_folder backup;
@@ -270,6 +282,7 @@ typedef struct sim_server {
     bool replica_behind;
     kedge_queue queue;
     sim_dice queue_dice;
+    sim_dice log_dice;
     uint64_t messages;     /* put by the simulator itself */
     bool consuming_soon;   /* an event is under way */
     sim_instance *at_work; /* whose code runs */
@@ -304,6 +317,7 @@ struct sim_world {
     sim_made_list made;
     bool healing;
     bool queued;
+    bool logged; /* the project is a log project */
 };
 
 /* sim.c */
@@ -340,6 +354,8 @@ bool sim_server_handle(sim_world *world, sim_message *message);
 size_t sim_server_consume(sim_world *world);
 bool sim_server_is_free(const sim_world *world);
 int64_t sim_server_version(sim_world *world);
+/* Background work on a log project: a snapshot, or the end of a segment. */
+void sim_server_maintain_log(sim_world *world);
 void sim_server_backup(sim_world *world);
 bool sim_server_restore(sim_world *world, sim_fault how);
 /* What may happen at any port call: false when the call does not happen, and `*status` is what it

@@ -20,6 +20,11 @@ static void write_member(kedge_json_writer *writer, kedge_bytes object, const ch
     kedge_json_raw(writer, value);
 }
 
+bool naive_log_knows(const naive_server *server, const naive_outcome *outcome, int64_t by)
+{
+    return by <= server->snapshot || strcmp(outcome->code, "mutator-unknown") == 0;
+}
+
 /* The server knows these two, and leaves the rest to the clients. */
 static void write_decided(kedge_json_writer *writer, const naive_outcome *outcome)
 {
@@ -28,7 +33,7 @@ static void write_decided(kedge_json_writer *writer, const naive_outcome *outcom
     if (!duplicate && !unknown) return;
     kedge_json_key(writer, "outcome");
     kedge_json_chars(writer, duplicate ? "duplicate" : "rejected");
-    if (duplicate) return;
+    if (duplicate && !unknown) return;
     kedge_json_key(writer, "code");
     kedge_json_chars(writer, outcome->code);
     kedge_json_key(writer, "message");
@@ -122,8 +127,44 @@ void naive_log_hash(const naive_server *server, int64_t version, char hex[KEDGE_
     kedge_buffer_free(&all);
 }
 
-static void write_entries(kedge_json_writer *writer, const naive_server *server, int64_t from,
-                          int64_t to)
+/* A duplicate of the client that asks, whose first one a snapshot has rejected. */
+static const naive_outcome *rejected_duplicate(const naive_server *server, const naive_pull *asked,
+                                               kedge_bytes mutation)
+{
+    char client[64] = "";
+    int64_t id = 0;
+    kedge_json_member_chars(mutation, "client", client, sizeof client);
+    kedge_json_member_integer(mutation, "id", &id);
+    const naive_outcome *outcome = naive_server_outcome(server, client, id);
+    bool told = outcome && strcmp(client, asked->client) == 0 && outcome->code[0] != '\0' &&
+                strcmp(outcome->decision, "duplicate") == 0 &&
+                strcmp(outcome->code, "mutator-unknown") != 0 &&
+                outcome->first_version <= server->snapshot;
+    return told ? outcome : NULL;
+}
+
+static void write_mutation(kedge_json_writer *writer, const naive_server *server,
+                           const naive_pull *asked, kedge_bytes mutation)
+{
+    kedge_bytes name, value;
+    const naive_outcome *rejected = rejected_duplicate(server, asked, mutation);
+    kedge_json_iterator each = kedge_json_iterate(mutation);
+    kedge_json_begin_object(writer);
+    while (kedge_json_next_member(&each, &name, &value)) {
+        kedge_json_key_bytes(writer, (kedge_bytes){name.data + 1, name.size - 2});
+        kedge_json_raw(writer, value);
+    }
+    if (rejected) {
+        kedge_json_key(writer, "code");
+        kedge_json_chars(writer, rejected->code);
+        kedge_json_key(writer, "message");
+        kedge_json_chars(writer, rejected->message);
+    }
+    kedge_json_end_object(writer);
+}
+
+static void write_entries(kedge_json_writer *writer, const naive_server *server,
+                          const naive_pull *asked, int64_t from, int64_t to)
 {
     kedge_json_key(writer, "entries");
     kedge_json_begin_array(writer);
@@ -138,19 +179,24 @@ static void write_entries(kedge_json_writer *writer, const naive_server *server,
         kedge_json_key(writer, "version");
         kedge_json_integer(writer, version);
         kedge_json_key(writer, "mutations");
-        kedge_json_raw(writer, kedge_buffer_bytes(&list));
+        kedge_json_begin_array(writer);
+        kedge_bytes mutation;
+        kedge_json_iterator each = kedge_json_iterate(kedge_buffer_bytes(&list));
+        while (kedge_json_next_element(&each, &mutation))
+            write_mutation(writer, server, asked, mutation);
+        kedge_json_end_array(writer);
         kedge_json_end_object(writer);
         kedge_buffer_free(&list);
     }
     kedge_json_end_array(writer);
 }
 
-static void write_log(kedge_json_writer *writer, const naive_server *server, int64_t from,
-                      int64_t to)
+static void write_log(kedge_json_writer *writer, const naive_server *server,
+                      const naive_pull *asked, int64_t from, int64_t to)
 {
     kedge_json_key(writer, "log");
     kedge_json_begin_object(writer);
-    write_entries(writer, server, from, to);
+    write_entries(writer, server, asked, from, to);
     kedge_json_key(writer, "more");
     kedge_json_boolean(writer, to < server->version);
     if (to == server->snapshot) {
@@ -193,7 +239,7 @@ static void write_native(kedge_json_writer *writer, const naive_server *server,
         kedge_json_key(writer, "snapshot");
         kedge_json_null(writer);
     }
-    write_log(writer, server, snapshot ? to : asked->from, to);
+    write_log(writer, server, asked, snapshot ? to : asked->from, to);
     kedge_json_end_object(writer);
 }
 
@@ -202,7 +248,6 @@ void naive_log_pull(naive_server *server, const naive_pull *asked, kedge_buffer 
     bool whole = asked->first || asked->lost;
     bool snapshot = whole && server->snapshot > 0;
     int64_t to = snapshot ? server->snapshot : end_of(server, asked->from);
-    server->knows_rejections = snapshot;
     kedge_json_writer writer = kedge_json_write(response);
     kedge_json_begin_object(&writer);
     naive_write_pair(&writer, "cookie", "order", to, server->lineages[to]);
@@ -213,6 +258,5 @@ void naive_log_pull(naive_server *server, const naive_pull *asked, kedge_buffer 
     kedge_json_begin_array(&writer);
     kedge_json_end_array(&writer);
     write_native(&writer, server, asked, snapshot, to);
-    server->knows_rejections = false;
     kedge_json_end_object(&writer);
 }

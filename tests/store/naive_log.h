@@ -25,6 +25,9 @@ void naive_write_pair(kedge_json_writer *writer, const char *name, const char *o
 kedge_overlay *naive_load(const char *state);
 bool naive_is_retired(const naive_server *server, const char *client);
 
+/* Whether the server knows the outcome: it was decided at the append, or a snapshot has the version
+ * `by`. */
+bool naive_log_knows(const naive_server *server, const naive_outcome *outcome, int64_t by);
 /* The next version of the log gets this mutation, too. */
 void naive_log_append(naive_server *server, kedge_bytes mutation, const naive_outcome *outcome);
 /* The log's next entry is complete. */

@@ -176,13 +176,14 @@ static void decide(naive_server *server, kedge_tx *tx, kedge_bytes mutation, nai
     kedge_json_member_chars(mutation, "name", name, sizeof name);
     kedge_json_member(mutation, "args", &args);
     kedge_json_member_integer(mutation, "timestamp", &timestamp);
-    outcome->version = server->version + 1;
+    outcome->version = outcome->first_version = server->version + 1;
     snprintf(outcome->decision, sizeof outcome->decision, "applied");
     const naive_outcome *first = origin_of(server, outcome);
     if (first) {
         snprintf(outcome->decision, sizeof outcome->decision, "duplicate");
         memcpy(outcome->code, first->code, sizeof outcome->code);
         memcpy(outcome->message, first->message, sizeof outcome->message);
+        outcome->first_version = first->first_version;
         return;
     }
     kedge_call call = {
@@ -320,7 +321,8 @@ void naive_write_outcomes(kedge_json_writer *writer, const naive_server *server,
     kedge_json_begin_array(writer);
     for (int64_t id = low; id <= high; id++) {
         const naive_outcome *outcome = naive_server_outcome(server, client, id);
-        if (!outcome) continue;
+        if (!outcome || (server->log && !naive_log_knows(server, outcome, outcome->version)))
+            continue;
         kedge_json_begin_object(writer);
         kedge_json_key(writer, "id");
         kedge_json_integer(writer, id);
@@ -329,13 +331,8 @@ void naive_write_outcomes(kedge_json_writer *writer, const naive_server *server,
         kedge_json_key(writer, "version");
         kedge_json_integer(writer, outcome->version);
         kedge_json_key(writer, "outcome");
-        /* What a replay rejects, the server of a log project calls applied. */
-        bool told = !server->log || server->knows_rejections ||
-                    strcmp(outcome->decision, "rejected") != 0 ||
-                    strcmp(outcome->code, "mutator-unknown") == 0;
-        kedge_json_chars(writer, told ? outcome->decision : "applied");
-        if (outcome->code[0] != '\0' && told &&
-            (!server->log || strcmp(outcome->decision, "rejected") == 0)) {
+        kedge_json_chars(writer, outcome->decision);
+        if (outcome->code[0] != '\0') {
             kedge_json_key(writer, "code");
             kedge_json_chars(writer, outcome->code);
             kedge_json_key(writer, "message");

@@ -20,6 +20,8 @@ typedef struct naive_outcome {
     char decision[16];
     char code[64];
     char message[256];
+    int64_t
+        first_version; /* of a duplicate: where the first one was decided; otherwise `version` */
 } naive_outcome;
 
 typedef struct naive_server {
@@ -38,10 +40,9 @@ typedef struct naive_server {
     bool log;                      /* a log project: pulls get mutations to replay (naive_log.c) */
     char *entries[NAIVE_VERSIONS]; /* the mutations of each version */
     kedge_buffer open_entry;
-    bool knows_rejections; /* while it responds with a snapshot */
-    int64_t snapshot;      /* the version of the last one; 0: none */
-    uint32_t entries_max;  /* in one response */
-    bool reads_seen;       /* the member `seen` of a pull; otherwise it is an older server */
+    int64_t snapshot;     /* the version of the last one; 0: none */
+    uint32_t entries_max; /* in one response */
+    bool reads_seen;      /* the member `seen` of a pull; otherwise it is an older server */
     uint32_t page_items;
 } naive_server;
 
