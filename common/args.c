@@ -1,7 +1,7 @@
 /* Reading a mutator's args: kedge_args_text and kedge_args_integer of <kedge/mutator.h>. */
 #include "common/error.h"
 #include "common/json.h"
-#include "common/json_internal.h"
+#include "common/json_tokens.h"
 
 #include <kedge/mutator.h>
 

@@ -4,7 +4,7 @@
  * remembers where each member of an object went. When an object ends and its members do not stand
  * in order, they are put in order by way of a scratch buffer. */
 #include "common/error.h"
-#include "common/json_internal.h"
+#include "common/json_tokens.h"
 
 #include <kedge/limits.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * an object that are written in canonical order are all different, as each is compared with the one
  * before; only an object in another order needs a search for duplicates. */
 #include "common/error.h"
-#include "common/json_internal.h"
+#include "common/json_tokens.h"
 #include "common/utf8.h"
 
 #include <kedge/limits.h>

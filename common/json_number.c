@@ -10,7 +10,7 @@
  * (ECMA-262, Number::toString). A decimal of up to 15 digits survives the way to a double and back,
  * so that the closest 15 digits, without trailing zeros, are the shortest when they read back at
  * all. */
-#include "common/json_internal.h"
+#include "common/json_tokens.h"
 
 #include <float.h>
 #include <math.h>

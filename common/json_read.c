@@ -1,6 +1,6 @@
 /* Finds values in JSON text by quotes and brackets alone, iterates over them, and reads them by
  * type. */
-#include "common/json_internal.h"
+#include "common/json_tokens.h"
 
 #include <math.h>
 

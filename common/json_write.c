@@ -1,5 +1,5 @@
 /* Writing JSON into a buffer. */
-#include "common/json_internal.h"
+#include "common/json_tokens.h"
 #include "common/utf8.h"
 
 #include <string.h>

@@ -1,9 +1,15 @@
-/* What an identity may see. The response for a thing that it may not see is exactly that for one
- * that does not exist. */
+/* Who may see what: by the identity, then by the access list of the project. The response for a
+ * thing that an identity may not see is exactly that for one that does not exist.
+ *
+ * An access list admits only the users that it names, each with its role. A project without a list
+ * admits everybody whose token covers it. An admin is always admitted, with the role of the token,
+ * so that nobody is locked out for good. */
 #include "backend/api/call.h"
+
 #include "backend/versioned/model/layout.h"
-#include "backend/versioned/versions/retained.h"
 #include "common/error.h"
+
+/* ---- by the identity ---- */
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project)
@@ -39,96 +45,73 @@ bool kedge_api_is_of_organization(kedge_api_call *call)
     return false;
 }
 
-void kedge_api_refuse_project(kedge_api_call *call)
+/* ---- by the access list ---- */
+
+static kedge_status fail_not_found(kedge_error *error)
 {
-    kedge_api_refuse(call, 404, "project-not-found", "there is no project %.*s/%.*s",
-                     (int)call->project.ref.organization.size, call->project.ref.organization.data,
-                     (int)call->project.ref.project.size, call->project.ref.project.data);
+    return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
 }
 
-kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error)
+kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity *identity,
+                             kedge_api_admission *admission, kedge_error *error)
 {
-    bool created;
-    int64_t created_ms;
-    if (!project->backend->options.create_projects) {
-        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
+    char id[KEDGE_RESOURCE_NAMED_ID];
+    kedge_resource list = {0};
+    kedge_backend *backend = project->backend;
+    admission->listed = false;
+    if (!kedge_api_may_see(identity, project->ref.organization, project->ref.project))
+        return fail_not_found(error);
+    if (identity->admin) return KEDGE_OK;
+    kedge_resource_ref ref = kedge_resource_of_access(&project->ref, id);
+    if (kedge_unlisted_has(&backend->unlisted, ref.organization, ref.id)) return KEDGE_OK;
+    kedge_status status = kedge_resource_read(backend, &ref, 0, &list, error);
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_unlisted_note(&backend->unlisted, ref.organization, ref.id);
+        return KEDGE_OK;
     }
-    kedge_status status = kedge_project_create(project, &created, &created_ms, error);
-    if (status == KEDGE_OK) {
-        kedge_project_kinds_put(&project->backend->project_kinds, &project->ref,
-                                KEDGE_PROJECT_VERSIONS);
-    }
-    return status;
-}
-
-kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
-                            kedge_error *error)
-{
-    kedge_status status = kedge_version_load(project, 0, head, error);
-    if (status != KEDGE_NOT_FOUND) return status;
-    status = kedge_api_create_on_use(project, error);
     if (status != KEDGE_OK) return status;
-    return kedge_version_load(project, 0, head, error);
+    admission->listed = true;
+    bool named = kedge_resource_access_role(list.value, identity->user, admission->role);
+    kedge_resource_free(&list);
+    return named ? KEDGE_OK : fail_not_found(error);
 }
 
-bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head)
+bool kedge_api_enter_project(kedge_api_call *call)
 {
-    kedge_status status = kedge_api_head(&call->project, head, &call->error);
-    if (status == KEDGE_OK) return true;
+    kedge_status status =
+        kedge_api_admit(&call->project, call->request->identity, &call->admission, &call->error);
     if (status == KEDGE_NOT_FOUND) {
         kedge_api_refuse_project(call);
-    } else {
+    } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     }
-    return false;
+    if (status != KEDGE_OK || !call->admission.listed) return status == KEDGE_OK;
+    call->admitted = *call->request->identity;
+    call->admitted.role = call->admission.role;
+    call->admitted_request = *call->request;
+    call->admitted_request.identity = &call->admitted;
+    call->request = &call->admitted_request;
+    return true;
 }
 
-bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, const char *code,
-                            const kedge_version **version)
+kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
+                                           kedge_bytes organization, kedge_bytes project,
+                                           int64_t *version, kedge_error *error)
 {
+    kedge_project_ref ref = {organization, project};
+    kedge_project opened = kedge_project_of(backend, &ref);
     const kedge_version *head;
-    if (!kedge_api_open_head(call, &head)) return false;
-    if (number == 0 || number == head->number) {
-        *version = head;
-        return true;
+    kedge_api_admission admission;
+    if (kedge_project_ref_check(&ref, NULL) != KEDGE_OK) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
     }
-    int64_t newest = head->number;
-    int64_t oldest = 1;
+    kedge_status status = kedge_api_admit(&opened, identity, &admission, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_api_find_kind(&opened, error);
+    if (status == KEDGE_OK || status == KEDGE_NOT_FOUND)
+        status = kedge_api_head(&opened, &head, error);
+    if (status != KEDGE_OK) return status;
+    *version = head->number;
     kedge_version_release(head);
-    kedge_status loaded = KEDGE_NOT_FOUND;
-    if (number < newest) {
-        loaded = kedge_retained_oldest(&call->project, &oldest, &call->error);
-        if (loaded == KEDGE_OK && number < oldest) {
-            kedge_api_refuse(call, status, status == 404 ? "version-not-retained" : code,
-                             "version %lld is no longer kept; the oldest is %lld",
-                             (long long)number, (long long)oldest);
-            return false;
-        }
-    }
-    if (loaded == KEDGE_OK) {
-        loaded = kedge_version_load(&call->project, number, version, &call->error);
-    }
-    if (loaded == KEDGE_OK) return true;
-    if (loaded == KEDGE_NOT_FOUND) {
-        kedge_api_refuse(call, status, code, "there is no version %lld; the newest is %lld",
-                         (long long)number, (long long)newest);
-    } else {
-        kedge_api_fail(call, loaded);
-    }
-    return false;
-}
-
-bool kedge_api_query_version(kedge_api_call *call, int64_t *number)
-{
-    bool present;
-    *number = 0;
-    kedge_buffer text = kedge_buffer_make(call->allocator);
-    bool read = kedge_api_query_text(call, "version", &text, &present);
-    if (read && present && !kedge_wire_version_read(kedge_buffer_bytes(&text), number)) {
-        kedge_api_refuse(call, 400, "query-invalid",
-                         "the parameter \"version\" must be \"latest\" or a number from 1 on");
-        read = false;
-    }
-    kedge_buffer_free(&text);
-    return read;
+    return KEDGE_OK;
 }

@@ -59,7 +59,7 @@ typedef struct kedge_api_call {
     kedge_api_request admitted_request;
 } kedge_api_call;
 
-/* ---- refusing (problem.c) ---- */
+/* ---- refusing and finishing (call.c) ---- */
 
 /* Discards what was written and responds with a problem. */
 void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const char *format, ...)
@@ -78,7 +78,7 @@ static inline size_t kedge_api_at_most(size_t limit, size_t most)
     return most > 0 && most < limit ? most : limit;
 }
 
-/* ---- addresses (address.c) ---- */
+/* ---- the query (call.c) ---- */
 
 /* Read parameters of the query. Each returns false after it refused the call with `query-invalid`.
  * The output is not changed when the parameter is absent. */
@@ -91,8 +91,8 @@ bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project);
-/* Whether the identity may use the project (access_list.c): KEDGE_OK, KEDGE_NOT_FOUND, or a failure
- * of the store. */
+/* Whether the identity may use the project: KEDGE_OK, KEDGE_NOT_FOUND, or a failure of the
+ * store. */
 kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity *identity,
                              kedge_api_admission *admission, kedge_error *error);
 /* The same for the call; refuses it and returns false when the identity may not. From then on the
@@ -103,6 +103,22 @@ bool kedge_api_is_admin(kedge_api_call *call);
 /* Returns true when the call's organization is the identity's; otherwise responds that there is no
  * such organization and returns false. */
 bool kedge_api_is_of_organization(kedge_api_call *call);
+
+/* ---- the project of a call: its kind (open.c) ---- */
+
+/* Sets the handle's history by the project's kind. KEDGE_NOT_FOUND: there is no such project. */
+kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error);
+/* The same for the call's project, which need not exist. Refuses the call, and returns false, when
+ * it is a log project and not `logs`. */
+bool kedge_api_choose_kind(kedge_api_call *call, bool logs);
+/* Whether the log that the call names may be written: refuses the call for the log that holds the
+ * mutations of a log project, and returns false. */
+bool kedge_api_is_free_log(kedge_api_call *call);
+/* Refuses a client that is not libkedge on a log project: it could not replay. */
+void kedge_api_refuse_foreign(kedge_api_call *call);
+
+/* ---- the project of a call: its versions (open.c) ---- */
+
 /* Responds that there is no such project, also when this identity may not see it. */
 void kedge_api_refuse_project(kedge_api_call *call);
 /* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
@@ -119,19 +135,9 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
 /* The parameter "version", a number or "latest"; latest when absent. */
 bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 
-/* ---- kinds of projects (kind.c) ---- */
+/* ---- log projects (pull_log.c) ---- */
 
-/* Sets the handle's history by the project's kind. KEDGE_NOT_FOUND: there is no such project. */
-kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error);
-/* The same for the call's project, which need not exist. Refuses the call, and returns false, when
- * it is a log project and not `logs`. */
-bool kedge_api_choose_kind(kedge_api_call *call, bool logs);
-/* Whether the log that the call names may be written: refuses the call for the log that holds the
- * mutations of a log project, and returns false. */
-bool kedge_api_is_free_log(kedge_api_call *call);
-/* Refuses a client that is not libkedge on a log project: it could not replay. */
-void kedge_api_refuse_foreign(kedge_api_call *call);
-/* POST pull of a log project (pull_log.c). */
+/* POST pull of a log project. */
 void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *request);
 
 /* ---- what a log project's server knows of outcomes (decided_log.c) ---- */
@@ -156,12 +162,6 @@ kedge_api_decided kedge_api_decided_by(kedge_api_call *call, int64_t snapshot);
 void kedge_api_decided_close(kedge_api_decided *decided);
 kedge_status kedge_api_decide_duplicate(kedge_api_decided *decided,
                                         kedge_wire_replay_mutation *mutation, kedge_arena *arena);
-
-/* ---- new clients (admit.c) ---- */
-
-/* Whether the user may begin with the clients that are new in the push; otherwise the call is
- * refused, and nothing was written. */
-bool kedge_api_admit_clients(kedge_api_call *call, const kedge_push *push);
 
 /* ---- the wire (wire.c) ---- */
 
@@ -236,12 +236,9 @@ kedge_api_cursor kedge_api_cursor_behind(kedge_state *state, kedge_bytes collect
 kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collection,
                                    kedge_entry *entry, kedge_error *error);
 
-/* ---- reading a request's body (body.c) ---- */
+/* ---- reading a request's body (call.c) ---- */
 
-static inline kedge_wire_request kedge_api_body(const kedge_api_call *call)
-{
-    return (kedge_wire_request){call->request->body, call->request->body_truncated};
-}
+kedge_wire_request kedge_api_body(const kedge_api_call *call);
 /* Takes the status of a function that has read the body, with call->error. Unless it is KEDGE_OK,
  * refuses the call and returns false. */
 bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status);

@@ -6,7 +6,7 @@
 #include "backend/api/call.h"
 #include "backend/logged/entry.h"
 #include "backend/logged/snapshots.h"
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/assert.h"
 #include "wire/pull.h"
 

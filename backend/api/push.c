@@ -1,11 +1,151 @@
-/* POST push: decodes the request, calls the processor, and responds in the protocol of the client
- * (native or Replicache).
+/* POST push: decodes the request, admits its new clients, calls the processor, and responds in the
+ * protocol of the client (native or Replicache).
  *
  * In queued mode the undecided mutations of a native push go to the queue, and the response says
  * so. A result that no later version can change is given at once. */
+#include "backend/api/push.h"
+
 #include "backend/api/call.h"
-#include "backend/api/push_body.h"
+#include "common/error.h"
 #include "wire/replicache.h"
+
+#include <string.h>
+
+/* ---- the decoded push ---- */
+
+static void take(const kedge_wire_mutation *read, kedge_push_mutation *out)
+{
+    *out = (kedge_push_mutation){.client = read->client_id,
+                                 .id = read->id,
+                                 .name = read->name,
+                                 .args = read->args,
+                                 .timestamp_ms = read->timestamp_ms,
+                                 .uid = read->uid,
+                                 .origin_client = read->origin_client_id,
+                                 .origin_id = read->origin_id,
+                                 .mutator = read->mutator_version,
+                                 .invalid_code = read->invalid_code};
+    memcpy(out->digest, read->digest, sizeof out->digest);
+    memcpy(out->invalid_message, read->invalid_message, sizeof out->invalid_message);
+}
+
+kedge_status kedge_push_request_read(const kedge_allocator *allocator,
+                                     const kedge_wire_request *body, const kedge_identity *identity,
+                                     kedge_push_request *out, kedge_error *error)
+{
+    *out = (kedge_push_request){.push = {.count = 0}};
+    kedge_wire_push_request *wire = &out->wire;
+    kedge_status status = kedge_wire_push_request_read(allocator, body, wire, error);
+    if (status != KEDGE_OK || !wire->supported) return status;
+    out->sender = (kedge_push_sender){kedge_bytes_of(wire->group_id), identity};
+    out->push.senders = &out->sender;
+    out->push.sender_count = 1;
+    if (wire->count == 0) return KEDGE_OK;
+    out->push.mutations = kedge_allocate(allocator, wire->count * sizeof *out->push.mutations);
+    if (out->push.mutations == NULL) return kedge_fail_no_memory(error);
+    for (size_t i = 0; i < wire->count; i++)
+        take(&wire->mutations[i], &out->push.mutations[i]);
+    out->push.count = wire->count;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_push_body_read(const kedge_allocator *allocator, kedge_bytes body,
+                                  const kedge_identity *identity, kedge_push_request *out,
+                                  kedge_error *error)
+{
+    kedge_wire_request request = {.body = body};
+    kedge_status status = kedge_push_request_read(allocator, &request, identity, out, error);
+    if (status != KEDGE_OK) return status;
+    if (!out->wire.supported) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "push-version-unsupported",
+                          "pushVersion must be 1");
+    }
+    if (out->wire.too_large) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "push-too-large",
+                          "the push has more than %d mutations", KEDGE_LIMIT_PUSH_MUTATIONS);
+    }
+    return KEDGE_OK;
+}
+
+void kedge_push_request_free(kedge_push_request *request)
+{
+    if (request->wire.allocator != NULL) {
+        kedge_release(request->wire.allocator, request->push.mutations);
+    }
+    kedge_wire_push_request_free(&request->wire);
+    *request = (kedge_push_request){.push = {.count = 0}};
+}
+
+/* ---- new clients ---- */
+
+/* Only a client's first mutation has the id 1, and each client counts once. */
+static bool begins_client(const kedge_push *push, size_t index)
+{
+    const kedge_push_mutation *mutation = &push->mutations[index];
+    if (mutation->id != 1) return false;
+    for (size_t i = 0; i < index; i++) {
+        const kedge_push_mutation *other = &push->mutations[i];
+        if (other->id == 1 && kedge_bytes_equal(other->client, mutation->client)) return false;
+    }
+    return true;
+}
+
+/* `head` is NULL for a project that does not exist yet: then every client is new. */
+static kedge_status count_new(kedge_api_call *call, const kedge_push *push,
+                              const kedge_version *head, size_t *count)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < push->count && status == KEDGE_OK; i++) {
+        kedge_client_state state = {.known = false};
+        if (!begins_client(push, i)) continue;
+        if (head != NULL) {
+            status = kedge_client_load(&call->project, head, push->mutations[i].client, &state,
+                                       &call->error);
+        }
+        if (status == KEDGE_OK && !state.known) ++*count;
+    }
+    return status;
+}
+
+static bool any_begins(const kedge_push *push)
+{
+    for (size_t i = 0; i < push->count; i++) {
+        if (push->mutations[i].id == 1) return true;
+    }
+    return false;
+}
+
+/* Whether the user may begin with the clients that are new in the push; otherwise the call is
+ * refused. This is checked before anything is written, even before the clients of its origins are
+ * retired. */
+static bool admit_clients(kedge_api_call *call, const kedge_push *push)
+{
+    kedge_new_clients *limit = &call->project.backend->new_clients;
+    const kedge_version *head = NULL;
+    size_t count = 0;
+    int64_t wait_ms = 0;
+    if (limit->per_minute == 0 || !any_begins(push)) return true;
+    kedge_status status = kedge_version_load(&call->project, 0, &head, &call->error);
+    if (status == KEDGE_NOT_FOUND) status = KEDGE_OK;
+    if (status == KEDGE_OK) status = count_new(call, push, head, &count);
+    kedge_version_release(head);
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+        return false;
+    }
+    if (kedge_new_clients_take(limit, call->project.ref.organization, call->request->identity->user,
+                               count, &wait_ms)) {
+        return true;
+    }
+    kedge_api_refuse(call, 429, "too-many-clients",
+                     "this user has begun with more than %lld client ids in a minute; nothing of "
+                     "the push was applied",
+                     (long long)limit->per_minute);
+    call->response->retry_after_s = (int32_t)((wait_ms + 999) / 1000);
+    return false;
+}
+
+/* ---- the response ---- */
 
 /* A Replicache client starts anew when its state is gone; a gap is an error that it repeats, by
  * when the missing mutation may have come. */
@@ -155,7 +295,7 @@ static void respond_push(kedge_api_call *call)
             kedge_wire_version_not_supported_write("push", &call->response->body);
         } else if (log && !push.wire.native) {
             kedge_api_refuse_foreign(call);
-        } else if (!kedge_api_admit_clients(call, &push.push)) {
+        } else if (!admit_clients(call, &push.push)) {
             /* refused */
         } else if (queued) {
             respond_queued(call, &push);

@@ -1,6 +1,6 @@
 /* GET versions…: the history and the state of a project at any version (queries 1 to 4). */
+#include "backend/versioned/versions/versions.h"
 #include "backend/api/call.h"
-#include "backend/versioned/versions/retained.h"
 
 #define VERSIONS_BYTES    4194304 /* a list of versions ends after the one that exceeds this */
 #define VERSIONS_PER_STEP 8

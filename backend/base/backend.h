@@ -3,12 +3,10 @@
 #ifndef KEDGE_BACKEND_BASE_BACKEND_H
 #define KEDGE_BACKEND_BASE_BACKEND_H
 
-#include "backend/base/log_hints.h"
+#include "backend/base/hints.h"
 #include "backend/base/new_clients.h"
 #include "backend/base/options.h"
-#include "backend/base/project_kinds.h"
 #include "backend/base/project_ref.h"
-#include "backend/base/unlisted.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

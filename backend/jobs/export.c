@@ -9,8 +9,8 @@
 #include "backend/jobs/visit.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "backend/versioned/versions/blob.h"
-#include "backend/versioned/versions/retained.h"
 #include "backend/versioned/versions/version_codec.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
 #include <string.h>

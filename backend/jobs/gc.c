@@ -4,7 +4,7 @@
 #include "backend/base/backend.h"
 #include "backend/jobs/gc_references.h"
 #include "backend/jobs/visit.h"
-#include "backend/versioned/versions/garbage.h"
+#include "backend/versioned/versions/blob.h"
 #include "common/error.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Garbage collection: blobs that no version, and no checkpoint, refers to.
  *
  * It takes two runs to remove a blob, with the grace between them. The first finds it unreferenced,
- * older than the grace, and marks it (versions/garbage.h). A later one, that finds it still
+ * older than the grace, and marks it (versions/blob.h). A later one, that finds it still
  * unreferenced and the mark as old as the grace, removes it. So a body that was written and is not
  * yet committed is safe for as long as the grace, which must be longer than any push, fork or
  * import takes between its bodies and its commit. A writer that needs a marked blob again takes the

@@ -6,8 +6,8 @@
 #include "backend/jobs/visit.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/state/checkpoint.h"
-#include "backend/versioned/versions/retained.h"
 #include "backend/versioned/versions/version_codec.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Import: taking the name, versions under it, and the commit. */
 #include "backend/jobs/import_internal.h"
 
-#include "backend/versioned/versions/retained.h"
 #include "backend/versioned/versions/version_codec.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "backend/base/packed.h"
 #include "backend/versioned/index/index.h"
-#include "backend/versioned/model/entry_codec.h"
+#include "backend/versioned/model/version.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/versions/blob.h"
 #include "backend/versioned/versions/version_codec.h"

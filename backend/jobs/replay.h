@@ -9,7 +9,7 @@
 #include "backend/base/backend.h"
 #include "backend/base/project.h"
 #include "backend/versioned/model/map.h"
-#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/model/version.h"
 
 typedef struct kedge_replayed_collection {
     char name[KEDGE_LIMIT_NAME_BYTES + 1];

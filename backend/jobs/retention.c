@@ -3,7 +3,7 @@
 
 #include "backend/jobs/rows.h"
 #include "backend/versioned/state/checkpoint.h"
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * every collection as it was in front of R, made sure of against the fold of the deltas, and the
  * index rows of all versions below R, made sure of as well. Only then the record `Retention` says
  * that R is the oldest one: this is the commit. Then the older version records are replaced by
- * their lineage (versions/retained.h), and older checkpoints are removed. Blobs that nothing
+ * their lineage (versions/versions.h), and older checkpoints are removed. Blobs that nothing
  * refers to any more are left to garbage collection (gc.h).
  *
  * May run beside pushes and readers, and be broken off anywhere: run again, it goes on. */

@@ -2,7 +2,7 @@
  * once, and a store that charges for the size of what goes has a limit on it in each second. */
 #include "backend/jobs/retention_internal.h"
 
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
 #include <string.h>

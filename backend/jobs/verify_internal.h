@@ -11,7 +11,7 @@
 #include "backend/jobs/verify.h"
 #include "backend/jobs/visit.h"
 #include "backend/versioned/model/layout.h"
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 
 /* Where a checkpoint's root stands. */
 typedef struct verify_root {

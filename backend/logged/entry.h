@@ -10,7 +10,7 @@
 #define KEDGE_BACKEND_LOGGED_ENTRY_H
 
 #include "backend/log/log.h"
-#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/model/version.h"
 #include "wire/replay.h"
 
 void kedge_logged_entry_write(const kedge_version *version, kedge_buffer *out);

@@ -12,7 +12,7 @@
 #define KEDGE_BACKEND_LOGGED_SNAPSHOT_OBJECT_H
 
 #include "backend/base/project.h"
-#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/model/version.h"
 
 #define KEDGE_LOGGED_REJECTIONS "-rejections"
 

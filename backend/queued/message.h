@@ -2,8 +2,8 @@
  *
  *   {"format":1, "id":"…", "organization":"…", "project":"…", "user":"…", "role":"…", "push":{…}}
  *
- * `push` is a body as POST push has it (push_body.h), whose mutations need be no I-JSON; so the
- * message is cut like a push, not parsed. `id` is random: no two messages are the same.
+ * `push` is a body as POST push has it (backend/api/push.h), whose mutations need be no I-JSON; so
+ * the message is cut like a push, not parsed. `id` is random: no two messages are the same.
  *
  * A message that is too large for the queue, or no text that any queue holds, stands in blobs under
  * {org}/projects/{project}/pushes/{sha256}.json.gz, and the queue holds its claim check:

@@ -2,7 +2,7 @@
 #ifndef KEDGE_BACKEND_QUEUED_PUSH_BATCH_H
 #define KEDGE_BACKEND_QUEUED_PUSH_BATCH_H
 
-#include "backend/api/push_body.h"
+#include "backend/api/push.h"
 #include "backend/queued/message.h"
 
 /* One message of it, with what its push borrows from. Is not to be moved. */

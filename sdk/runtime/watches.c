@@ -1,9 +1,192 @@
-/* The list of watches: adding, posting, delivering, freeing. */
+/* Watches: the queue and the callback of each, then the list of them. */
 #include "sdk/runtime/watches.h"
 
 #include "common/error.h"
 #include "common/names.h"
-#include "sdk/runtime/watch_token.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- one watch ---- */
+
+/* One commit's changes, shared by the queues it stands in. */
+typedef struct kedge_commit {
+    const kedge_allocator *allocator;
+    atomic_uint references;
+    kedge_change_set changes;
+} kedge_commit;
+
+/* Held by the app until kedge_watch_free, by work at the dispatcher, and by a delivery. `lock`
+ * guards the members after it; it is taken after the list's lock. */
+struct kedge_watch_token {
+    const kedge_allocator *allocator;
+    kedge_watches *watches;
+    kedge_watch_token *next; /* in the list, under the list's lock */
+    uint64_t round;          /* of delivering, in which it was found ready last */
+    bool any;                /* every collection */
+    char collection[KEDGE_LIMIT_NAME_BYTES + 1];
+    kedge_watch_function callback;
+    void *userdata;
+    void (*userdata_free)(void *);
+    atomic_uint references;
+
+    pthread_mutex_t lock;
+    pthread_cond_t idle;
+    bool dead;
+    bool running;
+    bool dispatched;
+    pthread_t deliverer; /* the thread that found it ready last */
+    bool everything;     /* comes before the queue */
+    size_t first;
+    size_t count;
+    kedge_commit *queue[KEDGE_WATCH_QUEUE_MAX];
+};
+
+static void commit_release(kedge_commit *commit)
+{
+    if (commit == NULL || atomic_fetch_sub(&commit->references, 1) != 1) return;
+    kedge_change_set_free(&commit->changes);
+    kedge_release(commit->allocator, commit);
+}
+
+static kedge_status token_new(const kedge_allocator *allocator, const char *collection,
+                              kedge_watch_token **token, kedge_error *error)
+{
+    kedge_watch_token *made = kedge_allocate(allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->allocator = allocator;
+    made->any = collection == NULL;
+    if (collection != NULL) memcpy(made->collection, collection, strlen(collection) + 1);
+    atomic_init(&made->references, 1);
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->idle, NULL);
+    *token = made;
+    return KEDGE_OK;
+}
+
+static void clear_queue(kedge_watch_token *token)
+{
+    while (token->count > 0) {
+        commit_release(token->queue[token->first]);
+        token->first = (token->first + 1) % KEDGE_WATCH_QUEUE_MAX;
+        token->count--;
+    }
+}
+
+static void token_release(kedge_watch_token *token)
+{
+    if (atomic_fetch_sub(&token->references, 1) != 1) return;
+    clear_queue(token);
+    pthread_mutex_destroy(&token->lock);
+    pthread_cond_destroy(&token->idle);
+    kedge_release(token->allocator, token);
+}
+
+static bool is_watched(const kedge_watch_token *token, kedge_bytes collection)
+{
+    return token->any || kedge_bytes_equal_text(collection, token->collection);
+}
+
+static bool touches(const kedge_watch_token *token, const kedge_change_set *changes)
+{
+    kedge_bytes collection;
+    kedge_bytes id;
+    size_t offset = 0;
+    if (changes->all) return true;
+    while (kedge_change_set_next(changes, &offset, &collection, &id)) {
+        if (is_watched(token, collection)) return true;
+    }
+    return false;
+}
+
+/* Queues the commit when it touches what is watched; NULL: everything. */
+static void token_post(kedge_watch_token *token, kedge_commit *commit)
+{
+    if (commit != NULL && !touches(token, &commit->changes)) return;
+    pthread_mutex_lock(&token->lock);
+    if (commit == NULL || commit->changes.all || token->count == KEDGE_WATCH_QUEUE_MAX) {
+        clear_queue(token);
+        token->everything = true;
+    } else {
+        size_t place = (token->first + token->count) % KEDGE_WATCH_QUEUE_MAX;
+        atomic_fetch_add(&commit->references, 1);
+        token->queue[place] = commit;
+        token->count++;
+    }
+    pthread_mutex_unlock(&token->lock);
+}
+
+/* Calls back with the watched keys, or with count 0 when they cannot be listed. */
+static void call_back(const kedge_watch_token *token, const kedge_commit *commit)
+{
+    kedge_bytes collection;
+    kedge_bytes id;
+    size_t offset = 0;
+    size_t count = 0;
+    kedge_change *list = NULL;
+    if (commit != NULL) {
+        list = kedge_allocate(token->allocator, commit->changes.count * sizeof *list);
+    }
+    while (list != NULL && kedge_change_set_next(&commit->changes, &offset, &collection, &id)) {
+        if (!is_watched(token, collection)) continue;
+        list[count++] =
+            (kedge_change){.collection = collection.data, .id = id.data, .id_size = id.size};
+    }
+    token->callback(token->userdata, list, count);
+    kedge_release(token->allocator, list);
+}
+
+/* Takes the next commit to report. Returns false when there is none. */
+static bool take_next(kedge_watch_token *token, kedge_commit **commit)
+{
+    *commit = NULL;
+    if (token->dead || (!token->everything && token->count == 0)) return false;
+    if (token->everything) {
+        token->everything = false;
+        return true;
+    }
+    *commit = token->queue[token->first];
+    token->first = (token->first + 1) % KEDGE_WATCH_QUEUE_MAX;
+    token->count--;
+    return true;
+}
+
+/* Calls back until the queue is empty or the watch is dead. On the deliverer's own thread only for
+ * what was queued at the call: commits that come faster than they are delivered must not keep the
+ * thread here. */
+static void token_run(kedge_watch_token *token)
+{
+    kedge_commit *commit;
+    pthread_mutex_lock(&token->lock);
+    bool bounded = pthread_equal(token->deliverer, pthread_self());
+    size_t left = token->count + (token->everything ? 1 : 0);
+    while ((!bounded || left-- > 0) && take_next(token, &commit)) {
+        token->running = true;
+        pthread_mutex_unlock(&token->lock);
+        call_back(token, commit);
+        commit_release(commit);
+        pthread_mutex_lock(&token->lock);
+        token->running = false;
+        pthread_cond_broadcast(&token->idle);
+    }
+    token->dispatched = false;
+    pthread_mutex_unlock(&token->lock);
+}
+
+/* No callback starts after this, and none runs when it returns. */
+static void token_kill(kedge_watch_token *token)
+{
+    pthread_mutex_lock(&token->lock);
+    token->dead = true;
+    while (token->running) {
+        pthread_cond_wait(&token->idle, &token->lock);
+    }
+    clear_queue(token);
+    pthread_mutex_unlock(&token->lock);
+}
+
+/* ---- the list ---- */
 
 struct kedge_watches {
     const kedge_allocator *allocator;
@@ -40,7 +223,7 @@ kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
                                kedge_error *error)
 {
     kedge_watch_token *made = NULL;
-    kedge_status status = kedge_watch_token_new(watches->allocator, collection, &made, error);
+    kedge_status status = token_new(watches->allocator, collection, &made, error);
     if (status != KEDGE_OK) return status;
     made->watches = watches;
     made->callback = callback;
@@ -65,9 +248,9 @@ void kedge_watches_remove(kedge_watch_token *token)
     if (*place == token) *place = token->next;
     pthread_mutex_unlock(&watches->lock);
 
-    kedge_watch_token_kill(token);
+    token_kill(token);
     if (token->userdata_free != NULL) token->userdata_free(token->userdata);
-    kedge_watch_token_release(token);
+    token_release(token);
 }
 
 /* A copy that the queues can hold; NULL: no memory. */
@@ -82,7 +265,7 @@ static kedge_commit *copy_changes(const kedge_allocator *allocator, const kedge_
     commit->changes.count = changes->count;
     kedge_buffer_append_bytes(&commit->changes.keys, kedge_buffer_bytes(&changes->keys));
     if (commit->changes.keys.no_memory) {
-        kedge_commit_release(commit);
+        commit_release(commit);
         return NULL;
     }
     return commit;
@@ -95,9 +278,9 @@ void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes)
     if (watches->list != NULL) {
         kedge_commit *commit = changes == NULL ? NULL : copy_changes(watches->allocator, changes);
         for (kedge_watch_token *token = watches->list; token != NULL; token = token->next) {
-            kedge_watch_token_post(token, commit);
+            token_post(token, commit);
         }
-        kedge_commit_release(commit);
+        commit_release(commit);
     }
     pthread_mutex_unlock(&watches->lock);
 }
@@ -135,8 +318,8 @@ static kedge_watch_token *take_ready(kedge_watches *watches, bool *more)
 
 static void run_dispatched(void *argument)
 {
-    kedge_watch_token_run(argument);
-    kedge_watch_token_release(argument);
+    token_run(argument);
+    token_release(argument);
 }
 
 bool kedge_watches_deliver(kedge_watches *watches)

@@ -8,7 +8,7 @@
 
 #include "common/checksum.h"
 #include "common/error.h"
-#include "wire/digest.h"
+#include "wire/push_mutation.h"
 
 #include <string.h>
 

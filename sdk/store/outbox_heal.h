@@ -1,5 +1,5 @@
 /* What the files share that heal the outbox: outbox_heal.c, outbox_orphans.c,
- * inbox_heal.c, totals.c, trimmed.c. */
+ * inbox_heal.c, totals.c. */
 #ifndef KEDGE_SDK_STORE_OUTBOX_HEAL_H
 #define KEDGE_SDK_STORE_OUTBOX_HEAL_H
 
@@ -95,10 +95,10 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
 /* Damaged entries of the inbox are kept and marked as damaged. */
 kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error);
 
-/* ---- trimmed.c ---- */
+/* ---- totals.c: what was trimmed ---- */
 kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error);
 
-/* ---- totals.c ---- */
+/* ---- totals.c: the totals ---- */
 /* Counts the rows that the tables lack. Call it before anything is healed. */
 kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error);
 /* Counts the ids of a client above `from`, up to `through`, as trimmed from now on. */

@@ -267,7 +267,7 @@ kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *
 /* `fresh`: the outbox was created just now. */
 kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error *error);
 
-/* ---- damage.c ---- */
+/* ---- open_cache.c: a damaged cache ---- */
 /* Closes the cache and renames its files. */
 kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error);
 /* The resync is complete. */
@@ -355,7 +355,7 @@ kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta
 kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *meta,
                                  const kedge_cache_meta *cache, int64_t *id, kedge_error *error);
 
-/* ---- trimmed.c, inside the caller's transaction ---- */
+/* ---- totals.c, inside the caller's transaction ---- */
 /* Lists the earlier clients whose mutations were trimmed from the tail, and up to which id. */
 kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *marks,
                                 kedge_error *error);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/digest.h"
+#include "wire/push_mutation.h"
 
 #define BASE "/v1/orgs/acme/projects/sheet"
 #define ZERO "00000000000000000000000000000000"

@@ -1,7 +1,7 @@
 /* A push in queued mode: what is queued, what is told at once, what stays direct. */
 #include "tests/backend/api_world.h"
 
-#include "backend/api/push_body.h"
+#include "backend/api/push.h"
 #include "tests/support/project.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * spelled (order of members, white space, escapes, digits). Whatever the spelling, the canonical
  * form must be the same, be canonical, and hold what was drawn. */
 #include "common/json.h"
-#include "common/json_internal.h"
+#include "common/json_tokens.h"
 
 #include <kedge/limits.h>
 #include <math.h>

@@ -190,8 +190,8 @@ static kedge_status tag_bodies(effects_run *at)
                                               (kedge_bytes){NULL, 0}, 1000, &list, NULL);
     for (size_t i = 0; i < list.count && status == KEDGE_OK; i++)
         status = blobs->vtable->tag(blobs->self, kedge_bytes_of(list.blobs[i].key),
-                                    KEDGE_BYTES(KEDGE_LOG_DISCARD_TAG),
-                                    KEDGE_BYTES(KEDGE_LOG_DISCARD_VALUE), NULL);
+                                    KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG),
+                                    KEDGE_BYTES(KEDGE_BLOB_DISCARD_VALUE), NULL);
     kedge_blob_list_free(&list);
     return status;
 }
@@ -257,7 +257,7 @@ static void check_blobs(effects_run *at)
         kedge_buffer value = kedge_buffer_make(at->here->environment.allocator);
         kedge_status tagged =
             blobs->vtable->get_tag(blobs->self, kedge_bytes_of(list.blobs[i].key),
-                                   KEDGE_BYTES(KEDGE_LOG_DISCARD_TAG), &value, NULL);
+                                   KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), &value, NULL);
         holds(at, EFFECTS_I14, tagged == KEDGE_NOT_FOUND, "is a blob that would be discarded",
               (int64_t)i);
         snapshots +=

@@ -1,6 +1,6 @@
 /* Fuzz target: the body of a push. What was read of one and written again, as for the queue, is
  * read as the same. */
-#include "backend/api/push_body.h"
+#include "backend/api/push.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Marks of garbage collection: whoever changes one knows it by its state. */
 #include "tests/jobs/jobs_world.h"
 
-#include "backend/versioned/versions/garbage.h"
+#include "backend/versioned/versions/blob.h"
 #include "tests/support/project.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "backend/jobs/gc.h"
 #include "backend/jobs/retention.h"
 #include "backend/versioned/model/layout.h"
-#include "backend/versioned/versions/garbage.h"
+#include "backend/versioned/versions/blob.h"
 #include "common/gzip.h"
 #include "tests/support/project.h"
 

@@ -3,7 +3,7 @@
 
 #include "backend/api/api.h"
 #include "backend/versioned/model/layout.h"
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 #include "tests/backend/project_records.h"
 #include "tests/support/project.h"
 

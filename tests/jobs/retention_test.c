@@ -6,7 +6,7 @@
 #include "backend/jobs/checkpoint.h"
 #include "backend/jobs/retention.h"
 #include "backend/versioned/model/layout.h"
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 #include "tests/support/project.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * rules drop it. What is dropped otherwise would be a mutation that was skipped silently. */
 #include "tests/sim/queue.h"
 
-#include "backend/api/push_body.h"
+#include "backend/api/push.h"
 #include "backend/queued/message.h"
 #include "common/gzip.h"
 

@@ -5,7 +5,6 @@
 
 #include "backend/base/locks.h"
 #include "backend/versioned/commit/commit.h"
-#include "backend/versioned/commit/maintain.h"
 #include "backend/versioned/index/index.h"
 #include "backend/versioned/state/cache.h"
 #include "common/assert.h"

@@ -4,7 +4,6 @@
 
 #include "backend/base/locks.h"
 #include "backend/versioned/commit/commit.h"
-#include "backend/versioned/commit/maintain.h"
 #include "backend/versioned/state/cache.h"
 #include "common/assert.h"
 #include "common/error.h"

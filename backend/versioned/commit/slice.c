@@ -2,6 +2,7 @@
  * overlay on the head. */
 #include "backend/versioned/commit/slice.h"
 
+#include "backend/versioned/commit/commit.h"
 #include "common/assert.h"
 #include "common/error.h"
 #include "common/json.h"

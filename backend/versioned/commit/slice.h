@@ -7,7 +7,7 @@
 
 #include "backend/base/project.h"
 #include "backend/versioned/commit/plan.h"
-#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/model/version.h"
 #include "backend/versioned/state/state_internal.h"
 #include "mutate/transaction.h"
 
@@ -42,7 +42,7 @@ typedef struct kedge_slice {
 } kedge_slice;
 
 /* Runs mutations from plan->apply[from] on and builds the version, but for `recent`,
- * `indexed_through` (kedge_slice_set_recent). With nothing decided mutation_count is 0. Free in
+ * `indexed_through` (kedge_version_set_recent). With nothing decided mutation_count is 0. Free in
  * every case. */
 kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error);
 void kedge_slice_free(kedge_slice *slice);
@@ -58,20 +58,6 @@ kedge_status kedge_slice_find_origin(kedge_slice *slice, size_t position,
 
 /* Numbers, changes, collections and bodies, from what the overlay holds. (slice_delta.c) */
 kedge_status kedge_slice_build_delta(kedge_slice *slice, kedge_error *error);
-
-/* Starts a version on top of a head: number, lineage, time, project record. (slice_version.c) */
-kedge_status kedge_version_begin(kedge_backend *backend, const kedge_version *head,
-                                 kedge_version_object **object, kedge_error *error);
-/* Fills `recent` and `indexed_through`. Completes the index rows first where the layout requires
- * it: the head's runs may only be left out of `recent` when their rows are durable.
- * (slice_version.c) */
-kedge_status kedge_version_set_recent(const kedge_project *project, const kedge_version *head,
-                                      kedge_version_object *object, kedge_error *error);
-
-/* The declared metadata of an item (slice_meta.c): an object with the members that
- * project_record["kedge.meta"][collection] lists and the item has; empty without any. */
-kedge_status kedge_meta_of(kedge_bytes project_record, kedge_bytes collection, kedge_bytes value,
-                           kedge_arena *arena, kedge_bytes *meta, kedge_error *error);
 
 /* The limits on a project's size, asked by the transaction after each mutation.
  * (slice_project_limits.c) */

@@ -8,7 +8,7 @@
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
-#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/model/version.h"
 #include "common/assert.h"
 #include "common/error.h"
 

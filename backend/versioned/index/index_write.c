@@ -3,15 +3,15 @@
  * All rows of the versions that are kept may be deleted at any time; they are then made again from
  * the version records, the newest version first. So at any moment, also after a crash in between,
  * the existing rows are the newest ones: a client whose newest row is missing has no row at all, or
- * only rows of versions that are no longer kept (retained.h). A reader that finds this looks for a
- * row of the oldest version that is kept. When that row is missing, too, the rows were deleted, or
- * not all of them are written again yet. */
+ * only rows of versions that are no longer kept (versions/versions.h). A reader that finds this
+ * looks for a row of the oldest version that is kept. When that row is missing, too, the rows were
+ * deleted, or not all of them are written again yet. */
 #include "backend/versioned/index/index.h"
 
 #include "backend/base/backend.h"
 #include "backend/base/packed.h"
 #include "backend/versioned/state/cache.h"
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 #include "common/json.h"
 

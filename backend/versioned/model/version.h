@@ -8,8 +8,12 @@
 #define KEDGE_BACKEND_MODEL_VERSION_H
 
 #include "backend/base/project_ref.h"
+#include "common/arena.h"
 #include "common/hash.h"
+#include "common/json.h"
+
 #include <kedge/limits.h>
+#include <stdatomic.h>
 
 /* The tuned values of the layout. */
 #define KEDGE_BODY_INLINE_BYTES   8192 /* a body up to this stays in the delta and the checkpoint */
@@ -114,5 +118,46 @@ typedef struct kedge_version {
 /* Any thread. */
 void kedge_version_retain(const kedge_version *version);
 void kedge_version_release(const kedge_version *version);
+
+/* ---- a version with its memory ---- */
+
+/* What the kedge_version of a loaded or committed record stands in. */
+typedef struct kedge_version_object {
+    kedge_version version; /* first: a public pointer is a pointer to the object */
+    atomic_uint references;
+    kedge_arena arena;
+} kedge_version_object;
+
+/* One reference; NULL: no memory. It may be changed until it is shown to anybody else. */
+kedge_version_object *kedge_version_object_new(const kedge_allocator *allocator);
+
+/* NULL when the version does not have the collection. */
+const kedge_version_collection *kedge_version_find_collection(const kedge_version *version,
+                                                              kedge_bytes name);
+/* The changes of one collection: `*first` of `*count`. */
+void kedge_version_find_changes(const kedge_version *version, kedge_bytes name, size_t *first,
+                                size_t *count);
+
+/* ---- an item in a stored record ---- */
+
+/* An item as deltas, chunks and collection maps hold it: a member of a JSON object,
+ *
+ *     "id": {"hash": "…64 digits…", "size": N, "meta": {…}, "body": …}     or     "id": null
+ *
+ * `size` stands only without a body, whose own length it is otherwise; `meta` only when there is
+ * any; `body` is the item's canonical JSON when it is small. null is a deletion and occurs in
+ * deltas. */
+void kedge_entry_write(kedge_json_writer *writer, const kedge_entry *entry, bool deleted);
+
+/* `key` and `value` as an iterator gives them. The entry borrows from them and from the arena. */
+kedge_status kedge_entry_read(kedge_bytes key, kedge_bytes value, kedge_arena *arena,
+                              kedge_entry *entry, bool *deleted, kedge_error *error);
+
+/* A string value's text: borrowed when it has no escapes, else decoded into the arena. */
+kedge_status kedge_text_read(kedge_bytes value, kedge_arena *arena, kedge_bytes *text,
+                             kedge_error *error);
+
+/* Returns the error for a stored text that is damaged. */
+kedge_status kedge_record_damaged(const char *what, kedge_error *error);
 
 #endif

@@ -2,7 +2,7 @@
 #include "backend/versioned/projects/rebase.h"
 
 #include "backend/base/backend.h"
-#include "backend/versioned/versions/retained.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/arena.h"
 #include "common/error.h"
 #include "common/json.h"

@@ -5,7 +5,7 @@
  * in memory at a time. */
 #include "backend/versioned/state/state_internal.h"
 
-#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/model/version.h"
 #include "common/error.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  * border may move. */
 #include "backend/versioned/state/checkpoint_chunks.h"
 
-#include "backend/versioned/model/entry_codec.h"
+#include "backend/versioned/model/version.h"
 #include "common/error.h"
 
 #include <string.h>

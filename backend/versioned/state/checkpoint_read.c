@@ -4,8 +4,8 @@
 
 #include "backend/base/background.h"
 #include "backend/base/packed.h"
-#include "backend/versioned/model/entry_codec.h"
 #include "backend/versioned/model/layout.h"
+#include "backend/versioned/model/version.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "common/error.h"
 

@@ -3,8 +3,8 @@
 
 #include "backend/base/background.h"
 #include "backend/base/packed.h"
-#include "backend/versioned/model/entry_codec.h"
 #include "backend/versioned/model/layout.h"
+#include "backend/versioned/model/version.h"
 #include "backend/versioned/state/cache.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "backend/versioned/versions/blob.h"

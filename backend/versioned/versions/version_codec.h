@@ -5,7 +5,7 @@
 #include "backend/base/backend.h"
 #include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
-#include "backend/versioned/model/version_object.h"
+#include "backend/versioned/model/version.h"
 
 #define KEDGE_VERSION_ATTRIBUTES_MAX 16
 #define KEDGE_VERSION_FORMAT         1

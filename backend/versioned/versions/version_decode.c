@@ -4,7 +4,7 @@
 
 #include "backend/base/backend.h"
 #include "backend/base/packed.h"
-#include "backend/versioned/model/entry_codec.h"
+#include "backend/versioned/model/version.h"
 #include "common/error.h"
 
 #include <string.h>

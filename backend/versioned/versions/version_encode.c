@@ -16,7 +16,7 @@
  *   mutations        packed   [{client, id, name, timestamp, user, uid?, digest, origin?, outcome,
  *                             code?, message?}, …] in the order in which they were applied
  *   args             packed   [args, …] in the same order
- *   delta            packed   {collection: {id: entry or null}}; entries as in entry_codec.h
+ *   delta            packed   {collection: {id: entry or null}}; entries as in model/version.h
  *   args_parts       text     instead of args: hashes of the blobs that hold its text, joined by
  *                             ','
  *   delta_parts      text     instead of delta, the same
@@ -27,7 +27,7 @@
 #include "backend/versioned/versions/version_codec.h"
 
 #include "backend/base/packed.h"
-#include "backend/versioned/model/entry_codec.h"
+#include "backend/versioned/model/version.h"
 #include "backend/versioned/versions/blob.h"
 #include "common/assert.h"
 #include "common/error.h"

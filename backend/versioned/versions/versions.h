@@ -1,4 +1,4 @@
-/* Loading versions of a project. */
+/* The versions of a project: loading them, and what retention leaves. */
 #ifndef KEDGE_BACKEND_VERSIONS_VERSIONS_H
 #define KEDGE_BACKEND_VERSIONS_VERSIONS_H
 
@@ -47,5 +47,35 @@ kedge_status kedge_version_lineage(const kedge_project *project, int64_t number,
 /* Whether there is or was a version of this number and lineage: what a client says that it has. */
 kedge_status kedge_version_is_known(const kedge_project *project, int64_t number,
                                     const char *lineage, bool *known, kedge_error *error);
+
+/* ---- what retention leaves ---- */
+
+/* What retention leaves: which versions are kept, and what stands for those that are not.
+ *
+ *   Retention    oldest (number), lineage: the oldest version that is kept. Without the record it
+ *                is version 1
+ *
+ * The record of a version that is not kept is replaced by
+ *
+ *   gone (number, 1), lineage, created
+ *
+ * so that its key exists for ever: a process that was suspended with an old head in memory must not
+ * find the next number free. The lineage still tells whether a client's cookie is of this history.
+ *
+ * Data from below the oldest version is only in that version's checkpoints and in the index rows.
+ * Versions below it may still exist while retention is at work; readers do not see them. */
+
+/* The oldest version that is kept, by a consistent read. */
+kedge_status kedge_retained_oldest(const kedge_project *project, int64_t *oldest,
+                                   kedge_error *error);
+
+/* What stands for a version that is no longer kept. */
+bool kedge_retained_is_gone(const kedge_record *record);
+
+/* Returns the error for a version that a reader needs and does not find: KEDGE_UNAVAILABLE when it
+ * was removed meanwhile (try again), or KEDGE_CORRUPT when it is lost. `wanted` is the version
+ * whose state or rows are read. */
+kedge_status kedge_retained_fail(const kedge_project *project, int64_t wanted, int64_t missing,
+                                 kedge_error *error);
 
 #endif

@@ -1,4 +1,5 @@
-/* Shared by the files of the JSON code and private to this folder: strings, numbers, keys. */
+/* The tokens of JSON: white space, strings, numbers, keys. Shared by the files of the JSON code and
+ * private to this folder. */
 #ifndef KEDGE_COMMON_JSON_INTERNAL_H
 #define KEDGE_COMMON_JSON_INTERNAL_H
 
@@ -13,7 +14,7 @@ static inline const char *kedge_json_space(const char *at, const char *end)
     return at;
 }
 
-/* ---- strings (json_string.c) ---- */
+/* ---- strings ---- */
 
 /* The first byte from `at` that is a quote, a backslash, a control character or not ASCII. */
 const char *kedge_json_plain_run(const char *at, const char *end);
@@ -55,7 +56,7 @@ bool kedge_json_decimal_is_short(const kedge_json_decimal *decimal);
 /* It is finite, shown without converting it. */
 bool kedge_json_decimal_is_small(const kedge_json_decimal *decimal);
 
-/* ---- member keys (json_key.c) ---- */
+/* ---- member keys ---- */
 
 /* A member of an object that is being read. `key` is the text between its quotes. */
 typedef struct kedge_json_entry {

@@ -1,16 +1,75 @@
-/* Reading one pushed mutation; see push_read.h.
+/* One mutation of a push: its digest, its writer, its reader.
  *
- * The mutation is checked in two parts, so that args may use the whole depth allowed: the mutation
- * with null in the place of its args, and the args by themselves. */
-#include "wire/push_read.h"
+ * The mutation that is read is checked in two parts, so that args may use the whole depth allowed:
+ * the mutation with null in the place of its args, and the args by themselves. */
+#include "wire/push_mutation.h"
 
 #include "common/assert.h"
 #include "common/error.h"
 #include "common/names.h"
-#include "wire/digest.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* The first half of the SHA-256 of {"args":…,"name":…,"uid":…}, whose members are in order. */
+void kedge_wire_digest(kedge_bytes args, kedge_bytes name, kedge_bytes uid,
+                       uint8_t digest[KEDGE_DIGEST_SIZE])
+{
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_bytes before_uid = KEDGE_BYTES(",\"uid\":\"");
+    kedge_bytes behind_uid = KEDGE_BYTES("\"}");
+    if (uid.size == 0) {
+        before_uid.size = 0;
+        behind_uid = KEDGE_BYTES("}");
+    }
+    const kedge_bytes pieces[] = {KEDGE_BYTES("{\"args\":"),
+                                  args,
+                                  KEDGE_BYTES(",\"name\":\""),
+                                  name,
+                                  KEDGE_BYTES("\""),
+                                  before_uid,
+                                  uid,
+                                  behind_uid};
+    kedge_sha256_of(pieces, sizeof pieces / sizeof pieces[0], hash);
+    memcpy(digest, hash, KEDGE_DIGEST_SIZE);
+}
+
+/* ---- writing ---- */
+
+void kedge_wire_push_request_mutation(kedge_json_writer *writer,
+                                      const kedge_wire_mutation *mutation)
+{
+    KEDGE_ASSERT(mutation->client_id.size > 0);
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, "clientID");
+    kedge_json_text(writer, mutation->client_id);
+    kedge_json_key(writer, "id");
+    kedge_json_integer(writer, mutation->id);
+    kedge_json_key(writer, "name");
+    kedge_json_text(writer, mutation->name);
+    kedge_json_key(writer, "args");
+    kedge_json_raw(writer, mutation->args);
+    kedge_json_key(writer, "timestamp");
+    kedge_json_integer(writer, mutation->timestamp_ms);
+    kedge_json_key(writer, "uid");
+    kedge_json_text(writer, mutation->uid);
+    if (mutation->mutator_version > 1) {
+        kedge_json_key(writer, "version");
+        kedge_json_integer(writer, mutation->mutator_version);
+    }
+    if (mutation->origin_client_id.size > 0) {
+        kedge_json_key(writer, "origin");
+        kedge_json_begin_object(writer);
+        kedge_json_key(writer, "client");
+        kedge_json_text(writer, mutation->origin_client_id);
+        kedge_json_key(writer, "id");
+        kedge_json_integer(writer, mutation->origin_id);
+        kedge_json_end_object(writer);
+    }
+    kedge_json_end_object(writer);
+}
+
+/* ---- reading ---- */
 
 #define UID_BYTES 16
 

@@ -1,6 +1,6 @@
 /* A decoded push, in the form that the processor takes, from a request or from a queue. */
-#ifndef KEDGE_BACKEND_API_PUSH_BODY_H
-#define KEDGE_BACKEND_API_PUSH_BODY_H
+#ifndef KEDGE_BACKEND_API_PUSH_H
+#define KEDGE_BACKEND_API_PUSH_H
 
 #include "backend/versioned/commit/processor.h"
 #include "wire/push.h"

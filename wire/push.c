@@ -1,17 +1,57 @@
-/* Reading a push; see push.h.
+/* A push, written and read, and its response; see push.h.
  *
- * The body is cut, not parsed: kedge_json_skip finds where "mutations" and each of its elements
- * end, so that a mutation which is not I-JSON harms only itself. What is around "mutations" is
- * checked as a document of its own, with [] in its place.
+ * The body that is read is cut, not parsed: kedge_json_skip finds where "mutations" and each of its
+ * elements end, so that a mutation which is not I-JSON harms only itself. What is around
+ * "mutations" is checked as a document of its own, with [] in its place.
  *
  * A body that was cut off at the cap is the prefix of a push. Its complete mutations are read. The
  * members after "mutations" are missing then, so pushVersion is assumed to be ours, and a client
  * whose first mutation has a uid is assumed to be native. */
-#include "wire/push_read.h"
+#include "wire/push.h"
 
 #include "common/error.h"
+#include "wire/push_mutation.h"
 
-#define PUSH_VERSION   1
+#define PUSH_VERSION 1
+
+/* ---- writing ---- */
+
+void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client_id)
+{
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, "pushVersion");
+    kedge_json_integer(writer, PUSH_VERSION);
+    kedge_json_key(writer, "clientGroupID");
+    kedge_json_chars(writer, client_id);
+    kedge_json_key(writer, "profileID");
+    kedge_json_chars(writer, "kedge");
+    kedge_json_key(writer, "schemaVersion");
+    kedge_json_chars(writer, "");
+    kedge_json_key(writer, "mutations");
+    kedge_json_begin_array(writer);
+}
+
+void kedge_wire_push_request_end(kedge_json_writer *writer, const char *client_id)
+{
+    kedge_json_end_array(writer);
+    kedge_json_key(writer, "kedge");
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, "client");
+    kedge_json_chars(writer, client_id);
+    kedge_json_end_object(writer);
+    kedge_json_end_object(writer);
+}
+
+void kedge_wire_push_request_copy(const kedge_wire_push_request *request, kedge_buffer *out)
+{
+    kedge_buffer_append_format(out, "{\"pushVersion\":%d,\"clientGroupID\":\"%s\",\"mutations\":[",
+                               PUSH_VERSION, request->group_id);
+    kedge_buffer_append_bytes(out, request->list);
+    kedge_buffer_append_text(out, "]}");
+}
+
+/* ---- reading ---- */
+
 #define FIRST_CAPACITY 64
 
 /* The places of the parts of a push in its body. */
@@ -274,4 +314,49 @@ void kedge_wire_push_request_free(kedge_wire_push_request *request)
     kedge_release(request->allocator, request->mutations);
     kedge_release(request->allocator, request->text);
     *request = (kedge_wire_push_request){.supported = false};
+}
+
+/* ---- the response ---- */
+
+void kedge_wire_push_response_write(const kedge_wire_push_response *response, kedge_buffer *out)
+{
+    kedge_json_writer writer = kedge_json_write(out);
+    kedge_json_begin_object(&writer);
+    if (response->native) {
+        kedge_json_key(&writer, "kedge");
+        kedge_json_begin_object(&writer);
+        kedge_json_key(&writer, response->queued ? "queued" : "version");
+        if (response->queued) {
+            kedge_json_boolean(&writer, true);
+        } else {
+            kedge_json_integer(&writer, response->version);
+        }
+        kedge_json_end_object(&writer);
+    }
+    kedge_json_end_object(&writer);
+}
+
+kedge_status kedge_wire_push_response_read(kedge_bytes body, kedge_wire_push_response *out,
+                                           kedge_error *error)
+{
+    kedge_bytes native;
+    kedge_bytes value;
+    kedge_json_iterator members = kedge_json_iterate(body);
+    *out = (kedge_wire_push_response){.native = false};
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
+        bool empty = !kedge_json_next_member(&members, &value, &native) && !members.failed;
+        if (empty) return KEDGE_OK;
+        out->native = kedge_json_member(body, "kedge", &native);
+        if (out->native && kedge_json_member_integer(native, "version", &out->version) &&
+            out->version > 0) {
+            return KEDGE_OK;
+        }
+        out->version = 0;
+        if (out->native && kedge_json_member(native, "queued", &value) &&
+            kedge_json_to_boolean(value, &out->queued) && out->queued) {
+            return KEDGE_OK;
+        }
+    }
+    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+                      "the response to a push is not Kedge's");
 }

@@ -1,0 +1,157 @@
+/* What every handler does with its call: refuse it with a problem document (RFC 9457), finish it,
+ * and read the parameters of its query and the JSON of its body, with a refusal that names what is
+ * wrong. */
+#include "backend/api/call.h"
+
+#include "wire/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- refusing and finishing ---- */
+
+#define RETRY_AFTER_S 1
+#define DETAIL_BYTES  512
+
+void kedge_api_problem(kedge_api_response *response, int status, const char *code,
+                       const char *detail)
+{
+    response->status = status;
+    response->content_type = KEDGE_WIRE_PROBLEM_TYPE;
+    response->content_encoding = NULL;
+    response->immutable = false;
+    response->retry_after_s = status == 503 ? RETRY_AFTER_S : 0;
+    kedge_buffer_free(&response->body);
+    kedge_wire_problem_write(status, code, detail, &response->body);
+    /* When there is no memory for the document, the response has only the status. */
+    if (response->body.no_memory) kedge_buffer_free(&response->body);
+}
+
+void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const char *format, ...)
+{
+    char detail[DETAIL_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(detail, sizeof detail, format, arguments);
+    va_end(arguments);
+    kedge_api_problem(call->response, status, code, detail);
+}
+
+/* Only the code is sent, since messages may contain names of the backend's files. */
+void kedge_api_fail(kedge_api_call *call, kedge_status status)
+{
+    call->response->cause = call->error;
+    switch (status) {
+    case KEDGE_CORRUPT:
+    case KEDGE_INTERNAL:
+    case KEDGE_INVALID_ARGUMENT:
+    case KEDGE_INVALID_JSON:
+    case KEDGE_LIMIT_EXCEEDED:
+    case KEDGE_NOT_A_DATABASE:
+    case KEDGE_NEWER_DATABASE:
+    case KEDGE_NOT_FOUND:
+    case KEDGE_UNSUPPORTED:
+        kedge_api_refuse(call, 500, "internal", "the backend failed: %s",
+                         kedge_status_name(status));
+        return;
+    default:
+        kedge_api_refuse(
+            call, 503, "unavailable",
+            "the backend is not available now (%s); nothing was applied by half, try again",
+            kedge_status_name(status));
+        return;
+    }
+}
+
+void kedge_api_finish(kedge_api_call *call)
+{
+    if (call->response->body.no_memory) kedge_api_fail(call, KEDGE_NO_MEMORY);
+}
+
+bool kedge_api_too_large(const kedge_api_call *call)
+{
+    return call->response->body.size > KEDGE_API_ANSWER_BYTES_MAX;
+}
+
+void kedge_api_refuse_too_large(kedge_api_call *call)
+{
+    kedge_api_refuse(call, 500, "answer-too-large",
+                     "the response would have more than %d bytes; read it in pages",
+                     KEDGE_API_ANSWER_BYTES_MAX);
+}
+
+/* ---- the query ---- */
+
+static bool is_read(kedge_api_call *call, kedge_status status)
+{
+    if (status == KEDGE_OK) return true;
+    if (status == KEDGE_NO_MEMORY) {
+        kedge_api_fail(call, status);
+    } else {
+        kedge_api_refuse(call, 400, call->error.code, "%s", call->error.message);
+    }
+    return false;
+}
+
+bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t least, int64_t most,
+                             int64_t *value)
+{
+    return is_read(call, kedge_wire_query_integer(call->request->query, name, least, most, value,
+                                                  &call->error));
+}
+
+bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *text, bool *present)
+{
+    return is_read(call,
+                   kedge_wire_query_text(call->request->query, name, text, present, &call->error));
+}
+
+/* ---- the body ---- */
+
+kedge_wire_request kedge_api_body(const kedge_api_call *call)
+{
+    return (kedge_wire_request){call->request->body, call->request->body_truncated};
+}
+
+bool kedge_api_body_is_read(kedge_api_call *call, kedge_status status)
+{
+    switch (status) {
+    case KEDGE_OK:
+        return true;
+    case KEDGE_INVALID_ARGUMENT:
+        kedge_api_refuse(call, 400, call->error.code, "%s", call->error.message);
+        return false;
+    case KEDGE_LIMIT_EXCEEDED:
+        kedge_api_refuse(call, 413, call->error.code, "%s", call->error.message);
+        return false;
+    default:
+        kedge_api_fail(call, status);
+        return false;
+    }
+}
+
+bool kedge_api_body_object(kedge_api_call *call, kedge_bytes *object)
+{
+    kedge_wire_request body = kedge_api_body(call);
+    return kedge_api_body_is_read(call, kedge_wire_request_object(&body, object, &call->error));
+}
+
+bool kedge_api_body_client_id(kedge_api_call *call, kedge_bytes object, const char *name,
+                              const char *path, char *chars)
+{
+    return kedge_api_body_is_read(
+        call, kedge_wire_request_client_id(object, name, path, chars, &call->error));
+}
+
+bool kedge_api_body_project(kedge_api_call *call, kedge_bytes object, const char *name, char *chars)
+{
+    return kedge_api_body_is_read(call,
+                                  kedge_wire_request_project(object, name, chars, &call->error));
+}
+
+bool kedge_api_body_integer(kedge_api_call *call, kedge_bytes object, const char *name,
+                            const char *path, int64_t least, int64_t *value)
+{
+    return kedge_api_body_is_read(
+        call, kedge_wire_request_integer(object, name, path, least, value, &call->error));
+}

@@ -1,0 +1,151 @@
+/* The project of a call: of which kind it is, how its first use creates it, and its versions.
+ *
+ * This is the only place that decides by the kind: the handle of a log project gets its history,
+ * and the rooms below do the rest. */
+#include "backend/api/call.h"
+
+#include "backend/logged/logged.h"
+#include "backend/versioned/projects/projects.h"
+#include "backend/versioned/versions/versions.h"
+#include "common/error.h"
+
+/* ---- its kind ---- */
+
+kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error)
+{
+    kedge_project_kind kind = KEDGE_PROJECT_VERSIONS;
+    project->history = NULL;
+    kedge_status status = kedge_project_find_kind(project, &kind, error);
+    if (status == KEDGE_OK && kind == KEDGE_PROJECT_LOG) project->history = &kedge_logged_history;
+    return status;
+}
+
+bool kedge_api_choose_kind(kedge_api_call *call, bool logs)
+{
+    kedge_status status = kedge_api_find_kind(&call->project, &call->error);
+    if (status == KEDGE_NOT_FOUND) return true; /* the handler says so, or creates it */
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+        return false;
+    }
+    if (call->project.history == NULL || logs) return true;
+    kedge_api_refuse(call, 409, "project-kind",
+                     "the project %.*s is a log project, which this request is not for",
+                     (int)call->project.ref.project.size, call->project.ref.project.data);
+    return false;
+}
+
+void kedge_api_refuse_foreign(kedge_api_call *call)
+{
+    kedge_api_refuse(call, 409, "project-kind",
+                     "the project %.*s is a log project: its clients replay mutations, which "
+                     "Replicache cannot do",
+                     (int)call->project.ref.project.size, call->project.ref.project.data);
+}
+
+bool kedge_api_is_free_log(kedge_api_call *call)
+{
+    if (call->project.history == NULL ||
+        !kedge_bytes_equal_text(call->argument[0], KEDGE_LOGGED_LOG))
+        return true;
+    kedge_api_refuse(call, 409, "log-reserved",
+                     "the log " KEDGE_LOGGED_LOG " holds the mutations of this log project; only "
+                     "a push writes it");
+    return false;
+}
+
+/* ---- its versions ---- */
+
+void kedge_api_refuse_project(kedge_api_call *call)
+{
+    kedge_api_refuse(call, 404, "project-not-found", "there is no project %.*s/%.*s",
+                     (int)call->project.ref.organization.size, call->project.ref.organization.data,
+                     (int)call->project.ref.project.size, call->project.ref.project.data);
+}
+
+kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error)
+{
+    bool created;
+    int64_t created_ms;
+    if (!project->backend->options.create_projects) {
+        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
+    }
+    kedge_status status = kedge_project_create(project, &created, &created_ms, error);
+    if (status == KEDGE_OK) {
+        kedge_project_kinds_put(&project->backend->project_kinds, &project->ref,
+                                KEDGE_PROJECT_VERSIONS);
+    }
+    return status;
+}
+
+kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
+                            kedge_error *error)
+{
+    kedge_status status = kedge_version_load(project, 0, head, error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_api_create_on_use(project, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_version_load(project, 0, head, error);
+}
+
+bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head)
+{
+    kedge_status status = kedge_api_head(&call->project, head, &call->error);
+    if (status == KEDGE_OK) return true;
+    if (status == KEDGE_NOT_FOUND) {
+        kedge_api_refuse_project(call);
+    } else {
+        kedge_api_fail(call, status);
+    }
+    return false;
+}
+
+bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, const char *code,
+                            const kedge_version **version)
+{
+    const kedge_version *head;
+    if (!kedge_api_open_head(call, &head)) return false;
+    if (number == 0 || number == head->number) {
+        *version = head;
+        return true;
+    }
+    int64_t newest = head->number;
+    int64_t oldest = 1;
+    kedge_version_release(head);
+    kedge_status loaded = KEDGE_NOT_FOUND;
+    if (number < newest) {
+        loaded = kedge_retained_oldest(&call->project, &oldest, &call->error);
+        if (loaded == KEDGE_OK && number < oldest) {
+            kedge_api_refuse(call, status, status == 404 ? "version-not-retained" : code,
+                             "version %lld is no longer kept; the oldest is %lld",
+                             (long long)number, (long long)oldest);
+            return false;
+        }
+    }
+    if (loaded == KEDGE_OK) {
+        loaded = kedge_version_load(&call->project, number, version, &call->error);
+    }
+    if (loaded == KEDGE_OK) return true;
+    if (loaded == KEDGE_NOT_FOUND) {
+        kedge_api_refuse(call, status, code, "there is no version %lld; the newest is %lld",
+                         (long long)number, (long long)newest);
+    } else {
+        kedge_api_fail(call, loaded);
+    }
+    return false;
+}
+
+bool kedge_api_query_version(kedge_api_call *call, int64_t *number)
+{
+    bool present;
+    *number = 0;
+    kedge_buffer text = kedge_buffer_make(call->allocator);
+    bool read = kedge_api_query_text(call, "version", &text, &present);
+    if (read && present && !kedge_wire_version_read(kedge_buffer_bytes(&text), number)) {
+        kedge_api_refuse(call, 400, "query-invalid",
+                         "the parameter \"version\" must be \"latest\" or a number from 1 on");
+        read = false;
+    }
+    kedge_buffer_free(&text);
+    return read;
+}

@@ -1,0 +1,20 @@
+/* One mutation of a push: its digest, its reader. Its writer stands in push.h. */
+#ifndef KEDGE_WIRE_PUSH_MUTATION_H
+#define KEDGE_WIRE_PUSH_MUTATION_H
+
+#include "wire/push.h"
+
+/* The digest of a mutation, by which client and server check that they mean the same mutation.
+ * `args` is canonical JSON. `name` is the text between the quotes in canonical JSON: the name
+ * itself, when it needs no escapes. `uid` is hexadecimal digits, or empty when there is none. */
+void kedge_wire_digest(kedge_bytes args, kedge_bytes name, kedge_bytes uid,
+                       uint8_t digest[KEDGE_DIGEST_SIZE]);
+
+/* For push.c. Reads the element `index` of "mutations", whose text is `element`; `text_bytes_max`
+ * is the size of the whole body. Fails when it has no readable client id or id; any other error
+ * makes the mutation invalid. `scratch` is a work buffer. */
+kedge_status kedge_wire_push_mutation_read(kedge_wire_push_request *request, size_t text_bytes_max,
+                                           size_t index, kedge_bytes element, kedge_buffer *scratch,
+                                           kedge_wire_mutation *out, kedge_error *error);
+
+#endif
