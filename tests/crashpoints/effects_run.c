@@ -315,7 +315,7 @@ static void check_log(effects_run *at)
     kedge_buffer_free(&pending.progress);
 }
 
-/* Others take over from whoever died, and end. A message that was given back comes after a while. */
+/* Others take over from whoever died, and end. A message that was given back comes later. */
 static void do_again(effects_run *at, role wanted)
 {
     kedge_status status = KEDGE_UNAVAILABLE;
