@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import Server, run_tests
+from peers import Server, run_tests, wait_for
 
 PLAN = "/v1/orgs/acme/resources/plan/p%2F1"
 
@@ -47,6 +47,8 @@ class Resources(unittest.TestCase):
 
     def test_each_call_is_counted(self):
         """A record in a transaction takes two units, and a consistent read of up to 4 KB takes one."""
+        # The reader that follows the logs writes a checkpoint in its first round.
+        wait_for(lambda: self.server.metric("kedge_store_write_units_total") == 1)
         before = {name: self.server.metric(f"kedge_store_{name}_units_total") for name in ("read", "write")}
         _, created_read, created = self.ask("PUT", PLAN, {"expected": 0, "value": 1}, 201)
         _, updated_read, updated = self.ask("PUT", PLAN, {"expected": 1, "value": 2})
