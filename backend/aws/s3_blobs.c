@@ -2,18 +2,42 @@
 #include "backend/aws/s3_internal.h"
 #include "backend/ports/blobs_support.h"
 #include "common/error.h"
+#include "common/percent.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+/* As S3 wants it in a header; empty without a tag. */
+static kedge_status write_tag(const kedge_blob_tag *tag, kedge_buffer *text, kedge_error *error)
+{
+    if (tag == NULL) return KEDGE_OK;
+    kedge_percent_encode(tag->name, KEDGE_PERCENT_UNRESERVED, text);
+    kedge_buffer_append_byte(text, '=');
+    kedge_percent_encode(tag->value, KEDGE_PERCENT_UNRESERVED, text);
+    return kedge_buffer_status(text, error);
+}
+
+static kedge_status blobs_put_tagged(void *context, kedge_bytes key, kedge_bytes bytes,
+                                     const kedge_blob_tag *tag, kedge_error *error)
+{
+    const kedge_s3 *self = context;
+    kedge_status status = kedge_blob_put_tagged_check(key, bytes, tag, error);
+    if (status != KEDGE_OK) return status;
+    kedge_buffer text = kedge_buffer_make(kedge_aws_client_environment(self->client)->allocator);
+    status = write_tag(tag, &text, error);
+    const char *tagging = tag == NULL ? NULL : text.data;
+    if (status == KEDGE_OK)
+        status = tag != NULL || bytes.size < KEDGE_S3_MULTIPART_BYTES
+                     ? kedge_s3_put(self, key, bytes, tagging, error)
+                     : kedge_s3_put_in_parts(self, key, bytes, error);
+    kedge_buffer_free(&text);
+    return status;
+}
+
 static kedge_status blobs_put_if_absent(void *context, kedge_bytes key, kedge_bytes bytes,
                                         kedge_error *error)
 {
-    kedge_status status = kedge_blob_put_check(key, bytes, error);
-    if (status != KEDGE_OK) return status;
-    return bytes.size < KEDGE_S3_MULTIPART_BYTES
-               ? kedge_s3_put(context, key, bytes, error)
-               : kedge_s3_put_in_parts(context, key, bytes, error);
+    return blobs_put_tagged(context, key, bytes, NULL, error);
 }
 
 static kedge_status blobs_get(void *context, kedge_bytes key, kedge_buffer *out, kedge_error *error)
@@ -100,6 +124,7 @@ static void blobs_close(void *context)
 }
 
 static const kedge_blobs_vtable vtable = {.put_if_absent = blobs_put_if_absent,
+                                          .put_tagged = blobs_put_tagged,
                                           .get = blobs_get,
                                           .tag = blobs_tag,
                                           .get_tag = blobs_get_tag,

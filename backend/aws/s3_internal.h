@@ -107,10 +107,16 @@ kedge_status kedge_s3_check_checksum(const kedge_s3_request *request,
                                      const kedge_aws_response *response, const char *checksum,
                                      kedge_error *error);
 
-/* put_if_absent of a body below KEDGE_S3_MULTIPART_BYTES. */
+/* A put with tags needs the second one, too. */
+#define KEDGE_S3_TAGGING_HEADER "x-amz-tagging"
+#define KEDGE_S3_PUT_ACTION     "s3:PutObject"
+#define KEDGE_S3_PUT_TAGGED     "s3:PutObject s3:PutObjectTagging"
+
+/* A put of a body in one request: below KEDGE_S3_MULTIPART_BYTES, or with tags, which not every
+ * server takes along through parts. `tagging`: tags as a query, or NULL. */
 kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes bytes,
-                          kedge_error *error);
-/* put_if_absent of a body from KEDGE_S3_MULTIPART_BYTES on. */
+                          const char *tagging, kedge_error *error);
+/* A put of a body from KEDGE_S3_MULTIPART_BYTES on. */
 kedge_status kedge_s3_put_in_parts(const kedge_s3 *self, kedge_bytes key, kedge_bytes bytes,
                                    kedge_error *error);
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define PUT_HEADERS_MAX (KEDGE_S3_CONTENT_HEADERS_MAX + 4)
+#define PUT_HEADERS_MAX (KEDGE_S3_CONTENT_HEADERS_MAX + 5)
 
 /* ---- what travels with the bytes ---- */
 
@@ -121,7 +121,7 @@ static kedge_status settle(const kedge_s3 *self, kedge_bytes key, const char *to
 /* ---- put ---- */
 
 kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes bytes,
-                          kedge_error *error)
+                          const char *tagging, kedge_error *error)
 {
     char token[KEDGE_S3_WRITER_TOKEN_SIZE];
     kedge_s3_sums sums;
@@ -134,7 +134,9 @@ kedge_status kedge_s3_put(const kedge_s3 *self, kedge_bytes key, kedge_bytes byt
     headers[count++] = (kedge_http_header){"Content-MD5", sums.md5};
     headers[count++] = (kedge_http_header){KEDGE_S3_CHECKSUM_HEADER, sums.sha256};
     headers[count++] = (kedge_http_header){KEDGE_S3_WRITER_HEADER, token};
-    const kedge_s3_request request = {.action = "s3:PutObject",
+    if (tagging != NULL) headers[count++] = (kedge_http_header){KEDGE_S3_TAGGING_HEADER, tagging};
+    const kedge_s3_request request = {.action = tagging == NULL ? KEDGE_S3_PUT_ACTION
+                                                                : KEDGE_S3_PUT_TAGGED,
                                       .method = "PUT",
                                       .key = key,
                                       .headers = headers,

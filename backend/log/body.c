@@ -18,21 +18,23 @@ static kedge_status put(const kedge_log *log, const kedge_log_key *key, kedge_by
                         kedge_error *error)
 {
     const kedge_blobs *blobs = log->project->blobs;
+    const kedge_blob_tag discardable = {KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG),
+                                        KEDGE_BYTES(KEDGE_BLOB_DISCARD_VALUE)};
     kedge_status status = KEDGE_UNAVAILABLE;
     for (uint32_t tries = 0; tries < PUT_TRIES_MAX && kedge_log_is_transient(status); tries++) {
         if (tries > 0) kedge_backend_pause(log->project->backend, tries);
-        status = blobs->vtable->put_if_absent(blobs->self, kedge_log_key_bytes(key), bytes, error);
+        status = blobs->vtable->put_tagged(blobs->self, kedge_log_key_bytes(key), bytes,
+                                           &discardable, error);
         if (status == KEDGE_CONFLICT) status = KEDGE_OK;
     }
     return status;
 }
 
-static kedge_status set_tag(const kedge_log *log, const kedge_log_key *key, kedge_bytes value,
-                            kedge_error *error)
+static kedge_status remove_tag(const kedge_log *log, const kedge_log_key *key, kedge_error *error)
 {
     const kedge_blobs *blobs = log->project->blobs;
     return blobs->vtable->tag(blobs->self, kedge_log_key_bytes(key),
-                              KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), value, error);
+                              KEDGE_BYTES(KEDGE_BLOB_DISCARD_TAG), (kedge_bytes){NULL, 0}, error);
 }
 
 kedge_status kedge_log_body_write(const kedge_log *log, kedge_bytes body, kedge_log_body_name *name,
@@ -43,8 +45,6 @@ kedge_status kedge_log_body_write(const kedge_log *log, kedge_bytes body, kedge_
     kedge_log_key key = kedge_log_key_body(log, kedge_bytes_of(name->text));
     kedge_status status = kedge_gzip(body, &compressed, error);
     if (status == KEDGE_OK) status = put(log, &key, kedge_buffer_bytes(&compressed), error);
-    if (status == KEDGE_OK)
-        status = set_tag(log, &key, KEDGE_BYTES(KEDGE_BLOB_DISCARD_VALUE), error);
     kedge_buffer_free(&compressed);
     return status;
 }
@@ -53,7 +53,7 @@ kedge_status kedge_log_body_untag(const kedge_log *log, kedge_bytes name, kedge_
 {
     kedge_error failure = {0};
     kedge_log_key key = kedge_log_key_body(log, name);
-    kedge_status status = set_tag(log, &key, (kedge_bytes){NULL, 0}, &failure);
+    kedge_status status = remove_tag(log, &key, &failure);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK && error != NULL) *error = failure;
     return status;
@@ -63,7 +63,7 @@ void kedge_log_body_keep(const kedge_log *log, kedge_bytes name)
 {
     kedge_error error = {0};
     kedge_log_key key = kedge_log_key_body(log, name);
-    if (set_tag(log, &key, (kedge_bytes){NULL, 0}, &error) == KEDGE_OK) return;
+    if (remove_tag(log, &key, &error) == KEDGE_OK) return;
     kedge_background_failed(log->project, KEDGE_BACKGROUND_LOG_BODIES, &error);
 }
 

@@ -45,13 +45,16 @@ static blob *make_blob(const kedge_allocator *allocator, const blob *content)
 
 /* ---- put, get, remove, list: with the mutex held ---- */
 
-static kedge_status put(memory_blobs *self, kedge_bytes key, kedge_bytes bytes, kedge_error *error)
+static kedge_status put(memory_blobs *self, kedge_bytes key, kedge_bytes bytes, kedge_bytes tags,
+                        kedge_error *error)
 {
     const kedge_environment *environment = self->environment;
     size_t place;
     if (find(self, key, &place) != NULL) return kedge_blob_exists(key, error);
-    blob content = {
-        .key = key, .bytes = bytes, .modified_ms = environment->now_ms(environment->context)};
+    blob content = {.key = key,
+                    .bytes = bytes,
+                    .tags = tags,
+                    .modified_ms = environment->now_ms(environment->context)};
     if (!kedge_memory_list_reserve(&self->blobs, 1)) return kedge_fail_no_memory(error);
     blob *fresh = make_blob(environment->allocator, &content);
     if (fresh == NULL) return kedge_fail_no_memory(error);
@@ -124,16 +127,27 @@ static kedge_status read_tag(const memory_blobs *self, kedge_bytes key, kedge_by
 
 /* ---- the port ---- */
 
+static kedge_status blobs_put_tagged(void *context, kedge_bytes key, kedge_bytes bytes,
+                                     const kedge_blob_tag *tag, kedge_error *error)
+{
+    memory_blobs *self = context;
+    kedge_buffer tags = kedge_buffer_make(self->environment->allocator);
+    kedge_status status = kedge_blob_put_tagged_check(key, bytes, tag, error);
+    if (status == KEDGE_OK && tag != NULL)
+        status = kedge_blob_tags_set((kedge_bytes){NULL, 0}, tag->name, tag->value, &tags, error);
+    if (status == KEDGE_OK) {
+        pthread_mutex_lock(&self->mutex);
+        status = put(self, key, bytes, kedge_buffer_bytes(&tags), error);
+        pthread_mutex_unlock(&self->mutex);
+    }
+    kedge_buffer_free(&tags);
+    return status;
+}
+
 static kedge_status blobs_put_if_absent(void *context, kedge_bytes key, kedge_bytes bytes,
                                         kedge_error *error)
 {
-    memory_blobs *self = context;
-    kedge_status status = kedge_blob_put_check(key, bytes, error);
-    if (status != KEDGE_OK) return status;
-    pthread_mutex_lock(&self->mutex);
-    status = put(self, key, bytes, error);
-    pthread_mutex_unlock(&self->mutex);
-    return status;
+    return blobs_put_tagged(context, key, bytes, NULL, error);
 }
 
 static kedge_status blobs_get(void *context, kedge_bytes key, kedge_buffer *out, kedge_error *error)
@@ -212,6 +226,7 @@ static void blobs_close(void *context)
 }
 
 static const kedge_blobs_vtable vtable = {.put_if_absent = blobs_put_if_absent,
+                                          .put_tagged = blobs_put_tagged,
                                           .get = blobs_get,
                                           .tag = blobs_tag,
                                           .get_tag = blobs_get_tag,

@@ -53,6 +53,17 @@ kedge_status kedge_blob_put_check(kedge_bytes key, kedge_bytes bytes, kedge_erro
     return kedge_blob_key_check(key, error);
 }
 
+kedge_status kedge_blob_put_tagged_check(kedge_bytes key, kedge_bytes bytes,
+                                         const kedge_blob_tag *tag, kedge_error *error)
+{
+    kedge_status status = kedge_blob_put_check(key, bytes, error);
+    if (status != KEDGE_OK || tag == NULL) return status;
+    if (tag->value.size == 0)
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-tag",
+                          "a tag that is put with its blob has a value");
+    return kedge_blob_tag_check(key, tag->name, tag->value, error);
+}
+
 kedge_status kedge_blob_tag_check(kedge_bytes key, kedge_bytes name, kedge_bytes value,
                                   kedge_error *error)
 {

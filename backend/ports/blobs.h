@@ -56,12 +56,21 @@ typedef struct kedge_blob_grant {
     size_t header_count;
 } kedge_blob_grant;
 
+typedef struct kedge_blob_tag {
+    kedge_bytes name;
+    kedge_bytes value; /* not empty */
+} kedge_blob_tag;
+
 typedef struct kedge_blobs_vtable {
     /* must. Stores the bytes when the key is free; KEDGE_CONFLICT when it is taken (for content
      * addresses: already there). After KEDGE_OK the bytes are durable. A crash leaves all or
      * nothing. */
     kedge_status (*put_if_absent)(void *self, kedge_bytes key, kedge_bytes bytes,
                                   kedge_error *error);
+    /* must. The same with a tag, which the object has from its first moment on: no crash leaves it
+     * without. An object that is there already keeps the tags that it has. */
+    kedge_status (*put_tagged)(void *self, kedge_bytes key, kedge_bytes bytes,
+                               const kedge_blob_tag *tag, kedge_error *error);
     /* must. Appends the whole object to `out`; KEDGE_NOT_FOUND. */
     kedge_status (*get)(void *self, kedge_bytes key, kedge_buffer *out, kedge_error *error);
     /* must. Sets (`value` non-empty) or removes one tag of an object. KEDGE_NOT_FOUND. */

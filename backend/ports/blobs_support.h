@@ -10,6 +10,9 @@ kedge_status kedge_blob_key_check(kedge_bytes key, kedge_error *error);
 kedge_status kedge_blob_put_check(kedge_bytes key, kedge_bytes bytes, kedge_error *error);
 kedge_status kedge_blob_tag_check(kedge_bytes key, kedge_bytes name, kedge_bytes value,
                                   kedge_error *error);
+/* Both of the above, for put_tagged. `tag` may be NULL. */
+kedge_status kedge_blob_put_tagged_check(kedge_bytes key, kedge_bytes bytes,
+                                         const kedge_blob_tag *tag, kedge_error *error);
 kedge_status kedge_blob_list_check(kedge_bytes prefix, kedge_bytes after, uint32_t limit,
                                    kedge_error *error);
 

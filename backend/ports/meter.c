@@ -165,6 +165,20 @@ static kedge_status put_if_absent(void *self, kedge_bytes key, kedge_bytes bytes
     return status;
 }
 
+/* Never in parts. */
+static kedge_status put_tagged(void *self, kedge_bytes key, kedge_bytes bytes,
+                               const kedge_blob_tag *tag, kedge_error *error)
+{
+    kedge_meter *meter = self;
+    const kedge_blobs *blobs = &meter->blobs;
+    kedge_status status = blobs->vtable->put_tagged(blobs->self, key, bytes, tag, error);
+    if (is_charged(status)) {
+        count(meter, KEDGE_COST_BLOB_PUTS, 1);
+        count(meter, KEDGE_COST_BLOB_BYTES_PUT, bytes.size);
+    }
+    return status;
+}
+
 static kedge_status get_blob(void *self, kedge_bytes key, kedge_buffer *out, kedge_error *error)
 {
     kedge_meter *meter = self;
@@ -177,8 +191,8 @@ static kedge_status get_blob(void *self, kedge_bytes key, kedge_buffer *out, ked
 }
 
 /* All tags are read, and written with the one that changed. */
-static kedge_status tag(void *self, kedge_bytes key, kedge_bytes name, kedge_bytes value,
-                        kedge_error *error)
+static kedge_status set_tag(void *self, kedge_bytes key, kedge_bytes name, kedge_bytes value,
+                            kedge_error *error)
 {
     kedge_meter *meter = self;
     const kedge_blobs *blobs = &meter->blobs;
@@ -229,8 +243,9 @@ static kedge_status presign_put(void *self, const kedge_blob_upload *upload,
 }
 
 static const kedge_blobs_vtable metered_blobs = {.put_if_absent = put_if_absent,
+                                                 .put_tagged = put_tagged,
                                                  .get = get_blob,
-                                                 .tag = tag,
+                                                 .tag = set_tag,
                                                  .get_tag = get_tag,
                                                  .remove = remove_blob,
                                                  .list = list,

@@ -14,14 +14,22 @@
 /* ---- put ---- */
 
 /* Links the finished file to its name unless the name is taken; 0 or a system error. Tags without a
- * blob are what a crash within `remove` left. */
-static int link_if_absent(kedge_folder *folder, const char *temporary, const char *path)
+ * blob are what a crash left; those of this blob come first, so that it is never there without.
+ * `tags` is the name of a finished file, or empty. */
+static int link_if_absent(kedge_folder *folder, const char *temporary, const char *tags,
+                          const char *path)
 {
     char tags_path[KEDGE_FOLDER_PATH_SIZE];
+    int failure = 0;
     kedge_folder_tags_path(path, tags_path);
     pthread_mutex_lock(&folder->mutex);
-    if (!kedge_folder_has(folder, path)) unlinkat(folder->top, tags_path, 0);
-    int failure = linkat(folder->top, temporary, folder->top, path, 0) == 0 ? 0 : errno;
+    if (kedge_folder_has(folder, path))
+        failure = EEXIST;
+    else if (tags[0] == '\0')
+        unlinkat(folder->top, tags_path, 0);
+    else if (renameat(folder->top, tags, folder->top, tags_path) != 0)
+        failure = errno;
+    if (failure == 0 && linkat(folder->top, temporary, folder->top, path, 0) != 0) failure = errno;
     pthread_mutex_unlock(&folder->mutex);
     return failure;
 }
@@ -38,28 +46,64 @@ static kedge_status sync_name(kedge_folder *folder, const char *path, kedge_erro
                       cause.message);
 }
 
-static kedge_status blobs_put_if_absent(void *context, kedge_bytes key, kedge_bytes bytes,
-                                        kedge_error *error)
+/* Writes the file of the tag; no tag: no file, and the name is empty. */
+static kedge_status write_tag(kedge_folder *folder, const kedge_blob_tag *tag,
+                              char temporary[KEDGE_FOLDER_TEMPORARY_SIZE], kedge_error *error)
+{
+    temporary[0] = '\0';
+    if (tag == NULL) return KEDGE_OK;
+    kedge_buffer tags = kedge_buffer_make(folder->environment->allocator);
+    kedge_status status =
+        kedge_blob_tags_set((kedge_bytes){NULL, 0}, tag->name, tag->value, &tags, error);
+    if (status == KEDGE_OK)
+        status = kedge_folder_write_temporary(folder, kedge_buffer_bytes(&tags), temporary, error);
+    if (status != KEDGE_OK) temporary[0] = '\0';
+    kedge_buffer_free(&tags);
+    return status;
+}
+
+/* `*failure` gets 0 or a system error, EEXIST among them. */
+static kedge_status write_blob(kedge_folder *folder, const char *path, kedge_bytes bytes,
+                               const kedge_blob_tag *tag, int *failure, kedge_error *error)
+{
+    char temporary[KEDGE_FOLDER_TEMPORARY_SIZE], tags[KEDGE_FOLDER_TEMPORARY_SIZE];
+    kedge_status status = write_tag(folder, tag, tags, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_folder_write_temporary(folder, bytes, temporary, error);
+    if (status == KEDGE_OK) {
+        *failure = link_if_absent(folder, temporary, tags, path);
+        unlinkat(folder->top, temporary, 0);
+    }
+    if (tags[0] != '\0') unlinkat(folder->top, tags, 0);
+    return status;
+}
+
+static kedge_status blobs_put_tagged(void *context, kedge_bytes key, kedge_bytes bytes,
+                                     const kedge_blob_tag *tag, kedge_error *error)
 {
     kedge_folder *folder = context;
-    char path[KEDGE_FOLDER_PATH_SIZE], temporary[KEDGE_FOLDER_TEMPORARY_SIZE];
-    kedge_status status = kedge_blob_put_check(key, bytes, error);
+    char path[KEDGE_FOLDER_PATH_SIZE];
+    kedge_status status = kedge_blob_put_tagged_check(key, bytes, tag, error);
     if (status != KEDGE_OK) return status;
     kedge_folder_path(key, path);
     status = kedge_folder_make_parents(folder, path, error);
     if (status != KEDGE_OK) return status;
     int failure = EEXIST;
     if (!kedge_folder_has(folder, path)) {
-        status = kedge_folder_write_temporary(folder, bytes, temporary, error);
+        status = write_blob(folder, path, bytes, tag, &failure, error);
         if (status != KEDGE_OK) return status;
-        failure = link_if_absent(folder, temporary, path);
-        unlinkat(folder->top, temporary, 0);
     }
     if (failure != 0 && failure != EEXIST)
         return kedge_folder_fail(folder, "cannot name a file", failure, error);
     status = sync_name(folder, path, error);
     if (status != KEDGE_OK) return status;
     return failure == 0 ? KEDGE_OK : kedge_blob_exists(key, error);
+}
+
+static kedge_status blobs_put_if_absent(void *context, kedge_bytes key, kedge_bytes bytes,
+                                        kedge_error *error)
+{
+    return blobs_put_tagged(context, key, bytes, NULL, error);
 }
 
 /* ---- get, list, remove ---- */
@@ -200,6 +244,7 @@ static void blobs_close(void *context)
 }
 
 static const kedge_blobs_vtable vtable = {.put_if_absent = blobs_put_if_absent,
+                                          .put_tagged = blobs_put_tagged,
                                           .get = blobs_get,
                                           .tag = blobs_tag,
                                           .get_tag = blobs_get_tag,

@@ -147,6 +147,13 @@ static kedge_status put_if_absent(void *self, kedge_bytes key, kedge_bytes bytes
     PASS_BLOBS(self, true, (void)0, BLOBS.vtable->put_if_absent(BLOBS.self, key, bytes, error));
 }
 
+static kedge_status put_tagged(void *self, kedge_bytes key, kedge_bytes bytes,
+                               const kedge_blob_tag *wanted, kedge_error *error)
+{
+    PASS_BLOBS(self, true, (void)0,
+               BLOBS.vtable->put_tagged(BLOBS.self, key, bytes, wanted, error));
+}
+
 static kedge_status get_blob(void *self, kedge_bytes key, kedge_buffer *out, kedge_error *error)
 {
     size_t start = out->size;
@@ -182,8 +189,9 @@ static kedge_status get_tag(void *self, kedge_bytes key, kedge_bytes name, kedge
 
 static const kedge_records_vtable faulty_records = {get,      batch_get, query,        write,
                                                     transact, put_many,  close_nothing};
-static const kedge_blobs_vtable faulty_blobs = {put_if_absent, get_blob,   tag,  get_tag,
-                                                remove_blob,   list_blobs, NULL, close_nothing};
+static const kedge_blobs_vtable faulty_blobs = {put_if_absent, put_tagged, get_blob,
+                                                tag,           get_tag,    remove_blob,
+                                                list_blobs,    NULL,       close_nothing};
 
 void world_wrap_ports(test_world *world)
 {

@@ -88,6 +88,12 @@ static kedge_status put_if_absent(void *self, kedge_bytes key, kedge_bytes bytes
     CALL((void)0, BLOBS->vtable->put_if_absent(BLOBS->self, key, bytes, error));
 }
 
+static kedge_status put_tagged(void *self, kedge_bytes key, kedge_bytes bytes,
+                               const kedge_blob_tag *wanted, kedge_error *error)
+{
+    CALL((void)0, BLOBS->vtable->put_tagged(BLOBS->self, key, bytes, wanted, error));
+}
+
 static kedge_status get_blob(void *self, kedge_bytes key, kedge_buffer *out, kedge_error *error)
 {
     size_t start = out->size;
@@ -164,8 +170,9 @@ static void close_nothing(void *self)
 
 static const kedge_records_vtable gated_records = {get,      batch_get, query,        write,
                                                    transact, put_many,  close_nothing};
-static const kedge_blobs_vtable gated_blobs = {put_if_absent, get_blob,   tag,  get_tag,
-                                               remove_blob,   list_blobs, NULL, close_nothing};
+static const kedge_blobs_vtable gated_blobs = {put_if_absent, put_tagged, get_blob,
+                                               tag,           get_tag,    remove_blob,
+                                               list_blobs,    NULL,       close_nothing};
 
 static const kedge_queue_vtable gated_queue = {
     .send = send, .receive = receive, .extend = extend, .done = done, .close = close_nothing};

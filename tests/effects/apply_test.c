@@ -93,7 +93,7 @@ static void test_the_body_of_an_entry_loses_its_tag(void **state)
     effects_begin(&here, *state);
     const kedge_log *log = journal_new(here.world);
     kedge_log_append_result result;
-    world_arm(here.world, WORLD_FAULT_BEFORE, 6, false, false); /* the removal of the tag */
+    world_arm(here.world, WORLD_FAULT_BEFORE, 5, false, false); /* the removal of the tag */
     assert_int_equal(log_add_at(log, KEDGE_LOG_AT_END, effects_large(), &result, NULL), KEDGE_OK);
     world_disarm(here.world);
     assert_int_equal(effects_tagged(&here), 1);

@@ -18,7 +18,7 @@ static const kedge_log *write_log(effects_world *here, const char *name)
     kedge_log_append_result result;
     const kedge_log *log = log_named(here->world, name);
     assert_int_equal(kedge_log_create(log, &created, NULL), KEDGE_OK);
-    world_arm(here->world, WORLD_FAULT_BEFORE, 6, false, false); /* the removal of the tag */
+    world_arm(here->world, WORLD_FAULT_BEFORE, 5, false, false); /* the removal of the tag */
     assert_int_equal(log_add_at(log, KEDGE_LOG_AT_END, effects_large(), &result, NULL), KEDGE_OK);
     world_disarm(here->world);
     effects_ask(log);

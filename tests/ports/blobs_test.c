@@ -4,6 +4,7 @@
 #include "tests/support/engines.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const blobs_implementation *current;
@@ -261,6 +262,54 @@ static void test_tags_need_their_blob_and_go_with_it(void **state)
     assert_tag(f, "k", "color", NULL);
 }
 
+static void test_a_blob_is_put_with_a_tag(void **state)
+{
+    fixture *f = *state;
+    const kedge_blobs *blobs = &f->blobs;
+    const kedge_bytes small = KEDGE_BYTES("bytes");
+    const kedge_blob_tag tag = {KEDGE_BYTES("discard"), KEDGE_BYTES("a + b/c=d")};
+    const kedge_blob_tag other = {KEDGE_BYTES("other"), KEDGE_BYTES("1")};
+    assert_int_equal(
+        blobs->vtable->put_tagged(blobs->self, KEDGE_BYTES("k"), small, &tag, &f->error), KEDGE_OK);
+    assert_blob(f, KEDGE_BYTES("k"), small);
+    assert_tag(f, "k", "discard", "a + b/c=d");
+    assert_tag(f, "k", "other", NULL);
+    /* One that is there stays as it is, whether it is put with a tag or without. */
+    assert_int_equal(
+        blobs->vtable->put_tagged(blobs->self, KEDGE_BYTES("k"), small, &other, &f->error),
+        KEDGE_CONFLICT);
+    assert_int_equal(blobs->vtable->put_if_absent(blobs->self, KEDGE_BYTES("k"), small, &f->error),
+                     KEDGE_CONFLICT);
+    assert_tag(f, "k", "discard", "a + b/c=d");
+    assert_tag(f, "k", "other", NULL);
+    /* A key that is free again has no tag left. */
+    assert_int_equal(blobs->vtable->remove(blobs->self, KEDGE_BYTES("k"), &f->error), KEDGE_OK);
+    assert_int_equal(blobs->vtable->put_if_absent(blobs->self, KEDGE_BYTES("k"), small, &f->error),
+                     KEDGE_OK);
+    assert_tag(f, "k", "discard", NULL);
+    const kedge_blob_tag empty = {KEDGE_BYTES("discard"), {NULL, 0}};
+    assert_int_equal(
+        blobs->vtable->put_tagged(blobs->self, KEDGE_BYTES("e"), small, &empty, &f->error),
+        KEDGE_INVALID_ARGUMENT);
+    assert_no_blob(f, "e");
+}
+
+/* Of a size at which a put without a tag may go in parts. */
+static void test_a_large_blob_is_put_with_a_tag(void **state)
+{
+    fixture *f = *state;
+    const kedge_blobs *blobs = &f->blobs;
+    const kedge_blob_tag tag = {KEDGE_BYTES("discard"), KEDGE_BYTES("yes")};
+    size_t size = (size_t)17 << 20;
+    char *large = calloc(1, size);
+    assert_non_null(large);
+    assert_int_equal(blobs->vtable->put_tagged(blobs->self, KEDGE_BYTES("large"),
+                                               (kedge_bytes){large, size}, &tag, &f->error),
+                     KEDGE_OK);
+    free(large);
+    assert_tag(f, "large", "discard", "yes");
+}
+
 static void test_a_blob_has_at_most_10_tags(void **state)
 {
     fixture *f = *state;
@@ -474,6 +523,8 @@ int main(void)
         contract(test_the_longest_keys_of_every_shape_are_told_apart),
         contract(test_a_tag_is_set_replaced_and_removed),
         contract(test_tags_need_their_blob_and_go_with_it),
+        contract(test_a_blob_is_put_with_a_tag),
+        contract(test_a_large_blob_is_put_with_a_tag),
         contract(test_a_blob_has_at_most_10_tags),
         contract(test_tags_outside_the_contract_are_refused),
         contract(test_a_listing_is_in_byte_order_whatever_the_page),

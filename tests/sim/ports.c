@@ -183,17 +183,24 @@ kedge_records sim_ports_records(sim_instance *instance)
 
 /* ---- blobs ---- */
 
-static kedge_status blobs_put(void *self, kedge_bytes key, kedge_bytes bytes, kedge_error *error)
+static kedge_status blobs_put_tagged(void *self, kedge_bytes key, kedge_bytes bytes,
+                                     const kedge_blob_tag *tag, kedge_error *error)
 {
     sim_instance *instance = self;
     const kedge_blobs *blobs = &instance->world->server.blobs;
     kedge_status status;
     if (!sim_port_enter(instance, &status, error)) return status;
     if (strikes(instance, SIM_BLOB_SLOW_DOWN)) return unavailable(error);
-    status = blobs->vtable->put_if_absent(blobs->self, key, bytes, error);
+    status = tag == NULL ? blobs->vtable->put_if_absent(blobs->self, key, bytes, error)
+                         : blobs->vtable->put_tagged(blobs->self, key, bytes, tag, error);
     if (status == KEDGE_OK && strikes(instance, SIM_BLOB_TIMEOUT_STORED)) return unavailable(error);
     sim_port_leave(instance, &status, error);
     return status;
+}
+
+static kedge_status blobs_put(void *self, kedge_bytes key, kedge_bytes bytes, kedge_error *error)
+{
+    return blobs_put_tagged(self, key, bytes, NULL, error);
 }
 
 static kedge_status blobs_get(void *self, kedge_bytes key, kedge_buffer *out, kedge_error *error)
@@ -253,6 +260,7 @@ static kedge_status blobs_list(void *self, kedge_bytes prefix, kedge_bytes after
 }
 
 static const kedge_blobs_vtable blobs_vtable = {.put_if_absent = blobs_put,
+                                                .put_tagged = blobs_put_tagged,
                                                 .get = blobs_get,
                                                 .tag = blobs_tag,
                                                 .get_tag = blobs_get_tag,
