@@ -28,8 +28,9 @@ static kedge_status put_item(folding *work, kedge_bytes collection, kedge_bytes 
                              kedge_bytes value, kedge_error *error)
 {
     kedge_buffer id = kedge_buffer_make(work->log->project->allocator);
-    kedge_status status = KEDGE_CORRUPT;
-    if (kedge_json_to_text(key, &id)) status = kedge_buffer_status(&id, error);
+    bool read = kedge_json_to_text(key, &id);
+    kedge_status status = kedge_buffer_status(&id, error);
+    if (status == KEDGE_OK && !read) status = KEDGE_CORRUPT;
     if (status == KEDGE_OK)
         status =
             kedge_overlay_put(work->overlay, collection, kedge_buffer_bytes(&id), value, error);

@@ -55,10 +55,11 @@ static kedge_status handle(stream_batch *batch, kedge_bytes record, kedge_error 
     if (status == KEDGE_OK)
         status = kedge_effects_handle(&batch->effects, changes.changes, changes.count, &handled,
                                       &failure);
-    else if (status == KEDGE_CORRUPT)
-        note_passed(batch->lambda->log, &failure);
     kedge_change_batch_free(&changes);
-    if (status == KEDGE_CORRUPT) return KEDGE_OK;
+    if (status == KEDGE_CORRUPT) {
+        note_passed(batch->lambda->log, &failure);
+        return KEDGE_OK;
+    }
     if (status != KEDGE_OK && error != NULL) *error = failure;
     return status;
 }

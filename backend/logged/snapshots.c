@@ -160,9 +160,14 @@ kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes
     kedge_buffer body = kedge_buffer_make(code->allocator);
     status = kedge_state_body(snapshot->rejections, name, &entry, &body, error);
     kedge_bytes object = kedge_buffer_bytes(&body);
-    if (status == KEDGE_OK &&
-        !(kedge_json_member(object, "code", &value) && kedge_json_to_text(value, code) &&
-          kedge_json_member(object, "message", &value) && kedge_json_to_text(value, message))) {
+    bool whole = status == KEDGE_OK && kedge_json_member(object, "code", &value) &&
+                 kedge_json_to_text(value, code) && kedge_json_member(object, "message", &value) &&
+                 kedge_json_to_text(value, message) &&
+                 code->size <= KEDGE_LIMIT_REJECTION_CODE_BYTES &&
+                 message->size <= KEDGE_LIMIT_REJECTION_MESSAGE_BYTES;
+    if (status == KEDGE_OK) status = kedge_buffer_status(code, error);
+    if (status == KEDGE_OK) status = kedge_buffer_status(message, error);
+    if (status == KEDGE_OK && !whole) {
         status = kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",
                             "a rejection of the snapshot of entry %" PRId64 " is damaged",
                             snapshot->number);

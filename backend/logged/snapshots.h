@@ -40,7 +40,7 @@ kedge_status kedge_logged_snapshot_hash(const kedge_project *project, const char
                                         uint8_t hash[KEDGE_SHA256_SIZE], kedge_error *error);
 
 /* Why a replay rejected the mutation, or the one that it is a duplicate of; `*found` false: it did
- * not, up to the snapshot. Appends to the buffers. With a digest `client` and `id` are the first
+ * not, up to the snapshot. The buffers come empty. With a digest `client` and `id` are the first
  * name of the mutation, which is its origin if it has one. */
 kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes client, int64_t id,
                                     const uint8_t *digest, bool *found, kedge_buffer *code,
