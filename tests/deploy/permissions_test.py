@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The permissions of deploy/template.yaml are what the functions and kedge-admin need, and no more.
 
-Both functions and kedge-admin run on real engines behind gates (gate.py), which decide as IAM would with the
+The functions and kedge-admin run on real engines behind gates (gate.py), which decide as IAM would with the
 template's policies, over a workload that touches all they do. Nothing may be denied; and each action of each
 statement must have been needed: without it a request of the workload would have been denied.
 
@@ -26,13 +26,8 @@ import urllib.parse
 import urllib.request
 
 sys.dont_write_bytecode = True
-
-
-def missing(what):
-    required = os.environ.get("KEDGE_ENGINES") == "required"
-    print(f"{'failed' if required else 'skipped'}: {what}")
-    sys.exit(1 if required else 77)
-
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "lambda")]
+from tools import missing, use_python_with  # noqa: E402
 
 ENGINES = {}
 for service in ("dynamodb", "s3", "sqs"):
@@ -43,20 +38,12 @@ for service in ("dynamodb", "s3", "sqs"):
 FAKETIME = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
 if not FAKETIME:
     missing("libfaketime is not installed (package libfaketime)")
-try:
-    import boto3
-    import yaml  # noqa: F401
-except ImportError:
-    tools = pathlib.Path(os.environ.get("KEDGE_PYTHON_TOOLS", "/nowhere")) / "python"
-    if os.environ.get("KEDGE_SECOND_PYTHON") or not tools.exists():
-        missing("there is no boto3; KEDGE_PYTHON_TOOLS names no Python that has it")
-    os.environ["KEDGE_SECOND_PYTHON"] = "1"
-    os.execv(tools, [str(tools), *sys.argv])
+use_python_with("boto3", "yaml")
+import boto3  # noqa: E402
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "lambda")]
 from events import AUDIENCE, ISSUER, Caller, Keys, pull_body, push_body, put  # noqa: E402
-from gate import ACCOUNT, REGION, Gate, bucket_arn, queue_arn, stream_arn, table_arn  # noqa: E402
-from policies import MAKING, ROLES, described  # noqa: E402
+from gate import ACCOUNT, REGION, Gate  # noqa: E402
+from policies import MAKING, PLATFORM, ROLES, described  # noqa: E402
 from poller import Poller, Queue  # noqa: E402
 from runtime_api import Function  # noqa: E402
 from stream import Stream  # noqa: E402
@@ -65,8 +52,6 @@ TEMPLATE, LAMBDA, ADMIN = sys.argv[1:4]
 NAME = "kedge-deploy-test-" + secrets.token_hex(6)
 QUEUE, DEAD_LETTERS = NAME + ".fifo", NAME + "-dead-letters.fifo"
 SNAPSHOTS = NAME + "-snapshots.fifo"
-# What Lambda itself does with a function's role.
-PLATFORM = {("Logs", "logs:CreateLogStream"), ("Logs", "logs:PutLogEvents"), ("Streams", "dynamodb:ListStreams")}
 
 
 def template(keys, **parameters):
@@ -489,82 +474,6 @@ class Permissions(unittest.TestCase):
 
     def queued(self, resource):
         return template(self.keys, Mode="queued").policy(resource)
-
-    def test_the_table_lets_entries_expire_by_the_attribute_that_they_have(self):
-        source = (pathlib.Path(__file__).parents[2] / "backend/log/record.c").read_text()
-        (attribute,) = re.findall(r'define EXPIRES +"([A-Z])"', source)
-        self.assertEqual(template(self.keys).properties("Table")["TimeToLiveSpecification"],
-                         {"AttributeName": attribute, "Enabled": True})
-
-    def test_a_message_is_hidden_for_six_times_as_long_as_the_worker_may_take(self):
-        resources = template(self.keys).tree["Resources"]
-        for queue, function in (("Queue", "WorkerFunction"), ("SnapshotQueue", "SnapshotFunction")):
-            self.assertEqual(resources[queue]["Properties"]["VisibilityTimeout"],
-                             6 * resources[function]["Properties"]["Timeout"])
-
-    def test_the_queue_allows_as_many_deliveries_as_one_that_kedge_makes(self):
-        header = (pathlib.Path(__file__).parents[2] / "backend/ports/queue.h").read_text()
-        (deliveries,) = re.findall(r"define KEDGE_QUEUE_DELIVERIES +([0-9]+)", header)
-        for name in ("Queue", "SnapshotQueue"):
-            queue = template(self.keys).tree["Resources"][name]["Properties"]
-            self.assertEqual(queue["RedrivePolicy"]["maxReceiveCount"], int(deliveries))
-
-    def test_the_how_to_allows_a_server_what_all_functions_may_do_together(self):
-        """It is asked for its queue by name, and the functions by URL. Lambda writes their logs."""
-        page = (pathlib.Path(__file__).parents[2] / "docs/how-to/run-the-server.md").read_text()
-        rows = re.findall(r"^\| (.+) \| (`[a-z0-9]+:.+) \|$", page, re.MULTILINE)
-        told = {on: set(re.findall(r"`([a-z0-9]+:[A-Za-z]+)`", actions)) for on, actions in rows}
-        making = told.pop("with `--create`, also")
-        self.assertEqual(making, MAKING | {"sqs:GetQueueAttributes"})
-        allowed = {action for resource in ROLES[:-1] for _, action in self.queued(resource).allowed()}
-        self.assertEqual(set().union(*told.values()), allowed - {action for _, action in PLATFORM})
-
-    def test_direct_mode_has_nothing_to_do_with_the_queue(self):
-        direct = template(self.keys).policy("ApiRole").allowed()
-        self.assertEqual(self.queued("ApiRole").allowed() - direct,
-                         {("Queue", "sqs:GetQueueAttributes"), ("Queue", "sqs:SendMessage"),
-                          ("DeadLettersAtTheStart", "sqs:GetQueueUrl")})
-
-    def test_nobody_reaches_beyond_what_is_kedges(self):
-        table, blob = table_arn(NAME), bucket_arn(NAME) + "/acme/projects/p/notes/0.json.gz"
-        for resource in ROLES:
-            policy = self.queued(resource)
-            follows = resource == "StreamRole"
-            self.assertEqual(policy.allows("dynamodb:GetItem", table, ["Project#acme/p"]), not follows)
-            self.assertEqual(policy.allows("s3:GetObject", blob, None), not follows)
-            self.assertEqual(policy.allows("dynamodb:GetRecords", stream_arn(NAME), None), follows)
-            self.assertEqual(policy.allows("dynamodb:DeleteItem", table, ["P#0"]), resource == "SnapshotRole")
-            writes = resource in ("ApiRole", "OperatorPolicy")
-            for leading in ("E#0", "S#0", "L#acme/p"):
-                self.assertEqual(policy.allows("dynamodb:PutItem", table, [leading]),
-                                 writes or (resource == "SnapshotRole" and leading[0] != "L"))
-                self.assertEqual(policy.allows("dynamodb:DeleteItem", table, [leading]), writes and leading[0] != "L")
-            body = bucket_arn(NAME) + "/acme/logs/p/l/bodies/0.json.gz"
-            self.assertEqual(policy.allows("s3:PutObjectTagging", body, None), writes)
-            self.assertFalse(policy.allows("s3:PutObjectTagging", blob, None))
-            self.assertEqual(policy.allows("dynamodb:PutItem", table, ["ResourceHistory#acme/k/i"]), writes)
-            self.assertEqual(policy.allows("dynamodb:DeleteItem", table, ["Resource#acme/k"]), writes)
-            self.assertFalse(policy.allows("dynamodb:DeleteItem", table, ["ResourceHistory#acme/k/i"]))
-            for action, arn, leading in [
-                    ("dynamodb:GetItem", table, ["Another#acme"]),
-                    ("dynamodb:GetItem", table, None),
-                    ("dynamodb:GetItem", table_arn(NAME + "-2"), ["Project#acme/p"]),
-                    ("dynamodb:Query", table, ["notes"]),
-                    ("dynamodb:Query", table + "/index/another", ["notes"]),
-                    ("dynamodb:Scan", table, None),
-                    ("s3:GetObject", bucket_arn(NAME) + "/another/0", None),
-                    ("s3:GetObject", bucket_arn(NAME + "-2") + "/acme/projects/p/notes/0.json.gz", None),
-                    ("s3:DeleteObjectVersion", blob, None),
-                    ("sqs:ReceiveMessage", queue_arn("another.fifo"), None)]:
-                self.assertFalse(policy.allows(action, arn, leading), (resource, action, arn, leading))
-        worker = self.queued("WorkerRole")
-        self.assertTrue(worker.allows("s3:DeleteObject", bucket_arn(NAME) + "/acme/projects/p/pushes/0.json.gz", None))
-        self.assertFalse(worker.allows("s3:DeleteObject", blob, None))
-        api, upload = self.queued("ApiRole"), bucket_arn(NAME) + "/acme/projects/p/uploads/0.json.gz"
-        self.assertTrue(api.allows("s3:DeleteObject", upload, None))
-        self.assertFalse(api.allows("s3:DeleteObject", blob, None))
-        self.assertFalse(worker.allows("s3:DeleteObject", upload, None))
-        self.assertFalse(worker.allows("dynamodb:GetItem", table, ["DeadLetters#acme", "Another#acme"]))
 
 
 # ---- the stores ----

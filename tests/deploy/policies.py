@@ -11,6 +11,8 @@ ROLES = ["ApiRole", "WorkerRole", "StreamRole", "SnapshotRole", "OperatorPolicy"
 # What --create uses besides. No deployed program makes its stores: the template does.
 MAKING = {"dynamodb:CreateTable", "dynamodb:UpdateTable", "s3:CreateBucket", "s3:GetLifecycleConfiguration",
           "s3:PutLifecycleConfiguration", "sqs:CreateQueue"}
+# What Lambda itself does with a function's role.
+PLATFORM = {("Logs", "logs:CreateLogStream"), ("Logs", "logs:PutLogEvents"), ("Streams", "dynamodb:ListStreams")}
 
 
 class Tagged:

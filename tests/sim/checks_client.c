@@ -18,34 +18,6 @@ static void count(const sim_view *of, sim_check check)
 
 /* ---- I7 ---- */
 
-static kedge_status state_get(void *context, kedge_bytes collection, kedge_bytes id,
-                              kedge_buffer *value, kedge_error *error)
-{
-    kedge_overlay_entry entry;
-    (void)error;
-    if (!kedge_overlay_get(context, collection, id, &entry) || entry.deleted)
-        return KEDGE_NOT_FOUND;
-    kedge_buffer_append_bytes(value, entry.value);
-    return KEDGE_OK;
-}
-
-static kedge_status state_next(void *context, kedge_bytes collection, bool from_start,
-                               kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
-                               kedge_error *error)
-{
-    kedge_overlay_entry entry;
-    (void)error;
-    for (bool more = kedge_overlay_next(context, NULL, &entry); more;
-         more = kedge_overlay_next(context, &entry, &entry)) {
-        if (entry.deleted || !kedge_bytes_equal(entry.collection, collection)) continue;
-        if (!from_start && kedge_bytes_compare(entry.id, after) <= 0) continue;
-        kedge_buffer_append_bytes(id, entry.id);
-        kedge_buffer_append_bytes(value, entry.value);
-        return KEDGE_OK;
-    }
-    return KEDGE_DONE;
-}
-
 /* The rule of store.h, here once more: what the cache covers is not replayed, nor what it may have
  * without telling. */
 static bool is_replayed(const kedge_cache_meta *cache, sqlite3_stmt *row)
@@ -69,7 +41,7 @@ static bool replay(const sim_view *of, const kedge_overlay *state, kedge_overlay
 {
     char sql[256];
     sim_client *client = of->client;
-    kedge_state_reader reader = {(void *)(uintptr_t)state, state_get, state_next};
+    kedge_state_reader reader = sim_overlay_reader(state);
     kedge_cache_meta cache;
     sqlite3_stmt *row;
     kedge_tx *tx;

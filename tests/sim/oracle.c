@@ -318,6 +318,39 @@ void sim_oracle_close(sim_world *world)
 
 /* ---- states ---- */
 
+static kedge_status state_get(void *context, kedge_bytes collection, kedge_bytes id,
+                              kedge_buffer *value, kedge_error *error)
+{
+    kedge_overlay_entry entry;
+    (void)error;
+    if (!kedge_overlay_get(context, collection, id, &entry) || entry.deleted)
+        return KEDGE_NOT_FOUND;
+    kedge_buffer_append_bytes(value, entry.value);
+    return KEDGE_OK;
+}
+
+static kedge_status state_next(void *context, kedge_bytes collection, bool from_start,
+                               kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
+                               kedge_error *error)
+{
+    kedge_overlay_entry entry;
+    (void)error;
+    for (bool more = kedge_overlay_next(context, NULL, &entry); more;
+         more = kedge_overlay_next(context, &entry, &entry)) {
+        if (entry.deleted || !kedge_bytes_equal(entry.collection, collection)) continue;
+        if (!from_start && kedge_bytes_compare(entry.id, after) <= 0) continue;
+        kedge_buffer_append_bytes(id, entry.id);
+        kedge_buffer_append_bytes(value, entry.value);
+        return KEDGE_OK;
+    }
+    return KEDGE_DONE;
+}
+
+kedge_state_reader sim_overlay_reader(const kedge_overlay *state)
+{
+    return (kedge_state_reader){(void *)(uintptr_t)state, state_get, state_next};
+}
+
 void sim_oracle_dump(const kedge_overlay *state, kedge_buffer *out)
 {
     kedge_overlay_entry entry;

@@ -90,6 +90,8 @@ int64_t sim_oracle_lmid(const sim_version *version, const char *client);
 bool sim_oracle_retired(const sim_version *version, const char *client);
 /* The state at `version` (NULL: empty), borrowed until the next call. */
 const kedge_overlay *sim_oracle_state(sim_oracle *oracle, const sim_version *version);
+/* What a mutator reads when a state is all that there is; borrows the state. */
+kedge_state_reader sim_overlay_reader(const kedge_overlay *state);
 /* {"collection/id": value, …} in key order, canonical. */
 void sim_oracle_dump(const kedge_overlay *state, kedge_buffer *out);
 /* The stored record of a version, hashed as it is. False: there is none. */

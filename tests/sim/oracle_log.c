@@ -42,34 +42,6 @@ bool sim_oracle_entry_hash(sim_world *world, int64_t number, uint64_t *hash)
 
 /* ---- deciding ---- */
 
-static kedge_status state_get(void *context, kedge_bytes collection, kedge_bytes id,
-                              kedge_buffer *value, kedge_error *error)
-{
-    kedge_overlay_entry entry;
-    (void)error;
-    if (!kedge_overlay_get(context, collection, id, &entry) || entry.deleted)
-        return KEDGE_NOT_FOUND;
-    kedge_buffer_append_bytes(value, entry.value);
-    return KEDGE_OK;
-}
-
-static kedge_status state_next(void *context, kedge_bytes collection, bool from_start,
-                               kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
-                               kedge_error *error)
-{
-    kedge_overlay_entry entry;
-    (void)error;
-    for (bool more = kedge_overlay_next(context, NULL, &entry); more;
-         more = kedge_overlay_next(context, &entry, &entry)) {
-        if (entry.deleted || !kedge_bytes_equal(entry.collection, collection)) continue;
-        if (!from_start && kedge_bytes_compare(entry.id, after) <= 0) continue;
-        kedge_buffer_append_bytes(id, entry.id);
-        kedge_buffer_append_bytes(value, entry.value);
-        return KEDGE_OK;
-    }
-    return KEDGE_DONE;
-}
-
 static void decide(kedge_tx *tx, const kedge_version_mutation *mutation, sim_decided *decided)
 {
     kedge_caller caller = {mutation->user.data, mutation->role.data, mutation->client.data,
@@ -105,7 +77,7 @@ static void note_changes(const kedge_overlay *changes, sim_version *noted)
 void sim_oracle_replay(sim_world *world, const kedge_version *version, sim_version *noted)
 {
     kedge_tx *tx;
-    kedge_state_reader below = {world->oracle.state, state_get, state_next};
+    kedge_state_reader below = sim_overlay_reader(world->oracle.state);
     kedge_overlay *changes = kedge_overlay_new(&kedge_allocator_default);
     if (changes == NULL || kedge_tx_new(&kedge_allocator_default, world->registry, changes, below,
                                         &tx, NULL) != KEDGE_OK)
