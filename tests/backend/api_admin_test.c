@@ -308,6 +308,8 @@ static void test_a_wrong_line_ends_with_two_and_names_what_is_wrong(void **state
         {PROJECT "versions|--frob", "no option --frob"},
         {PROJECT "versions|--limit", "--limit needs a value"},
         {PROJECT "version|1|--limit|3", "does not take --limit"},
+        {PROJECT "redrive-all", "redrive-all does not take --org and --project"},
+        {PROJECT "resources|plan", "resources does not take --project"},
         {PROJECT "versions|--table|t", "--data keeps everything in a folder, and --table is"},
         {PROJECT "versions|--create", "and --create is for AWS"},
     };

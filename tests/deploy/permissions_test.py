@@ -399,8 +399,11 @@ class Permissions(unittest.TestCase):
 
         def tend(project, command, *arguments, **variables):
             done.add(command)
-            return self.admin({**role.environment(), **variables}, "--org", "acme", "--project", project, command,
-                              *arguments)
+            of_all = command in ("projects", "organizations", "dead-letters", "redrive", "redrive-all")
+            place = [] if of_all else ["--org", "acme"]
+            place += [] if of_all or "resource" in command else ["--project", project]
+            return self.admin({**role.environment(), **variables}, *place, command, *arguments)
+
         for line in ("create-project", "projects acme", "organizations tended", "versions", "version 20",
                      "items notes", "item notes large", "mutation a 1", "latest-mutation a", "index", "checkpoint",
                      "fork twin", "verify", "dead-letters", *self.resource_commands()):
