@@ -288,12 +288,20 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
     return status;
 }
 
-/* Rows that the cache covers and that did not reach the tail any more. They count as trimmed from
- * it, so that a backend that is restored without them counts them as lost. */
-static void count_as_trimmed(kedge_outbox_healing *heal, int64_t gone)
+/* Decided mutations that no table has: rows that the cache covers and that did not reach the tail
+ * any more, or a tail of which the disk has brought back old pages. They count as trimmed from it,
+ * so that a backend that is restored without them counts them as lost. */
+static kedge_status count_as_trimmed(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
-    if (gone > 0 && heal->meta.trimmed_through < heal->decided_through)
-        heal->meta.trimmed_through = heal->decided_through;
+    kedge_outbox_meta *meta = &heal->meta;
+    const kedge_tail_mark mark = {meta->client, meta->trimmed_through, heal->decided_through};
+    int64_t nowhere = 0;
+    kedge_status status = kedge_tail_count_nowhere(&heal->store->outbox, &mark, &nowhere, error);
+    if ((gone > 0 || nowhere > 0) && meta->trimmed_through < heal->decided_through) {
+        meta->trimmed_through = heal->decided_through;
+        heal->changed = true;
+    }
+    return status;
 }
 
 static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
@@ -326,7 +334,7 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
     kedge_status status = look(heal, error);
     int64_t gone = now.pending_rows - heal->present - (int64_t)heal->missing_count;
     if (status == KEDGE_OK) status = set_all_aside(heal, gone, error);
-    count_as_trimmed(heal, gone);
+    if (status == KEDGE_OK) status = count_as_trimmed(heal, gone, error);
     if (status == KEDGE_OK)
         status = kedge_outbox_count_pending(&heal->store->outbox, &heal->meta, error);
     if (status == KEDGE_OK && (heal->missing_count > 0 || heal->orphan_count > 0 || heal->changed ||

@@ -108,6 +108,9 @@ typedef struct kedge_tail_mark {
     int64_t through;
 } kedge_tail_mark;
 
+/* Counts those of these ids that stand in no table. */
+kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark *mark,
+                                      int64_t *count, kedge_error *error);
 /* `missing` rows of the tail are lost. Those that the mark does not count were of earlier clients,
  * it is not known of which: a damaged row without a sequence is inserted for each, which counts as
  * unrecovered when a lineage is lost. */

@@ -28,9 +28,8 @@ static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
     return kedge_store_db_number(&heal->store->outbox, sql, &heal->meta.tail_bytes, error);
 }
 
-/* Counts the ids of the client that `mark` counts as trimmed and no table has. */
-static kedge_status count_marked(kedge_store_db *db, const kedge_tail_mark *mark, int64_t *count,
-                                 kedge_error *error)
+kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark *mark,
+                                      int64_t *count, kedge_error *error)
 {
     static const char sql[] =
         "SELECT count(*) FROM (SELECT id FROM confirmed WHERE client = ?1 AND id > ?2 AND id <= ?3"
@@ -72,7 +71,7 @@ kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *
 {
     int64_t marked = 0;
     if (missing <= 0) return KEDGE_OK;
-    kedge_status status = count_marked(db, mark, &marked, error);
+    kedge_status status = kedge_tail_count_nowhere(db, mark, &marked, error);
     int64_t unknown = missing - marked;
     if (unknown > KEDGE_LIMIT_CONFIRMED_TAIL) unknown = KEDGE_LIMIT_CONFIRMED_TAIL;
     for (int64_t i = 0; i < unknown && status == KEDGE_OK; i++)
@@ -124,7 +123,7 @@ static kedge_status count_claimed(kedge_outbox_healing *heal, gone *missing, ked
     kedge_tail_mark mark = {meta->client, meta->trimmed_through, heal->decided_through};
     int64_t nowhere = 0;
     if (missing->claimed <= 0) return KEDGE_OK;
-    kedge_status status = count_marked(&heal->store->outbox, &mark, &nowhere, error);
+    kedge_status status = kedge_tail_count_nowhere(&heal->store->outbox, &mark, &nowhere, error);
     missing->rejected = nowhere < missing->claimed ? nowhere : missing->claimed;
     return status;
 }
