@@ -141,7 +141,8 @@ class OnEngines(unittest.TestCase):
     def admin(self, *words, create=False):
         place = [] if words[0] == "dead-letters" else ["--org", "demo", "--project", self.project]
         done = subprocess.run(
-            [PROGRAMS / "kedge-admin", *OPTIONS, *(["--create"] if create else []), *place, *words], capture_output=True, text=True, timeout=DEADLINE_S)
+            [PROGRAMS / "kedge-admin", *OPTIONS, *(["--create"] if create else []), *place, *words],
+            capture_output=True, text=True, timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
