@@ -151,7 +151,8 @@ static void test_a_store_that_stays_away_makes_the_push_unavailable(void **state
     kedge_push_result result = {0};
     world_arm(world, WORLD_FAULT_BEFORE, 1, true, false);
     assert_int_equal(push_story(world, 1, &result), KEDGE_UNAVAILABLE);
-    assert_true(atomic_load(&world->pauses) > 0 && atomic_load(&world->pauses) < 64);
+    /* The ports try again themselves; a request has no time for that sixteen times over. */
+    assert_int_equal(atomic_load(&world->pauses), 3);
     world_disarm(world);
     assert_int_equal(world_head(world), 0);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define TRIES_MAX 16 /* without a commit in between */
+#define AWAY_MAX  4  /* tries in a row that could not even read the head: the store is away */
 
 typedef struct pushing {
     const kedge_project *project;
@@ -22,6 +23,7 @@ typedef struct pushing {
     kedge_push_result *result;
     kedge_state *head;
     bool cached; /* the head is from memory: only a commit may follow */
+    bool read;   /* this try has a head */
     kedge_plan plan;
     size_t mutations_max; /* of a slice */
     bool refuse;          /* the next mutation is too large by itself */
@@ -128,6 +130,7 @@ static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error
 {
     work->refuse = false; /* another mutation may be the next one now */
     kedge_status status = load_head(work, from_memory, error);
+    work->read = status == KEDGE_OK;
     if (status == KEDGE_OK) status = make_plan(work, error);
     if (status != KEDGE_OK) return status;
     if (work->plan.apply_count == 0 && work->cached) {
@@ -164,15 +167,16 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
 {
     kedge_error failure = {0};
     kedge_status status = KEDGE_OK;
-    uint32_t tries = 0;
+    uint32_t tries = 0, away = 0;
     for (;;) {
         int64_t before = work->committed;
         status = try_once(work, tries == 0 && work->committed == 0, &failure);
         if (!is_transient(status)) break;
         tries = work->committed > before ? 1 : tries + 1;
-        if (tries >= TRIES_MAX) {
+        away = work->read ? 0 : away + 1;
+        if (tries >= TRIES_MAX || away >= AWAY_MAX) {
             return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
-                              "the push could not be committed in %d tries: %s", TRIES_MAX,
+                              "the push could not be committed in %u tries: %s", tries,
                               failure.message);
         }
         kedge_backend_pause(work->project->backend, tries);
