@@ -35,7 +35,8 @@ static kedge_status follow_late(kedge_store *store)
     return status;
 }
 
-kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+kedge_status kedge_edit_commit(kedge_store *store, const kedge_cache_meta *cache,
+                               kedge_change_set *changes, kedge_error *error)
 {
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
@@ -49,7 +50,9 @@ kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, ke
     }
     kedge_store_phase(store, "mutate-between-commits");
     status = kedge_store_db_commit(&store->cache, NULL);
-    if (status != KEDGE_OK) {
+    if (status == KEDGE_OK) {
+        kedge_store_stamp_footprints(store, cache);
+    } else {
         kedge_store_db_rollback(&store->cache);
         status = follow_late(store);
     }
@@ -75,25 +78,40 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
     return kedge_store_take_telling_turn(store, catch_up_work, changes, changes, error);
 }
 
+/* The meta rows of both files, in the transactions of the edit. */
+typedef struct edit_state {
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    int64_t now_ms;
+} edit_state;
+
 /* Runs the mutator on the visible state, and writes its changes to the cache. */
-static kedge_status run_edit(kedge_store *store, const edit *made, kedge_cache_meta *cache,
-                             int64_t now_ms, kedge_error *error)
+static kedge_status run_edit(kedge_store *store, const edit *made, edit_state *state,
+                             kedge_error *error)
 {
     kedge_call call = {.name = made->name,
                        .args = made->args,
-                       .caller = {store->user, store->role, cache->client, now_ms},
+                       .caller = {store->user, store->role, state->outbox.client, state->now_ms},
                        .args_are_canonical = made->rejected == 0};
-    kedge_overlay *overlay = kedge_overlay_new(store->allocator);
-    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
-    if (!overlay) return kedge_fail_no_memory(error);
+    kedge_overlay *written = kedge_overlay_new(store->allocator);
+    kedge_recording read;
     kedge_tx *tx = NULL;
-    kedge_status status = kedge_tx_new(store->allocator, store->registry, overlay,
-                                       kedge_cache_reader(&store->cache), &tx, error);
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
+    kedge_status status = kedge_recording_begin(&read, store->allocator,
+                                                kedge_cache_reader(&store->cache), error);
+    if (status == KEDGE_OK && !written) status = kedge_fail_no_memory(error);
+    if (status == KEDGE_OK)
+        status = kedge_tx_new(store->allocator, store->registry, written,
+                              kedge_recording_reader(&read), &tx, error);
     if (status == KEDGE_OK) status = kedge_tx_run(tx, &call, error);
     kedge_tx_free(tx);
-    if (status == KEDGE_OK)
-        status = kedge_prediction_write_run(store, overlay, cache, made->changes, error);
-    kedge_overlay_free(overlay);
+    if (status == KEDGE_OK) {
+        kedge_replay_record(store, &state->outbox, &state->cache, &read, written);
+        status =
+            kedge_prediction_write_run(store, written, &state->cache, made->changes, error);
+    }
+    kedge_recording_end(&read);
+    kedge_overlay_free(written);
     return status;
 }
 
@@ -129,34 +147,49 @@ static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta
     return status;
 }
 
+/* Both transactions are begun before anything is read, so that each file is locked once. */
+static kedge_status begin_edit(kedge_store *store, edit_state *state, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_begin(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &state->outbox, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &state->cache, error);
+    return status;
+}
+
+static kedge_status begin_fitting_edit(kedge_store *store, edit_state *state, kedge_error *error)
+{
+    kedge_status status = begin_edit(store, state, error);
+    if (status != KEDGE_OK || kedge_prediction_fits(&state->outbox, &state->cache)) return status;
+    kedge_store_db_rollback(&store->outbox);
+    kedge_store_db_rollback(&store->cache);
+    status = kedge_prediction_repair(store, false, NULL, error);
+    return status == KEDGE_OK ? begin_edit(store, state, error) : status;
+}
+
 static kedge_status make_edit(kedge_store *store, void *context, kedge_error *error)
 {
     edit *made = context;
-    kedge_outbox_meta outbox;
-    kedge_cache_meta cache;
-    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    edit_state state = {.now_ms = store->environment->now_ms(store->environment->context)};
     kedge_changes_clear(made->changes);
     if (!kedge_registry_find(store->registry, made->name))
         return kedge_fail(error, KEDGE_NOT_FOUND, "mutator-unknown",
                           "there is no mutator %.*s; the app's mutators are given when opening",
                           (int)(made->name.size < 80 ? made->name.size : 80), made->name.data);
-    kedge_status status = kedge_prediction_repair(store, false, NULL, error);
-    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
-    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
-    if (status == KEDGE_OK) status = run_edit(store, made, &cache, now_ms, error);
-    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
-    if (status == KEDGE_OK) status = enter_edit(store, made, &outbox, now_ms, error);
+    kedge_status status = begin_fitting_edit(store, &state, error);
+    if (status == KEDGE_OK) status = run_edit(store, made, &state, error);
+    if (status == KEDGE_OK)
+        status = enter_edit(store, made, &state.outbox, state.now_ms, error);
     if (status == KEDGE_OK) {
-        cache.revision = outbox.revision;
-        cache.reflected_sequence = outbox.last_sequence;
-        status = kedge_cache_meta_write(&store->cache, &cache, error);
+        state.cache.revision = state.outbox.revision;
+        state.cache.reflected_sequence = state.outbox.last_sequence;
+        status = kedge_cache_meta_write(&store->cache, &state.cache, error);
     }
     if (status != KEDGE_OK) {
         kedge_changes_clear(made->changes);
         return status;
     }
-    return kedge_edit_commit(store, made->changes, error);
+    return kedge_edit_commit(store, &state.cache, made->changes, error);
 }
 
 static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)

@@ -172,6 +172,7 @@ static kedge_store *make(const kedge_store_options *options)
     if (!store) return NULL;
     store->environment = options->environment;
     store->allocator = allocator;
+    kedge_footprints_init(&store->footprints, allocator);
     store->registry_text = kedge_buffer_make(allocator);
     store->lock_file = store->presence_file = -1;
     atomic_init(&store->check_due, true);
@@ -210,6 +211,7 @@ void kedge_store_close(kedge_store *store)
     kedge_cache_check_end(store);
     kedge_readers_close(store);
     kedge_shadow_free(store);
+    kedge_footprints_clear(&store->footprints);
     kedge_store_db_close(&store->cache);
     kedge_store_db_close(&store->outbox);
     kedge_store_locks_close(store);

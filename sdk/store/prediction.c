@@ -233,48 +233,6 @@ static kedge_status write_prediction(kedge_store *store, const kedge_overlay *ba
 
 /* ---- the rebase ---- */
 
-static kedge_status replay_row(kedge_store *store, kedge_tx *tx, const kedge_pending *row,
-                               kedge_error *error)
-{
-    char client[KEDGE_CLIENT_ID_SIZE];
-    KEDGE_ASSERT(row->client.size < sizeof client);
-    memcpy(client, row->client.data, row->client.size);
-    client[row->client.size] = '\0';
-    kedge_call call = {.name = row->name,
-                       .args = row->args,
-                       .caller = {store->user, store->role, client, row->timestamp_ms}};
-    kedge_status status = kedge_tx_run(tx, &call, error);
-    return status == KEDGE_REJECTED ? KEDGE_OK : status;
-}
-
-static kedge_status replay(kedge_store *store, const kedge_cache_meta *next,
-                           kedge_state_reader canonical, kedge_overlay *prediction,
-                           kedge_error *error)
-{
-    kedge_tx *tx = NULL;
-    kedge_error why = {0};
-    sqlite3_stmt *cursor;
-    kedge_pending row;
-    kedge_status status =
-        kedge_tx_new(store->allocator, store->registry, prediction, canonical, &tx, error);
-    if (status != KEDGE_OK) return status;
-    status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
-    if (status != KEDGE_OK) goto out;
-    while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
-        if (row.withheld) continue;
-        status = replay_row(store, tx, &row, &why);
-        if (status != KEDGE_OK) {
-            sqlite3_reset(cursor);
-            if (error) *error = why;
-            goto out;
-        }
-    }
-    if (status == KEDGE_DONE) status = KEDGE_OK;
-out:
-    kedge_tx_free(tx);
-    return status;
-}
-
 /* A clear, as deletions of all that is canonical now. */
 static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, kedge_overlay *delta,
                                 kedge_error *error)
@@ -337,12 +295,35 @@ static kedge_status rebase_in_memory(kedge_store *store, const kedge_wire_patch 
     }
     status = delta_make(store, patch, base, delta, error);
     if (status == KEDGE_OK)
-        status = replay(store, next, kedge_overlay_reader(&after), prediction, error);
+        status = kedge_replay_pending(store, next, kedge_overlay_reader(&after), prediction, error);
     if (status == KEDGE_OK)
         status = write_prediction(store, base, delta, prediction, next, changes, error);
 out:
     kedge_overlay_free(prediction);
     kedge_overlay_free(delta);
+    return status;
+}
+
+/* The same where the footprints tell which mutations need not run. KEDGE_DONE: they do not tell
+ * enough, and nothing was written. */
+static kedge_status advance_in_memory(kedge_store *store, const kedge_wire_patch *patch,
+                                      kedge_cache_meta *next, kedge_change_set *changes,
+                                      kedge_error *error)
+{
+    kedge_status status = KEDGE_NO_MEMORY;
+    kedge_overlay *base = kedge_overlay_new(store->allocator);
+    kedge_overlay *delta = kedge_overlay_new(store->allocator);
+    kedge_overlay *prediction = kedge_overlay_new(store->allocator);
+    if (base && delta && prediction) status = delta_make(store, patch, base, delta, error);
+    if (status == KEDGE_OK)
+        status = kedge_replay_again(store, next, delta, base, prediction, error);
+    /* The run of all needs less memory. */
+    if (status == KEDGE_NO_MEMORY) status = KEDGE_DONE;
+    if (status == KEDGE_OK)
+        status = write_prediction(store, base, delta, prediction, next, changes, error);
+    kedge_overlay_free(prediction);
+    kedge_overlay_free(delta);
+    kedge_overlay_free(base);
     return status;
 }
 
@@ -386,30 +367,68 @@ static kedge_status nothing_pending(kedge_store *store, const kedge_cache_meta *
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
-                                     const kedge_outbox_meta *outbox, kedge_cache_meta *next,
-                                     kedge_change_set *changes, kedge_error *error)
+static kedge_status rebase_all(kedge_store *store, const kedge_wire_patch *patch,
+                               kedge_cache_meta *next, kedge_change_set *changes,
+                               kedge_error *error)
 {
     bool none;
+    kedge_overlay *base = kedge_overlay_new(store->allocator);
+    if (!base) return kedge_fail_no_memory(error);
+    kedge_store_restart_footprints(store);
+    kedge_status status = kedge_cache_load_base(&store->cache, &next->bases, base, error);
+    if (status == KEDGE_OK) status = nothing_pending(store, next, &none, error);
+    if (status == KEDGE_OK && none && kedge_overlay_count(base) == 0)
+        status = stream_patch(store, patch, &next->items, changes, error);
+    else if (status == KEDGE_OK)
+        status = rebase_in_memory(store, patch, base, next, changes, error);
+    kedge_overlay_free(base);
+    return status;
+}
+
+static kedge_status finish_rebase(kedge_store *store, const kedge_outbox_meta *outbox,
+                                  kedge_cache_meta *next, kedge_error *error)
+{
+    next->revision = outbox->revision;
+    next->reflected_sequence = outbox->last_sequence;
+    KEDGE_ASSERT(kedge_prediction_fits(outbox, next));
+    return kedge_cache_meta_write(&store->cache, next, error);
+}
+
+static void check_rebase(const kedge_store *store, const kedge_outbox_meta *outbox,
+                         const kedge_cache_meta *next)
+{
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
     KEDGE_ASSERT(strcmp(next->client, outbox->client) == 0);
     KEDGE_ASSERT(next->revision <= outbox->revision);
     KEDGE_ASSERT(next->reflected_sequence <= outbox->last_sequence);
-    kedge_overlay *base = kedge_overlay_new(store->allocator);
-    if (!base) return kedge_fail_no_memory(error);
-    kedge_status status = kedge_cache_load_base(&store->cache, &next->bases, base, error);
-    if (status == KEDGE_OK) status = nothing_pending(store, next, &none, error);
-    if (status != KEDGE_OK) goto out;
-    if (none && kedge_overlay_count(base) == 0)
-        status = stream_patch(store, patch, &next->items, changes, error);
-    else
-        status = rebase_in_memory(store, patch, base, next, changes, error);
-    if (status != KEDGE_OK) goto out;
-    next->revision = outbox->revision;
-    next->reflected_sequence = outbox->last_sequence;
-    KEDGE_ASSERT(kedge_prediction_fits(outbox, next));
-    status = kedge_cache_meta_write(&store->cache, next, error);
-out:
-    kedge_overlay_free(base);
-    return status;
+    (void)store, (void)outbox, (void)next;
+}
+
+kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
+                                     const kedge_outbox_meta *outbox, kedge_cache_meta *next,
+                                     kedge_change_set *changes, kedge_error *error)
+{
+    check_rebase(store, outbox, next);
+    kedge_status status = rebase_all(store, patch, next, changes, error);
+    return status == KEDGE_OK ? finish_rebase(store, outbox, next, error) : status;
+}
+
+static bool clears(const kedge_wire_patch *patch)
+{
+    for (size_t i = 0; i < patch->count; i++)
+        if (patch->operations[i].kind == KEDGE_WIRE_PATCH_CLEAR) return true;
+    return false;
+}
+
+kedge_status kedge_prediction_advance(kedge_store *store, const kedge_wire_patch *patch,
+                                      const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *before, kedge_cache_meta *next,
+                                      kedge_change_set *changes, kedge_error *error)
+{
+    kedge_status status = KEDGE_DONE;
+    check_rebase(store, outbox, next);
+    if (!clears(patch) && kedge_store_has_footprints(store, before))
+        status = advance_in_memory(store, patch, next, changes, error);
+    if (status == KEDGE_DONE) status = rebase_all(store, patch, next, changes, error);
+    return status == KEDGE_OK ? finish_rebase(store, outbox, next, error) : status;
 }

@@ -298,9 +298,10 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     if (status == KEDGE_OK && state->staging.version >= 0)
         status = kedge_staging_drop(store, error);
     if (status == KEDGE_OK)
-        status =
-            kedge_prediction_rebase(store, &response->patch, &state->outbox, &next, changes, error);
+        status = kedge_prediction_advance(store, &response->patch, &state->outbox, &state->cache,
+                                          &next, changes, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);
     if (status != KEDGE_OK) {
         kedge_changes_clear(changes);

@@ -116,6 +116,7 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
     if (status == KEDGE_OK)
         status = kedge_prediction_rebase(store, NULL, &state->outbox, &next, NULL, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);
     if (status == KEDGE_OK) kedge_changes_all(asked->changes);
     return status;

@@ -9,6 +9,7 @@
 #include "mutate/transaction.h"
 #include "sdk/store/cache_row.h"
 #include "sdk/store/database.h"
+#include "sdk/store/rebase.h"
 #include "sdk/store/schema.h"
 #include "sdk/store/store.h"
 #include <pthread.h>
@@ -184,6 +185,11 @@ struct kedge_store {
     kedge_shadow shadow;  /* of writers, in their turn */
     /* The server has confirmed since the store was opened that it knows settled_lineage. */
     atomic_bool lineage_known;
+    /* Of writers, in their turn: what each pending mutation read and wrote (replay.c). */
+    kedge_footprints footprints;
+    kedge_cache_meta footprints_of; /* the cache that was committed with them */
+    bool footprints_known;          /* they are of footprints_of */
+    bool footprints_sound;          /* they will be of the cache once it is committed */
     int divergences; /* of writers, in their turn: hashes in a row that the state did not have */
     atomic_bool check_due;       /* the cache has not been checked in the background yet */
     kedge_cache_check *check;    /* under way: of the thread that calls for it; NULL: none */
@@ -440,6 +446,12 @@ void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_me
 kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
                                      const kedge_outbox_meta *outbox, kedge_cache_meta *next,
                                      kedge_change_set *changes, kedge_error *error);
+/* The same for a pull, whose patch is laid over the state of `before`. Of the pending mutations only
+ * those run that read something else now, where the footprints tell which these are. */
+kedge_status kedge_prediction_advance(kedge_store *store, const kedge_wire_patch *patch,
+                                      const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *before, kedge_cache_meta *next,
+                                      kedge_change_set *changes, kedge_error *error);
 /* Writes the changes of an edit, which ran on the visible state, to `item`, and the canonical
  * values to `base`. The caller must then write `next`. */
 kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay *overlay,
@@ -450,9 +462,32 @@ kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay 
 kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
                                      kedge_error *error);
 
+/* ---- replay.c ---- */
+/* Runs what `next` does not cover, on the canonical state; the changes go to `prediction`. Records
+ * the footprints. */
+kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *next,
+                                  kedge_state_reader canonical, kedge_overlay *prediction,
+                                  kedge_error *error);
+/* Runs what must run again (rebase.h). */
+kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next,
+                                const kedge_overlay *delta, kedge_overlay *base,
+                                kedge_overlay *prediction, kedge_error *error);
+/* Records what the edit that is made next has read and written; before it is written. */
+void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
+                         const kedge_cache_meta *cache, const kedge_recording *read,
+                         const kedge_overlay *written);
+/* The footprints count only for the cache that was committed with them: call this after the
+ * commit. */
+void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *committed);
+bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta *cache);
+void kedge_store_drop_footprints(kedge_store *store);
+/* Forgets all, for a run of all mutations. */
+void kedge_store_restart_footprints(kedge_store *store);
+
 /* ---- mutate.c, inbox.c ---- */
-/* Commits the outbox, then the cache: the end of each edit. */
-kedge_status kedge_edit_commit(kedge_store *store, kedge_change_set *changes, kedge_error *error);
+/* Commits the outbox, then the cache, whose meta is `cache`: the end of each edit. */
+kedge_status kedge_edit_commit(kedge_store *store, const kedge_cache_meta *cache,
+                               kedge_change_set *changes, kedge_error *error);
 /* Reads name and args of a rejected mutation that the inbox lists. */
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error);

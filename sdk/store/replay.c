@@ -1,0 +1,210 @@
+/* Running pending mutations: all of them, or again those that a footprint tells of. Both record the
+ * footprints, which are of the cache that was committed last (kedge_footprints_are_of). */
+#include "sdk/store/store_internal.h"
+
+#include "common/assert.h"
+#include "common/error.h"
+#include <string.h>
+
+/* ---- whose footprints they are ---- */
+
+void kedge_store_drop_footprints(kedge_store *store)
+{
+    kedge_footprints_clear(&store->footprints);
+    store->footprints_known = store->footprints_sound = false;
+}
+
+void kedge_store_restart_footprints(kedge_store *store)
+{
+    if (store->cache.rehearsing) return;
+    kedge_store_drop_footprints(store);
+    store->footprints_sound = true;
+}
+
+void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *committed)
+{
+    store->footprints_of = *committed;
+    store->footprints_known = store->footprints_sound;
+}
+
+bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta *cache)
+{
+    const kedge_cache_meta *of = &store->footprints_of;
+    return store->footprints_known && of->version == cache->version && of->lmid == cache->lmid &&
+           of->revision == cache->revision && of->reflected_sequence == cache->reflected_sequence &&
+           strcmp(of->client, cache->client) == 0 && strcmp(of->lineage, cache->lineage) == 0;
+}
+
+/* From here until they are stamped, the footprints are of no cache. */
+static void begin_footprints(kedge_store *store, bool sound)
+{
+    store->footprints_known = false;
+    store->footprints_sound = sound;
+}
+
+/* ---- one mutation ---- */
+
+static kedge_status run_row(kedge_store *store, kedge_tx *tx, const kedge_pending *row,
+                            kedge_error *error)
+{
+    char client[KEDGE_CLIENT_ID_SIZE];
+    KEDGE_ASSERT(row->client.size < sizeof client);
+    memcpy(client, row->client.data, row->client.size);
+    client[row->client.size] = '\0';
+    kedge_call call = {.name = row->name,
+                       .args = row->args,
+                       .caller = {store->user, store->role, client, row->timestamp_ms}};
+    kedge_status status = kedge_tx_run(tx, &call, error);
+    return status == KEDGE_REJECTED ? KEDGE_OK : status;
+}
+
+/* ---- all of them ---- */
+
+typedef struct replay {
+    kedge_overlay *prediction;
+    kedge_overlay_view view; /* the prediction over the canonical state */
+    kedge_overlay *written;  /* by the mutation that runs */
+    kedge_recording recording;
+    kedge_tx *tx;
+    const char *client;
+} replay;
+
+static kedge_status add_written(replay *work, kedge_error *error)
+{
+    kedge_overlay_entry entry, at;
+    kedge_status status = KEDGE_OK;
+    for (bool more = kedge_overlay_next(work->written, NULL, &entry); more && status == KEDGE_OK;
+         more = kedge_overlay_next(work->written, &at, &entry)) {
+        at = entry;
+        status = entry.deleted ? kedge_overlay_delete(work->prediction, entry.collection, entry.id,
+                                                      error)
+                               : kedge_overlay_put(work->prediction, entry.collection, entry.id,
+                                                   entry.value, error);
+    }
+    return status;
+}
+
+static void record(kedge_store *store, replay *work, const kedge_pending *row)
+{
+    if (!store->footprints_sound || store->cache.rehearsing) return;
+    store->footprints_sound =
+        row->covered_version == 0 && kedge_bytes_equal_text(row->client, work->client) &&
+        kedge_footprints_add(&store->footprints, row->sequence, row->id, &work->recording,
+                             work->written, kedge_overlay_reader(&work->view), NULL) == KEDGE_OK;
+}
+
+static kedge_status replay_row(kedge_store *store, replay *work, const kedge_pending *row,
+                               kedge_error *error)
+{
+    kedge_recording_restart(&work->recording);
+    kedge_overlay_clear(work->written);
+    kedge_status status = run_row(store, work->tx, row, error);
+    if (status != KEDGE_OK) return status;
+    record(store, work, row);
+    return add_written(work, error);
+}
+
+static kedge_status begin_replay(kedge_store *store, replay *work, kedge_state_reader canonical,
+                                 kedge_error *error)
+{
+    const kedge_allocator *allocator = store->allocator;
+    work->view = (kedge_overlay_view){work->prediction, canonical};
+    work->written = kedge_overlay_new(allocator);
+    if (!work->written) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_recording_begin(&work->recording, allocator,
+                                                kedge_overlay_reader(&work->view), error);
+    if (status != KEDGE_OK) return status;
+    return kedge_tx_new(allocator, store->registry, work->written,
+                        kedge_recording_reader(&work->recording), &work->tx, error);
+}
+
+kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *next,
+                                  kedge_state_reader canonical, kedge_overlay *prediction,
+                                  kedge_error *error)
+{
+    replay work = {.prediction = prediction, .client = next->client};
+    sqlite3_stmt *cursor;
+    kedge_pending row;
+    kedge_status status = begin_replay(store, &work, canonical, error);
+    if (status == KEDGE_OK)
+        status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
+    if (status != KEDGE_OK) goto out;
+    while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
+        if (row.withheld && !store->cache.rehearsing) store->footprints_sound = false;
+        if (!row.withheld) status = replay_row(store, &work, &row, error);
+        if (status != KEDGE_OK) break;
+    }
+    sqlite3_reset(cursor);
+    if (status == KEDGE_DONE) status = KEDGE_OK;
+out:
+    kedge_tx_free(work.tx);
+    kedge_recording_end(&work.recording);
+    kedge_overlay_free(work.written);
+    if (!store->footprints_sound && !store->cache.rehearsing) kedge_store_drop_footprints(store);
+    return status;
+}
+
+/* ---- those that must run again ---- */
+
+static kedge_status base_get(void *context, kedge_bytes collection, kedge_bytes id, bool *present,
+                             kedge_buffer *value, kedge_error *error)
+{
+    kedge_cache_row row;
+    kedge_status status = kedge_cache_base(context, collection, id, &row, error);
+    if (status != KEDGE_OK) return status;
+    *present = row.has_value;
+    kedge_buffer_append_bytes(value, row.value);
+    return kedge_buffer_status(value, error);
+}
+
+static kedge_status run_again(void *context, int64_t sequence, kedge_state_reader state,
+                              kedge_overlay *written, kedge_error *error)
+{
+    kedge_store *store = context;
+    kedge_pending row;
+    kedge_tx *tx = NULL;
+    kedge_status status = kedge_outbox_find(&store->outbox, sequence, &row, error);
+    if (status == KEDGE_OK)
+        status = kedge_tx_new(store->allocator, store->registry, written, state, &tx, error);
+    if (status == KEDGE_OK) status = run_row(store, tx, &row, error);
+    kedge_tx_free(tx);
+    return status;
+}
+
+kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next,
+                                const kedge_overlay *delta, kedge_overlay *base,
+                                kedge_overlay *prediction, kedge_error *error)
+{
+    kedge_rebase work = {.footprints = &store->footprints,
+                         .lmid = next->lmid,
+                         .delta = delta,
+                         .shown = kedge_cache_reader(&store->cache),
+                         .base = base_get,
+                         .base_context = &store->cache,
+                         .run = run_again,
+                         .run_context = store};
+    KEDGE_ASSERT(store->footprints_known && !store->cache.rehearsing);
+    begin_footprints(store, true);
+    kedge_status status = kedge_rebase_pending(&work, base, prediction, error);
+    if (status != KEDGE_OK) kedge_store_drop_footprints(store);
+    return status;
+}
+
+/* ---- a new edit ---- */
+
+void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
+                         const kedge_cache_meta *cache, const kedge_recording *read,
+                         const kedge_overlay *written)
+{
+    bool sound = kedge_store_has_footprints(store, cache);
+    if (!sound && outbox->pending_rows == 0) {
+        kedge_store_drop_footprints(store);
+        sound = true;
+    }
+    begin_footprints(store, sound);
+    if (!sound) return;
+    store->footprints_sound =
+        kedge_footprints_add(&store->footprints, outbox->last_sequence + 1, outbox->highest_id + 1,
+                             read, written, kedge_cache_reader(&store->cache), NULL) == KEDGE_OK;
+    if (!store->footprints_sound) kedge_store_drop_footprints(store);
+}
