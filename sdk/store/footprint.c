@@ -390,8 +390,7 @@ static kedge_status supersede(kedge_footprints *all, const kedge_used_key *key, 
     if (!last || last->kind != KEDGE_USE_SHOWN) return KEDGE_OK;
     kedge_buffer value = kedge_buffer_make(all->allocator);
     const kedge_overlay_entry *entry = &key->node.entry;
-    kedge_status status =
-        before.get(before.context, entry->collection, entry->id, &value, error);
+    kedge_status status = before.get(before.context, entry->collection, entry->id, &value, error);
     kedge_bytes found = kedge_buffer_bytes(&value);
     if (status == KEDGE_OK || status == KEDGE_NOT_FOUND)
         status = kedge_use_keep(all, last, status == KEDGE_OK ? &found : NULL, error);

@@ -53,8 +53,8 @@ static kedge_range *new_range(kedge_recording *recording)
     const kedge_allocator *allocator = recording->allocator;
     if (recording->range_count == recording->range_capacity) {
         size_t capacity = recording->range_capacity == 0 ? 2 : 2 * recording->range_capacity;
-        kedge_range *ranges = allocator->reallocate(allocator->context, recording->ranges,
-                                                    capacity * sizeof *ranges);
+        kedge_range *ranges =
+            allocator->reallocate(allocator->context, recording->ranges, capacity * sizeof *ranges);
         if (!ranges) return NULL;
         recording->ranges = ranges;
         recording->range_capacity = capacity;

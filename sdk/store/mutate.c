@@ -97,8 +97,8 @@ static kedge_status run_edit(kedge_store *store, const edit *made, edit_state *s
     kedge_recording read;
     kedge_tx *tx = NULL;
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->cache));
-    kedge_status status = kedge_recording_begin(&read, store->allocator,
-                                                kedge_cache_reader(&store->cache), error);
+    kedge_status status =
+        kedge_recording_begin(&read, store->allocator, kedge_cache_reader(&store->cache), error);
     if (status == KEDGE_OK && !written) status = kedge_fail_no_memory(error);
     if (status == KEDGE_OK)
         status = kedge_tx_new(store->allocator, store->registry, written,
@@ -107,8 +107,7 @@ static kedge_status run_edit(kedge_store *store, const edit *made, edit_state *s
     kedge_tx_free(tx);
     if (status == KEDGE_OK) {
         kedge_replay_record(store, &state->outbox, &state->cache, &read, written);
-        status =
-            kedge_prediction_write_run(store, written, &state->cache, made->changes, error);
+        status = kedge_prediction_write_run(store, written, &state->cache, made->changes, error);
     }
     kedge_recording_end(&read);
     kedge_overlay_free(written);
@@ -178,8 +177,7 @@ static kedge_status make_edit(kedge_store *store, void *context, kedge_error *er
                           (int)(made->name.size < 80 ? made->name.size : 80), made->name.data);
     kedge_status status = begin_fitting_edit(store, &state, error);
     if (status == KEDGE_OK) status = run_edit(store, made, &state, error);
-    if (status == KEDGE_OK)
-        status = enter_edit(store, made, &state.outbox, state.now_ms, error);
+    if (status == KEDGE_OK) status = enter_edit(store, made, &state.outbox, state.now_ms, error);
     if (status == KEDGE_OK) {
         state.cache.revision = state.outbox.revision;
         state.cache.reflected_sequence = state.outbox.last_sequence;

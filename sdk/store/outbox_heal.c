@@ -374,7 +374,8 @@ static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* Whether `pending` has a sound row of the client. */
+/* Whether `pending` has a sound row of the client that waits for no version: a rotation leaves only
+ * such rows under the former client. */
 static kedge_status has_row_of(kedge_store_db *db, const char *client, bool *found,
                                kedge_error *error)
 {
@@ -385,7 +386,8 @@ static kedge_status has_row_of(kedge_store_db *db, const char *client, bool *fou
     kedge_status status = kedge_outbox_cursor_open_all(db, &cursor, error);
     while (status == KEDGE_OK && !*found) {
         status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error);
-        *found = status == KEDGE_OK && sound && kedge_bytes_equal_text(row.client, client);
+        *found = status == KEDGE_OK && sound && row.covered_version == 0 &&
+                 kedge_bytes_equal_text(row.client, client);
     }
     sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;

@@ -51,8 +51,7 @@ static kedge_status push_due(rebase *work, int64_t sequence, kedge_error *error)
     const kedge_allocator *allocator = work->all->allocator;
     if (work->due_count == work->due_capacity) {
         size_t capacity = work->due_capacity == 0 ? 64 : 2 * work->due_capacity;
-        int64_t *due =
-            allocator->reallocate(allocator->context, work->due, capacity * sizeof *due);
+        int64_t *due = allocator->reallocate(allocator->context, work->due, capacity * sizeof *due);
         if (!due) return kedge_fail_no_memory(error);
         work->due = due;
         work->due_capacity = capacity;
@@ -219,8 +218,7 @@ static kedge_status state_next(void *context, kedge_bytes collection, bool from_
         kedge_buffer_append_bytes(id, lowest.id);
         status = kedge_buffer_status(id, error);
         kedge_overlay_entry key = {.collection = collection, .id = kedge_buffer_bytes(id)};
-        if (status == KEDGE_OK)
-            status = value_before(work, &key, work->at, &present, value, error);
+        if (status == KEDGE_OK) status = value_before(work, &key, work->at, &present, value, error);
         if (status != KEDGE_OK || present) break;
         status = next_candidate(work, collection, false, key.id, &shown, &lowest, error);
     }
@@ -283,9 +281,8 @@ static kedge_status start(rebase *work, kedge_error *error)
     while (all->first + covered < all->count &&
            all->rows[all->first + covered].id <= work->asked->lmid)
         covered++;
-    int64_t first_left = all->first + covered < all->count
-                             ? all->rows[all->first + covered].sequence
-                             : INT64_MAX;
+    int64_t first_left =
+        all->first + covered < all->count ? all->rows[all->first + covered].sequence : INT64_MAX;
     for (size_t i = 0; i < covered && status == KEDGE_OK; i++) {
         const kedge_footprint *row = &all->rows[all->first + i];
         for (size_t j = 0; j < row->key_count && status == KEDGE_OK; j++)
@@ -293,8 +290,7 @@ static kedge_status start(rebase *work, kedge_error *error)
                 status = start_key(work, &row->keys[j]->node.entry, first_left, error);
     }
     for (bool more = kedge_overlay_next(work->asked->delta, NULL, &entry);
-         more && status == KEDGE_OK;
-         more = kedge_overlay_next(work->asked->delta, &at, &entry)) {
+         more && status == KEDGE_OK; more = kedge_overlay_next(work->asked->delta, &at, &entry)) {
         at = entry;
         status = start_key(work, &entry, first_left, error);
     }
@@ -365,8 +361,7 @@ static kedge_status compare_writes(rebase *work, const kedge_footprint *row,
          more = kedge_overlay_next(written, &at, &entry)) {
         bool same = false;
         at = entry;
-        const kedge_used_key *key =
-            kedge_footprints_find(work->all, entry.collection, entry.id);
+        const kedge_used_key *key = kedge_footprints_find(work->all, entry.collection, entry.id);
         if (key) status = writes_the_same(work, key, row->sequence, &entry, &same, error);
         if (status == KEDGE_OK) status = add_key(work->touched, &entry, error);
         if (status != KEDGE_OK) break;
@@ -386,8 +381,7 @@ static kedge_status keep_shown(rebase *work, const kedge_overlay_entry *key, ked
     kedge_buffer value = kedge_buffer_make(work->all->allocator);
     kedge_status status = value_of_use(work, key, use, &present, &value, error);
     kedge_bytes found = kedge_buffer_bytes(&value);
-    if (status == KEDGE_OK)
-        status = kedge_use_keep(work->all, use, present ? &found : NULL, error);
+    if (status == KEDGE_OK) status = kedge_use_keep(work->all, use, present ? &found : NULL, error);
     kedge_buffer_free(&value);
     return status;
 }
@@ -407,8 +401,7 @@ static kedge_status keep_writes(rebase *work, const kedge_footprint *row,
             continue;
         }
         kedge_use *former = kedge_key_write_before(key, row->sequence);
-        if (former && former->kind == KEDGE_USE_SHOWN)
-            status = keep_shown(work, at, former, error);
+        if (former && former->kind == KEDGE_USE_SHOWN) status = keep_shown(work, at, former, error);
         if (status == KEDGE_OK)
             status = kedge_use_keep(work->all, use, entry.deleted ? NULL : &entry.value, error);
     }
@@ -420,8 +413,7 @@ static kedge_status run_again(rebase *work, kedge_footprint *row, kedge_error *e
     kedge_recording recording;
     kedge_overlay *written = kedge_overlay_new(work->all->allocator);
     kedge_state_reader state = {work, state_get, state_next};
-    kedge_status status =
-        kedge_recording_begin(&recording, work->all->allocator, state, error);
+    kedge_status status = kedge_recording_begin(&recording, work->all->allocator, state, error);
     if (status == KEDGE_OK && !written) status = kedge_fail_no_memory(error);
     work->at = row->sequence;
     work->asked->runs++;
@@ -522,8 +514,7 @@ static kedge_status give_all(rebase *work, kedge_overlay *bases, kedge_overlay *
          more = kedge_overlay_next(work->touched, &at, &entry)) {
         at = entry;
         status = give_key(work, &entry, bases, prediction, error);
-        kedge_used_key *used =
-            kedge_footprints_find(work->all, entry.collection, entry.id);
+        kedge_used_key *used = kedge_footprints_find(work->all, entry.collection, entry.id);
         for (size_t i = used ? used->first : 0;
              used && work->all->value_bytes > KEDGE_FOOTPRINTS_VALUE_BYTES && i < used->count; i++)
             kedge_use_thin(work->all, &used->uses[i]);

@@ -76,10 +76,10 @@ static kedge_status add_written(replay *work, kedge_error *error)
     for (bool more = kedge_overlay_next(work->written, NULL, &entry); more && status == KEDGE_OK;
          more = kedge_overlay_next(work->written, &at, &entry)) {
         at = entry;
-        status = entry.deleted ? kedge_overlay_delete(work->prediction, entry.collection, entry.id,
-                                                      error)
-                               : kedge_overlay_put(work->prediction, entry.collection, entry.id,
-                                                   entry.value, error);
+        status = entry.deleted
+                     ? kedge_overlay_delete(work->prediction, entry.collection, entry.id, error)
+                     : kedge_overlay_put(work->prediction, entry.collection, entry.id, entry.value,
+                                         error);
     }
     return status;
 }
@@ -126,8 +126,7 @@ kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *ne
     sqlite3_stmt *cursor;
     kedge_pending row;
     kedge_status status = begin_replay(store, &work, canonical, error);
-    if (status == KEDGE_OK)
-        status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
+    if (status == KEDGE_OK) status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
     if (status != KEDGE_OK) goto out;
     while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
         if (row.withheld && !store->cache.rehearsing) store->footprints_sound = false;

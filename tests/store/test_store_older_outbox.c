@@ -364,6 +364,35 @@ static void test_an_older_cache_withholds_no_edit_however_old_it_is(void **state
     fixture_check(f);
 }
 
+/* A rotation leaves an edit under the former client id until its version is pulled. A cache from
+ * before the outbox was found to be older has that client id, too, and is no sign that the outbox
+ * has an old page. */
+static void test_an_older_cache_does_not_undo_a_rotation(void **state)
+{
+    scene *s = *state;
+    fixture *f = &s->f;
+    char client[sizeof fixture_position(f).client];
+    lose_rejection(s);
+    fixture_copy_tree(f->path, s->found);
+    fixture_open(f);
+    int64_t decided = fixture_mutate(f, "add", "{\"id\":\"own\",\"by\":5}");
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":1}");
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    int64_t waiting = fixture_mutate(f, "add", "{\"id\":\"own\",\"by\":20}");
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    snprintf(client, sizeof client, "%s", fixture_position(f).client);
+    fixture_close_flat(f);
+    copy_cache(s->found, f->path);
+    fixture_open(f);
+    assert_string_equal(fixture_position(f).client, client);
+    assert_int_equal(find_in_inbox(f, "damaged"), 0);
+    fixture_sync(f);
+    assert_int_equal(fixture_outcome(f, decided), KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(fixture_outcome(f, waiting), KEDGE_OUTCOME_APPLIED);
+    fixture_expect_canonical(f, "own", "25");
+    fixture_check(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -380,6 +409,7 @@ int main(void)
         TEST(test_a_cancelled_edit_that_comes_back_is_not_shown),
         TEST(test_edits_stay_visible_when_the_outbox_has_lost_other_edits_only),
         TEST(test_an_older_cache_withholds_no_edit_however_old_it_is),
+        TEST(test_an_older_cache_does_not_undo_a_rotation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

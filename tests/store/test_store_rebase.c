@@ -457,11 +457,12 @@ static kedge_status run_long(void *context, int64_t sequence, kedge_state_reader
 {
     long_world *all = context;
     kedge_buffer value = kedge_buffer_make(&kedge_allocator_default);
-    kedge_status status = state.get(state.context, KEDGE_BYTES("a"), KEDGE_BYTES("1"), &value, error);
+    kedge_status status =
+        state.get(state.context, KEDGE_BYTES("a"), KEDGE_BYTES("1"), &value, error);
     kedge_buffer_free(&value);
     if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
-    return kedge_overlay_put(written, KEDGE_BYTES("a"), KEDGE_BYTES("1"),
-                             long_value(all, sequence), error);
+    return kedge_overlay_put(written, KEDGE_BYTES("a"), KEDGE_BYTES("1"), long_value(all, sequence),
+                             error);
 }
 
 static void add_long(long_world *all, int64_t sequence)
@@ -493,9 +494,9 @@ static kedge_status pull_long(long_world *all, int64_t lmid, int64_t value, size
                          .base = no_base,
                          .run = run_long,
                          .run_context = all};
-    assert_int_equal(kedge_overlay_put(delta, KEDGE_BYTES("a"), KEDGE_BYTES("1"),
-                                       long_value(all, value), NULL),
-                     KEDGE_OK);
+    assert_int_equal(
+        kedge_overlay_put(delta, KEDGE_BYTES("a"), KEDGE_BYTES("1"), long_value(all, value), NULL),
+        KEDGE_OK);
     kedge_status status = kedge_rebase_pending(&work, bases, prediction, NULL);
     *runs = work.runs;
     kedge_overlay_free(prediction);
@@ -536,7 +537,8 @@ static void test_a_mutation_that_needs_a_value_that_is_not_kept_makes_all_run(vo
     for (int64_t i = 1; i <= LONG_EDITS; i++)
         add_long(&all, i);
     /* The last one has also read another key, which is changed now. */
-    kedge_used_key *key = kedge_footprints_find(&all.footprints, KEDGE_BYTES("a"), KEDGE_BYTES("1"));
+    kedge_used_key *key =
+        kedge_footprints_find(&all.footprints, KEDGE_BYTES("a"), KEDGE_BYTES("1"));
     assert_non_null(key);
     assert_int_equal(kedge_key_write_before(key, LONG_EDITS)->kind, KEDGE_USE_HASHED);
     kedge_overlay *delta = new_overlay(), *bases = new_overlay(), *prediction = new_overlay();
