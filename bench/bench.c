@@ -1,4 +1,5 @@
-/* kedge-bench [--json] [--server PROGRAM]: the benchmarks of the client, one table. */
+/* kedge-bench [--json] [--backlog] [--server PROGRAM]: the benchmarks of the client, one table, or
+ * those of a backlog. */
 #include "bench/bench.h"
 
 #include <stdio.h>
@@ -7,17 +8,25 @@
 int main(int argc, char **argv)
 {
     bool json = false;
+    bool backlog = false;
     const char *server = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             json = true;
+        } else if (strcmp(argv[i], "--backlog") == 0) {
+            backlog = true;
         } else if (strcmp(argv[i], "--server") == 0 && i + 1 < argc) {
             server = argv[++i];
         } else {
-            fprintf(stderr, "usage: kedge-bench [--json] [--server PROGRAM]\n");
+            fprintf(stderr, "usage: kedge-bench [--json] [--backlog] [--server PROGRAM]\n");
             return 2;
         }
     }
+    if (backlog && !server) {
+        fprintf(stderr, "kedge-bench: --backlog needs --server\n");
+        return 2;
+    }
+    if (backlog) return bench_backlog(server, json) ? 0 : 1;
     if (!json) {
         printf("%-52s %10s %-8s %10s %7s  %-12s\n", "median", "value", "unit", "floor", "ratio",
                "target");

@@ -37,5 +37,7 @@ size_t bench_pulls(bench_row *rows);
 size_t bench_rebases(bench_row *rows);
 size_t bench_reads(bench_row *rows);
 size_t bench_confirmations(bench_row *rows, const char *server_program);
+/* Prints its own table; returns whether all targets were met. */
+bool bench_backlog(const char *server_program, bool json);
 
 #endif

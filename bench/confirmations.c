@@ -1,48 +1,14 @@
 /* Edit to confirmed: kedge_mutate until kedge_wait tells that the server's version with it was
  * pulled, through a kedge-server on loopback with everything durable on both sides. */
 #include "bench/bench.h"
+#include "bench/server.h"
 
 #include <kedge/kedge.h>
 
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define WARM_UP 20
 #define EDITS   400
-
-/* Starts the server on a free port; its address goes into `url`. */
-static pid_t start_server(const char *program, const char *folder, char *url, size_t url_size)
-{
-    int ends[2];
-    if (pipe(ends) != 0) exit(1);
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execl(program, program, "--data", folder, "--listen", "127.0.0.1:0", "--open",
-              (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    FILE *lines = fdopen(ends[0], "r");
-    char line[256] = "";
-    if (!lines || !fgets(line, sizeof line, lines) ||
-        strncmp(line, "kedge-server ready on ", 22) != 0) {
-        fprintf(stderr, "bench: %s did not start\n", program);
-        exit(1);
-    }
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(url, url_size, "%s", line + 22);
-    fclose(lines);
-    return child;
-}
 
 static double edit(kedge_db *db, int number)
 {
@@ -70,7 +36,7 @@ size_t bench_confirmations(bench_row *rows, const char *server_program)
     bench_make_folder(folder, sizeof folder);
     snprintf(server, sizeof server, "%s/server", folder);
     snprintf(client, sizeof client, "%s/client", folder);
-    pid_t child = start_server(server_program, server, url, sizeof url);
+    pid_t child = bench_start_server(server_program, server, url, sizeof url);
 
     kedge_options options = KEDGE_OPTIONS_INIT;
     options.path = client;
@@ -86,8 +52,7 @@ size_t bench_confirmations(bench_row *rows, const char *server_program)
     for (int i = 0; i < EDITS; i++)
         times[i] = edit(db, i);
     kedge_close(db);
-    kill(child, SIGTERM);
-    waitpid(child, NULL, 0);
+    (void)bench_stop_server(child);
     bench_remove_folder(folder);
     rows[0] = (bench_row){.name = "edit to confirmed through a loopback server, p50",
                           .value = bench_percentile(times, EDITS, 0.5),
