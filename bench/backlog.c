@@ -1,7 +1,7 @@
-/* A backlog: edits made offline, then synced through a kedge-server on loopback, at three sizes. Ten
- * times the edits may take at most twelve times as long. Each size runs in a process of its own, so
- * that its memory and CPU are its own. Half of the edits change an item that an earlier one has
- * made. */
+/* A backlog: edits made offline, then synced through a kedge-server on loopback, at three sizes.
+ * Ten times the edits may take at most twelve times as long. Each size runs in a process of its
+ * own, so that its memory and CPU are its own. Half of the edits change an item that an earlier one
+ * has made. */
 #include "bench/bench.h"
 #include "bench/server.h"
 

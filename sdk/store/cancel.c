@@ -1,5 +1,5 @@
 /* Cancelling an edit that has not been sent. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/error.h"
 

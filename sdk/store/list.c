@@ -1,6 +1,6 @@
 /* The lists of pending and of rejected mutations. */
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/error.h"
 

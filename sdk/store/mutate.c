@@ -8,7 +8,7 @@
  * the edit is made nevertheless, and reads show it (shadow.c). The revisions then differ, and the
  * prediction is rebuilt as soon as possible. */
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/assert.h"
 #include "common/error.h"

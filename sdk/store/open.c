@@ -1,6 +1,6 @@
 /* Opening and closing. Opening repairs the state that a crash left: covered mutations that were not
  * deleted yet, a prediction that does not fit the outbox, a damaged cache. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/error.h"
 #include "common/names.h"

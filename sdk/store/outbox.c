@@ -378,7 +378,7 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
 kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                                       kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM pending WHERE " KEDGE_PENDING_IS_COVERED " LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS " LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;

@@ -16,6 +16,7 @@
  * without a trace are held to `totals`. */
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
+#include "sdk/store/prediction.h"
 
 #include "common/error.h"
 #include "common/json.h"

@@ -132,7 +132,7 @@ static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *ca
         "IN"
         " (SELECT sequence FROM rejected) THEN 0 ELSE length(CAST(args AS BLOB)) END), 0),"
         " min(CASE WHEN checksum = " KEDGE_PENDING_CHECKSUM " THEN NULL ELSE sequence END)"
-        " FROM pending WHERE " KEDGE_PENDING_IS_COVERED;
+        " FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS;
     sqlite3_stmt *sum;
     kedge_status status = kedge_store_db_take(db, sql, &sum, error);
     if (status != KEDGE_OK) return status;
@@ -157,9 +157,9 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
     static const char keep[] =
         "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
         ", checksum) SELECT " KEDGE_CONFIRMED_COLUMNS ", " KEDGE_CONFIRMED_CHECKSUM
-        " FROM (SELECT *, ?4 AS confirmed_ms FROM pending WHERE " KEDGE_PENDING_IS_COVERED
+        " FROM (SELECT *, ?4 AS confirmed_ms FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS
         " AND sequence NOT IN (SELECT sequence FROM rejected)) ORDER BY sequence";
-    static const char delete_covered[] = "DELETE FROM pending WHERE " KEDGE_PENDING_IS_COVERED;
+    static const char delete_covered[] = "DELETE FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS;
     kedge_status status = count_covered(db, cache, meta, error);
     if (status == KEDGE_OK) status = run_covered(db, keep, cache, now_ms, error);
     if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);

@@ -1,7 +1,7 @@
 /* Where the store stands: its position, what became of one mutation, whether its cache is to be
  * checked. */
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/error.h"
 #include <string.h>
@@ -83,7 +83,7 @@ static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox
 
 static const char REJECTED[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
 static const char WITHHELD[] =
-    "SELECT count(*) FROM pending WHERE withheld AND NOT " KEDGE_PENDING_IS_COVERED;
+    "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT " KEDGE_PENDING_IS_COVERED;
 
 static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cache_db,
                                   kedge_store_position *position, kedge_error *error)

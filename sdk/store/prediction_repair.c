@@ -14,7 +14,7 @@
  * above the cache's, so that nothing would tell any more that it was older. So it notes in
  * `ask_settled` at which revision it was: until the cache reflects that one, the outbox counts as
  * older still, and the repair is done again, however often it is cut short. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/assert.h"
 #include <string.h>

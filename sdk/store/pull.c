@@ -16,6 +16,7 @@
  * Of a log project the patch and the outcomes come from a replay (entries.c). It runs when it is
  * known that they are needed, and before anything is written. */
 #include "sdk/store/entries.h"
+#include "sdk/store/prediction.h"
 
 #include "common/assert.h"
 #include "common/error.h"
@@ -124,10 +125,12 @@ static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state
     kedge_pending row;
     sqlite3_stmt *cursor;
     int64_t now_ms = store->environment->now_ms(store->environment->context);
+    int64_t last_id = outcomes->count > 0 ? outcomes->rows[outcomes->count - 1].id : 0;
     kedge_status status = kedge_outbox_cursor_open(&store->outbox, &state->cache, &cursor, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
         if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
+        if (row.id > last_id) break;
         const kedge_wire_outcome *outcome = kedge_pull_outcome_of(outcomes, &row);
         if (!outcome || !kedge_wire_is_rejection(outcome->decision)) continue;
         status = kedge_outbox_reject(&store->outbox, row.sequence, outcome, now_ms, error);

@@ -1,6 +1,6 @@
 /* Running pending mutations: all of them, or again those that a footprint tells of. Both record the
  * footprints, which are of the cache that was committed last (kedge_footprints_are_of). */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/assert.h"
 #include "common/error.h"

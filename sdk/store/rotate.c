@@ -5,7 +5,7 @@
  * making. A renumbered one carries its first (client, id) as origin, and the server applies an
  * origin once. */
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/assert.h"
 #include "common/error.h"

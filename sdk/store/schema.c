@@ -13,7 +13,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* ---- outbox.db, layout 3 ---- */
+/* ---- outbox.db, layout 4 ---- */
 
 #define OUTBOX_META                                                                                \
     "CREATE TABLE meta("                                                                           \
@@ -28,7 +28,12 @@
     " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"          \
     " digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"                   \
     " origin_id INTEGER, covered_version INTEGER, withheld INTEGER);"                              \
-    "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT NULL;"
+    "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT "       \
+    "NULL;" OUTBOX_PENDING_WITHHELD
+
+/* Few rows are withheld, and none while all is well: neither index costs an edit anything. */
+#define OUTBOX_PENDING_WITHHELD                                                                    \
+    "CREATE INDEX pending_withheld ON pending(withheld) WHERE withheld <> 0;"
 
 #define OUTBOX_REJECTED                                                                            \
     "CREATE TABLE rejected("                                                                       \
@@ -111,8 +116,12 @@ static const char *const OUTBOX_LAYOUT_3[] = {
     "DROP TABLE old_confirmed; DROP TABLE old_trimmed;",
     NULL};
 
+/* Layout 4 finds what is withheld by an index. */
+static const char *const OUTBOX_LAYOUT_4[] = {
+    "DROP INDEX IF EXISTS pending_withheld;" OUTBOX_PENDING_WITHHELD, NULL};
+
 static const kedge_schema_layout OUTBOX_LAYOUTS[] = {
-    {1, NULL}, {2, OUTBOX_LAYOUT_2}, {3, OUTBOX_LAYOUT_3}};
+    {1, NULL}, {2, OUTBOX_LAYOUT_2}, {3, OUTBOX_LAYOUT_3}, {4, OUTBOX_LAYOUT_4}};
 
 const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" */
                                           .table_count = COUNT(OUTBOX_TABLES),

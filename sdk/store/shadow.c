@@ -17,7 +17,7 @@
  *
  * If the repair would also put a staged state in (a rotation to another lineage that was cut
  * short), there is no shadow, and reads show the cache as it is. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/error.h"
 #include <string.h>

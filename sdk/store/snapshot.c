@@ -1,6 +1,6 @@
 /* The pages of a snapshot: each is kept in the staging tables, and with the last one the staged
  * version takes the place of the canonical state, in the same three steps as a delta. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/error.h"
 #include "wire/key.h"

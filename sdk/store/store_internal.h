@@ -317,6 +317,14 @@ kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error);
 /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
 #define KEDGE_PENDING_IS_COVERED                                                                   \
     "(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))"
+/* The same, in front of which only those rows are looked at that may be covered: since the ids of a
+ * client rise with the sequences, the rows up to its first uncovered one, and those with a
+ * covered_version. */
+#define KEDGE_PENDING_COVERED_ROWS                                                                 \
+    "(sequence IN (SELECT sequence FROM pending WHERE sequence < coalesce((SELECT sequence FROM"   \
+    " pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1), 9223372036854775807)"      \
+    " UNION ALL SELECT sequence FROM pending WHERE covered_version IS NOT NULL)"                   \
+    " AND " KEDGE_PENDING_IS_COVERED ")"
 /* Opens a cursor over `pending` in order of sequence, without the rows that the cache covers. */
 kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
                                       sqlite3_stmt **cursor, kedge_error *error);
@@ -425,64 +433,6 @@ void kedge_cache_check_end(kedge_store *store);
 void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_bytes id);
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
-
-/* ---- prediction.c: whether the prediction fits ---- */
-bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
-/* Returns whether the outbox has lost commits that the cache reflects, until the cache is
- * repaired. */
-bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
-                                      const kedge_cache_meta *cache);
-/* When the cache is newer than the outbox, the mutations that it covers are decided, but their
- * outcomes are not known: they count as pending until the repair has asked for them again. */
-void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache);
-/* Counts the edits that the outbox has lost, and makes sure that their sequences are not used
- * again. Afterwards the outbox still counts as older. */
-void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
-
-/* ---- prediction.c, prediction_repair.c ---- */
-/* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
- * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
- * outbox's revision. `outbox` is what the outbox's open transaction, if any, is about to commit. */
-kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
-                                     const kedge_outbox_meta *outbox, kedge_cache_meta *next,
-                                     kedge_change_set *changes, kedge_error *error);
-/* The same for a pull, whose patch is laid over the state of `before`. Of the pending mutations only
- * those run that read something else now, where the footprints tell which these are. */
-kedge_status kedge_prediction_advance(kedge_store *store, const kedge_wire_patch *patch,
-                                      const kedge_outbox_meta *outbox,
-                                      const kedge_cache_meta *before, kedge_cache_meta *next,
-                                      kedge_change_set *changes, kedge_error *error);
-/* Writes the changes of an edit, which ran on the visible state, to `item`, and the canonical
- * values to `base`. The caller must then write `next`. */
-kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay *overlay,
-                                        kedge_cache_meta *next, kedge_change_set *changes,
-                                        kedge_error *error);
-/* Rebuilds the prediction when it does not fit, in its own cache transaction. When `changes` is
- * NULL, the next change set says that any key may have changed. */
-kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
-                                     kedge_error *error);
-
-/* ---- replay.c ---- */
-/* Runs what `next` does not cover, on the canonical state; the changes go to `prediction`. Records
- * the footprints. */
-kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *next,
-                                  kedge_state_reader canonical, kedge_overlay *prediction,
-                                  kedge_error *error);
-/* Runs what must run again (rebase.h). */
-kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next,
-                                const kedge_overlay *delta, kedge_overlay *base,
-                                kedge_overlay *prediction, kedge_error *error);
-/* Records what the edit that is made next has read and written; before it is written. */
-void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
-                         const kedge_cache_meta *cache, const kedge_recording *read,
-                         const kedge_overlay *written);
-/* The footprints count only for the cache that was committed with them: call this after the
- * commit. */
-void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *committed);
-bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta *cache);
-void kedge_store_drop_footprints(kedge_store *store);
-/* Forgets all, for a run of all mutations. */
-void kedge_store_restart_footprints(kedge_store *store);
 
 /* ---- mutate.c, inbox.c ---- */
 /* Commits the outbox, then the cache, whose meta is `cache`: the end of each edit. */

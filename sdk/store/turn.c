@@ -6,7 +6,7 @@
  * shared by every open store, and tells whether another one is there. flock locks belong to the
  * open file, not to the process: they outlive an unrelated close, exclude two stores in one
  * process, and go with a killed process. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/assert.h"
 #include "common/error.h"

@@ -348,7 +348,7 @@ static void test_a_newer_layout_is_refused(void **state)
     run_sql(f, "cache.db", "PRAGMA user_version=3");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "cache.db");
     run_sql(f, "cache.db", "PRAGMA user_version=2");
-    run_sql(f, "outbox.db", "PRAGMA user_version=4");
+    run_sql(f, "outbox.db", "PRAGMA user_version=7");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "outbox.db");
 }
 
@@ -399,10 +399,24 @@ static void test_an_older_layout_is_brought_up_to_date(void **state)
     assert_int_equal(earlier.count, 0);
     assert_int_equal(fixture_position(f).pending, 1);
     fixture_close(f);
-    expect_layout(f, 3);
+    expect_layout(f, 4);
     fixture_open(f);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "1");
+}
+
+static void test_the_layout_before_the_present_one_is_brought_up_to_date(void **state)
+{
+    fixture *f = *state;
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_close(f);
+    run_sql(f, "outbox.db", "DROP INDEX pending_withheld; PRAGMA user_version=3");
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).pending, 1);
+    fixture_close(f);
+    expect_layout(f, 4);
+    run_sql(f, "outbox.db", "DROP INDEX pending_withheld"); /* it is there again */
+    fixture_open(f);
 }
 
 static void test_a_folder_of_another_project_is_refused(void **state)
@@ -436,6 +450,7 @@ int main(void)
         TEST(test_a_folder_whose_outbox_is_no_database_is_refused),
         TEST(test_a_newer_layout_is_refused),
         TEST(test_an_older_layout_is_brought_up_to_date),
+        TEST(test_the_layout_before_the_present_one_is_brought_up_to_date),
         TEST(test_a_folder_of_another_project_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

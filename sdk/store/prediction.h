@@ -1,0 +1,65 @@
+/* The prediction: what pending mutations make of the canonical state. Private to sdk/store. */
+#ifndef KEDGE_SDK_STORE_PREDICTION_H
+#define KEDGE_SDK_STORE_PREDICTION_H
+
+#include "sdk/store/store_internal.h"
+
+/* ---- prediction.c: whether the prediction fits ---- */
+bool kedge_prediction_fits(const kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+/* Returns whether the outbox has lost commits that the cache reflects, until the cache is
+ * repaired. */
+bool kedge_prediction_outbox_is_older(const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *cache);
+/* When the cache is newer than the outbox, the mutations that it covers are decided, but their
+ * outcomes are not known: they count as pending until the repair has asked for them again. */
+void kedge_prediction_doubt(const kedge_outbox_meta *outbox, kedge_cache_meta *cache);
+/* Counts the edits that the outbox has lost, and makes sure that their sequences are not used
+ * again. Afterwards the outbox still counts as older. */
+void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_meta *cache);
+
+/* ---- prediction.c, prediction_repair.c ---- */
+/* Inside a cache transaction: lays `patch` (NULL: nothing) over the canonical state, replays what
+ * `next` does not cover, writes the rows that differ, and then `next` as the cache's meta with the
+ * outbox's revision. `outbox` is what the outbox's open transaction, if any, is about to commit. */
+kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
+                                     const kedge_outbox_meta *outbox, kedge_cache_meta *next,
+                                     kedge_change_set *changes, kedge_error *error);
+/* The same for a pull, whose patch is laid over the state of `before`. Of the pending mutations
+ * only those run that read something else now, where the footprints tell which these are. */
+kedge_status kedge_prediction_advance(kedge_store *store, const kedge_wire_patch *patch,
+                                      const kedge_outbox_meta *outbox,
+                                      const kedge_cache_meta *before, kedge_cache_meta *next,
+                                      kedge_change_set *changes, kedge_error *error);
+/* Writes the changes of an edit, which ran on the visible state, to `item`, and the canonical
+ * values to `base`. The caller must then write `next`. */
+kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay *overlay,
+                                        kedge_cache_meta *next, kedge_change_set *changes,
+                                        kedge_error *error);
+/* Rebuilds the prediction when it does not fit, in its own cache transaction. When `changes` is
+ * NULL, the next change set says that any key may have changed. */
+kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
+                                     kedge_error *error);
+
+/* ---- replay.c ---- */
+/* Runs what `next` does not cover, on the canonical state; the changes go to `prediction`. Records
+ * the footprints. */
+kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *next,
+                                  kedge_state_reader canonical, kedge_overlay *prediction,
+                                  kedge_error *error);
+/* Runs what must run again (rebase.h). */
+kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next,
+                                const kedge_overlay *delta, kedge_overlay *base,
+                                kedge_overlay *prediction, kedge_error *error);
+/* Records what the edit that is made next has read and written; before it is written. */
+void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
+                         const kedge_cache_meta *cache, const kedge_recording *read,
+                         const kedge_overlay *written);
+/* The footprints count only for the cache that was committed with them: call this after the
+ * commit. */
+void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *committed);
+bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta *cache);
+void kedge_store_drop_footprints(kedge_store *store);
+/* Forgets all, for a run of all mutations. */
+void kedge_store_restart_footprints(kedge_store *store);
+
+#endif
