@@ -19,9 +19,10 @@
 
 #include <cmocka.h>
 
-#define EDITS      200
-#define PAGE_BYTES 4096
-#define LISTS      8 /* more than readers are kept */
+#define EDITS         200
+#define PAGE_BYTES    4096
+#define DAMAGED_PAGES 9
+#define LISTS         8 /* more than readers are kept */
 
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
@@ -80,14 +81,30 @@ static int end_world(void **state)
     return 0;
 }
 
-/* Behind the first pages, which hold the schema and `meta`. */
+static off_t last_root(const world *here)
+{
+    sqlite3 *file;
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_open(here->outbox, &file), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(file, "SELECT max(rootpage) FROM sqlite_schema", -1, &statement, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    off_t page = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(file);
+    return page;
+}
+
+/* Behind the roots of all tables come only pages of `pending` and of its indexes; `meta` has one. */
 static void overwrite_pages(const world *here)
 {
     char page[PAGE_BYTES];
     memset(page, 0xff, sizeof page);
+    off_t first = last_root(here);
     int file = open(here->outbox, O_WRONLY);
     assert_true(file >= 0);
-    for (off_t number = 9; number < 18; number++)
+    for (off_t number = first; number < first + DAMAGED_PAGES; number++)
         assert_int_equal(pwrite(file, page, sizeof page, number * PAGE_BYTES), sizeof page);
     close(file);
 }
