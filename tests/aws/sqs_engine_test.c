@@ -216,12 +216,12 @@ static void test_a_receive_may_wait_for_longer_than_a_call_may_take(void **state
         .credentials = f->queues.credentials,
         .region = kedge_aws_client_region(named.client),
         .endpoints = {[KEDGE_AWS_SQS] = kedge_aws_client_endpoint(named.client, KEDGE_AWS_SQS)},
-        .deadline_ms = 900,
-        .try_deadline_ms = 900};
+        .deadline_ms = 3000,
+        .try_deadline_ms = 3000};
     assert_int_equal(kedge_aws_client_new(&options, &hurried, &f->error), KEDGE_OK);
     const kedge_sqs_options opened = {.client = hurried, .queue = f->queues.name};
     assert_int_equal(kedge_sqs_queue_open(&opened, &queue, &f->error), KEDGE_OK);
-    kedge_status status = queue.vtable->receive(queue.self, 1, LONG_MS, 1500, &batch, &f->error);
+    kedge_status status = queue.vtable->receive(queue.self, 1, LONG_MS, 4000, &batch, &f->error);
     if (status != KEDGE_OK) fail_msg("%s", f->error.message);
     assert_int_equal(batch.count, 0);
     queue.vtable->close(queue.self);
