@@ -7,9 +7,10 @@ void kedge_db_committed(kedge_db *db, const kedge_change_set *changes)
 {
     kedge_watches_post(db->watches, changes);
     pthread_mutex_lock(&db->lock);
+    bool told = db->shared.edited || db->shared.dozing;
     db->shared.edited = true;
     pthread_mutex_unlock(&db->lock);
-    kedge_http_wake(db->http);
+    if (!told) kedge_http_wake(db->http);
 }
 
 kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args, size_t args_size,

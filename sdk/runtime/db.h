@@ -24,6 +24,7 @@ typedef struct kedge_shared {
     bool online; /* the app's wish */
     bool retry;  /* the app went online: a database that stopped tries again */
     bool edited; /* something was committed by this process */
+    bool dozing; /* the worker looks after edits soon by itself */
     uint64_t sync_requested;
     uint64_t sync_completed;
     kedge_error sync_error;      /* of the one completed last; KEDGE_OK: it went well */
@@ -70,6 +71,8 @@ typedef struct kedge_worker {
     int64_t timer_at_ms;       /* of the driver; 0: none */
     int64_t tick_at_ms;        /* look after the peers; 0: not needed */
     int64_t maintenance_at_ms; /* catch up, checkpoint; 0: nothing to do */
+    int64_t check_at_ms;       /* the next slice of the cache's check, without a driver; 0: none */
+    int64_t look_at_ms;        /* after edits that were made while it dozed; 0: it does not doze */
     kedge_connection core_connection;
     kedge_error core_error;
     kedge_store_position position; /* as it was told to the peers last */

@@ -11,6 +11,11 @@
 /* Commits are followed by catching up and a checkpoint of the WALs, at most once in this time. */
 #define MAINTENANCE_MS 1000
 #define WAIT_MAX_MS    60000
+/* Without a driver; a slice takes about one. */
+#define CHECK_SLICE_MS 20
+/* Offline an edit matters to watches and to other processes only. So the first edit wakes the
+ * worker, and those that follow within this time do not. */
+#define DOZE_MS 4
 /* libcurl has no memory: it did not wait, and the worker must not spin. */
 #define POLL_FAILED_MS 50
 /* How often a closing process tries to tell its last edits while another writes the record. */
@@ -117,7 +122,7 @@ static requests take_requests(kedge_db *db)
                       .syncs = db->shared.sync_requested,
                       .history = db->shared.history};
     db->shared.retry = false;
-    db->shared.edited = false;
+    db->shared.edited = db->shared.dozing = false;
     db->shared.history = NULL;
     pthread_mutex_unlock(&db->lock);
     return taken;
@@ -157,7 +162,17 @@ static void after_edit(kedge_db *db)
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* Both return at once when there is nothing to do, and are tried again after a failure. */
+/* The whole check reads one snapshot, so its slices come soon after each other: a WAL grows as long
+ * as one is read. */
+static void check_slice(kedge_db *db)
+{
+    db->worker.check_at_ms = 0;
+    if (kedge_store_check_cache(db->store, NULL) == KEDGE_OK)
+        db->worker.check_at_ms = kedge_db_now_ms(db) + CHECK_SLICE_MS;
+}
+
+/* Both return at once when there is nothing to do, and are tried again after a failure. A driver
+ * has a timer of its own for the check. */
 static void maintain(kedge_db *db)
 {
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
@@ -167,8 +182,8 @@ static void maintain(kedge_db *db)
     kedge_change_set_free(&changes);
     kedge_status checkpointed = kedge_store_checkpoint(db->store, NULL);
     /* A driver has a timer for it. */
-    bool goes_on = db->driver == NULL && kedge_store_check_cache(db->store, NULL) == KEDGE_OK;
-    if (caught_up != KEDGE_OK || checkpointed != KEDGE_OK || goes_on) plan_maintenance(db);
+    if (caught_up != KEDGE_OK || checkpointed != KEDGE_OK) plan_maintenance(db);
+    if (db->driver == NULL && db->worker.check_at_ms == 0) check_slice(db);
 }
 
 static void run_timers(kedge_db *db)
@@ -181,6 +196,7 @@ static void run_timers(kedge_db *db)
         kedge_driver_timer(db->driver);
     }
     if (worker->maintenance_at_ms != 0 && worker->maintenance_at_ms <= now) maintain(db);
+    if (worker->check_at_ms != 0 && worker->check_at_ms <= now) check_slice(db);
 }
 
 static void earlier(int64_t *at, int64_t other)
@@ -197,6 +213,8 @@ static void wait_for_news(kedge_db *db, bool more)
     earlier(&until, worker->timer_at_ms);
     earlier(&until, worker->tick_at_ms);
     earlier(&until, worker->maintenance_at_ms);
+    earlier(&until, worker->check_at_ms);
+    earlier(&until, worker->look_at_ms);
     if (more || worker->sync.over || worker->token_asked || worker->moved) until = now;
     kedge_status polled =
         kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
@@ -245,6 +263,7 @@ static void *run(void *context)
         if (moved) plan_maintenance(db);
         kedge_worker_tell_peers(db);
         kedge_worker_set_tick(db, asked.online);
+        db->worker.look_at_ms = asked.edited && !asked.online ? kedge_db_now_ms(db) + DOZE_MS : 0;
         kedge_worker_publish(db, asked.online, moved);
         wait_for_news(db, kedge_watches_deliver(db->watches));
     }
@@ -274,6 +293,7 @@ void kedge_worker_publish(kedge_db *db, bool online, bool moved)
 {
     db->worker.moved = false;
     pthread_mutex_lock(&db->lock);
+    db->shared.dozing = db->worker.look_at_ms != 0;
     db->shared.connection = connection_of(db, online);
     db->shared.last_error = error_of(&db->worker);
     if (moved) {

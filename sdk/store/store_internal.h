@@ -218,6 +218,9 @@ kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *
 /* Call in a write transaction. Reserves space, so that the commit needs no new blocks. */
 kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error);
 bool kedge_wal_is_large(const kedge_store_db *db);
+/* Moves the WAL into the file as far as readers let it, without waiting for them; `cut`: and
+ * empties it. Returns SQLite's code. */
+int kedge_wal_move(kedge_store_db *db, bool cut);
 /* Call in a write turn with no transaction open. Frees the space of the WALs that no reader
  * needs. */
 void kedge_wal_make_room(kedge_store *store);

@@ -129,23 +129,14 @@ static void checkpoint_large(kedge_store_db *db)
 {
     KEDGE_ASSERT(!kedge_store_db_in_transaction(db));
     if (!db->handle || !kedge_wal_is_large(db)) return;
-    bool cut = db->wal_pages > KEDGE_STORE_WAL_PAGES_CUT;
-    /* Does not wait: when a reader still needs the WAL, the next commit tries again. */
-    sqlite3_busy_timeout(db->handle, 0);
-    (void)sqlite3_wal_checkpoint_v2(
-        db->handle, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
-    db->wal_pages = 0;
+    (void)kedge_wal_move(db, db->wal_pages > KEDGE_STORE_WAL_PAGES_CUT);
 }
 
 /* The WAL files are not truncated: later commits overwrite them and need no new blocks, which makes
  * their fsync cheaper. */
 static kedge_status checkpoint_one(kedge_store_db *db, kedge_error *error)
 {
-    sqlite3_busy_timeout(db->handle, 0);
-    int code = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
-    db->wal_pages = 0;
+    int code = kedge_wal_move(db, false);
     /* An open scan still needs a part of the WAL; the rest was moved. */
     if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
         return KEDGE_OK;

@@ -99,14 +99,30 @@ kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error)
     return kedge_store_db_fail(db, code, "reserving room for the edit", error);
 }
 
+/* A move reads the index of the whole WAL. So while a reader holds pages there, the next one comes
+ * when there are twice as many. */
 bool kedge_wal_is_large(const kedge_store_db *db)
 {
     sqlite3_int64 size = 0;
-    if (db->wal_pages <= KEDGE_STORE_WAL_PAGES_MIN) return false;
+    if (db->wal_pages <= KEDGE_STORE_WAL_PAGES_MIN || db->wal_pages / 2 < db->wal_held)
+        return false;
     if (db->wal_pages > KEDGE_STORE_WAL_PAGES) return true;
     sqlite3_file *database = file_of(db, SQLITE_FCNTL_FILE_POINTER);
     if (!database || database->pMethods->xFileSize(database, &size) != SQLITE_OK) return true;
     return db->wal_pages > size / KEDGE_STORE_PAGE_BYTES;
+}
+
+int kedge_wal_move(kedge_store_db *db, bool cut)
+{
+    int pages = 0, moved = 0, before = db->wal_pages;
+    sqlite3_busy_timeout(db->handle, 0);
+    int code = sqlite3_wal_checkpoint_v2(
+        db->handle, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &pages,
+        &moved);
+    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
+    db->wal_pages = 0;
+    db->wal_held = code == SQLITE_OK && moved == pages ? 0 : pages > before ? pages : before;
+    return code;
 }
 
 /* The reserve makes room for the file to grow. */
@@ -118,15 +134,6 @@ static void give_back(kedge_store_db *db)
     kedge_store_db_rollback(db);
 }
 
-/* Does not wait for readers that still need a WAL. */
-static void move(kedge_store_db *db)
-{
-    sqlite3_busy_timeout(db->handle, 0);
-    (void)sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    sqlite3_busy_timeout(db->handle, KEDGE_STORE_BUSY_TIMEOUT_MS);
-    db->wal_pages = 0;
-}
-
 void kedge_wal_make_room(kedge_store *store)
 {
     kedge_store_db *const both[] = {&store->outbox, &store->cache};
@@ -134,5 +141,5 @@ void kedge_wal_make_room(kedge_store *store)
         if (both[i]->handle) give_back(both[i]);
     /* The space that one WAL frees may be what the other one needs. */
     for (int i = 0; i < 3; i++)
-        if (both[i % 2]->handle) move(both[i % 2]);
+        if (both[i % 2]->handle) (void)kedge_wal_move(both[i % 2], true);
 }

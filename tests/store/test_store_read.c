@@ -1,4 +1,5 @@
 /* Reading: scans in order, SQL over the views and nothing else, snapshots, bounds. */
+#include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
@@ -119,6 +120,32 @@ static void test_a_scan_keeps_its_snapshot_while_others_write(void **state)
         count++;
     assert_int_equal(count, 6);
     kedge_store_scan_close(scan);
+}
+
+/* A move reads the index of the whole WAL, and as long as the scan is open it moves nothing. */
+static void test_a_wal_that_a_scan_needs_is_not_moved_at_each_commit(void **state)
+{
+    fixture *f = *state;
+    const kedge_store_db *cache = &f->store->cache;
+    kedge_store_scan *scan;
+    assert_int_equal(kedge_store_scan_open(f->store, KEDGE_BYTES("notes"), NULL, &scan, &f->error),
+                     KEDGE_OK);
+    for (int i = 0; cache->wal_held == 0 && i < 1000; i++)
+        put(f, "notes", "many", "1");
+    int held = cache->wal_held;
+    assert_in_range(held, KEDGE_STORE_WAL_PAGES_MIN, KEDGE_STORE_WAL_PAGES + 10);
+    for (int i = 0; i < 20; i++) {
+        put(f, "notes", "many", "1");
+        assert_true(cache->wal_pages > held); /* 0 behind a move */
+    }
+    for (int i = 0; cache->wal_held == held && i < 1000; i++)
+        put(f, "notes", "many", "1");
+    assert_in_range(cache->wal_held, 2 * held, 2 * held + 10);
+    kedge_store_scan_close(scan);
+    assert_int_equal(kedge_store_checkpoint(f->store, &f->error), KEDGE_OK);
+    put(f, "notes", "many", "1");
+    assert_int_equal(cache->wal_held, 0);
+    assert_in_range(cache->wal_pages, 1, 10); /* begun anew */
 }
 
 static void test_scans_are_bounded_in_number(void **state)
@@ -385,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_scan_walks_in_byte_order_within_its_bounds),
         TEST(test_a_scan_keeps_its_snapshot_while_others_write),
+        TEST(test_a_wal_that_a_scan_needs_is_not_moved_at_each_commit),
         TEST(test_scans_are_bounded_in_number),
         TEST(test_wrong_names_are_refused),
         TEST(test_sql_reads_the_views),
