@@ -133,7 +133,7 @@ size_t bench_writes(bench_row *rows)
                           .unit = "1/s",
                           .floor = bench_median(floors, BLOCKS),
                           .ratio = bench_median(ratios, BLOCKS),
-                          .target = 0.7,
+                          .target = 0.85,
                           .target_is_ratio = true};
     return 1;
 }

@@ -184,7 +184,11 @@ kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next
                          .run_context = store};
     KEDGE_ASSERT(store->footprints_known && !store->cache.rehearsing);
     begin_footprints(store, true);
-    kedge_status status = kedge_rebase_pending(&work, base, prediction, error);
+    /* All rows are read in one transaction: each of its own would take the locks of the file. */
+    bool reads = !kedge_store_db_in_transaction(&store->outbox);
+    kedge_status status = reads ? kedge_store_db_execute(&store->outbox, "BEGIN", error) : KEDGE_OK;
+    if (status == KEDGE_OK) status = kedge_rebase_pending(&work, base, prediction, error);
+    if (reads) kedge_store_db_rollback(&store->outbox);
     if (status != KEDGE_OK) kedge_store_drop_footprints(store);
     return status;
 }
