@@ -14,6 +14,9 @@
 #ifndef KEDGE_TESTS_DAMAGE_H
 #define KEDGE_TESTS_DAMAGE_H
 
+#include "tests/support/files.h"
+#include "tests/support/server_process.h"
+
 #include <kedge/kedge.h>
 
 #include <stdatomic.h>
@@ -21,7 +24,6 @@
 
 #define DAMAGE_ORGANIZATION "test"
 #define DAMAGE_PROJECT      "damage"
-#define DAMAGE_PATH_BYTES   512
 #define DAMAGE_TOKENS_MAX   4096
 #define DAMAGE_BIG_TOKENS   3000 /* from here on an edit has some 40,000 bytes */
 #define DAMAGE_VALUE_BYTES  65536
@@ -108,15 +110,7 @@ void damage_endless(damage_seen *seen, const char *format, ...) KEDGE_PRINTF(2, 
 /* ---- files and processes ---- */
 
 __attribute__((noreturn)) void damage_fail(const char *format, ...) KEDGE_PRINTF(1, 2);
-void damage_path(char out[DAMAGE_PATH_BYTES], const char *folder, const char *name);
-bool damage_exists(const char *path);
 int64_t damage_size(const char *path); /* 0 when there is none */
-/* The whole file, in memory of its own; NULL when there is none. */
-unsigned char *damage_read(const char *path, size_t *size);
-void damage_write(const char *path, const unsigned char *data, size_t size);
-/* Copies a folder and what is in it, but not SQLite's shared memory. */
-void damage_copy_folder(const char *from, const char *to);
-void damage_remove_folder(const char *path);
 /* Moves the WALs of both files into them, as a checkpoint of everything does. */
 void damage_checkpoint(const char *folder);
 /* A number for the contents of a file and its WAL. */
@@ -124,13 +118,6 @@ uint64_t damage_fingerprint(const char *folder, const char *file);
 /* Memory of zeros that is shared with the children. */
 void *damage_share(size_t size);
 void damage_unshare(void *memory, size_t size);
-
-typedef struct damage_server {
-    pid_t pid;
-    char url[128];
-} damage_server;
-void damage_server_start(damage_server *server, const char *program, const char *data);
-void damage_server_stop(damage_server *server);
 
 kedge_options damage_options(const char *folder, const char *url);
 
@@ -142,7 +129,7 @@ kedge_options damage_options(const char *folder, const char *url);
  * server/. */
 typedef struct damage_state {
     const char *name;
-    char path[DAMAGE_PATH_BYTES];
+    char path[FILES_PATH_BYTES];
     damage_ledger *ledger;
 } damage_state;
 

@@ -2,54 +2,43 @@
 #include "tests/damage/damage.h"
 
 #include "common/json.h"
+#include "tests/support/history.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SYNC_TIMEOUT_MS 20000
 
-static void count_mutation(const damage_ledger *ledger, damage_seen *seen, kedge_bytes mutation)
+typedef struct server_history {
+    const damage_ledger *ledger;
+    damage_seen *seen;
+} server_history;
+
+static void count_mutation(void *context, kedge_bytes mutation)
 {
+    server_history *history = context;
     kedge_bytes args, outcome;
     if (!kedge_json_member(mutation, "args", &args) ||
         !kedge_json_member(mutation, "outcome", &outcome) ||
         !kedge_json_text_equals(outcome, "applied"))
         return;
-    long token = damage_token_of_args(ledger, args.data, args.size);
+    long token = damage_token_of_args(history->ledger, args.data, args.size);
     kedge_bytes value;
     if (token)
-        seen->applied[token]++;
+        history->seen->applied[token]++;
     else if (kedge_json_member(args, "value", &value))
-        damage_wrong(seen, "the server applied %.*s, which was never made",
+        damage_wrong(history->seen, "the server applied %.*s, which was never made",
                      (int)(args.size < 80 ? args.size : 80), args.data);
 }
 
 static bool read_history(kedge_db *db, const damage_ledger *ledger, damage_seen *seen)
 {
-    int64_t before = 0;
-    for (;;) {
-        kedge_document *page = NULL;
-        kedge_error error = {0};
-        if (kedge_history(db, before, 100, SYNC_TIMEOUT_MS, &page, &error) != KEDGE_OK) {
-            damage_wrong(seen, "the history: %s", error.message);
-            return false;
-        }
-        size_t size = 0;
-        const char *json = kedge_document_json(page, &size);
-        kedge_json_iterator versions = kedge_json_iterate((kedge_bytes){json, size});
-        kedge_bytes version, mutations, mutation;
-        int count = 0;
-        while (kedge_json_next_element(&versions, &version)) {
-            count++;
-            kedge_json_member_integer(version, "version", &before);
-            if (!kedge_json_member(version, "mutations", &mutations)) continue;
-            kedge_json_iterator iterator = kedge_json_iterate(mutations);
-            while (kedge_json_next_element(&iterator, &mutation))
-                count_mutation(ledger, seen, mutation);
-        }
-        kedge_document_free(page);
-        if (count == 0 || before <= 1) return true;
-    }
+    server_history history = {.ledger = ledger, .seen = seen};
+    kedge_error error = {0};
+    if (history_visit(db, SYNC_TIMEOUT_MS, count_mutation, &history, &error) == KEDGE_OK)
+        return true;
+    damage_wrong(seen, "the history: %s", error.message);
+    return false;
 }
 
 void damage_read_server(const char *folder, const char *url, const damage_ledger *ledger,

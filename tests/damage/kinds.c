@@ -10,21 +10,21 @@
 
 /* A file in memory, while it is damaged. */
 typedef struct image {
-    char path[DAMAGE_PATH_BYTES];
+    char path[FILES_PATH_BYTES];
     unsigned char *data;
     size_t size;
 } image;
 
 static bool take(const char *folder, const char *file, image *out)
 {
-    damage_path(out->path, folder, file);
-    out->data = damage_read(out->path, &out->size);
+    files_path(out->path, folder, file);
+    out->data = files_read(out->path, &out->size);
     return out->data && out->size > 0;
 }
 
 static bool put_back(image *one)
 {
-    damage_write(one->path, one->data, one->size);
+    files_write(one->path, one->data, one->size);
     free(one->data);
     return true;
 }
@@ -118,7 +118,7 @@ static bool older_page(damage_target *target, const char *file)
         unsigned char *b = old.data + page * PAGE_BYTES;
         if (memcmp(a, b, PAGE_BYTES) == 0) continue;
         memcpy(a, b, PAGE_BYTES);
-        damage_write(one.path, one.data, one.size);
+        files_write(one.path, one.data, one.size);
         (void)snprintf(target->what, sizeof target->what, "page %llu of %s is an older one",
                        (unsigned long long)page + 1, file);
         done = true;
@@ -137,15 +137,15 @@ static void wal_of(char out[64], const char *file)
 /* The older file, or none, in the place of this one; false when that changes nothing. */
 static bool replace(const damage_target *target, const char *file, bool remove_it)
 {
-    char path[DAMAGE_PATH_BYTES], from[DAMAGE_PATH_BYTES];
+    char path[FILES_PATH_BYTES], from[FILES_PATH_BYTES];
     size_t size = 0, old_size = 0;
-    damage_path(path, target->folder, file);
-    damage_path(from, target->older, file);
-    unsigned char *data = damage_read(path, &size);
-    unsigned char *old = remove_it ? NULL : damage_read(from, &old_size);
+    files_path(path, target->folder, file);
+    files_path(from, target->older, file);
+    unsigned char *data = files_read(path, &size);
+    unsigned char *old = remove_it ? NULL : files_read(from, &old_size);
     bool same = (data != NULL) == (old != NULL) && size == old_size &&
                 (size == 0 || memcmp(data, old, size) == 0);
-    if (!same && old) damage_write(path, old, old_size);
+    if (!same && old) files_write(path, old, old_size);
     if (!same && !old) unlink(path);
     free(data);
     free(old);
@@ -174,9 +174,9 @@ static bool older_without_wal(damage_target *target, const char *file)
 
 static bool older_beside_wal(damage_target *target, const char *file)
 {
-    char wal[64], path[DAMAGE_PATH_BYTES];
+    char wal[64], path[FILES_PATH_BYTES];
     wal_of(wal, file);
-    damage_path(path, target->folder, wal);
+    files_path(path, target->folder, wal);
     (void)snprintf(target->what, sizeof target->what, "%s is an older one beside its newer WAL",
                    file);
     return damage_size(path) > 0 && replace(target, file, false);
@@ -184,8 +184,8 @@ static bool older_beside_wal(damage_target *target, const char *file)
 
 static bool remove_file(damage_target *target, const char *file)
 {
-    char path[DAMAGE_PATH_BYTES];
-    damage_path(path, target->folder, file);
+    char path[FILES_PATH_BYTES];
+    files_path(path, target->folder, file);
     (void)snprintf(target->what, sizeof target->what, "%s removed", file);
     return damage_size(path) > 0 && unlink(path) == 0;
 }

@@ -246,7 +246,7 @@ static pid_t root_owner;
 
 static void remove_root(void)
 {
-    if (root_owner == getpid()) damage_remove_folder(root);
+    if (root_owner == getpid()) files_remove_folder(root);
 }
 
 static void make_root(bool keep)
@@ -279,8 +279,8 @@ int main(int argc, char **argv)
     double start = now_s();
     damage_pool_make(&setting.pool, root, given.server);
     printf("%zu states made in %.1f s\n", setting.pool.count, now_s() - start);
-    char fresh[DAMAGE_PATH_BYTES];
-    damage_path(fresh, setting.pool.states[0].path, "older");
+    char fresh[FILES_PATH_BYTES];
+    files_path(fresh, setting.pool.states[0].path, "older");
     sum.column_count = damage_list_columns(fresh, sum.columns);
     run_rounds(&setting, &given, &sum);
     int never = given.replay ? 0 : print_table(&setting.pool, &sum);

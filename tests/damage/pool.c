@@ -23,9 +23,9 @@
 typedef struct making {
     damage_state *state;
     const char *program;
-    damage_server server;
-    char client[DAMAGE_PATH_BYTES], older[DAMAGE_PATH_BYTES], data[DAMAGE_PATH_BYTES];
-    char other[DAMAGE_PATH_BYTES], twin[DAMAGE_PATH_BYTES], backup[DAMAGE_PATH_BYTES];
+    server_process server;
+    char client[FILES_PATH_BYTES], older[FILES_PATH_BYTES], data[FILES_PATH_BYTES];
+    char other[FILES_PATH_BYTES], twin[FILES_PATH_BYTES], backup[FILES_PATH_BYTES];
 } making;
 
 /* What one process does with a folder. */
@@ -169,25 +169,25 @@ static void do_work(const making *make, plan work)
  * what comes now is in other places than what was there. */
 static void keep_older(const making *make)
 {
-    damage_remove_folder(make->older);
-    damage_copy_folder(make->client, make->older);
+    files_remove_folder(make->older);
+    files_copy_folder(make->client, make->older);
     damage_checkpoint(make->client);
 }
 
 static void keep_backup(making *make)
 {
-    damage_server_stop(&make->server);
-    damage_remove_folder(make->backup);
-    damage_copy_folder(make->data, make->backup);
-    damage_server_start(&make->server, make->program, make->data);
+    server_process_stop(&make->server);
+    files_remove_folder(make->backup);
+    files_copy_folder(make->data, make->backup);
+    server_process_start(&make->server, make->program, make->data);
 }
 
 static void restore_backup(making *make)
 {
-    damage_server_stop(&make->server);
-    damage_remove_folder(make->data);
-    damage_copy_folder(make->backup, make->data);
-    damage_server_start(&make->server, make->program, make->data);
+    server_process_stop(&make->server);
+    files_remove_folder(make->data);
+    files_copy_folder(make->backup, make->data);
+    server_process_start(&make->server, make->program, make->data);
 }
 
 static void ours(const making *make, int edits, bool sync)
@@ -286,11 +286,11 @@ static void make_rejected(making *make)
 static bool is_staging(const char *folder, const char *table)
 {
     char sql[64];
-    char path[DAMAGE_PATH_BYTES];
+    char path[FILES_PATH_BYTES];
     sqlite3 *db = NULL;
     sqlite3_stmt *find = NULL;
     bool found = false;
-    damage_path(path, folder, "cache.db");
+    files_path(path, folder, "cache.db");
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %.20s", table);
@@ -306,8 +306,8 @@ static void remove_cache(const making *make)
 {
     static const char *const names[] = {"cache.db", "cache.db-wal"};
     for (size_t i = 0; i < 2; i++) {
-        char path[DAMAGE_PATH_BYTES];
-        damage_path(path, make->client, names[i]);
+        char path[FILES_PATH_BYTES];
+        files_path(path, make->client, names[i]);
         unlink(path);
     }
 }
@@ -316,9 +316,9 @@ static void remove_cache(const making *make)
 static void interrupt_first_pull(making *make, const char *table)
 {
     for (int tries = 0; tries < STAGING_TRIES; tries++) {
-        char saved[DAMAGE_PATH_BYTES];
-        damage_path(saved, make->state->path, "saved");
-        damage_copy_folder(make->client, saved);
+        char saved[FILES_PATH_BYTES];
+        files_path(saved, make->state->path, "saved");
+        files_copy_folder(make->client, saved);
         plan work = {.folder = make->client, .ours = true, .sync = true};
         pid_t child = start_work(make, &work);
         while (waitpid(child, NULL, WNOHANG) == 0) {
@@ -327,10 +327,10 @@ static void interrupt_first_pull(making *make, const char *table)
         }
         bool hit = is_staging(make->client, table);
         if (!hit) {
-            damage_remove_folder(make->client);
-            damage_copy_folder(saved, make->client);
+            files_remove_folder(make->client);
+            files_copy_folder(saved, make->client);
         }
-        damage_remove_folder(saved);
+        files_remove_folder(saved);
         if (hit) return;
     }
     damage_fail("no first pull was interrupted between its pages");
@@ -365,7 +365,7 @@ static void make_staged(making *make)
 static void make_twin(making *make)
 {
     ours(make, 5, true);
-    damage_copy_folder(make->client, make->twin);
+    files_copy_folder(make->client, make->twin);
     do_work(make, (plan){.folder = make->twin, .edits = 4, .sync = true});
     keep_older(make);
     ours(make, 6, false);
@@ -386,7 +386,7 @@ static void make_trimmed(making *make)
             (plan){.folder = make->client, .edits = 5, .ours = true, .sync = true, .days_ago = 31});
     ours(make, 4, true);
     keep_older(make);
-    damage_copy_folder(make->client, make->twin);
+    files_copy_folder(make->client, make->twin);
     do_work(make, (plan){.folder = make->twin, .edits = 3, .sync = true});
     ours(make, 4, true);
     ours(make, 3, false);
@@ -457,18 +457,18 @@ static void make_state(damage_state *state, const char *program, void (*recipe)(
     if (!make) damage_fail("no memory");
     make->state = state;
     make->program = program;
-    damage_path(make->client, state->path, "client");
-    damage_path(make->older, state->path, "older");
-    damage_path(make->data, state->path, "server");
-    damage_path(make->other, state->path, "other");
-    damage_path(make->twin, state->path, "twin");
-    damage_path(make->backup, state->path, "backup");
-    damage_server_start(&make->server, program, make->data);
+    files_path(make->client, state->path, "client");
+    files_path(make->older, state->path, "older");
+    files_path(make->data, state->path, "server");
+    files_path(make->other, state->path, "other");
+    files_path(make->twin, state->path, "twin");
+    files_path(make->backup, state->path, "backup");
+    server_process_start(&make->server, program, make->data);
     recipe(make);
-    damage_server_stop(&make->server);
-    damage_remove_folder(make->other);
-    damage_remove_folder(make->twin);
-    damage_remove_folder(make->backup);
+    server_process_stop(&make->server);
+    files_remove_folder(make->other);
+    files_remove_folder(make->twin);
+    files_remove_folder(make->backup);
     free(make);
 }
 
@@ -482,7 +482,7 @@ void damage_pool_make(damage_pool *pool, const char *root, const char *server_pr
         char name[32];
         (void)snprintf(name, sizeof name, "state-%zu", i);
         state->name = recipes[i].name;
-        damage_path(state->path, root, name);
+        files_path(state->path, root, name);
         if (mkdir(state->path, 0700) != 0) damage_fail("%s cannot be made", state->path);
         state->ledger = damage_share(sizeof *state->ledger);
         state->ledger->count = 1;

@@ -22,20 +22,20 @@ typedef struct round {
     damage_dice dice;
     damage_ledger *ledger;
     bool cache_damaged;
-    char folder[DAMAGE_PATH_BYTES], client[DAMAGE_PATH_BYTES], older[DAMAGE_PATH_BYTES];
-    char data[DAMAGE_PATH_BYTES], sound[DAMAGE_PATH_BYTES], repaired[DAMAGE_PATH_BYTES];
-    damage_server server;
+    char folder[FILES_PATH_BYTES], client[FILES_PATH_BYTES], older[FILES_PATH_BYTES];
+    char data[FILES_PATH_BYTES], sound[FILES_PATH_BYTES], repaired[FILES_PATH_BYTES];
+    server_process server;
 } round;
 
 static void place(round *one, const damage_state *state, bool checkpointed)
 {
-    char from[DAMAGE_PATH_BYTES];
-    damage_remove_folder(one->client);
-    damage_remove_folder(one->older);
-    damage_path(from, state->path, "client");
-    damage_copy_folder(from, one->client);
-    damage_path(from, state->path, "older");
-    damage_copy_folder(from, one->older);
+    char from[FILES_PATH_BYTES];
+    files_remove_folder(one->client);
+    files_remove_folder(one->older);
+    files_path(from, state->path, "client");
+    files_copy_folder(from, one->client);
+    files_path(from, state->path, "older");
+    files_copy_folder(from, one->older);
     if (!checkpointed) return;
     damage_checkpoint(one->client);
     damage_checkpoint(one->older);
@@ -95,9 +95,9 @@ static bool damage(round *one, uint64_t turn)
         place(one, state, checkpointed);
         one->result->seen.trace_size = 0;
         if (!apply(one, kind, turn, true)) continue;
-        char from[DAMAGE_PATH_BYTES];
-        damage_path(from, state->path, "server");
-        damage_copy_folder(from, one->data);
+        char from[FILES_PATH_BYTES];
+        files_path(from, state->path, "server");
+        files_copy_folder(from, one->data);
         memcpy(one->ledger, state->ledger, sizeof *one->ledger);
         one->result->state = number;
         apply_more(one, kind);
@@ -167,9 +167,9 @@ static void wait_for_it(round *one)
 
 static ino_t cache_identity(const round *one)
 {
-    char path[DAMAGE_PATH_BYTES];
+    char path[FILES_PATH_BYTES];
     struct stat facts;
-    damage_path(path, one->client, "cache.db");
+    files_path(path, one->client, "cache.db");
     return stat(path, &facts) == 0 ? facts.st_ino : 0;
 }
 
@@ -196,17 +196,17 @@ static void play(round *one)
     ino_t cache = cache_identity(one);
     uint64_t before = damage_fingerprint(one->client, "outbox.db");
     if (one->setting->keep) {
-        char damaged[DAMAGE_PATH_BYTES];
-        damage_path(damaged, one->folder, "damaged");
-        damage_copy_folder(one->client, damaged);
+        char damaged[FILES_PATH_BYTES];
+        files_path(damaged, one->folder, "damaged");
+        files_copy_folder(one->client, damaged);
     }
-    damage_server_start(&one->server, one->setting->server_program, one->data);
+    server_process_start(&one->server, one->setting->server_program, one->data);
     run(one, APP_SECONDS, use, "the app");
     if (seen->refused) after_refusal(one, before);
     run(one, JUDGE_SECONDS, look_at_server, "the sound copy");
     if (damage_difference(seen)) run(one, APP_SECONDS, wait_for_it, "the app that waits");
     if (!seen->refused && cache_identity(one) != cache) seen->healed = true;
-    damage_server_stop(&one->server);
+    server_process_stop(&one->server);
     damage_judge(one->ledger, seen);
 }
 
@@ -219,15 +219,15 @@ void damage_round(const damage_setting *setting, uint64_t seed, damage_result *r
     result->kind = damage_kind_of(seed, &turn);
     one.ledger = damage_share(sizeof *one.ledger);
     (void)snprintf(name, sizeof name, "round-%llu", (unsigned long long)seed);
-    damage_path(one.folder, setting->root, name);
+    files_path(one.folder, setting->root, name);
     if (mkdir(one.folder, 0700) != 0) damage_fail("%s: %s", one.folder, strerror(errno));
-    damage_path(one.client, one.folder, "client");
-    damage_path(one.older, one.folder, "older");
-    damage_path(one.data, one.folder, "server");
-    damage_path(one.sound, one.folder, "sound");
-    damage_path(one.repaired, one.folder, "repaired");
+    files_path(one.client, one.folder, "client");
+    files_path(one.older, one.folder, "older");
+    files_path(one.data, one.folder, "server");
+    files_path(one.sound, one.folder, "sound");
+    files_path(one.repaired, one.folder, "repaired");
     result->applied = damage(&one, turn);
     if (result->applied) play(&one);
-    if (!setting->keep) damage_remove_folder(one.folder);
+    if (!setting->keep) files_remove_folder(one.folder);
     damage_unshare(one.ledger, sizeof *one.ledger);
 }

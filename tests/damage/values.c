@@ -19,9 +19,9 @@ typedef struct table {
 
 static sqlite3 *open_file(const char *folder, const char *file)
 {
-    char path[DAMAGE_PATH_BYTES], wal[DAMAGE_PATH_BYTES + 8];
+    char path[FILES_PATH_BYTES], wal[FILES_PATH_BYTES + 8];
     sqlite3 *db = NULL;
-    damage_path(path, folder, file);
+    files_path(path, folder, file);
     (void)snprintf(wal, sizeof wal, "%s-wal", path);
     if (damage_size(path) == 0) return NULL;
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {

@@ -3,14 +3,15 @@
 #include "tests/kill9/kill9.h"
 
 #include "common/json.h"
+#include "tests/support/files.h"
+#include "tests/support/history.h"
+#include "tests/support/server_process.h"
 
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,33 +37,6 @@ static void fail(const char *what)
 {
     fprintf(stderr, "kill9: %s\n", what);
     exit(1);
-}
-
-static pid_t start_server(const char *program, const char *folder, char *url, size_t url_size)
-{
-    int ends[2];
-    if (pipe(ends) != 0) fail("no pipe");
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execl(program, program, "--data", folder, "--listen", "127.0.0.1:0", "--open",
-              (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    FILE *lines = fdopen(ends[0], "r");
-    char line[256] = "";
-    if (!lines || !fgets(line, sizeof line, lines) ||
-        strncmp(line, "kedge-server ready on ", 22) != 0) {
-        fail("the server did not start");
-    }
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(url, url_size, "%s", line + 22);
-    fclose(lines);
-    return child;
 }
 
 /* Reads the acknowledged tokens until the writer's end of the pipe is closed. Kills the writer at
@@ -146,51 +120,21 @@ static long kill_in_phases(const char *folder, const char *url, const char *only
     return token;
 }
 
-/* Adds one version's mutations to `arrived`; both outcomes count as an arrival. */
-static void count_version(kedge_bytes version)
+/* Adds one mutation to `arrived`; both outcomes count as an arrival. */
+static void count_mutation(void *context, kedge_bytes mutation)
 {
-    kedge_bytes mutations;
-    kedge_bytes mutation;
-    if (!kedge_json_member(version, "mutations", &mutations)) return;
-    kedge_json_iterator iterator = kedge_json_iterate(mutations);
-    while (kedge_json_next_element(&iterator, &mutation)) {
-        kedge_bytes args;
-        kedge_bytes value;
-        kedge_bytes outcome;
-        int64_t token = -1;
-        if (!kedge_json_member(mutation, "args", &args) ||
-            !kedge_json_member(args, "value", &value) ||
-            !kedge_json_member_integer(value, "token", &token) || token < 0 ||
-            token >= TOKENS_MAX) {
-            continue;
-        }
-        bool rejected = kedge_json_member(mutation, "outcome", &outcome) &&
-                        kedge_json_text_equals(outcome, "rejected");
-        if (rejected != kill9_is_rejected((long)token)) fail("an edit has the wrong outcome");
-        arrived[token]++;
-    }
-}
-
-static void read_history(kedge_db *db)
-{
-    int64_t before = 0;
-    for (;;) {
-        kedge_document *page = NULL;
-        kedge_error error = {0};
-        if (kedge_history(db, before, 100, 10000, &page, &error) != KEDGE_OK) fail(error.message);
-        size_t size = 0;
-        const char *json = kedge_document_json(page, &size);
-        kedge_json_iterator iterator = kedge_json_iterate((kedge_bytes){json, size});
-        kedge_bytes version;
-        int count = 0;
-        while (kedge_json_next_element(&iterator, &version)) {
-            count_version(version);
-            if (!kedge_json_member_integer(version, "version", &before)) fail("no version number");
-            count++;
-        }
-        kedge_document_free(page);
-        if (count == 0 || before <= 1) return;
-    }
+    (void)context;
+    kedge_bytes args;
+    kedge_bytes value;
+    kedge_bytes outcome;
+    int64_t token = -1;
+    if (!kedge_json_member(mutation, "args", &args) || !kedge_json_member(args, "value", &value) ||
+        !kedge_json_member_integer(value, "token", &token) || token < 0 || token >= TOKENS_MAX)
+        return;
+    bool rejected = kedge_json_member(mutation, "outcome", &outcome) &&
+                    kedge_json_text_equals(outcome, "rejected");
+    if (rejected != kill9_is_rejected((long)token)) fail("an edit has the wrong outcome");
+    arrived[token]++;
 }
 
 static void read_inbox(kedge_db *db)
@@ -227,7 +171,8 @@ static int check(const char *folder, const char *url)
         printf("the last sync failed: %s\n", error.message);
     }
     if (kedge_get_status(db, &status, &error) != KEDGE_OK) fail(error.message);
-    read_history(db);
+    if (history_visit(db, SYNC_TIMEOUT_MS, count_mutation, NULL, &error) != KEDGE_OK)
+        fail(error.message);
     read_inbox(db);
     kedge_close(db);
 
@@ -247,14 +192,6 @@ static int check(const char *folder, const char *url)
     return lost || doubled || inbox_wrong || status.pending || known == 0 || writer_failed;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
-{
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 int main(int argc, char **argv)
 {
     const char *server = NULL;
@@ -270,22 +207,21 @@ int main(int argc, char **argv)
         return 2;
     }
     char folder[256];
-    char data[300];
-    char client[300];
-    char url[256];
+    char data[FILES_PATH_BYTES];
+    char client[FILES_PATH_BYTES];
+    server_process child;
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%s/kedge-kill9.XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(folder)) fail("no temporary folder");
-    snprintf(data, sizeof data, "%s/server", folder);
-    snprintf(client, sizeof client, "%s/client", folder);
-    pid_t child = start_server(server, data, url, sizeof url);
+    files_path(data, folder, "server");
+    files_path(client, folder, "client");
+    server_process_start(&child, server, data);
 
-    long token = kill_in_phases(client, url, only, hits);
-    run_writer(
-        (kill9_writer){.folder = client, .url = url, .first_token = token, .edits = EDITS_A_RUN});
-    int result = check(client, url);
-    kill(child, SIGTERM);
-    waitpid(child, NULL, 0);
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    long token = kill_in_phases(client, child.url, only, hits);
+    run_writer((kill9_writer){
+        .folder = client, .url = child.url, .first_token = token, .edits = EDITS_A_RUN});
+    int result = check(client, child.url);
+    server_process_stop(&child);
+    files_remove_folder(folder);
     return result;
 }
