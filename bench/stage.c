@@ -150,16 +150,21 @@ static void write_words(kedge_buffer *out, uint64_t seed, int count)
     }
 }
 
-void bench_args_put(kedge_buffer *args, uint32_t number)
+void bench_args_write(kedge_buffer *args, uint32_t number, uint64_t edit)
 {
     kedge_buffer_clear(args);
     kedge_buffer_append_format(args,
                                "{\"collection\":\"notes\",\"id\":\"note-%06u\",\"value\":"
                                "{\"done\":false,\"rank\":%u,\"text\":\"",
                                number, number);
-    write_words(args, 1000000 + number, 12);
+    write_words(args, edit, 12);
     kedge_buffer_append_format(args, "\",\"title\":\"note number %06u\"}}", number);
     kedge_buffer_append_byte(args, '\0');
+}
+
+void bench_args_put(kedge_buffer *args, uint32_t number)
+{
+    bench_args_write(args, number, 1000000 + number);
 }
 
 void bench_args_edit(kedge_buffer *args, uint32_t number, uint64_t edit)

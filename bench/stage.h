@@ -49,8 +49,10 @@ void bench_push_end(kedge_buffer *body, const bench_client *client);
 kedge_cost bench_push(bench_stage *stage, const char *project, const bench_client *client,
                       kedge_bytes body);
 
-/* Args of kedge.put of item `number`, some 150 bytes of value, and of an edit of its text. */
+/* Args of kedge.put of item `number`, some 150 bytes of value: the same each time, or those
+ * of an edit; and of kedge.merge of an edit of its text. */
 void bench_args_put(kedge_buffer *args, uint32_t number);
+void bench_args_write(kedge_buffer *args, uint32_t number, uint64_t edit);
 void bench_args_edit(kedge_buffer *args, uint32_t number, uint64_t edit);
 
 #endif

@@ -69,7 +69,7 @@ LIBRARIES = {
     "curl/": ["http", "tests"],
     "openssl/": ["common", "tests"],
     "zlib.h": ["common", "tests"],
-    "cjson/": ["mutate", "include", "examples", "tests"],
+    "cjson/": ["mutate", "include", "examples", "bench", "tests"],
     "microhttpd.h": ["backend/http"],
     "rhonabwy.h": ["backend/auth", "tests"],
     "expat.h": ["backend/aws"],
