@@ -9,14 +9,16 @@
 
 void kedge_footprints_init(kedge_footprints *all, const kedge_allocator *allocator)
 {
-    *all = (kedge_footprints){.allocator = allocator};
+    *all = (kedge_footprints){.allocator = allocator,
+                              .bytes_max = KEDGE_FOOTPRINTS_BYTES,
+                              .value_bytes_max = KEDGE_FOOTPRINTS_VALUE_BYTES};
 }
 
 /* ---- memory ---- */
 
 static void *take(kedge_footprints *all, size_t size)
 {
-    if (size > KEDGE_FOOTPRINTS_BYTES || all->bytes > KEDGE_FOOTPRINTS_BYTES - size) return NULL;
+    if (size > all->bytes_max || all->bytes > all->bytes_max - size) return NULL;
     void *block = kedge_allocate(all->allocator, size);
     if (block) all->bytes += size;
     return block;
@@ -88,7 +90,7 @@ void kedge_use_thin(kedge_footprints *all, kedge_use *use)
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_bytes block;
     if (use->kind != KEDGE_USE_KEPT || use->value.size <= sizeof hash ||
-        all->value_bytes <= KEDGE_FOOTPRINTS_VALUE_BYTES)
+        all->value_bytes <= all->value_bytes_max)
         return;
     kedge_sha256(use->value, hash);
     if (!copy(all, (kedge_bytes){(const char *)hash, sizeof hash}, &block)) return;
@@ -344,7 +346,9 @@ void kedge_footprints_clear(kedge_footprints *all)
     }
     give(all, all->rows, all->capacity * sizeof *all->rows);
     KEDGE_ASSERT(all->bytes == 0 && all->value_bytes == 0);
-    kedge_footprints_init(all, all->allocator);
+    *all = (kedge_footprints){.allocator = all->allocator,
+                              .bytes_max = all->bytes_max,
+                              .value_bytes_max = all->value_bytes_max};
 }
 
 kedge_footprint *kedge_footprints_first(const kedge_footprints *all)

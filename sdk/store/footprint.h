@@ -10,7 +10,7 @@
  *   range      a piece of a collection that a mutation has scanned, in key order. It has read all
  *              that is there, and that nothing else is.
  *
- * When memory runs out, or KEDGE_FOOTPRINTS_BYTES are not enough, a function here returns
+ * When memory runs out, or `bytes_max` are not enough, a function here returns
  * KEDGE_NO_MEMORY, and the footprints are worth nothing until they are cleared. The prediction is
  * then made by running every mutation again, which records them anew.
  *
@@ -21,7 +21,8 @@
 #include "mutate/overlay.h"
 #include "mutate/overlay_tree.h"
 
-/* The most that the footprints of a store may take, and the values in them. */
+/* The most that the footprints of a store may take, and the values in them. A test may lower the
+ * members that these are the defaults of. */
 #define KEDGE_FOOTPRINTS_BYTES       67108864 /* 64 MiB */
 #define KEDGE_FOOTPRINTS_VALUE_BYTES 8388608  /* 8 MiB */
 
@@ -72,9 +73,11 @@ typedef struct kedge_footprints {
     size_t first;
     size_t count; /* including those in front of `first` */
     size_t capacity;
-    size_t ranged;      /* how many rows have a range */
-    size_t bytes;       /* all of it, about */
-    size_t value_bytes; /* of the values that are kept */
+    size_t ranged;          /* how many rows have a range */
+    size_t bytes;           /* all of it, about */
+    size_t value_bytes;     /* of the values that are kept */
+    size_t bytes_max;       /* KEDGE_FOOTPRINTS_BYTES */
+    size_t value_bytes_max; /* KEDGE_FOOTPRINTS_VALUE_BYTES; more values are kept as hashes */
 } kedge_footprints;
 
 void kedge_footprints_init(kedge_footprints *all, const kedge_allocator *allocator);

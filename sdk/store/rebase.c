@@ -516,7 +516,7 @@ static kedge_status give_all(rebase *work, kedge_overlay *bases, kedge_overlay *
         status = give_key(work, &entry, bases, prediction, error);
         kedge_used_key *used = kedge_footprints_find(work->all, entry.collection, entry.id);
         for (size_t i = used ? used->first : 0;
-             used && work->all->value_bytes > KEDGE_FOOTPRINTS_VALUE_BYTES && i < used->count; i++)
+             used && work->all->value_bytes > work->all->value_bytes_max && i < used->count; i++)
             kedge_use_thin(work->all, &used->uses[i]);
     }
     return status;

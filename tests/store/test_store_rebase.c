@@ -1,6 +1,8 @@
 /* The rebase by footprints, against one that runs every pending mutation: over random mutators,
  * edits, deltas and covered prefixes both give the same rows, and mutations that read nothing new
- * do not run. The number of random cases can be given: `test_store_rebase 100000`. */
+ * do not run. Some histories have too little memory for all footprints or values, so that all
+ * mutations run, which records the footprints anew. The number of random cases can be given:
+ * `test_store_rebase 1000000`. */
 #include "sdk/store/rebase.h"
 
 #include "common/error.h"
@@ -14,9 +16,13 @@
 
 #include <cmocka.h>
 
-static size_t random_cases = 20000;
+static size_t random_cases = 100000;
 
-#define PENDING_MAX 64
+#define PENDING_MAX     64
+#define VALUE_MAX       48 /* longer than a hash */
+#define HISTORY_CASES   200
+#define FEW_BYTES       6000
+#define FEW_VALUE_BYTES 100
 
 /* ---- a small state: both tables of a cache, and what is pending ---- */
 
@@ -34,7 +40,11 @@ typedef struct world {
     size_t count;
     int64_t last_id;
     kedge_footprints footprints;
+    bool recorded; /* the footprints are those of what is pending */
 } world;
+
+/* How the rebases went. */
+static size_t by_footprints, value_missing, not_recorded;
 
 static uint64_t next_random(uint64_t *seed)
 {
@@ -120,12 +130,15 @@ static kedge_status scan(program *run, uint64_t choice)
 
 static void write_one(program *run, uint64_t choice)
 {
-    char value = (char)('0' + ((choice >> 16) % 2 ? run->known % 3 : choice % 3));
+    char value[VALUE_MAX];
+    uint64_t digit = (choice >> 16) % 2 ? run->known % 3 : choice % 3;
+    size_t size = (choice >> 32) % 2 ? 1 : sizeof value;
     kedge_bytes collection = some_collection(choice), id = some_id(choice >> 8);
+    memset(value, (char)('0' + (char)digit), sizeof value);
     if ((choice >> 24) % 5 == 0)
         kedge_overlay_delete(run->written, collection, id, NULL);
     else
-        kedge_overlay_put(run->written, collection, id, (kedge_bytes){&value, 1}, NULL);
+        kedge_overlay_put(run->written, collection, id, (kedge_bytes){value, size}, NULL);
 }
 
 /* Reads, scans and writes at random; some of it depends on what was read. One in eight is rejected,
@@ -220,13 +233,24 @@ static kedge_overlay_entry canonical_of(const world *all, kedge_bytes collection
     return copy_of(based ? all->base : all->item, collection, id, text, size);
 }
 
+/* As kedge_replay_record does it. */
+static void record(world *all, const mutation *made, const kedge_recording *recording,
+                   const kedge_overlay *written, kedge_state_reader before)
+{
+    if (all->recorded && kedge_footprints_add(&all->footprints, made->sequence, made->id, recording,
+                                              written, before, NULL) == KEDGE_OK)
+        return;
+    all->recorded = false;
+    kedge_footprints_clear(&all->footprints);
+}
+
 static void edit(world *all)
 {
     static kedge_overlay_view shown; /* outlives this call only for the reader */
     kedge_recording recording;
     kedge_overlay *written = new_overlay();
     kedge_overlay_entry entry, at;
-    char text[8];
+    char text[VALUE_MAX];
     mutation made = {.sequence = 2 * (all->last_id + 1),
                      .id = all->last_id + 1,
                      .program = next_random(&all->seed)};
@@ -236,9 +260,8 @@ static void edit(world *all)
                      KEDGE_OK);
     assert_int_equal(run_program(made.program, kedge_recording_reader(&recording), written),
                      KEDGE_OK);
-    assert_int_equal(kedge_footprints_add(&all->footprints, made.sequence, made.id, &recording,
-                                          written, reader, NULL),
-                     KEDGE_OK);
+    if (all->count == 0) all->recorded = true;
+    record(all, &made, &recording, written, reader);
     for (bool more = kedge_overlay_next(written, NULL, &entry); more;
          more = kedge_overlay_next(written, &at, &entry)) {
         at = entry;
@@ -259,7 +282,7 @@ static kedge_overlay *canonical_state(const world *all)
 {
     kedge_overlay *state = new_overlay();
     for (size_t i = 0; i < 10; i++) {
-        char text[8];
+        char text[VALUE_MAX];
         kedge_bytes collection = some_collection(i), id = some_id(i / 2);
         kedge_overlay_entry entry = canonical_of(all, collection, id, text, sizeof text);
         set(state, collection, id, &entry);
@@ -277,14 +300,10 @@ static void lay_over(kedge_overlay *state, const kedge_overlay *changes)
     }
 }
 
-/* Runs the mutation on the state, and adds its changes to it and to `changes`. */
-static void run_on(uint64_t seed, kedge_overlay *state, kedge_overlay *changes)
+static void add_changes(kedge_overlay *changes, const kedge_overlay *written)
 {
-    kedge_overlay_view view = {state, kedge_state_reader_empty};
-    kedge_overlay *written = new_overlay();
     kedge_overlay_entry entry, at;
-    assert_int_equal(run_program(seed, kedge_overlay_reader(&view), written), KEDGE_OK);
-    for (bool more = kedge_overlay_next(written, NULL, &entry); more && changes;
+    for (bool more = kedge_overlay_next(written, NULL, &entry); more;
          more = kedge_overlay_next(written, &at, &entry)) {
         at = entry;
         if (entry.deleted)
@@ -292,6 +311,15 @@ static void run_on(uint64_t seed, kedge_overlay *state, kedge_overlay *changes)
         else
             kedge_overlay_put(changes, entry.collection, entry.id, entry.value, NULL);
     }
+}
+
+/* Runs the mutation on the state, and adds its changes to it and to `changes`. */
+static void run_on(uint64_t seed, kedge_overlay *state, kedge_overlay *changes)
+{
+    kedge_overlay_view view = {state, kedge_state_reader_empty};
+    kedge_overlay *written = new_overlay();
+    assert_int_equal(run_program(seed, kedge_overlay_reader(&view), written), KEDGE_OK);
+    if (changes) add_changes(changes, written);
     lay_over(state, written);
     kedge_overlay_free(written);
 }
@@ -314,69 +342,119 @@ static void check_rows(const world *all, const kedge_overlay *canonical,
                        const kedge_overlay *visible)
 {
     for (size_t i = 0; i < 10; i++) {
-        char texts[4][8];
+        char texts[4][VALUE_MAX];
         kedge_bytes collection = some_collection(i), id = some_id(i / 2);
-        kedge_overlay_entry want = copy_of(visible, collection, id, texts[0], 8);
-        kedge_overlay_entry have = copy_of(all->item, collection, id, texts[1], 8);
+        kedge_overlay_entry want = copy_of(visible, collection, id, texts[0], VALUE_MAX);
+        kedge_overlay_entry have = copy_of(all->item, collection, id, texts[1], VALUE_MAX);
         assert_int_equal(want.deleted, have.deleted);
         assert_true(kedge_bytes_equal(want.value, have.value));
-        want = copy_of(canonical, collection, id, texts[2], 8);
-        have = canonical_of(all, collection, id, texts[3], 8);
+        want = copy_of(canonical, collection, id, texts[2], VALUE_MAX);
+        have = canonical_of(all, collection, id, texts[3], VALUE_MAX);
         assert_int_equal(want.deleted, have.deleted);
         assert_true(kedge_bytes_equal(want.value, have.value));
     }
 }
 
+/* `bases` NULL: of every key. */
 static void write_rows(world *all, const kedge_overlay *bases, const kedge_overlay *delta,
                        const kedge_overlay *prediction)
 {
     for (size_t i = 0; i < 10; i++) {
-        char text[2][8];
+        char text[2][VALUE_MAX];
         kedge_bytes collection = some_collection(i), id = some_id(i / 2);
         kedge_overlay_entry entry;
-        if (!kedge_overlay_get(bases, collection, id, &entry) &&
+        if (bases && !kedge_overlay_get(bases, collection, id, &entry) &&
             !kedge_overlay_get(delta, collection, id, &entry) &&
             !kedge_overlay_get(prediction, collection, id, &entry))
             continue;
-        kedge_overlay_entry canonical = canonical_of(all, collection, id, text[0], 8);
+        kedge_overlay_entry canonical = canonical_of(all, collection, id, text[0], VALUE_MAX);
         if (kedge_overlay_get(delta, collection, id, &entry))
-            canonical = copy_of(delta, collection, id, text[0], 8);
+            canonical = copy_of(delta, collection, id, text[0], VALUE_MAX);
         kedge_overlay_entry visible = canonical;
         if (kedge_overlay_get(prediction, collection, id, &entry))
-            visible = copy_of(prediction, collection, id, text[1], 8);
+            visible = copy_of(prediction, collection, id, text[1], VALUE_MAX);
         write_row(all, collection, id, &canonical, &visible);
     }
 }
 
-/* Returns how many mutations ran again. */
-static size_t pull(world *all, size_t covered, const kedge_overlay *delta)
+/* Runs all that is pending, and records it anew. */
+static void replay_all(world *all, const kedge_overlay *canonical, const kedge_overlay *delta)
 {
-    kedge_overlay *canonical = canonical_state(all);
+    kedge_overlay *prediction = new_overlay(), *written = new_overlay();
+    kedge_overlay_view below = {canonical, kedge_state_reader_empty};
+    kedge_overlay_view view = {prediction, kedge_overlay_reader(&below)};
+    kedge_state_reader reader = kedge_overlay_reader(&view);
+    kedge_recording recording;
+    kedge_footprints_clear(&all->footprints);
+    all->recorded = true;
+    assert_int_equal(kedge_recording_begin(&recording, &kedge_allocator_default, reader, NULL),
+                     KEDGE_OK);
+    for (size_t i = 0; i < all->count; i++) {
+        kedge_overlay_clear(written);
+        kedge_recording_restart(&recording);
+        assert_int_equal(
+            run_program(all->pending[i].program, kedge_recording_reader(&recording), written),
+            KEDGE_OK);
+        record(all, &all->pending[i], &recording, written, reader);
+        add_changes(prediction, written);
+    }
+    write_rows(all, NULL, delta, prediction);
+    kedge_recording_end(&recording);
+    kedge_overlay_free(written);
+    kedge_overlay_free(prediction);
+}
+
+/* Returns how many mutations ran again; false: the footprints do not tell it. */
+static bool advance(world *all, int64_t lmid, const kedge_overlay *delta, size_t *runs)
+{
     kedge_overlay *bases = new_overlay(), *prediction = new_overlay();
     kedge_overlay_view shown = {all->item, kedge_state_reader_empty};
     kedge_rebase work = {.footprints = &all->footprints,
-                         .lmid = covered > 0 ? all->pending[covered - 1].id : 0,
+                         .lmid = lmid,
                          .delta = delta,
                          .shown = kedge_overlay_reader(&shown),
                          .base = base_get,
                          .base_context = all,
                          .run = run_again,
                          .run_context = all};
+    kedge_status status = kedge_rebase_pending(&work, bases, prediction, NULL);
+    if (status == KEDGE_OK) {
+        write_rows(all, bases, delta, prediction);
+        *runs = work.runs;
+        by_footprints++;
+    } else if (status == KEDGE_DONE) {
+        value_missing++;
+    } else {
+        assert_int_equal(status, KEDGE_NO_MEMORY);
+    }
+    kedge_overlay_free(prediction);
+    kedge_overlay_free(bases);
+    return status == KEDGE_OK;
+}
+
+/* Returns how many mutations ran again. */
+static size_t pull(world *all, size_t covered, const kedge_overlay *delta)
+{
+    kedge_overlay *canonical = canonical_state(all);
+    int64_t lmid = covered > 0 ? all->pending[covered - 1].id : 0;
+    size_t runs = 0;
     lay_over(canonical, delta);
-    assert_int_equal(kedge_rebase_pending(&work, bases, prediction, NULL), KEDGE_OK);
-    write_rows(all, bases, delta, prediction);
+    bool advanced = all->recorded && advance(all, lmid, delta, &runs);
+    if (!all->recorded) not_recorded++;
     memmove(all->pending, all->pending + covered, (all->count - covered) * sizeof(mutation));
     all->count -= covered;
+    if (!advanced) {
+        replay_all(all, canonical, delta);
+        runs = all->count;
+    }
     kedge_overlay *visible = new_overlay();
     lay_over(visible, canonical);
     for (size_t i = 0; i < all->count; i++)
         run_on(all->pending[i].program, visible, NULL);
     check_rows(all, canonical, visible);
     kedge_overlay_free(visible);
-    kedge_overlay_free(prediction);
-    kedge_overlay_free(bases);
     kedge_overlay_free(canonical);
-    return work.runs;
+    return runs;
 }
 
 static world *open_world(uint64_t seed)
@@ -387,6 +465,8 @@ static world *open_world(uint64_t seed)
     all->item = new_overlay();
     all->base = new_overlay();
     kedge_footprints_init(&all->footprints, &kedge_allocator_default);
+    if (seed / HISTORY_CASES % 4 == 1) all->footprints.bytes_max = FEW_BYTES;
+    if (seed / HISTORY_CASES % 2 == 1) all->footprints.value_bytes_max = FEW_VALUE_BYTES;
     return all;
 }
 
@@ -406,7 +486,7 @@ static void test_a_rebase_gives_what_running_every_mutation_gives(void **state)
     (void)state;
     world *all = open_world(0);
     for (size_t i = 0; i < random_cases; i++) {
-        if (i % 200 == 0) {
+        if (i % HISTORY_CASES == 0) {
             close_world(all);
             all = open_world(i + 1);
         }
@@ -423,154 +503,11 @@ static void test_a_rebase_gives_what_running_every_mutation_gives(void **state)
     close_world(all);
     print_message("%zu rebases, %zu mutations pending, %zu of them ran again\n", random_cases,
                   pending, runs);
+    print_message("%zu by footprints, %zu lacked a value, %zu had no footprints\n", by_footprints,
+                  value_missing, not_recorded);
     assert_true(runs > 0 && runs < pending);
-}
-
-/* ---- long values, of which only hashes are kept ---- */
-
-#define LONG_BYTES 1048576
-#define LONG_EDITS 24
-
-typedef struct long_world {
-    kedge_overlay *item;
-    kedge_footprints footprints;
-    char *text;
-} long_world;
-
-static kedge_bytes long_value(long_world *all, int64_t sequence)
-{
-    memset(all->text, 'a' + (int)(sequence % 26), LONG_BYTES);
-    return (kedge_bytes){all->text, LONG_BYTES};
-}
-
-static kedge_status no_base(void *context, kedge_bytes collection, kedge_bytes id, bool *present,
-                            kedge_buffer *value, kedge_error *error)
-{
-    (void)context, (void)collection, (void)id, (void)value, (void)error;
-    *present = false;
-    return KEDGE_OK;
-}
-
-/* Reads the key and writes it. */
-static kedge_status run_long(void *context, int64_t sequence, kedge_state_reader state,
-                             kedge_overlay *written, kedge_error *error)
-{
-    long_world *all = context;
-    kedge_buffer value = kedge_buffer_make(&kedge_allocator_default);
-    kedge_status status =
-        state.get(state.context, KEDGE_BYTES("a"), KEDGE_BYTES("1"), &value, error);
-    kedge_buffer_free(&value);
-    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
-    return kedge_overlay_put(written, KEDGE_BYTES("a"), KEDGE_BYTES("1"), long_value(all, sequence),
-                             error);
-}
-
-static void add_long(long_world *all, int64_t sequence)
-{
-    kedge_overlay_view shown = {all->item, kedge_state_reader_empty};
-    kedge_recording recording;
-    kedge_overlay *written = new_overlay();
-    kedge_state_reader reader = kedge_overlay_reader(&shown);
-    assert_int_equal(kedge_recording_begin(&recording, &kedge_allocator_default, reader, NULL),
-                     KEDGE_OK);
-    assert_int_equal(run_long(all, sequence, kedge_recording_reader(&recording), written, NULL),
-                     KEDGE_OK);
-    assert_int_equal(kedge_footprints_add(&all->footprints, sequence, sequence, &recording, written,
-                                          reader, NULL),
-                     KEDGE_OK);
-    lay_over(all->item, written);
-    kedge_recording_end(&recording);
-    kedge_overlay_free(written);
-}
-
-static kedge_status pull_long(long_world *all, int64_t lmid, int64_t value, size_t *runs)
-{
-    kedge_overlay *delta = new_overlay(), *bases = new_overlay(), *prediction = new_overlay();
-    kedge_overlay_view shown = {all->item, kedge_state_reader_empty};
-    kedge_rebase work = {.footprints = &all->footprints,
-                         .lmid = lmid,
-                         .delta = delta,
-                         .shown = kedge_overlay_reader(&shown),
-                         .base = no_base,
-                         .run = run_long,
-                         .run_context = all};
-    assert_int_equal(
-        kedge_overlay_put(delta, KEDGE_BYTES("a"), KEDGE_BYTES("1"), long_value(all, value), NULL),
-        KEDGE_OK);
-    kedge_status status = kedge_rebase_pending(&work, bases, prediction, NULL);
-    *runs = work.runs;
-    kedge_overlay_free(prediction);
-    kedge_overlay_free(bases);
-    kedge_overlay_free(delta);
-    return status;
-}
-
-static void test_values_that_take_too_much_are_kept_as_hashes(void **state)
-{
-    long_world all = {.item = new_overlay(), .text = malloc(LONG_BYTES)};
-    size_t runs;
-    (void)state;
-    assert_non_null(all.text);
-    kedge_footprints_init(&all.footprints, &kedge_allocator_default);
-    for (int64_t i = 1; i <= LONG_EDITS; i++)
-        add_long(&all, i);
-    assert_true(all.footprints.value_bytes <= KEDGE_FOOTPRINTS_VALUE_BYTES);
-    assert_true(all.footprints.bytes < KEDGE_FOOTPRINTS_VALUE_BYTES + LONG_BYTES);
-    /* Predicted right: nothing runs. */
-    assert_int_equal(pull_long(&all, 20, 20, &runs), KEDGE_OK);
-    assert_int_equal(runs, 0);
-    /* Predicted wrong: the next one runs. It writes what it wrote before, so no other does. */
-    assert_int_equal(pull_long(&all, 21, 1, &runs), KEDGE_OK);
-    assert_int_equal(runs, 1);
-    kedge_footprints_clear(&all.footprints);
-    kedge_overlay_free(all.item);
-    free(all.text);
-}
-
-static void test_a_mutation_that_needs_a_value_that_is_not_kept_makes_all_run(void **state)
-{
-    long_world all = {.item = new_overlay(), .text = malloc(LONG_BYTES)};
-    size_t runs;
-    (void)state;
-    assert_non_null(all.text);
-    kedge_footprints_init(&all.footprints, &kedge_allocator_default);
-    for (int64_t i = 1; i <= LONG_EDITS; i++)
-        add_long(&all, i);
-    /* The last one has also read another key, which is changed now. */
-    kedge_used_key *key =
-        kedge_footprints_find(&all.footprints, KEDGE_BYTES("a"), KEDGE_BYTES("1"));
-    assert_non_null(key);
-    assert_int_equal(kedge_key_write_before(key, LONG_EDITS)->kind, KEDGE_USE_HASHED);
-    kedge_overlay *delta = new_overlay(), *bases = new_overlay(), *prediction = new_overlay();
-    kedge_overlay *read = new_overlay();
-    kedge_overlay_put(read, KEDGE_BYTES("a"), KEDGE_BYTES("1"), (kedge_bytes){NULL, 0}, NULL);
-    kedge_overlay_put(read, KEDGE_BYTES("a"), KEDGE_BYTES("2"), (kedge_bytes){NULL, 0}, NULL);
-    kedge_recording recording = {.allocator = &kedge_allocator_default, .keys = read};
-    kedge_overlay *written = new_overlay();
-    kedge_overlay_put(written, KEDGE_BYTES("a"), KEDGE_BYTES("1"), (kedge_bytes){NULL, 0}, NULL);
-    assert_int_equal(kedge_footprint_replace(&all.footprints,
-                                             kedge_footprints_from(&all.footprints, LONG_EDITS),
-                                             &recording, written, NULL),
-                     KEDGE_OK);
-    kedge_overlay_put(delta, KEDGE_BYTES("a"), KEDGE_BYTES("2"), KEDGE_BYTES("1"), NULL);
-    kedge_overlay_view shown = {all.item, kedge_state_reader_empty};
-    kedge_rebase work = {.footprints = &all.footprints,
-                         .delta = delta,
-                         .shown = kedge_overlay_reader(&shown),
-                         .base = no_base,
-                         .run = run_long,
-                         .run_context = &all};
-    assert_int_equal(kedge_rebase_pending(&work, bases, prediction, NULL), KEDGE_DONE);
-    runs = work.runs;
-    assert_int_equal(runs, 1);
-    kedge_overlay_free(written);
-    kedge_overlay_free(read);
-    kedge_overlay_free(prediction);
-    kedge_overlay_free(bases);
-    kedge_overlay_free(delta);
-    kedge_footprints_clear(&all.footprints);
-    kedge_overlay_free(all.item);
-    free(all.text);
+    assert_true(by_footprints > value_missing + not_recorded);
+    assert_true(random_cases < 4 * HISTORY_CASES || (value_missing > 0 && not_recorded > 0));
 }
 
 int main(int argc, char **argv)
@@ -578,8 +515,6 @@ int main(int argc, char **argv)
     if (argc > 1) random_cases = strtoul(argv[1], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_rebase_gives_what_running_every_mutation_gives),
-        cmocka_unit_test(test_values_that_take_too_much_are_kept_as_hashes),
-        cmocka_unit_test(test_a_mutation_that_needs_a_value_that_is_not_kept_makes_all_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

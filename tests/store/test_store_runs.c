@@ -1,0 +1,168 @@
+/* How many pending mutations a pull runs, over a real store: those that read something new, all of
+ * them once after the footprints were lost, and all of them where memory does not suffice. */
+#include "sdk/store/store_internal.h"
+#include "tests/store/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PENDING 20
+
+static size_t runs;
+static kedge_registry *counting; /* the store's; the server's mutators are not counted */
+
+/* One of the fixture's mutators, counted. */
+static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *userdata,
+                            kedge_error *error)
+{
+    const kedge_mutator *mutator = userdata;
+    runs++;
+    return mutator->function(tx, args, size, mutator->userdata, error);
+}
+
+static int set_up(void **state)
+{
+    static fixture f;
+    static kedge_mutator mutators[16];
+    assert_true(fixture_mutator_count <= 16);
+    for (size_t i = 0; i < fixture_mutator_count; i++) {
+        mutators[i] = fixture_mutators[i];
+        mutators[i].function = counted;
+        mutators[i].userdata = (void *)&fixture_mutators[i];
+    }
+    fixture_begin(&f);
+    assert_int_equal(kedge_registry_new(&kedge_allocator_default, mutators, fixture_mutator_count,
+                                        &counting, &f.error),
+                     KEDGE_OK);
+    f.options.registry = counting;
+    fixture_open(&f);
+    /* The first pull brings a snapshot, which nothing can be compared with. */
+    naive_server_edit(f.server, "set", "{\"id\":\"elsewhere\",\"value\":0}");
+    fixture_pull(&f);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    fixture_end(f);
+    kedge_registry_free(counting);
+    return 0;
+}
+
+static void edit(fixture *f, int note)
+{
+    char args[64];
+    (void)snprintf(args, sizeof args, "{\"id\":\"n%02d\",\"by\":1}", note);
+    fixture_mutate(f, "add", args);
+}
+
+/* Two edits each of ten items. */
+static void edit_all(fixture *f)
+{
+    for (int i = 0; i < PENDING; i++)
+        edit(f, i % (PENDING / 2));
+}
+
+/* How many mutations the pull of somebody's edit of this item runs. */
+static size_t pull_edit(fixture *f, const char *id)
+{
+    char args[64];
+    (void)snprintf(args, sizeof args, "{\"id\":\"%s\",\"by\":100}", id);
+    naive_server_edit(f->server, "add", args);
+    runs = 0;
+    fixture_pull(f);
+    size_t ran = runs;
+    fixture_check(f);
+    return ran;
+}
+
+static void test_a_pull_runs_the_mutations_that_read_something_new(void **state)
+{
+    fixture *f = *state;
+    edit_all(f);
+    assert_int_equal(pull_edit(f, "elsewhere"), 0);
+    assert_int_equal(pull_edit(f, "n03"), 2);
+    assert_int_equal(pull_edit(f, "elsewhere"), 0);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    runs = 0;
+    fixture_pull(f);
+    assert_int_equal(runs, 0);
+    assert_int_equal(fixture_position(f).pending, 0);
+    fixture_check(f);
+}
+
+static void test_after_opening_all_run_once(void **state)
+{
+    fixture *f = *state;
+    edit_all(f);
+    fixture_reopen(f);
+    runs = 0;
+    fixture_check(f);
+    assert_int_equal(runs, 0);
+    assert_int_equal(pull_edit(f, "elsewhere"), PENDING);
+    assert_int_equal(pull_edit(f, "elsewhere"), 0);
+    assert_int_equal(pull_edit(f, "n03"), 2);
+    edit(f, 3);
+    assert_int_equal(pull_edit(f, "n03"), 3);
+}
+
+static void test_after_an_edit_of_another_process_all_run_once(void **state)
+{
+    fixture *f = *state;
+    kedge_store *ours = f->store;
+    edit_all(f);
+    assert_int_equal(fixture_try_open(f, f->path, &f->store), KEDGE_OK);
+    edit(f, 3);
+    kedge_store_close(f->store);
+    f->store = ours;
+    assert_int_equal(pull_edit(f, "n03"), PENDING + 1);
+    assert_int_equal(pull_edit(f, "n03"), 3);
+}
+
+static void test_after_a_cancelled_edit_the_others_run_when_they_must(void **state)
+{
+    fixture *f = *state;
+    edit_all(f);
+    int64_t sequence = fixture_position(f).last_sequence;
+    assert_int_equal(kedge_store_cancel(f->store, sequence, &f->changes, &f->error), KEDGE_OK);
+    fixture_check(f);
+    /* The last one of n09 is no more. */
+    assert_int_equal(pull_edit(f, "n09"), 1);
+    assert_int_equal(pull_edit(f, "n03"), 2);
+}
+
+static void test_where_memory_does_not_suffice_all_run_at_each_pull(void **state)
+{
+    fixture *f = *state;
+    f->store->footprints.bytes_max = 4000;
+    edit_all(f);
+    edit_all(f);
+    assert_true(f->store->footprints.bytes <= 4000);
+    assert_int_equal(pull_edit(f, "elsewhere"), 2 * PENDING);
+    assert_int_equal(pull_edit(f, "elsewhere"), 2 * PENDING);
+    assert_true(f->store->footprints.bytes <= 4000);
+    /* With fewer edits pending there is enough again. */
+    fixture_sync(f);
+    edit(f, 1);
+    edit(f, 2);
+    assert_int_equal(pull_edit(f, "n02"), 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_pull_runs_the_mutations_that_read_something_new),
+        TEST(test_after_opening_all_run_once),
+        TEST(test_after_an_edit_of_another_process_all_run_once),
+        TEST(test_after_a_cancelled_edit_the_others_run_when_they_must),
+        TEST(test_where_memory_does_not_suffice_all_run_at_each_pull),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
