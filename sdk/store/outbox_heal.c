@@ -135,6 +135,8 @@ static void raise_counters(kedge_outbox_healing *heal, const kedge_pending *row)
 static kedge_status look_at(kedge_outbox_healing *heal, const kedge_pending *row, bool sound,
                             kedge_error *error)
 {
+    heal->found_rows++;
+    heal->found_sum += row->checksum & UINT32_MAX;
     if (!sound || !is_in_place(heal, row)) return add_orphan(heal, row, sound, error);
     heal->present++;
     if (!kedge_bytes_equal_text(row->client, heal->meta.client)) return add_taken(heal, row, error);
@@ -321,6 +323,31 @@ static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedg
     return status;
 }
 
+/* Whether the rows that were found are not those that `meta` has counted. Each may be sound all the
+ * same: a page of the table may be an old one. Of rows that are damaged, what is wrong is either
+ * the checksum or another column, so that one of two sums is right. */
+static kedge_status find_old_rows(kedge_outbox_healing *heal, const kedge_outbox_meta *counted,
+                                  bool *old, kedge_error *error)
+{
+    static const char sql[] = "SELECT coalesce(sum(" KEDGE_PENDING_CHECKSUM "), 0) FROM pending";
+    int64_t sum = 0;
+    *old = heal->found_rows != counted->pending_rows;
+    if (*old || heal->found_sum == counted->pending_sum) return KEDGE_OK;
+    kedge_status status = kedge_store_db_number(&heal->store->outbox, sql, &sum, error);
+    *old = sum != counted->pending_sum;
+    return status;
+}
+
+/* An old row lacks what was noted in it since: that it is withheld, or that it was cancelled. Which
+ * rows are old is not known. */
+static kedge_status withhold_all(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char sql[] = "UPDATE pending SET withheld = 2";
+    kedge_store_db *db = &heal->store->outbox;
+    kedge_status status = kedge_store_db_execute(db, sql, error);
+    return status == KEDGE_OK ? kedge_outbox_seal_all(db, error) : status;
+}
+
 /* What tells that the outbox is older than the cache must not go before that is repaired. By as
  * much as the sequences at least: see prediction_repair.c. */
 static void raise_revision(kedge_outbox_healing *heal)
@@ -332,9 +359,12 @@ static void raise_revision(kedge_outbox_healing *heal)
 static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
 {
     kedge_outbox_meta now = heal->meta;
+    bool old = false;
     kedge_status status = look(heal, error);
+    if (status == KEDGE_OK) status = find_old_rows(heal, &now, &old, error);
     int64_t gone = now.pending_rows - heal->present - (int64_t)heal->missing_count;
     if (status == KEDGE_OK) status = set_all_aside(heal, gone, error);
+    if (status == KEDGE_OK && old) status = withhold_all(heal, error);
     if (status == KEDGE_OK) status = count_as_trimmed(heal, gone, error);
     if (status == KEDGE_OK)
         status = kedge_outbox_count_pending(&heal->store->outbox, &heal->meta, error);

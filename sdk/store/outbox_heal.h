@@ -40,6 +40,8 @@ typedef struct kedge_outbox_healing {
     bool older;         /* see kedge_prediction_outbox_is_older */
     int64_t last_given; /* last_sequence, as it was found */
     /* Filled while `pending` is read. */
+    int64_t found_rows; /* of any kind, and the sum of the checksums that stand in them */
+    int64_t found_sum;
     int64_t present;        /* sound rows in their places */
     kedge_missing_id first; /* of the living client's */
     int64_t last_id;        /* 0: none yet */

@@ -44,6 +44,13 @@ static bool any_finds_damage(sim_world *world)
     return found;
 }
 
+/* What is forgiven for a time may be over by now, without a step of the client since. */
+static void check_clients(sim_world *world)
+{
+    for (uint32_t i = 0; i < world->client_count; i++)
+        check_client(&world->clients[i]);
+}
+
 /* Twins that made nothing since they were parted find out who they are by their next edit. */
 static void check_same_bytes(sim_world *world)
 {
@@ -105,6 +112,7 @@ void check_i18_converged(sim_world *world)
                     (QUIET_MS_MAX - (until_ms - world->now_ms)) / 1000);
         return;
     }
+    check_clients(world);
     check_same_bytes(world);
     check_all_decided(world);
     check_i3_unchanged(world, INT64_MAX);

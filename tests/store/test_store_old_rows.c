@@ -132,6 +132,97 @@ static void test_a_tail_that_went_back_counts_once_the_backend_is_restored(void 
     fixture_check(f);
 }
 
+/* Keeps the outbox as it is, for bring_rows_back. */
+static void keep_rows(fixture *f)
+{
+    char old[160];
+    snprintf(old, sizeof old, "%s/old", f->folder);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, old);
+    fixture_open(f);
+}
+
+static void bring_rows_back(fixture *f)
+{
+    char sql[300];
+    fixture_close_flat(f);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/old/outbox.db' AS old; DELETE FROM pending;"
+             " INSERT INTO pending SELECT * FROM old.pending",
+             f->folder);
+    assert_int_equal(outbox_run_raw(f, sql), 2);
+}
+
+/* An outbox that was older than the cache has withheld what the cache's state has. Its rows are
+ * those of before. */
+static void test_old_rows_are_withheld_as_those_were_that_they_replace(void **state)
+{
+    fixture *f = *state;
+    char older[200], outbox[200];
+    outbox_make_edit(f, 1);
+    outbox_make_edit(f, 2);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    keep_rows(f);
+    fixture_pull(f);
+    outbox_make_edit(f, 3);
+    fixture_close_flat(f);
+    snprintf(older, sizeof older, "%s/old/outbox.db", f->folder);
+    snprintf(outbox, sizeof outbox, "%s/outbox.db", f->path);
+    fixture_copy_file(older, outbox);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).withheld, 2);
+    bring_rows_back(f);
+    for (int opening = 0; opening < 2; opening++) {
+        fixture_open(f);
+        assert_int_equal(fixture_position(f).withheld, 2);
+        fixture_expect(f, "e1", "1");
+        fixture_expect(f, "e2", "1");
+        fixture_close(f);
+    }
+    fixture_open(f);
+    fixture_sync(f);
+    fixture_expect(f, "e1", "1");
+    fixture_check(f);
+}
+
+static void test_a_cancelled_edit_that_an_old_row_brings_back_is_not_shown(void **state)
+{
+    fixture *f = *state;
+    outbox_make_edit(f, 1);
+    outbox_make_edit(f, 2);
+    keep_rows(f);
+    assert_int_equal(kedge_store_cancel(f->store, 2, &f->changes, &f->error), KEDGE_OK);
+    fixture_expect(f, "e2", NULL);
+    bring_rows_back(f);
+    fixture_open(f);
+    fixture_expect(f, "e2", NULL);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).pending, 0);
+    fixture_expect(f, "e1", "1");
+    fixture_check(f);
+}
+
+static void test_a_damaged_row_hides_no_other_edit(void **state)
+{
+    static const char *const damages[] = {"checksum = checksum + 1", "args = '{}'",
+                                          "timestamp = timestamp + 1", "sequence = 70"};
+    fixture *f = *state;
+    char sql[128];
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        int first = (int)(4 * i + 1);
+        for (int n = first; n < first + 3; n++)
+            outbox_make_edit_anew(f, n);
+        fixture_close_flat(f);
+        snprintf(sql, sizeof sql,
+                 "UPDATE pending SET %s WHERE sequence = (SELECT max(sequence) FROM pending)",
+                 damages[i]);
+        assert_int_equal(outbox_run_raw(f, sql), 1);
+        fixture_open(f);
+        assert_int_equal(fixture_position(f).withheld, 0);
+        assert_int_equal(fixture_position(f).rejected, i + 1);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -141,6 +232,9 @@ int main(void)
         TEST(test_rejections_that_are_gone_count_though_their_total_is_damaged),
         TEST(test_a_damaged_total_alone_counts_nothing),
         TEST(test_a_tail_that_went_back_counts_once_the_backend_is_restored),
+        TEST(test_old_rows_are_withheld_as_those_were_that_they_replace),
+        TEST(test_a_cancelled_edit_that_an_old_row_brings_back_is_not_shown),
+        TEST(test_a_damaged_row_hides_no_other_edit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
