@@ -26,8 +26,12 @@ typedef enum kedge_json_type {
 } kedge_json_type;
 
 /* The text is exactly one I-JSON value with optional white space around it. The error's message
- * names the byte offset and what is wrong there. `depth_max` at most KEDGE_LIMIT_JSON_DEPTH. */
-kedge_status kedge_json_check(kedge_bytes text, uint32_t depth_max, kedge_error *error);
+ * names the byte offset and what is wrong there. `depth_max` at most KEDGE_LIMIT_JSON_DEPTH. An
+ * object with many members takes memory from `allocator` for their keys. */
+kedge_status kedge_json_check(kedge_bytes text, uint32_t depth_max,
+                              const kedge_allocator *allocator, kedge_error *error);
+/* The same of a text that must be a string, which takes no memory. */
+kedge_status kedge_json_check_string(kedge_bytes text, kedge_error *error);
 
 /* Trims white space and returns the first value's bytes in `text`, by quotes and brackets alone.
  * False when it does not end within `text`. `rest` (may be NULL) gets what follows it. */

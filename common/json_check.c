@@ -27,11 +27,6 @@ typedef struct scanner {
 
 static bool scan_value(scanner *scan);
 
-kedge_status kedge_json_check(kedge_bytes text, uint32_t depth_max, kedge_error *error)
-{
-    return kedge_json_check_with(text, depth_max, &kedge_allocator_default, NULL, error);
-}
-
 /* ---- failing ---- */
 
 static bool fail(scanner *scan, const char *where, const char *code, const char *what)
@@ -317,4 +312,19 @@ kedge_status kedge_json_check_with(kedge_bytes text, uint32_t depth_max,
     kedge_json_entries_free(&scan.members);
     if (canonical != NULL) *canonical = scan.canonical;
     return scan.status;
+}
+
+kedge_status kedge_json_check(kedge_bytes text, uint32_t depth_max,
+                              const kedge_allocator *allocator, kedge_error *error)
+{
+    return kedge_json_check_with(text, depth_max, allocator, NULL, error);
+}
+
+kedge_status kedge_json_check_string(kedge_bytes text, kedge_error *error)
+{
+    if (kedge_json_type_of(text) != KEDGE_JSON_STRING) {
+        return kedge_fail(error, KEDGE_INVALID_JSON, "json-syntax", "a string is expected");
+    }
+    /* Only the members of an object take memory. */
+    return kedge_json_check_with(text, 0, &kedge_allocator_default, NULL, error);
 }

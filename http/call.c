@@ -152,8 +152,10 @@ static void set_safety(kedge_http_call *call, const kedge_http_request *request)
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    const char *authorities = call->http->ca_file;
+    if (authorities != NULL) curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
     /* OpenSSL's own variable, which libcurl's default would override. */
-    const char *authorities = getenv("SSL_CERT_FILE");
+    if (authorities == NULL) authorities = getenv("SSL_CERT_FILE");
     if (authorities != NULL && authorities[0] != '\0')
         curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
 #if LIBCURL_VERSION_NUM >= 0x075500

@@ -9,6 +9,7 @@
 struct kedge_http {
     const kedge_environment *environment;
     CURLM *multi;
+    char *ca_file;          /* NULL: the system's authorities */
     kedge_http_call *calls; /* all that were sent and have not ended */
 };
 

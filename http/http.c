@@ -38,6 +38,12 @@ kedge_status kedge_http_new(const kedge_environment *environment, uint32_t conne
     return KEDGE_OK;
 }
 
+kedge_status kedge_http_trust(kedge_http *http, const char *ca_file, kedge_error *error)
+{
+    http->ca_file = kedge_copy_text(http->environment->allocator, kedge_bytes_of(ca_file));
+    return http->ca_file == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
+}
+
 /* Takes the call out of the client; nothing of libcurl or of the list refers to it any more. */
 static void detach(kedge_http_call *call)
 {
@@ -61,6 +67,7 @@ void kedge_http_free(kedge_http *http)
         kedge_http_cancel(http->calls);
     }
     curl_multi_cleanup(http->multi);
+    kedge_release(http->environment->allocator, http->ca_file);
     kedge_release(http->environment->allocator, http);
 }
 

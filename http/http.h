@@ -3,8 +3,8 @@
  * A kedge_http belongs to one thread; only kedge_http_wake may come from others. Callbacks are only
  * called from inside kedge_http_poll. A callback may send and cancel, but not free the client.
  *
- * The rules for every request: only http and https; TLS is verified (by the system's
- * authorities, or those of SSL_CERT_FILE); no redirect is followed (to a client of an API a
+ * The rules for every request: only http and https; TLS is verified (by the system's authorities,
+ * or those of SSL_CERT_FILE or kedge_http_trust); no redirect is followed (to a client of an API a
  * redirect is a captive portal: its status is the response); a deadline; a response of at most
  * `response_bytes_max` decoded bytes; connections are kept and reused, and their number is capped.
  * Environment proxies are honoured, but never for a loopback host or an instance's metadata. */
@@ -75,6 +75,9 @@ typedef struct kedge_http_request {
  * kept ones included; more requests wait for one. */
 kedge_status kedge_http_new(const kedge_environment *environment, uint32_t connections_max,
                             kedge_http **http, kedge_error *error);
+/* Trusts only servers whose certificate is signed by one of this file (PEM). Before the first
+ * request. */
+kedge_status kedge_http_trust(kedge_http *http, const char *ca_file, kedge_error *error);
 void kedge_http_free(kedge_http *http); /* cancels what runs */
 
 /* Starts a request. `call` (may be NULL) is its handle for kedge_http_cancel until `done` was

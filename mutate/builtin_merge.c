@@ -48,7 +48,7 @@ kedge_status kedge_builtin_project(kedge_tx *tx, const char *args, size_t args_s
                                     "record");
     }
     kedge_bytes target = {NULL, 0};
-    kedge_status status = kedge_tx_project(tx, &target.data, &target.size, error);
+    kedge_status status = kedge_tx_get_project(tx, &target.data, &target.size, error);
     if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
 
     kedge_buffer merged = kedge_buffer_make(kedge_tx_allocator(tx));

@@ -159,8 +159,8 @@ kedge_status kedge_tx_get(kedge_tx *tx, const char *collection, const char *id, 
     return give(tx, found, value, value_size, error);
 }
 
-kedge_status kedge_tx_project(kedge_tx *tx, const char **value, size_t *value_size,
-                              kedge_error *error)
+kedge_status kedge_tx_get_project(kedge_tx *tx, const char **value, size_t *value_size,
+                                  kedge_error *error)
 {
     kedge_bytes found = none;
     kedge_status status = begin_call(tx, error);

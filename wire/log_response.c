@@ -112,19 +112,18 @@ static kedge_status read_text(kedge_wire_place place, const kedge_wire_member *m
     *out = (kedge_bytes){NULL, 0};
     if (member->value.data == NULL && !must) return KEDGE_OK;
     size_t start = text->size;
-    if (kedge_json_type_of(member->value) != KEDGE_JSON_STRING ||
-        kedge_json_check(member->value, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK ||
+    if (kedge_json_check_string(member->value, NULL) != KEDGE_OK ||
         !kedge_json_to_text(member->value, text) || text->size == start)
         return kedge_wire_response_fail(place, member, "a string that is not empty", error);
     *out = (kedge_bytes){text->data + start, text->size - start};
     return KEDGE_OK;
 }
 
-static kedge_status read_body(kedge_wire_place place, const kedge_wire_member *member,
-                              kedge_bytes *out, kedge_error *error)
+static kedge_status read_body(const kedge_allocator *allocator, kedge_wire_place place,
+                              const kedge_wire_member *member, kedge_bytes *out, kedge_error *error)
 {
     if (member->value.data == NULL ||
-        kedge_json_check(member->value, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK)
+        kedge_json_check(member->value, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) != KEDGE_OK)
         return kedge_wire_response_fail(place, member, "a JSON value", error);
     *out = member->value;
     return KEDGE_OK;
@@ -154,7 +153,8 @@ static kedge_status read_entry(kedge_wire_place place, kedge_bytes object, kedge
         status = kedge_wire_response_integer(place, &members[VERSION], 1, &out->version, error);
     if (status == KEDGE_OK)
         status = kedge_wire_response_hex(place, &members[ID], out->id, sizeof out->id, error);
-    if (status == KEDGE_OK) status = read_body(place, &members[BODY], &out->body, error);
+    if (status == KEDGE_OK)
+        status = read_body(text->allocator, place, &members[BODY], &out->body, error);
     if (status == KEDGE_OK)
         status = read_text(place, &members[SNAPSHOT], false, text, &out->snapshot, error);
     if (status == KEDGE_OK)
@@ -326,6 +326,7 @@ size_t kedge_wire_log_event_write(int64_t number, char out[KEDGE_WIRE_EVENT_BYTE
 bool kedge_wire_log_event_read(kedge_bytes event, kedge_bytes data, int64_t *number)
 {
     return kedge_bytes_equal_text(event, "appended") &&
-           kedge_json_check(data, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
+           kedge_json_check(data, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) ==
+               KEDGE_OK &&
            kedge_json_member_integer(data, "number", number) && *number >= 0;
 }

@@ -50,8 +50,7 @@ static kedge_status read_after(const kedge_wire_member *member, kedge_wire_page_
 {
     out->last = kedge_wire_response_is_null(member);
     if (out->last) return KEDGE_OK;
-    if (kedge_json_type_of(member->value) != KEDGE_JSON_STRING ||
-        kedge_json_check(member->value, 1, NULL) != KEDGE_OK ||
+    if (kedge_json_check_string(member->value, NULL) != KEDGE_OK ||
         !kedge_json_to_text(member->value, &out->next_text)) {
         kedge_status status = kedge_buffer_status(&out->next_text, error);
         if (status != KEDGE_OK) return status;

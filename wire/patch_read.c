@@ -78,8 +78,7 @@ static kedge_status read_key(kedge_wire_place place, const kedge_wire_member *me
                              kedge_error *error)
 {
     kedge_bytes key;
-    if (kedge_json_type_of(member->value) != KEDGE_JSON_STRING ||
-        kedge_json_check(member->value, 1, NULL) != KEDGE_OK) {
+    if (kedge_json_check_string(member->value, NULL) != KEDGE_OK) {
         return kedge_wire_response_fail(place, member, "a string", error);
     }
     kedge_status status = take_string(patch, member->value, &key, error);
@@ -304,8 +303,7 @@ kedge_status kedge_wire_damaged_read(const kedge_wire_member *member, kedge_wire
     if (status != KEDGE_OK) return status;
     kedge_json_iterator iterator = kedge_json_iterate(members[KEYS].value);
     while (kedge_json_next_element(&iterator, &key)) {
-        if (kedge_json_type_of(key) != KEDGE_JSON_STRING ||
-            kedge_json_check(key, 1, NULL) != KEDGE_OK) {
+        if (kedge_json_check_string(key, NULL) != KEDGE_OK) {
             return kedge_wire_response_fail(place, &members[KEYS], "an array of keys", error);
         }
     }

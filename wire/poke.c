@@ -20,10 +20,11 @@ size_t kedge_wire_ping_write(char out[KEDGE_WIRE_EVENT_BYTES_MAX])
     return (size_t)snprintf(out, KEDGE_WIRE_EVENT_BYTES_MAX, "event: ping\ndata: {}\n\n");
 }
 
-bool kedge_wire_poke_read(kedge_bytes event, kedge_bytes data, kedge_wire_poke *out)
+bool kedge_wire_poke_read(const kedge_allocator *allocator, kedge_bytes event, kedge_bytes data,
+                          kedge_wire_poke *out)
 {
     return kedge_bytes_equal_text(event, "poke") &&
-           kedge_json_check(data, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
+           kedge_json_check(data, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) == KEDGE_OK &&
            kedge_json_member_integer(data, "version", &out->version) && out->version >= 0;
 }
 

@@ -16,7 +16,8 @@ size_t kedge_wire_poke_write(const kedge_wire_poke *poke, char out[KEDGE_WIRE_EV
 /* An event that only shows that the stream is alive. */
 size_t kedge_wire_ping_write(char out[KEDGE_WIRE_EVENT_BYTES_MAX]);
 /* Reads an event of a stream. Returns false when it is not a poke. */
-bool kedge_wire_poke_read(kedge_bytes event, kedge_bytes data, kedge_wire_poke *out);
+bool kedge_wire_poke_read(const kedge_allocator *allocator, kedge_bytes event, kedge_bytes data,
+                          kedge_wire_poke *out);
 
 /* The response of POST events/ticket: hexadecimal digits. */
 void kedge_wire_ticket_write(const char *ticket, kedge_buffer *out);

@@ -54,10 +54,11 @@ void kedge_wire_problem_write(int status, const char *code, const char *detail, 
     kedge_json_end_object(&writer);
 }
 
-bool kedge_wire_problem_read(kedge_bytes content_type, kedge_bytes body, kedge_wire_problem *out)
+bool kedge_wire_problem_read(const kedge_allocator *allocator, kedge_bytes content_type,
+                             kedge_bytes body, kedge_wire_problem *out)
 {
     if (!kedge_bytes_start_with(content_type, KEDGE_BYTES(KEDGE_WIRE_PROBLEM_TYPE)) ||
-        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK ||
+        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) != KEDGE_OK ||
         !kedge_json_member_chars(body, "code", out->code, sizeof out->code)) {
         return false;
     }

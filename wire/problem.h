@@ -15,6 +15,7 @@ typedef struct kedge_wire_problem {
 /* Without memory `out` is a failed buffer. */
 void kedge_wire_problem_write(int status, const char *code, const char *detail, kedge_buffer *out);
 /* Returns false when the body of this type is not a problem document of Kedge. */
-bool kedge_wire_problem_read(kedge_bytes content_type, kedge_bytes body, kedge_wire_problem *out);
+bool kedge_wire_problem_read(const kedge_allocator *allocator, kedge_bytes content_type,
+                             kedge_bytes body, kedge_wire_problem *out);
 
 #endif

@@ -179,7 +179,8 @@ static kedge_status read_envelope(const kedge_wire_request *request, const push_
     }
     if (envelope->no_memory) return kedge_fail_no_memory(error);
     kedge_bytes text = kedge_buffer_bytes(envelope);
-    if (kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) return KEDGE_OK;
+    if (kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, envelope->allocator, NULL) == KEDGE_OK)
+        return KEDGE_OK;
     return kedge_wire_request_no_object(text, error);
 }
 
@@ -336,14 +337,14 @@ void kedge_wire_push_response_write(const kedge_wire_push_response *response, ke
     kedge_json_end_object(&writer);
 }
 
-kedge_status kedge_wire_push_response_read(kedge_bytes body, kedge_wire_push_response *out,
-                                           kedge_error *error)
+kedge_status kedge_wire_push_response_read(const kedge_allocator *allocator, kedge_bytes body,
+                                           kedge_wire_push_response *out, kedge_error *error)
 {
     kedge_bytes native;
     kedge_bytes value;
     kedge_json_iterator members = kedge_json_iterate(body);
     *out = (kedge_wire_push_response){.native = false};
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) == KEDGE_OK) {
         bool empty = !kedge_json_next_member(&members, &value, &native) && !members.failed;
         if (empty) return KEDGE_OK;
         out->native = kedge_json_member(body, "kedge", &native);

@@ -64,7 +64,7 @@ typedef struct kedge_wire_push_response {
 
 void kedge_wire_push_response_write(const kedge_wire_push_response *response, kedge_buffer *out);
 /* KEDGE_PROTOCOL when the body is no such response. */
-kedge_status kedge_wire_push_response_read(kedge_bytes body, kedge_wire_push_response *out,
-                                           kedge_error *error);
+kedge_status kedge_wire_push_response_read(const kedge_allocator *allocator, kedge_bytes body,
+                                           kedge_wire_push_response *out, kedge_error *error);
 
 #endif

@@ -204,14 +204,16 @@ static void set_invalid(kedge_wire_mutation *out, const char *code, const char *
 static kedge_status check_frame(kedge_bytes element, kedge_bytes args, kedge_buffer *scratch,
                                 kedge_error *error)
 {
-    if (args.data == NULL) return kedge_json_check(element, KEDGE_LIMIT_JSON_DEPTH, error);
+    if (args.data == NULL)
+        return kedge_json_check(element, KEDGE_LIMIT_JSON_DEPTH, scratch->allocator, error);
     size_t front = (size_t)(args.data - element.data);
     kedge_buffer_clear(scratch);
     kedge_buffer_append(scratch, element.data, front);
     kedge_buffer_append_text(scratch, "null");
     kedge_buffer_append(scratch, args.data + args.size, element.size - front - args.size);
     if (scratch->no_memory) return kedge_fail_no_memory(error);
-    return kedge_json_check(kedge_buffer_bytes(scratch), KEDGE_LIMIT_JSON_DEPTH, error);
+    return kedge_json_check(kedge_buffer_bytes(scratch), KEDGE_LIMIT_JSON_DEPTH, scratch->allocator,
+                            error);
 }
 
 static void read_timestamp(const mutation_members *members, kedge_wire_mutation *out)

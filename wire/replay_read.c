@@ -33,8 +33,7 @@ enum {
 static kedge_status read_text(kedge_wire_place place, const kedge_wire_member *member,
                               kedge_arena *arena, kedge_bytes *out, kedge_error *error)
 {
-    if (kedge_json_type_of(member->value) != KEDGE_JSON_STRING ||
-        kedge_json_check(member->value, 1, NULL) != KEDGE_OK) {
+    if (kedge_json_check_string(member->value, NULL) != KEDGE_OK) {
         return kedge_wire_response_fail(place, member, "a string", error);
     }
     bool plain = memchr(member->value.data, '\\', member->value.size) == NULL;

@@ -36,7 +36,8 @@ static void write_decision(kedge_json_writer *writer, const kedge_wire_replay_mu
 
 static void write_args(kedge_json_writer *writer, kedge_bytes args, bool stored)
 {
-    if (stored && kedge_json_check(args, STORED_DEPTH, NULL) != KEDGE_OK) {
+    if (stored &&
+        kedge_json_check(args, STORED_DEPTH, writer->buffer->allocator, NULL) != KEDGE_OK) {
         write_text(writer, "args_text", args);
         return;
     }

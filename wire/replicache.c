@@ -14,10 +14,10 @@ void kedge_wire_version_not_supported_write(const char *type, kedge_buffer *out)
                                type);
 }
 
-bool kedge_wire_version_not_supported_read(kedge_bytes body)
+bool kedge_wire_version_not_supported_read(const kedge_allocator *allocator, kedge_bytes body)
 {
     kedge_bytes code;
-    return kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
+    return kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) == KEDGE_OK &&
            kedge_json_member(body, "error", &code) &&
            kedge_json_text_equals(code, "VersionNotSupported");
 }

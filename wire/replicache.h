@@ -9,6 +9,6 @@ void kedge_wire_client_state_not_found_write(kedge_buffer *out);
 /* The pushVersion or pullVersion is not ours; `type`: "push" or "pull". */
 void kedge_wire_version_not_supported_write(const char *type, kedge_buffer *out);
 /* Returns whether a response is such an error. */
-bool kedge_wire_version_not_supported_read(kedge_bytes body);
+bool kedge_wire_version_not_supported_read(const kedge_allocator *allocator, kedge_bytes body);
 
 #endif

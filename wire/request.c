@@ -20,7 +20,8 @@ static kedge_status fail_type(kedge_error *error)
 kedge_status kedge_wire_request_no_object(kedge_bytes text, kedge_error *error)
 {
     kedge_error why = {0};
-    kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &why);
+    kedge_status status =
+        kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &why);
     return status == KEDGE_OK ? fail_type(error) : fail_check(status, &why, error);
 }
 
@@ -32,7 +33,8 @@ kedge_status kedge_wire_request_object(const kedge_wire_request *request, kedge_
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "body-too-large",
                           "the body has more than %d bytes", KEDGE_LIMIT_PUSH_BYTES);
     }
-    kedge_status status = kedge_json_check(request->body, KEDGE_LIMIT_JSON_DEPTH, &why);
+    kedge_status status =
+        kedge_json_check(request->body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &why);
     if (status != KEDGE_OK) return fail_check(status, &why, error);
     kedge_json_skip(request->body, object, NULL);
     return kedge_json_type_of(*object) == KEDGE_JSON_OBJECT ? KEDGE_OK : fail_type(error);

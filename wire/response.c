@@ -84,8 +84,7 @@ kedge_status kedge_wire_response_boolean(kedge_wire_place place, const kedge_wir
 kedge_status kedge_wire_response_chars(kedge_wire_place place, const kedge_wire_member *member,
                                        char *out, size_t out_size, kedge_error *error)
 {
-    if (kedge_json_type_of(member->value) != KEDGE_JSON_STRING ||
-        kedge_json_check(member->value, 1, NULL) != KEDGE_OK ||
+    if (kedge_json_check_string(member->value, NULL) != KEDGE_OK ||
         !kedge_json_to_chars(member->value, out, out_size)) {
         return kedge_wire_response_fail(place, member, "a string within its limit", error);
     }

@@ -144,5 +144,6 @@ kedge_status kedge_admin_read_value(const char *path, size_t bytes_max, kedge_bu
     }
     kedge_status status = kedge_buffer_status(text, error);
     if (status != KEDGE_OK) return status;
-    return kedge_json_check(kedge_buffer_bytes(text), KEDGE_LIMIT_JSON_DEPTH, error);
+    return kedge_json_check(kedge_buffer_bytes(text), KEDGE_LIMIT_JSON_DEPTH,
+                            &kedge_allocator_default, error);
 }

@@ -63,7 +63,7 @@ kedge_status kedge_aws_credentials_read(kedge_bytes json, kedge_aws_credentials 
     int64_t expires_ms = 0;
     kedge_status status;
     if (kedge_json_type_of(json) == KEDGE_JSON_OBJECT) {
-        status = kedge_json_check(json, JSON_DEPTH, NULL);
+        status = kedge_json_check(json, JSON_DEPTH, &kedge_allocator_default, NULL);
     } else {
         status = KEDGE_INVALID_JSON;
     }

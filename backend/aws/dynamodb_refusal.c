@@ -62,7 +62,8 @@ static meaning meaning_of_cancellation(kedge_bytes body)
     kedge_bytes list;
     bool found = false;
     meaning worst = FOR_NOW;
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK ||
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) !=
+            KEDGE_OK ||
         !kedge_json_member(body, "CancellationReasons", &list))
         return OTHER;
     kedge_json_iterator reasons = kedge_json_iterate(list);

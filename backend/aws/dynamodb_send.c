@@ -26,7 +26,8 @@ static kedge_status check_response(const kedge_aws_response *response, kedge_err
     kedge_bytes body = kedge_buffer_bytes(&response->body);
     kedge_error cause = {0};
     kedge_bytes object;
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &cause) != KEDGE_OK)
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &cause) !=
+        KEDGE_OK)
         return cause.status == KEDGE_NO_MEMORY ? kedge_fail_no_memory(error)
                                                : kedge_dynamodb_fail_response(cause.message, error);
     if (!kedge_json_skip(body, &object, NULL) || kedge_json_type_of(object) != KEDGE_JSON_OBJECT)

@@ -50,7 +50,8 @@ static void read_json_error(const kedge_allocator *allocator, kedge_aws_response
     if (kedge_aws_response_header(response, "x-amzn-errortype", &header)) {
         copy_code(response->code, sizeof response->code, header);
     }
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK) return;
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) != KEDGE_OK)
+        return;
     for (size_t i = 0; i < 2; i++) {
         if (response->code[0] == '\0' && member_text(body, codes[i], allocator, &text)) {
             copy_code(response->code, sizeof response->code, kedge_buffer_bytes(&text));

@@ -79,7 +79,8 @@ static kedge_status check_response(const kedge_sqs_call *call, const kedge_sqs_a
 {
     kedge_bytes body = kedge_buffer_bytes(&call->response.body);
     if (body.size == 0) return KEDGE_OK;
-    kedge_status status = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL);
+    kedge_status status =
+        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL);
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     if (status != KEDGE_OK || kedge_json_type_of(body) != KEDGE_JSON_OBJECT)
         return kedge_sqs_response_invalid(action, error);

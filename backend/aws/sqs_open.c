@@ -114,7 +114,8 @@ static bool read_policy(kedge_bytes attributes, redrive_policy *policy)
     int64_t receive_max;
     if (!kedge_json_member_chars(attributes, "RedrivePolicy", text, sizeof text)) return false;
     kedge_bytes object = kedge_bytes_of(text);
-    if (kedge_json_check(object, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK ||
+    if (kedge_json_check(object, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) !=
+            KEDGE_OK ||
         !kedge_json_member_chars(object, "deadLetterTargetArn", policy->target,
                                  sizeof policy->target) ||
         !read_number(object, "maxReceiveCount", &receive_max) || receive_max < 1 ||

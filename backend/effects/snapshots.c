@@ -262,7 +262,8 @@ static bool read_name(kedge_bytes object, const char *member, char name[NAME_SIZ
 
 static bool read_message(kedge_bytes message, names *read)
 {
-    return kedge_json_check(message, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK &&
+    return kedge_json_check(message, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) ==
+               KEDGE_OK &&
            kedge_json_type_of(message) == KEDGE_JSON_OBJECT &&
            read_name(message, "organization", read->organization) &&
            read_name(message, "project", read->project) && read_name(message, "log", read->log);

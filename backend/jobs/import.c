@@ -14,7 +14,8 @@ static kedge_status read_first(importing *work, kedge_bytes line, kedge_error *e
 {
     int64_t format = 0;
     kedge_bytes forked;
-    kedge_status status = kedge_json_check(line, KEDGE_LIMIT_JSON_DEPTH, error);
+    kedge_status status =
+        kedge_json_check(line, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
     if (status == KEDGE_NO_MEMORY) return status;
     if (status != KEDGE_OK || !kedge_json_member_integer(line, "kedge_export", &format)) {
         return import_damaged("the first line", error);

@@ -36,7 +36,8 @@ static kedge_status check_body(kedge_bytes value, const uint8_t hash[KEDGE_SHA25
     kedge_error ignored;
     kedge_sha256(value, found);
     bool same = memcmp(found, hash, sizeof found) == 0;
-    kedge_status status = kedge_json_check(value, KEDGE_LIMIT_JSON_DEPTH, &ignored);
+    kedge_status status =
+        kedge_json_check(value, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &ignored);
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     return same && status == KEDGE_OK ? KEDGE_OK : import_damaged("a body", error);
 }
@@ -133,7 +134,8 @@ static kedge_status check_version(importing *work, const kedge_version *version,
     }
     for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++) {
         kedge_error ignored;
-        status = kedge_json_check(version->mutations[i].args, KEDGE_LIMIT_JSON_DEPTH, &ignored);
+        status = kedge_json_check(version->mutations[i].args, KEDGE_LIMIT_JSON_DEPTH,
+                                  &kedge_allocator_default, &ignored);
         if (status != KEDGE_OK && status != KEDGE_NO_MEMORY) {
             return import_damaged("the args of a mutation", error);
         }

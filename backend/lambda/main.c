@@ -168,7 +168,8 @@ static kedge_status handle(kedge_function *self, const kedge_invocation *invocat
     char queue[KEDGE_SETTINGS_QUEUE_SIZE];
     kedge_bytes text = kedge_buffer_bytes(&invocation->event);
     kedge_bytes event;
-    kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, error);
+    kedge_status status =
+        kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
     if (status != KEDGE_OK) return status;
     kedge_json_skip(text, &event, NULL);
     if (kedge_event_is_http(event)) return kedge_event_http(&lambda, event, response, error);

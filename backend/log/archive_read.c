@@ -84,7 +84,8 @@ kedge_status kedge_log_archive_open(const kedge_log *log, const kedge_log_segmen
     *root = (kedge_log_archive_root){.part_count = 0};
     kedge_status status = read_text(log, segment->num, segment->archive, &text, error);
     kedge_bytes object = kedge_buffer_bytes(&text);
-    if (status == KEDGE_OK) status = kedge_json_check(object, KEDGE_LIMIT_JSON_DEPTH, error);
+    if (status == KEDGE_OK)
+        status = kedge_json_check(object, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
     if (status == KEDGE_OK && (!read_root(object, arena, root) || root->segment != segment->num ||
                                root->first != segment->first))
         status = fail(log, segment->num, "the root", error);

@@ -109,7 +109,9 @@ static kedge_status read_external(const kedge_log *log, const kedge_log_entry *e
         status =
             kedge_gunzip(kedge_buffer_bytes(&compressed), KEDGE_LOG_BODY_BYTES_MAX, body, error);
         kedge_bytes text = {body->data + start, body->size - start};
-        if (status == KEDGE_OK) status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, error);
+        if (status == KEDGE_OK)
+            status =
+                kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
         if (status != KEDGE_OK && status != KEDGE_NO_MEMORY) {
             status = kedge_log_corrupt(log, entry->at.segment, entry->at.num, error,
                                        "the object of its body is damaged");

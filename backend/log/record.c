@@ -210,7 +210,9 @@ static kedge_status decode_body(const kedge_log *log, const kedge_record *record
         return KEDGE_OK;
     }
     kedge_status status = kedge_unpack(packed, arena, &entry->body, error);
-    if (status == KEDGE_OK) status = kedge_json_check(entry->body, KEDGE_LIMIT_JSON_DEPTH, error);
+    if (status == KEDGE_OK)
+        status =
+            kedge_json_check(entry->body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
     if (status == KEDGE_OK || status == KEDGE_NO_MEMORY) return status;
     return kedge_log_corrupt(log, entry->at.segment, entry->at.num, error, "its body is not JSON");
 }

@@ -132,7 +132,8 @@ static kedge_status read_object(const kedge_project *project, kedge_bytes text,
     kedge_status status = KEDGE_OK;
     if (state == NULL || rejections == NULL) {
         status = kedge_fail_no_memory(error);
-    } else if (kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK ||
+    } else if (kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) !=
+                   KEDGE_OK ||
                !read_hash(text, out->hash) || !read_version(text, "collections", state) ||
                !read_version(text, "rejections", rejections)) {
         status = kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",

@@ -98,7 +98,8 @@ static const char *read_members(const kedge_record *record, kedge_resource *row,
     }
     if (mark == KEDGE_RESOURCE_MARK_DELETED) return NULL;
     if (!read_text(record, "value", &row->value)) return "it has no value";
-    if (kedge_json_check(row->value, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK)
+    if (kedge_json_check(row->value, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) !=
+        KEDGE_OK)
         return "its value is not JSON";
     return NULL;
 }

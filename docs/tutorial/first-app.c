@@ -52,7 +52,7 @@ static void show(kedge_db *db)
 int main(int count, char **arguments)
 {
     kedge_options options = KEDGE_OPTIONS_INIT;
-    kedge_sync_status status;
+    kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
     kedge_db *db = NULL;
     kedge_error error = {0};
     if (count < 2) return 2;
@@ -67,7 +67,7 @@ int main(int count, char **arguments)
     patch_what_is_not_there(db);
     show(db);
     if (options.url != NULL) check(kedge_sync(db, 10000, &error), &error);
-    check(kedge_get_status(db, &status, &error), &error);
+    check(kedge_get_sync_status(db, &status, &error), &error);
     printf("version %lld, %lld pending\n", (long long)status.version, (long long)status.pending);
     kedge_close(db);
     return 0;

@@ -92,7 +92,7 @@ int notes_print_pending(kedge_db *db)
     kedge_mutation_list *list = NULL;
     kedge_error error = {0};
     if (kedge_pending_open(db, &list, &error) != KEDGE_OK) return notes_fail(&error);
-    kedge_mutation mutation;
+    kedge_mutation mutation = KEDGE_MUTATION_INIT;
     int rows = 0;
     kedge_status status;
     while ((status = kedge_mutation_list_next(list, &mutation, &error)) == KEDGE_OK) {
@@ -137,7 +137,7 @@ int notes_print_conflicts(kedge_db *db)
     kedge_mutation_list *list = NULL;
     kedge_error error = {0};
     if (kedge_rejected_open(db, &list, &error) != KEDGE_OK) return notes_fail(&error);
-    kedge_mutation mutation;
+    kedge_mutation mutation = KEDGE_MUTATION_INIT;
     int rows = 0;
     kedge_status status;
     while ((status = kedge_mutation_list_next(list, &mutation, &error)) == KEDGE_OK) {

@@ -257,7 +257,7 @@ static int dump(kedge_db *db)
 static int print_mutations(kedge_db *db, bool pending)
 {
     kedge_mutation_list *list = NULL;
-    kedge_mutation mutation;
+    kedge_mutation mutation = KEDGE_MUTATION_INIT;
     kedge_error error = {0};
     int rows = 0;
     kedge_status status =

@@ -36,9 +36,9 @@ static void on_change(void *userdata, const kedge_change *changes, size_t count)
 
 static shown_status status_now(kedge_db *db)
 {
-    kedge_sync_status now;
+    kedge_sync_status now = KEDGE_SYNC_STATUS_INIT;
     shown_status shown = {0};
-    if (kedge_get_status(db, &now, NULL) != KEDGE_OK) return shown;
+    if (kedge_get_sync_status(db, &now, NULL) != KEDGE_OK) return shown;
     shown.connection = now.connection;
     shown.pending = now.pending;
     shown.rejected = now.rejected;

@@ -15,9 +15,9 @@ int terminal_print_status(const char *name, kedge_db *db)
 {
     static const char *const connections[] = {"offline", "another process syncs", "connecting",
                                               "online", "stopped"};
-    kedge_sync_status status;
+    kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
     kedge_error error = {0};
-    if (kedge_get_status(db, &status, &error) != KEDGE_OK) return terminal_fail(name, &error);
+    if (kedge_get_sync_status(db, &status, &error) != KEDGE_OK) return terminal_fail(name, &error);
     printf("  %s, version %lld, %lld pending, %lld rejected%s%s%s\n",
            connections[status.connection], (long long)status.version, (long long)status.pending,
            (long long)status.rejected, status.resyncing ? ", resyncing" : "",

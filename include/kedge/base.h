@@ -52,6 +52,21 @@
 
 KEDGE_BEGIN_DECLS
 
+/* Structs that later versions of Kedge may extend say how large they are in the headers that the
+ * app was compiled with. Start from their KEDGE_…_INIT, which sets `size`, also for a struct that
+ * Kedge fills. New members come at the end, and zero in one means what was meant before the member
+ * existed. Kedge reads and fills no more than `size` bytes. In a struct that is larger than the
+ * library's own, the members that the library does not know must be zero when the struct is given
+ * to Kedge (else KEDGE_UNSUPPORTED "struct-newer"), and become zero when Kedge fills it. A `size`
+ * that no version has is KEDGE_INVALID_ARGUMENT "struct-size".
+ *
+ * Options also have a `version`, which rises only when a member changes its meaning: another one
+ * than the library's is KEDGE_INVALID_ARGUMENT "struct-version". Structs without `size` never
+ * change.
+ *
+ * The initialisers are for C11 and for C++17. A kedge_error starts as `= {0}` in C, as `= {}` in
+ * C++. */
+
 /* Returns the version of the library at run time, for example "0.1.0". KEDGE_VERSION_STRING is the
  * version of the headers at compile time. Static storage; any thread. */
 KEDGE_API const char *kedge_library_version(void);

@@ -44,8 +44,18 @@ typedef struct kedge_json_mutator {
 KEDGE_API kedge_status kedge_json_mutate(kedge_tx *tx, const char *args, size_t args_size,
                                          void *mutator, kedge_error *KEDGE_NULLABLE error);
 
-/* An element of an array of mutators, at file scope. In C++, which has no such literals, write the
- * kedge_json_mutator as a variable. */
+/* An element of an array of mutators, at file scope. */
+#if defined(__cplusplus)
+extern "C++" {
+/* C++ has no literal for a struct that lasts: this variable is one for each function. */
+template <kedge_json_function function>
+inline kedge_json_mutator kedge_json_mutator_of = {function, nullptr};
+}
+#define KEDGE_JSON_MUTATOR(name, version, function)                                                \
+    {                                                                                              \
+        (name), (version), kedge_json_mutate, &kedge_json_mutator_of<(function)>                   \
+    }
+#else
 #define KEDGE_JSON_MUTATOR(name, version, function)                                                \
     {                                                                                              \
         (name), (version), kedge_json_mutate, &(kedge_json_mutator)                                \
@@ -53,6 +63,7 @@ KEDGE_API kedge_status kedge_json_mutate(kedge_tx *tx, const char *args, size_t 
             (function), NULL                                                                       \
         }                                                                                          \
     }
+#endif
 
 /* ---- items ---- */
 

@@ -28,15 +28,21 @@ typedef void (*kedge_dispatch_function)(void *KEDGE_NULLABLE userdata, void (*wo
 #define KEDGE_OPTIONS_VERSION 1
 #define KEDGE_TOKEN_BYTES     16384 /* the size of the token function's buffer */
 
-/* Start from KEDGE_OPTIONS_INIT. Strings and arrays are copied by kedge_open, except the mutators'
- * names and userdata, which must live as long as the database. */
+/* Start from KEDGE_OPTIONS_INIT (see kedge/base.h). Strings and arrays are copied by kedge_open,
+ * except the mutators' names and userdata, which must live as long as the database. */
 typedef struct kedge_options {
     uint32_t version;
+    uint32_t size;
     /* The folder; made when absent (its parent must exist). Required. */
     const char *KEDGE_NULLABLE path;
     /* The server, for example "https://sync.example.com" or "http://127.0.0.1:7420"; a path
      * is kept as a prefix. NULL: a database that never syncs until reopened with one. */
     const char *KEDGE_NULLABLE url;
+    /* A file of certificates (PEM): the server's must be signed by one of them, and no other
+     * authority is trusted. NULL: the file that the environment variable SSL_CERT_FILE names, or
+     * the system's authorities. It must be readable at kedge_open, and is read again by each new
+     * connection. */
+    const char *KEDGE_NULLABLE ca_file;
     /* The tenant, and the project that is synced. Both are required and cannot change after the
      * folder's first open. */
     const char *KEDGE_NULLABLE organization;
@@ -63,7 +69,8 @@ typedef struct kedge_options {
 
 #define KEDGE_OPTIONS_INIT                                                                         \
     {                                                                                              \
-        .version = KEDGE_OPTIONS_VERSION                                                           \
+        KEDGE_OPTIONS_VERSION, sizeof(kedge_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
+            NULL, false, NULL, NULL, NULL, NULL, NULL                                              \
     }
 
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again. Returns
@@ -71,7 +78,8 @@ typedef struct kedge_options {
  * be read. kedge_repair, or the command `kedge repair`, saves them into a new folder. The caller
  * owns `*db` and must free it with kedge_close. When kedge_open fails, it does not call
  * `userdata_free`.
- * Errors: KEDGE_INVALID_ARGUMENT, KEDGE_LIMIT_EXCEEDED (a name that is too long),
+ * Errors: KEDGE_INVALID_ARGUMENT, KEDGE_UNSUPPORTED (an option that is not known),
+ * KEDGE_LIMIT_EXCEEDED (a name that is too long),
  * KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE, KEDGE_CORRUPT, KEDGE_REGISTRY_MISMATCH, KEDGE_BUSY,
  * KEDGE_IO, KEDGE_DISK_FULL, KEDGE_NO_MEMORY, KEDGE_INTERNAL. */
 KEDGE_API kedge_status kedge_open(const kedge_options *options, kedge_db **db,

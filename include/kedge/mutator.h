@@ -27,7 +27,8 @@ typedef kedge_status (*kedge_mutator_function)(kedge_tx *tx, const char *args, s
 
 /* One mutator of an app. `name` is unique, matches [A-Za-z0-9_][A-Za-z0-9_.-]{0,63} and does not
  * start with "kedge.", which is for the built-in ones. `version` is at least 1; increase it when
- * the mutator's behaviour changes. `userdata` is passed to every call of `function`. */
+ * the mutator's behaviour changes. `userdata` is passed to every call of `function`. Mutators stand
+ * in arrays, so this struct never grows. */
 typedef struct kedge_mutator {
     const char *name;
     uint32_t version;
@@ -81,8 +82,8 @@ KEDGE_API kedge_status kedge_tx_delete(kedge_tx *tx, const char *collection, con
 
 /* Reads the project record, a JSON object. Returns KEDGE_NOT_FOUND when it was never set. `value`
  * is borrowed until the next call on `tx`. */
-KEDGE_API kedge_status kedge_tx_project(kedge_tx *tx, const char **value, size_t *value_size,
-                                        kedge_error *KEDGE_NULLABLE error);
+KEDGE_API kedge_status kedge_tx_get_project(kedge_tx *tx, const char **value, size_t *value_size,
+                                            kedge_error *KEDGE_NULLABLE error);
 
 /* Replaces the project record: a JSON object of at most 1,536 bytes. */
 KEDGE_API kedge_status kedge_tx_put_project(kedge_tx *tx, const char *value, size_t value_size,

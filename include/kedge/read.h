@@ -36,10 +36,14 @@ KEDGE_API void kedge_document_free(kedge_document *KEDGE_NULLABLE document);
  * a time may use it. */
 typedef struct kedge_scan kedge_scan;
 
-/* `after`: the scan starts behind this id; NULL: at the first item. `prefix`: the bytes that every
- * id must start with; NULL: any. `limit` 0 means no limit. */
+#define KEDGE_SCAN_OPTIONS_VERSION 1
+
+/* Start from KEDGE_SCAN_OPTIONS_INIT (see kedge/base.h). `after`: the scan starts behind this id;
+ * NULL: at the first item. `prefix`: the bytes that every id must start with; NULL: any. `limit` 0
+ * means no limit. */
 typedef struct kedge_scan_options {
     uint32_t version;
+    uint32_t size;
     const char *KEDGE_NULLABLE after;
     size_t after_size;
     const char *KEDGE_NULLABLE prefix;
@@ -50,7 +54,7 @@ typedef struct kedge_scan_options {
 
 #define KEDGE_SCAN_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        .version = 1                                                                               \
+        KEDGE_SCAN_OPTIONS_VERSION, sizeof(kedge_scan_options), NULL, 0, NULL, 0, 0, false         \
     }
 
 /* Opens a scan. `options` NULL: all items. The collection may have no items yet. The caller must
@@ -88,8 +92,22 @@ KEDGE_API kedge_status kedge_query_next(kedge_query *query, kedge_error *KEDGE_N
 /* The columns of the result, counted from 0. Names are borrowed until kedge_query_close. */
 KEDGE_API int32_t kedge_query_column_count(const kedge_query *query);
 KEDGE_API const char *kedge_query_column_name(const kedge_query *query, int32_t column);
-/* Read a column of the current row. kedge_query_text returns NULL for an SQL NULL; its text is
- * borrowed until the next call on `query`. */
+
+/* What a value of a row is. */
+typedef enum kedge_column_type {
+    KEDGE_COLUMN_NULL = 0,
+    KEDGE_COLUMN_INTEGER = 1, /* JSON's true and false, too: value ->> 'done' is 1 or 0 */
+    KEDGE_COLUMN_REAL = 2,
+    KEDGE_COLUMN_TEXT = 3,
+    KEDGE_COLUMN_BLOB = 4 /* bytes that SQL made, for example with unhex() */
+} kedge_column_type;
+
+/* Returns the type of a column of the current row, which may differ from row to row:
+ * KEDGE_COLUMN_NULL before the first row, after the last, and for a column that the result does not
+ * have. Ask before the value is read as another type. */
+KEDGE_API kedge_column_type kedge_query_column_type(const kedge_query *query, int32_t column);
+/* Read a column of the current row, converted as SQLite's CAST does. kedge_query_text returns NULL
+ * for an SQL NULL, and the bytes of a blob; its text is borrowed until the next call on `query`. */
 KEDGE_API const char *KEDGE_NULLABLE kedge_query_text(kedge_query *query, int32_t column,
                                                       size_t *KEDGE_NULLABLE size);
 KEDGE_API int64_t kedge_query_integer(kedge_query *query, int32_t column);

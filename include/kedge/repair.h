@@ -7,11 +7,9 @@
 
 KEDGE_BEGIN_DECLS
 
-#define KEDGE_REPAIR_REPORT_VERSION 1
-
-/* How many edits were found. Start from KEDGE_REPAIR_REPORT_INIT. */
+/* How many edits were found. Start from KEDGE_REPAIR_REPORT_INIT (see kedge/base.h). */
 typedef struct kedge_repair_report {
-    uint32_t version;
+    uint32_t size;
     int64_t pending;   /* saved: the new folder sends them */
     int64_t rejected;  /* saved in the inbox */
     int64_t confirmed; /* saved among those kept for a restore of the backend */
@@ -21,7 +19,7 @@ typedef struct kedge_repair_report {
 
 #define KEDGE_REPAIR_REPORT_INIT                                                                   \
     {                                                                                              \
-        .version = KEDGE_REPAIR_REPORT_VERSION                                                     \
+        sizeof(kedge_repair_report), 0, 0, 0, 0, 0                                                 \
     }
 
 /* Creates the folder `new_path`, which must not exist or must be empty, from all rows that can be

@@ -20,7 +20,9 @@ typedef enum kedge_connection {
     KEDGE_STOPPED = 4
 } kedge_connection;
 
+/* Start from KEDGE_SYNC_STATUS_INIT (see kedge/base.h). */
 typedef struct kedge_sync_status {
+    uint32_t size;
     kedge_connection connection;
     bool resyncing;   /* the cache is being fetched again; reads show the current one */
     int64_t version;  /* the canonical version that was pulled last, or 0 */
@@ -40,20 +42,28 @@ typedef struct kedge_sync_status {
      * "items-damaged": the server has lost items and left them out; the message names the first
      * ones. "client-id-unstable": check whether two copies of the folder are in use. "disk-full"
      * as long as the cache cannot be written: reads show all edits, further edits are refused,
-     * and nothing is pulled. "outbox-damaged": see kedge_get_status. */
+     * and nothing is pulled. "outbox-damaged": see kedge_get_sync_status. */
     kedge_error last_error;
 } kedge_sync_status;
+
+#define KEDGE_SYNC_STATUS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(kedge_sync_status), KEDGE_OFFLINE, false, 0, 0, 0, 0, 0, "",                        \
+        {                                                                                          \
+            KEDGE_OK, "", ""                                                                       \
+        }                                                                                          \
+    }
 
 /* Fills `status` with a consistent snapshot, from the disk and the worker, without using the
  * network. When outbox.db is found damaged, the database stops: it acknowledges and sends no more
  * edits, and every function that needs the outbox returns KEDGE_CORRUPT with the code
- * "outbox-damaged" and the same message. kedge_get_status still returns KEDGE_OK: `connection` is
- * KEDGE_STOPPED, `last_error` is that error, `pending` includes edits that can no longer be read,
- * and the other members have what can be read (`client` may be ""). Watches are called once when
- * this happens. Items can still be read. Errors: KEDGE_IO, KEDGE_BUSY, KEDGE_NO_MEMORY,
+ * "outbox-damaged" and the same message. kedge_get_sync_status still returns KEDGE_OK: `connection`
+ * is KEDGE_STOPPED, `last_error` is that error, `pending` includes edits that can no longer be
+ * read, and the other members have what can be read (`client` may be ""). Watches are called once
+ * when this happens. Items can still be read. Errors: KEDGE_IO, KEDGE_BUSY, KEDGE_NO_MEMORY,
  * KEDGE_LIMIT_EXCEEDED. */
-KEDGE_API kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status,
-                                        kedge_error *KEDGE_NULLABLE error);
+KEDGE_API kedge_status kedge_get_sync_status(kedge_db *db, kedge_sync_status *status,
+                                             kedge_error *KEDGE_NULLABLE error);
 
 /* Switches the database offline or online, without waiting for a connection. The setting is not
  * stored: the next kedge_open starts from its options. */
@@ -66,8 +76,8 @@ KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
  * when offline, and KEDGE_UNAVAILABLE with the code client-id-unstable at once when the server
  * refused several new client ids in a row and the client waits before it tries another. After any
  * of these no edit is lost, and sync continues in the background. Returns KEDGE_CORRUPT when
- * outbox.db is damaged: sync has stopped, see kedge_get_status. Returns KEDGE_INVALID_ARGUMENT in a
- * callback on the worker thread, as all functions that wait do. */
+ * outbox.db is damaged: sync has stopped, see kedge_get_sync_status. Returns KEDGE_INVALID_ARGUMENT
+ * in a callback on the worker thread, as all functions that wait do. */
 KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 
@@ -81,24 +91,24 @@ typedef enum kedge_outcome {
 
 /* Waits until the edit has been decided and pulled. Returns KEDGE_TIMEOUT after `timeout_ms`;
  * KEDGE_NOT_FOUND when no edit has this sequence; KEDGE_CORRUPT when outbox.db is damaged (see
- * kedge_get_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a callback on the worker
- * thread.
- * An outcome is final unless the backend is restored
- * from an older backup. Then the edit is pending again and the server decides it again, unless it
- * was a rejection that was dismissed or resubmitted. An edit that is counted in
- * kedge_sync_status.unrecovered has the outcome applied, since it is not known which edits these
- * are. */
+ * kedge_get_sync_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a callback on the
+ * worker thread. An outcome is final unless the backend is restored from an older backup. Then the
+ * edit is pending again and the server decides it again, unless it was a rejection that was
+ * dismissed or resubmitted. An edit that is counted in kedge_sync_status.unrecovered has the
+ * outcome applied, since it is not known which edits these are. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);
 
-/* One mutation of a list. All strings are NUL-terminated and borrowed until the next call on the
- * list. `code` and `message` are "" for a pending mutation. An edit that was damaged on the disk is
- * in the list of rejected edits with the code "damaged": `name` ("" when illegible) and `args` are
- * what could be read, and may differ from the original. A mutation "kedge.noop", which has no
- * effect, may take its id. It is listed and counted as pending until the server has it, and so is a
- * cancelled edit: an app that shows pending edits should leave out mutations with this name. */
+/* One mutation of a list. Start from KEDGE_MUTATION_INIT (see kedge/base.h). All strings are
+ * NUL-terminated and borrowed until the next call on the list. `code` and `message` are "" for a
+ * pending mutation. An edit that was damaged on the disk is in the list of rejected edits with the
+ * code "damaged": `name` ("" when illegible) and `args` are what could be read, and may differ from
+ * the original. A mutation "kedge.noop", which has no effect, may take its id. It is listed and
+ * counted as pending until the server has it, and so is a cancelled edit: an app that shows pending
+ * edits should leave out mutations with this name. */
 typedef struct kedge_mutation {
+    uint32_t size;
     int64_t sequence;
     int64_t timestamp_ms;
     /* pending: it may have been sent, and kedge_cancel fails. Rejected: always true; for a
@@ -111,6 +121,11 @@ typedef struct kedge_mutation {
     const char *code;
     const char *message;
 } kedge_mutation;
+
+#define KEDGE_MUTATION_INIT                                                                        \
+    {                                                                                              \
+        sizeof(kedge_mutation), 0, 0, false, false, NULL, NULL, 0, NULL, NULL                      \
+    }
 
 typedef struct kedge_mutation_list kedge_mutation_list;
 

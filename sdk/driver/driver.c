@@ -285,7 +285,7 @@ void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_by
 {
     kedge_wire_poke poke;
     kedge_core_event told = {.kind = KEDGE_EVENT_PING};
-    if (kedge_wire_poke_read(event, data, &poke)) {
+    if (kedge_wire_poke_read(driver->allocator, event, data, &poke)) {
         told = (kedge_core_event){.kind = KEDGE_EVENT_POKE, .poke = {.version = poke.version}};
     }
     run(driver, &told);

@@ -74,11 +74,11 @@ static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error 
     return kedge_buffer_status(copy, error);
 }
 
-static kedge_status read_push(kedge_bytes body, kedge_core_event *event)
+static kedge_status read_push(kedge_driver *driver, kedge_bytes body, kedge_core_event *event)
 {
     kedge_wire_push_response response;
-    kedge_status status =
-        kedge_wire_push_response_read(body, &response, &event->push_ended.result.error);
+    kedge_status status = kedge_wire_push_response_read(driver->allocator, body, &response,
+                                                        &event->push_ended.result.error);
     event->push_ended.version = response.version;
     event->push_ended.queued = response.queued;
     return status;
@@ -160,7 +160,7 @@ static kedge_status read_by_kind(kedge_driver *driver, kedge_request_kind kind,
     kedge_error *error = &kedge_driver_result(event)->error;
     switch (kind) {
     case KEDGE_REQUEST_PUSH:
-        return read_push(body, event);
+        return read_push(driver, body, event);
     case KEDGE_REQUEST_PULL:
         return read_pull(driver, body, error);
     case KEDGE_REQUEST_PAGE:
@@ -190,7 +190,8 @@ static void read_ok(kedge_driver *driver, kedge_request_kind kind,
     result->response = KEDGE_RESPONSE_TRANSIENT;
     if (read_by_kind(driver, kind, response, event) != KEDGE_OK) {
         /* The server does not support this client's protocol version. */
-        if (response->status != 200 || !kedge_wire_version_not_supported_read(response->body)) {
+        if (response->status != 200 ||
+            !kedge_wire_version_not_supported_read(driver->allocator, response->body)) {
             return;
         }
         result->response = KEDGE_RESPONSE_REFUSED;
@@ -237,7 +238,8 @@ void kedge_driver_read_response(kedge_driver *driver, kedge_request_kind kind,
     } else if (response->status == 200 || part) {
         read_ok(driver, kind, response, event);
     } else {
-        kedge_net_problem(response->status, response->content_type, response->body, &result->error);
+        kedge_net_problem(driver->allocator, response->status, response->content_type,
+                          response->body, &result->error);
         result->response = refusal_class(kind, response->status, result->error.code);
         if (is_lost_body(kind, result->error.code)) read_lost_body(driver, event);
     }

@@ -38,6 +38,7 @@ kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, 
 
 /* Makes an error from a response that is not 2xx: the code and detail of its problem document (RFC
  * 9457), or its status. */
-void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, kedge_error *error);
+void kedge_net_problem(const kedge_allocator *allocator, int status, kedge_bytes content_type,
+                       kedge_bytes body, kedge_error *error);
 
 #endif

@@ -24,11 +24,12 @@ static kedge_status status_meaning(int status)
     }
 }
 
-void kedge_net_problem(int status, kedge_bytes content_type, kedge_bytes body, kedge_error *error)
+void kedge_net_problem(const kedge_allocator *allocator, int status, kedge_bytes content_type,
+                       kedge_bytes body, kedge_error *error)
 {
     kedge_wire_problem problem;
     kedge_status meaning = status_meaning(status);
-    if (!kedge_wire_problem_read(content_type, body, &problem)) {
+    if (!kedge_wire_problem_read(allocator, content_type, body, &problem)) {
         kedge_fail(error, meaning, "unexpected-status",
                    "the server responded with status %d, which is not a response of Kedge", status);
         return;

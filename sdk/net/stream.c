@@ -47,7 +47,8 @@ static void stream_done(void *context, const kedge_http_response *response)
     if (response->status >= 200 && response->status < 300) {
         kedge_fail(&error, KEDGE_NETWORK, "stream-ended", "the server ended the event stream");
     } else if (response->status != 0) {
-        kedge_net_problem(response->status, response->content_type, response->body, &error);
+        kedge_net_problem(net->environment->allocator, response->status, response->content_type,
+                          response->body, &error);
     }
     net->stream = NULL;
     kedge_sse_free(&net->sse);

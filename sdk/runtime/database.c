@@ -5,7 +5,10 @@
 #include "common/error.h"
 #include "common/names.h"
 #include "sdk/runtime/check.h"
+#include "sdk/runtime/structs.h"
 #include "sdk/runtime/worker.h"
+
+#include <unistd.h>
 
 /* Push, pull, the event stream, and what the app asks itself. */
 #define CONNECTIONS_MAX 4
@@ -18,12 +21,6 @@ static kedge_status missing(const char *option, kedge_error *error)
 
 static kedge_status check_options(const kedge_options *options, kedge_error *error)
 {
-    if (options->version != KEDGE_OPTIONS_VERSION) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "options-version",
-                          "the options have version %u, this library knows %d; start from "
-                          "KEDGE_OPTIONS_INIT",
-                          options->version, KEDGE_OPTIONS_VERSION);
-    }
     if (options->path == NULL || options->path[0] == '\0') return missing("path", error);
     if (options->organization == NULL) return missing("organization", error);
     if (options->project == NULL) return missing("project", error);
@@ -33,6 +30,10 @@ static kedge_status check_options(const kedge_options *options, kedge_error *err
          options->allocator->release == NULL)) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "allocator-invalid",
                           "an allocator needs allocate, reallocate and release");
+    }
+    if (options->ca_file != NULL && access(options->ca_file, R_OK) != 0) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "ca-file-unreadable",
+                          "the certificates of `ca_file` cannot be read: %s", options->ca_file);
     }
     kedge_status status =
         kedge_check_name("organization", kedge_bytes_of(options->organization), error);
@@ -94,6 +95,9 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     }
     if (status == KEDGE_OK) {
         status = kedge_http_new(&db->environment, CONNECTIONS_MAX, &db->http, error);
+    }
+    if (status == KEDGE_OK && options->ca_file != NULL) {
+        status = kedge_http_trust(db->http, options->ca_file, error);
     }
     if (status == KEDGE_OK && db->url != NULL) {
         status = kedge_net_new(&db->environment, db->http, db->url, db->organization, db->project,
@@ -176,9 +180,14 @@ kedge_status kedge_open(const kedge_options *options, kedge_db **db, kedge_error
 kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_phase_function phase,
                                     void *phase_context, kedge_db **db, kedge_error *error)
 {
+    static const kedge_struct_kind kind = {"KEDGE_OPTIONS_INIT", KEDGE_OPTIONS_VERSION,
+                                           sizeof(kedge_options)};
+    kedge_options own;
     if (options == NULL) return kedge_fail_null("options", error);
     if (db == NULL) return kedge_fail_null("db", error);
-    kedge_status status = check_options(options, error);
+    kedge_status status = kedge_struct_take(kind, options, &own, error);
+    options = &own;
+    if (status == KEDGE_OK) status = check_options(options, error);
     if (status != KEDGE_OK) return status;
 
     kedge_environment environment = kedge_environment_system(options->allocator);

@@ -30,6 +30,11 @@ const char *kedge_query_column_name(const kedge_query *query, int32_t column)
     return kedge_store_query_column_name(query, column);
 }
 
+kedge_column_type kedge_query_column_type(const kedge_query *query, int32_t column)
+{
+    return kedge_store_query_column_type(query, column);
+}
+
 const char *kedge_query_text(kedge_query *query, int32_t column, size_t *size)
 {
     return kedge_store_query_text(query, column, size);

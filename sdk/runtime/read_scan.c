@@ -2,20 +2,18 @@
 #include "common/error.h"
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
+#include "sdk/runtime/structs.h"
 
 struct kedge_scan {
     const kedge_allocator *allocator;
     kedge_store_scan *cursor;
 };
 
+static const kedge_struct_kind OPTIONS = {"KEDGE_SCAN_OPTIONS_INIT", KEDGE_SCAN_OPTIONS_VERSION,
+                                          sizeof(kedge_scan_options)};
+
 static kedge_status check_options(const kedge_scan_options *options, kedge_error *error)
 {
-    if (options->version != 1) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "options-version",
-                          "the options have version %u, this library knows 1; start from "
-                          "KEDGE_SCAN_OPTIONS_INIT",
-                          options->version);
-    }
     if (options->limit < 0) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "scan-limit",
                           "the limit of a scan must not be negative");
@@ -30,12 +28,14 @@ kedge_status kedge_scan_open(kedge_db *db, const char *collection,
                              const kedge_scan_options *options, kedge_scan **scan,
                              kedge_error *error)
 {
-    static const kedge_scan_options everything = KEDGE_SCAN_OPTIONS_INIT;
+    kedge_scan_options own = KEDGE_SCAN_OPTIONS_INIT;
     if (db == NULL) return kedge_fail_null("db", error);
     if (scan == NULL) return kedge_fail_null("scan", error);
     kedge_status status = kedge_check_collection(collection, error);
-    if (options == NULL) options = &everything;
-    if (status == KEDGE_OK) status = check_options(options, error);
+    if (status == KEDGE_OK && options != NULL) {
+        status = kedge_struct_take(OPTIONS, options, &own, error);
+    }
+    if (status == KEDGE_OK) status = check_options(&own, error);
     if (status != KEDGE_OK) return status;
 
     const kedge_allocator *allocator = db->environment.allocator;
@@ -43,7 +43,7 @@ kedge_status kedge_scan_open(kedge_db *db, const char *collection,
     if (made == NULL) return kedge_fail_no_memory(error);
     made->allocator = allocator;
     status =
-        kedge_store_scan_open(db->store, kedge_bytes_of(collection), options, &made->cursor, error);
+        kedge_store_scan_open(db->store, kedge_bytes_of(collection), &own, &made->cursor, error);
     if (status != KEDGE_OK) {
         kedge_release(allocator, made);
         return status;

@@ -1,6 +1,7 @@
 /* kedge/sync.h: status, going offline and online, waiting for a sync and for an outcome. */
 #include "common/error.h"
 #include "sdk/runtime/check.h"
+#include "sdk/runtime/structs.h"
 #include "sdk/runtime/wait.h"
 
 #include <errno.h>
@@ -136,27 +137,32 @@ static void add_connection(kedge_db *db, const kedge_store_position *position, b
     if (position->stale) (void)kedge_store_cache_error(db->store, &status->last_error);
 }
 
-kedge_status kedge_get_status(kedge_db *db, kedge_sync_status *status, kedge_error *error)
+kedge_status kedge_get_sync_status(kedge_db *db, kedge_sync_status *status, kedge_error *error)
 {
     kedge_store_position position;
     kedge_error refusal;
+    static const kedge_struct_kind kind = {.initialiser = "KEDGE_SYNC_STATUS_INIT",
+                                           .size = sizeof(kedge_sync_status)};
     if (db == NULL || status == NULL) {
         return kedge_fail_null(db == NULL ? "db" : "status", error);
     }
-    kedge_status result = kedge_store_position_get(db->store, &position, &refusal);
+    kedge_status result = kedge_struct_check(kind, status, error);
+    if (result != KEDGE_OK) return result;
+    result = kedge_store_position_get(db->store, &position, &refusal);
     bool refused = result != KEDGE_OK && kedge_store_is_refused(db->store, &position, &refusal);
     if (result != KEDGE_OK && !refused) {
         if (error != NULL) *error = refusal;
         return result;
     }
-    *status = (kedge_sync_status){.resyncing = position.resyncing,
-                                  .version = position.version,
-                                  .pending = position.pending,
-                                  .rejected = position.rejected,
-                                  .withheld = position.withheld,
-                                  .unrecovered = position.unrecovered};
-    memcpy(status->client, position.client, sizeof status->client);
-    add_connection(db, &position, refused, &refusal, status);
+    kedge_sync_status now = {.resyncing = position.resyncing,
+                             .version = position.version,
+                             .pending = position.pending,
+                             .rejected = position.rejected,
+                             .withheld = position.withheld,
+                             .unrecovered = position.unrecovered};
+    memcpy(now.client, position.client, sizeof now.client);
+    add_connection(db, &position, refused, &refusal, &now);
+    kedge_struct_fill(kind, &now, status);
     return KEDGE_OK;
 }
 

@@ -49,7 +49,8 @@ static void answered(void *context, const kedge_http_response *response)
         call->error = response->error;
         end_call(db, call, response->error.status);
     } else if (response->status != 200) {
-        kedge_net_problem(response->status, response->content_type, response->body, &call->error);
+        kedge_net_problem(db->environment.allocator, response->status, response->content_type,
+                          response->body, &call->error);
         end_call(db, call, call->error.status);
     } else {
         end_call(db, call, kedge_history_reshape(response->body, &call->versions, &call->error));
@@ -216,7 +217,7 @@ kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, ked
     kedge_bytes version;
     kedge_buffer text = kedge_buffer_make(versions->allocator);
     kedge_json_writer writer = kedge_json_write(&text);
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) != KEDGE_OK ||
+    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, versions->allocator, NULL) != KEDGE_OK ||
         !kedge_json_member(body, "versions", &list) ||
         kedge_json_type_of(list) != KEDGE_JSON_ARRAY) {
         return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",

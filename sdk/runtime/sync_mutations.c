@@ -2,6 +2,7 @@
  * rejected one. */
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
+#include "sdk/runtime/structs.h"
 
 kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
 {
@@ -22,7 +23,13 @@ kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation 
 {
     if (list == NULL) return kedge_fail_null("list", error);
     if (mutation == NULL) return kedge_fail_null("mutation", error);
-    return kedge_store_list_next(list, mutation, error);
+    static const kedge_struct_kind kind = {.initialiser = "KEDGE_MUTATION_INIT",
+                                           .size = sizeof(kedge_mutation)};
+    kedge_mutation row = KEDGE_MUTATION_INIT;
+    kedge_status status = kedge_struct_check(kind, mutation, error);
+    if (status == KEDGE_OK) status = kedge_store_list_next(list, &row, error);
+    if (status == KEDGE_OK) kedge_struct_fill(kind, &row, mutation);
+    return status;
 }
 
 void kedge_mutation_list_close(kedge_mutation_list *list)

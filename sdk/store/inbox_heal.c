@@ -35,7 +35,8 @@ kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes na
         kedge_buffer_append_bytes(&entry->name, name);
     if (args.size == 0)
         kedge_buffer_append_text(&entry->args, "null");
-    else if (kedge_json_check(args, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK)
+    else if (kedge_json_check(args, KEDGE_LIMIT_JSON_DEPTH, entry->args.allocator, NULL) ==
+             KEDGE_OK)
         kedge_buffer_append_bytes(&entry->args, args);
     else
         write_legible(args, &entry->args);

@@ -211,7 +211,8 @@ static kedge_status bind_all(kedge_query *query, kedge_bytes parameters, kedge_e
     kedge_bytes value;
     int index = 0;
     if (parameters.size == 0) return KEDGE_OK;
-    kedge_status status = kedge_json_check(parameters, KEDGE_LIMIT_JSON_DEPTH, error);
+    kedge_status status =
+        kedge_json_check(parameters, KEDGE_LIMIT_JSON_DEPTH, query->store->allocator, error);
     if (status != KEDGE_OK) return status;
     (void)kedge_json_skip(parameters, &parameters, NULL);
     if (kedge_json_type_of(parameters) != KEDGE_JSON_ARRAY)
@@ -336,6 +337,23 @@ const char *kedge_store_query_column_name(const kedge_query *query, int32_t colu
 {
     const char *name = sqlite3_column_name(query->statement, column);
     return name ? name : "";
+}
+
+kedge_column_type kedge_store_query_column_type(const kedge_query *query, int32_t column)
+{
+    if (!query->has_row) return KEDGE_COLUMN_NULL;
+    switch (sqlite3_column_type(query->statement, column)) {
+    case SQLITE_INTEGER:
+        return KEDGE_COLUMN_INTEGER;
+    case SQLITE_FLOAT:
+        return KEDGE_COLUMN_REAL;
+    case SQLITE_TEXT:
+        return KEDGE_COLUMN_TEXT;
+    case SQLITE_BLOB:
+        return KEDGE_COLUMN_BLOB;
+    default:
+        return KEDGE_COLUMN_NULL;
+    }
 }
 
 const char *kedge_store_query_text(kedge_query *query, int32_t column, size_t *size)

@@ -232,6 +232,7 @@ kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_b
 kedge_status kedge_store_query_next(kedge_query *query, kedge_error *error);
 int32_t kedge_store_query_column_count(const kedge_query *query);
 const char *kedge_store_query_column_name(const kedge_query *query, int32_t column);
+kedge_column_type kedge_store_query_column_type(const kedge_query *query, int32_t column);
 const char *kedge_store_query_text(kedge_query *query, int32_t column, size_t *size);
 int64_t kedge_store_query_integer(kedge_query *query, int32_t column);
 double kedge_store_query_real(kedge_query *query, int32_t column);

@@ -19,7 +19,8 @@ static kedge_status read_item(const char *text, size_t size, kedge_record_page *
                               kedge_error *error)
 {
     kedge_bytes json = {text, size};
-    kedge_status status = kedge_json_check(json, KEDGE_LIMIT_JSON_DEPTH, error);
+    kedge_status status =
+        kedge_json_check(json, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
     if (status != KEDGE_OK) return status;
     return kedge_dynamodb_read_item(json, page, error);
 }

@@ -153,7 +153,8 @@ static void check_response_to(api_world *world)
     if (response->content_encoding != NULL) return;
     kedge_error error = {0};
     kedge_bytes body = kedge_buffer_bytes(&response->body);
-    kedge_status status = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &error);
+    kedge_status status =
+        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &error);
     world->json = cJSON_ParseWithLength(body.data, body.size);
     /* Values may be as deep as a document, inside of the response. */
     if ((status != KEDGE_OK && status != KEDGE_LIMIT_EXCEEDED) || world->json == NULL) {

@@ -1,5 +1,5 @@
 /* What text is accepted: I-JSON (RFC 7493) and nothing else. */
-#include "common/json.h"
+#include "common/json_tokens.h"
 
 #include <kedge/limits.h>
 #include <setjmp.h>
@@ -25,7 +25,8 @@ static void assert_refused(const refused_row *row)
 {
     kedge_error error = {0};
     char place[32];
-    kedge_status status = kedge_json_check(row->text, KEDGE_LIMIT_JSON_DEPTH, &error);
+    kedge_status status =
+        kedge_json_check(row->text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &error);
     if (status != KEDGE_INVALID_JSON || strcmp(error.code, row->code) != 0) {
         print_error("%.*s: %s %s\n", (int)row->text.size, row->text.data, error.code,
                     error.message);
@@ -44,7 +45,7 @@ static void assert_refused(const refused_row *row)
 
 static kedge_status check(kedge_bytes text)
 {
-    return kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, NULL);
+    return kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL);
 }
 
 static void test_every_kind_of_value_is_accepted(void **state)
@@ -263,15 +264,20 @@ static void test_64_levels_are_allowed_and_65_are_not(void **state)
     char text[200];
     kedge_error error = {0};
     assert_int_equal(check(nested(text, 64, '[', ']')), KEDGE_OK);
-    assert_int_equal(kedge_json_check(nested(text, 65, '[', ']'), 64, &error),
-                     KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(
+        kedge_json_check(nested(text, 65, '[', ']'), 64, &kedge_allocator_default, &error),
+        KEDGE_LIMIT_EXCEEDED);
     assert_string_equal(error.code, "json-too-deep");
     assert_non_null(strstr(error.message, "at byte 64"));
-    assert_int_equal(kedge_json_check(nested(text, 65, '[', ']'), UINT32_MAX, NULL),
+    assert_int_equal(
+        kedge_json_check(nested(text, 65, '[', ']'), UINT32_MAX, &kedge_allocator_default, NULL),
+        KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(kedge_json_check(nested(text, 3, '[', ']'), 2, &kedge_allocator_default, NULL),
                      KEDGE_LIMIT_EXCEEDED);
-    assert_int_equal(kedge_json_check(nested(text, 3, '[', ']'), 2, NULL), KEDGE_LIMIT_EXCEEDED);
-    assert_int_equal(kedge_json_check(KEDGE_BYTES("1"), 0, NULL), KEDGE_OK);
-    assert_int_equal(kedge_json_check(KEDGE_BYTES("[]"), 0, NULL), KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(kedge_json_check(KEDGE_BYTES("1"), 0, &kedge_allocator_default, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_json_check(KEDGE_BYTES("[]"), 0, &kedge_allocator_default, NULL),
+                     KEDGE_LIMIT_EXCEEDED);
 }
 
 static void test_a_text_of_nothing_but_brackets_costs_no_stack(void **state)
@@ -289,9 +295,54 @@ static void test_a_text_of_nothing_but_brackets_costs_no_stack(void **state)
     free(text);
 }
 
+/* Counts what is asked for, and refuses it when `refuses` is set. */
+typedef struct counter {
+    size_t asked;
+    bool refuses;
+} counter;
+
+static void *count_allocate(void *context, size_t size)
+{
+    counter *count = context;
+    count->asked++;
+    return count->refuses ? NULL : malloc(size);
+}
+
+static void *count_reallocate(void *context, void *block, size_t size)
+{
+    counter *count = context;
+    count->asked++;
+    return count->refuses ? NULL : realloc(block, size);
+}
+
+static void count_release(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+static void test_the_keys_of_a_large_object_take_memory_from_the_given_allocator(void **state)
+{
+    (void)state;
+    char text[1024];
+    size_t size = 0;
+    counter count = {0};
+    kedge_allocator allocator = {count_allocate, count_reallocate, count_release, &count};
+    for (int i = 0; i < 2 * KEDGE_JSON_INLINE_ENTRIES; i++)
+        size +=
+            (size_t)snprintf(text + size, sizeof text - size, "%c\"%d\":1", i == 0 ? '{' : ',', i);
+    text[size++] = '}';
+    kedge_bytes object = {text, size};
+    assert_int_equal(kedge_json_check(object, 1, &allocator, NULL), KEDGE_OK);
+    assert_true(count.asked > 0);
+    count.refuses = true;
+    assert_int_equal(kedge_json_check(object, 1, &allocator, NULL), KEDGE_NO_MEMORY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_keys_of_a_large_object_take_memory_from_the_given_allocator),
         cmocka_unit_test(test_every_kind_of_value_is_accepted),
         cmocka_unit_test(test_broken_grammar_is_refused_where_it_breaks),
         cmocka_unit_test(test_numbers_follow_the_grammar_and_the_range_of_a_double),

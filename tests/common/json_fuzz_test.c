@@ -122,7 +122,8 @@ static void assert_sound(kedge_bytes accepted)
     assert_true(kedge_json_skip(accepted, &value, &rest));
     assert_false(kedge_json_skip(rest, &value, &rest));
     assert_int_equal(kedge_json_normalize(accepted, KEDGE_LIMIT_JSON_DEPTH, &once, NULL), KEDGE_OK);
-    assert_int_equal(kedge_json_check(kedge_buffer_bytes(&once), KEDGE_LIMIT_JSON_DEPTH, NULL),
+    assert_int_equal(kedge_json_check(kedge_buffer_bytes(&once), KEDGE_LIMIT_JSON_DEPTH,
+                                      &kedge_allocator_default, NULL),
                      KEDGE_OK);
     assert_int_equal(
         kedge_json_normalize(kedge_buffer_bytes(&once), KEDGE_LIMIT_JSON_DEPTH, &twice, NULL),
@@ -155,7 +156,8 @@ static void test_no_damage_makes_a_reader_leave_its_text(void **state)
         memcpy(exact, victim.bytes, victim.size);
         kedge_bytes bytes = {exact, victim.size};
         kedge_bytes value;
-        if (kedge_json_check(bytes, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK) {
+        if (kedge_json_check(bytes, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) ==
+            KEDGE_OK) {
             assert_sound(bytes);
             accepted++;
         }

@@ -60,7 +60,7 @@ static void test_a_bad_mutation_harms_only_itself(void **state)
     kedge_json_iterator elements = kedge_json_iterate(kedge_bytes_of(
         "[{\"id\":1}, {\"id\":\"\\ud800\"}, {\"id\":1e999}, {\"id\":4,\"id\":4}, {\"id\":5}]"));
     while (kedge_json_next_element(&elements, &element)) {
-        if (kedge_json_check(element, 64, NULL) == KEDGE_OK)
+        if (kedge_json_check(element, 64, &kedge_allocator_default, NULL) == KEDGE_OK)
             good++;
         else
             bad++;

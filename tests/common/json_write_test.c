@@ -42,7 +42,8 @@ static void assert_written(kedge_bytes text, const char *expected)
     kedge_json_writer writer = kedge_json_write(&out);
     kedge_json_text(&writer, text);
     assert_string_equal(out.data, expected);
-    assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 0, NULL), KEDGE_OK);
+    assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 0, &kedge_allocator_default, NULL),
+                     KEDGE_OK);
     kedge_buffer_free(&out);
 }
 
@@ -73,7 +74,9 @@ static void test_every_single_byte_becomes_text_that_is_accepted_again(void **st
         kedge_buffer again = kedge_buffer_make(&kedge_allocator_default);
         assert_int_equal(kedge_json_canonical(kedge_buffer_bytes(&out), &again, NULL), KEDGE_OK);
         assert_string_equal(out.data, again.data);
-        assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 0, NULL), KEDGE_OK);
+        assert_int_equal(
+            kedge_json_check(kedge_buffer_bytes(&out), 0, &kedge_allocator_default, NULL),
+            KEDGE_OK);
         kedge_buffer_free(&out);
         kedge_buffer_free(&again);
     }

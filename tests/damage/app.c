@@ -50,7 +50,7 @@ static void read_value(const damage_ledger *ledger, damage_seen *seen, damage_vi
                        const char *collection, const char *id, kedge_bytes value)
 {
     long token = damage_token_of(ledger, collection, id, value.data, value.size);
-    if (kedge_json_check(value, 8, NULL) != KEDGE_OK)
+    if (kedge_json_check(value, 8, &kedge_allocator_default, NULL) != KEDGE_OK)
         damage_wrong(seen, "%s/%.40s reads %.60s, which is not JSON", collection, id, value.data);
     else if (token == 0)
         damage_wrong(seen, "%s/%.40s reads %.60s, which was never written", collection, id,
@@ -165,7 +165,7 @@ static bool read_status(app *one, kedge_sync_status *status)
 {
     kedge_error error = {0};
     damage_seen *seen = one->seen;
-    if (kedge_get_status(one->db, status, &error) != KEDGE_OK)
+    if (kedge_get_sync_status(one->db, status, &error) != KEDGE_OK)
         return read_failed(seen, "the status", &error);
     if (status->resyncing && !seen->repaired) seen->healed = true;
     if (one->client[0] && strcmp(one->client, status->client) != 0) seen->rotated = true;
@@ -200,7 +200,7 @@ static void read_rejected(app *one, const kedge_mutation *row)
 static bool read_inbox(app *one)
 {
     kedge_mutation_list *list = NULL;
-    kedge_mutation row;
+    kedge_mutation row = KEDGE_MUTATION_INIT;
     kedge_error error = {0};
     damage_seen *seen = one->seen;
     kedge_status status = kedge_rejected_open(one->db, &list, &error);
@@ -216,7 +216,7 @@ static bool read_inbox(app *one)
 static bool read_pending(app *one, int64_t counted)
 {
     kedge_mutation_list *list = NULL;
-    kedge_mutation row;
+    kedge_mutation row = KEDGE_MUTATION_INIT;
     kedge_error error = {0};
     damage_seen *seen = one->seen;
     int64_t rows = 0;
@@ -240,7 +240,7 @@ static bool read_pending(app *one, int64_t counted)
 
 static bool read_lists(app *one)
 {
-    kedge_sync_status status;
+    kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
     return read_status(one, &status) && read_inbox(one) && read_pending(one, status.pending);
 }
 
@@ -305,7 +305,7 @@ static bool is_over(app *one, const kedge_sync_status *now, int64_t version, int
 static void sync_bounded(app *one)
 {
     damage_seen *seen = one->seen;
-    kedge_sync_status now;
+    kedge_sync_status now = KEDGE_SYNC_STATUS_INIT;
     kedge_error error = {0};
     int clients = 0, stops = 0;
     seen->synced = false;
@@ -335,7 +335,7 @@ static void check_shared(app *one)
 {
     damage_seen *seen = one->seen;
     long expected = one->ledger->shared_shown;
-    kedge_sync_status now;
+    kedge_sync_status now = KEDGE_SYNC_STATUS_INIT;
     if (!expected || one->cache_damaged || !read_status(one, &now) || now.resyncing) return;
     if (seen->view.shared != expected)
         damage_wrong(seen, "the shared item shows t%ld, and the newer t%ld was there",

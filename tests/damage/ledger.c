@@ -105,7 +105,8 @@ long damage_token_of(const damage_ledger *ledger, const char *collection, const 
     int64_t token = 0;
     if (strcmp(collection, "shared") == 0) {
         kedge_bytes text = {value, value_size};
-        if (strcmp(id, "shared") != 0 || kedge_json_check(text, 8, NULL) != KEDGE_OK ||
+        if (strcmp(id, "shared") != 0 ||
+            kedge_json_check(text, 8, &kedge_allocator_default, NULL) != KEDGE_OK ||
             !kedge_json_member_integer(text, "token", &token))
             return 0;
     } else if (id[0] == 't') {
@@ -126,7 +127,8 @@ long damage_token_of_args(const damage_ledger *ledger, const char *args, size_t 
     kedge_bytes text = {args, args_size};
     kedge_bytes value;
     int64_t token = 0;
-    if (kedge_json_check(text, 8, NULL) != KEDGE_OK || !kedge_json_member(text, "value", &value) ||
+    if (kedge_json_check(text, 8, &kedge_allocator_default, NULL) != KEDGE_OK ||
+        !kedge_json_member(text, "value", &value) ||
         !kedge_json_member_integer(value, "token", &token) || !known(ledger, token))
         return 0;
     size_t size = edit_args(&ledger->edits[token], (long)token, expected, sizeof expected);

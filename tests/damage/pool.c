@@ -77,7 +77,7 @@ static void must(kedge_status status, const kedge_error *error, const char *what
 static void dismiss(kedge_db *db, damage_ledger *ledger, int count)
 {
     kedge_mutation_list *list = NULL;
-    kedge_mutation row;
+    kedge_mutation row = KEDGE_MUTATION_INIT;
     kedge_error error = {0};
     int64_t sequences[16];
     int found = 0;

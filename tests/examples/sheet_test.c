@@ -191,8 +191,8 @@ static void test_what_cannot_be_done_is_refused_and_changes_nothing(void **state
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_int_equal(run(w, refused[i][0], refused[i][1], refused[i][2], refused[i][3]),
                          TERMINAL_USAGE);
-    kedge_sync_status status;
-    assert_int_equal(kedge_get_status(w->db, &status, NULL), KEDGE_OK);
+    kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
+    assert_int_equal(kedge_get_sync_status(w->db, &status, NULL), KEDGE_OK);
     assert_int_equal(status.pending, 0);
 }
 

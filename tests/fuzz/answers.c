@@ -11,8 +11,8 @@ static void check_patch(const kedge_wire_patch *patch)
 {
     for (size_t i = 0; i < patch->count; i++) {
         if (patch->operations[i].kind == KEDGE_WIRE_PATCH_PUT)
-            FUZZ_CHECK(kedge_json_check(patch->operations[i].value, KEDGE_LIMIT_JSON_DEPTH, NULL) ==
-                       KEDGE_OK);
+            FUZZ_CHECK(kedge_json_check(patch->operations[i].value, KEDGE_LIMIT_JSON_DEPTH,
+                                        &kedge_allocator_default, NULL) == KEDGE_OK);
     }
 }
 

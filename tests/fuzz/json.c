@@ -44,8 +44,8 @@ static void check_canonical(kedge_bytes text)
     kedge_buffer twice = kedge_buffer_make(&kedge_allocator_default);
     FUZZ_CHECK(kedge_json_skip(text, &value, &rest));
     FUZZ_CHECK(kedge_json_canonical(value, &once, NULL) == KEDGE_OK);
-    FUZZ_CHECK(kedge_json_check(kedge_buffer_bytes(&once), KEDGE_LIMIT_JSON_DEPTH, NULL) ==
-               KEDGE_OK);
+    FUZZ_CHECK(kedge_json_check(kedge_buffer_bytes(&once), KEDGE_LIMIT_JSON_DEPTH,
+                                &kedge_allocator_default, NULL) == KEDGE_OK);
     FUZZ_CHECK(kedge_json_canonical(kedge_buffer_bytes(&once), &twice, NULL) == KEDGE_OK);
     FUZZ_CHECK(kedge_bytes_equal(kedge_buffer_bytes(&once), kedge_buffer_bytes(&twice)));
     kedge_buffer_free(&once);
@@ -56,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     kedge_bytes text = {(const char *)data, size}, value;
     kedge_buffer normal = kedge_buffer_make(&kedge_allocator_default);
-    bool good = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK;
+    bool good =
+        kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) == KEDGE_OK;
     bool normalized = kedge_json_normalize(text, KEDGE_LIMIT_JSON_DEPTH, &normal, NULL) == KEDGE_OK;
     FUZZ_CHECK(good == normalized);
     if (good) check_canonical(text);

@@ -15,7 +15,7 @@
 static kedge_status keep_line(void *context, kedge_bytes line, kedge_error *error)
 {
     kept_lines *kept = context;
-    assert_int_equal(kedge_json_check(line, 64, error), KEDGE_OK);
+    assert_int_equal(kedge_json_check(line, 64, &kedge_allocator_default, error), KEDGE_OK);
     kedge_buffer_append_bytes(&kept->text, line);
     kedge_buffer_append_byte(&kept->text, '\n');
     return kedge_buffer_status(&kept->text, error);

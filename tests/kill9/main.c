@@ -142,7 +142,7 @@ static void read_inbox(kedge_db *db)
     kedge_mutation_list *list = NULL;
     kedge_error error = {0};
     if (kedge_rejected_open(db, &list, &error) != KEDGE_OK) fail(error.message);
-    kedge_mutation row;
+    kedge_mutation row = KEDGE_MUTATION_INIT;
     while (kedge_mutation_list_next(list, &row, NULL) == KEDGE_OK) {
         kedge_bytes value;
         int64_t token = -1;
@@ -165,12 +165,12 @@ static int check(const char *folder, const char *url)
     options.mutator_count = 1;
     kedge_db *db = NULL;
     kedge_error error = {0};
-    kedge_sync_status status;
+    kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
     if (kedge_open(&options, &db, &error) != KEDGE_OK) fail(error.message);
     if (kedge_sync(db, SYNC_TIMEOUT_MS, &error) != KEDGE_OK) {
         printf("the last sync failed: %s\n", error.message);
     }
-    if (kedge_get_status(db, &status, &error) != KEDGE_OK) fail(error.message);
+    if (kedge_get_sync_status(db, &status, &error) != KEDGE_OK) fail(error.message);
     if (history_visit(db, SYNC_TIMEOUT_MS, count_mutation, NULL, &error) != KEDGE_OK)
         fail(error.message);
     read_inbox(db);

@@ -127,7 +127,8 @@ static void an_event_without_a_path_has_none(void **state)
 static kedge_status handle(kedge_bytes text, int64_t deadline_ms, kedge_buffer *out)
 {
     kedge_bytes event;
-    kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, NULL);
+    kedge_status status =
+        kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL);
     if (status != KEDGE_OK) return status;
     kedge_json_skip(text, &event, NULL);
     if (kedge_event_is_http(event)) return kedge_event_http(&world.lambda, event, out, NULL);
@@ -145,7 +146,8 @@ static void a_request_is_answered(void **state)
     assert_non_null(strstr(out.data, "\"statusCode\":200"));
     assert_non_null(strstr(out.data, "\"Access-Control-Allow-Origin\":\"https://a.b\""));
     assert_non_null(strstr(out.data, "lastMutationIDChanges"));
-    assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 8, NULL), KEDGE_OK);
+    assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 8, &kedge_allocator_default, NULL),
+                     KEDGE_OK);
     kedge_buffer_free(&out);
 }
 
@@ -211,7 +213,9 @@ static void any_event_is_survived(void **state)
         kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
         if (handle((kedge_bytes){text, event.size}, INT64_MAX, &out) == KEDGE_OK) {
             handled++;
-            assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 8, NULL), KEDGE_OK);
+            assert_int_equal(
+                kedge_json_check(kedge_buffer_bytes(&out), 8, &kedge_allocator_default, NULL),
+                KEDGE_OK);
         }
         kedge_buffer_free(&out);
     }

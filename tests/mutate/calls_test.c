@@ -66,7 +66,7 @@ static kedge_status goes_on_after_its_budget(kedge_tx *tx, const char *args, siz
     kedge_tx_charge(tx, KEDGE_LIMIT_MUTATION_BYTES, NULL);
     kedge_tx_charge(tx, 1, NULL);
     assert_int_equal(kedge_tx_put_project(tx, "{}", 2, NULL), KEDGE_LIMIT_EXCEEDED);
-    assert_int_equal(kedge_tx_project(tx, &value, &size, NULL), KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(kedge_tx_get_project(tx, &value, &size, NULL), KEDGE_LIMIT_EXCEEDED);
     assert_int_equal(kedge_tx_delete(tx, "c", "1", 1, NULL), KEDGE_LIMIT_EXCEEDED);
     assert_int_equal(kedge_tx_next(tx, "c", NULL, 0, &id, &id_size, &value, &size, NULL),
                      KEDGE_LIMIT_EXCEEDED);
@@ -103,9 +103,9 @@ static kedge_status makes_every_call(kedge_tx *tx, const char *args, size_t args
     (void)userdata;
     const char *id, *value;
     size_t id_size, size;
-    kedge_status status = kedge_tx_project(tx, &value, &size, error);
+    kedge_status status = kedge_tx_get_project(tx, &value, &size, error);
     if (went_well(status)) status = kedge_tx_put_project(tx, "{\"n\":1}", 7, error);
-    if (went_well(status)) status = kedge_tx_project(tx, &value, &size, error);
+    if (went_well(status)) status = kedge_tx_get_project(tx, &value, &size, error);
     if (went_well(status)) status = kedge_tx_get(tx, "c", "1", 1, &value, &size, error);
     if (went_well(status)) status = kedge_tx_put(tx, "c", "1", 1, args, args_size, error);
     if (went_well(status)) status = kedge_tx_delete(tx, "c", "2", 1, error);

@@ -55,7 +55,7 @@ static bool was_acknowledged(const look *at, long token)
 static bool read_list(look *at, kedge_status opened, kedge_mutation_list *list, int *tokens,
                       kedge_error *error)
 {
-    kedge_mutation row;
+    kedge_mutation row = KEDGE_MUTATION_INIT;
     kedge_status status;
     if (failed(at, opened, error)) return false;
     while ((status = kedge_mutation_list_next(list, &row, error)) == KEDGE_OK)

@@ -95,8 +95,8 @@ int64_t client_count(kedge_db *db)
 
 kedge_sync_status client_status(kedge_db *db)
 {
-    kedge_sync_status status;
-    assert_int_equal(kedge_get_status(db, &status, NULL), KEDGE_OK);
+    kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
+    assert_int_equal(kedge_get_sync_status(db, &status, NULL), KEDGE_OK);
     return status;
 }
 

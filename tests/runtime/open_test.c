@@ -58,9 +58,17 @@ static void test_options_of_another_version_are_refused(void **state)
     (void)state;
     kedge_options options = client_options(folder, NULL);
     options.version = 0;
-    refuses(options, KEDGE_INVALID_ARGUMENT, "options-version", "KEDGE_OPTIONS_INIT");
+    refuses(options, KEDGE_INVALID_ARGUMENT, "struct-version", "KEDGE_OPTIONS_INIT");
     options.version = 2;
-    refuses(options, KEDGE_INVALID_ARGUMENT, "options-version", "version 2");
+    refuses(options, KEDGE_INVALID_ARGUMENT, "struct-version", "version 2");
+}
+
+static void test_a_certificate_file_that_cannot_be_read_is_refused(void **state)
+{
+    (void)state;
+    kedge_options options = client_options(folder, NULL);
+    options.ca_file = "/nowhere/ca.pem";
+    refuses(options, KEDGE_INVALID_ARGUMENT, "ca-file-unreadable", "/nowhere/ca.pem");
 }
 
 static void test_a_missing_option_is_named(void **state)
@@ -247,7 +255,7 @@ static void test_a_null_parameter_is_an_error_and_no_crash(void **state)
     assert_int_equal(kedge_scan_next(NULL, NULL, NULL, NULL, NULL, NULL), invalid);
     assert_int_equal(kedge_sync(NULL, 0, NULL), invalid);
     assert_int_equal(kedge_wait(NULL, 1, 0, NULL, NULL), invalid);
-    assert_int_equal(kedge_get_status(db, NULL, NULL), invalid);
+    assert_int_equal(kedge_get_sync_status(db, NULL, NULL), invalid);
     assert_int_equal(kedge_set_online(NULL, true, NULL), invalid);
     assert_int_equal(kedge_watch(db, NULL, NULL, NULL, NULL, NULL, NULL), invalid);
     assert_int_equal(kedge_history(db, 0, 0, 0, &document, NULL), invalid);
@@ -294,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(test_options_of_another_version_are_refused),
+        FOLDER_TEST(test_a_certificate_file_that_cannot_be_read_is_refused),
         FOLDER_TEST(test_a_missing_option_is_named),
         FOLDER_TEST(test_a_bad_name_is_refused),
         FOLDER_TEST(test_a_bad_url_is_refused_before_the_disk_is_touched),

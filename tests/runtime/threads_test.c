@@ -106,12 +106,12 @@ static void *disturb(void *context)
     world *here = ((const worker *)context)->here;
     bool on = false;
     while (atomic_load(&here->editing) > 0) {
-        kedge_sync_status status;
+        kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
         kedge_mutation_list *list = NULL;
-        kedge_mutation mutation;
+        kedge_mutation mutation = KEDGE_MUTATION_INIT;
         mini_backend_fail(here->backend, on);
         check(here, kedge_set_online(here->db, true, NULL) == KEDGE_OK);
-        check(here, kedge_get_status(here->db, &status, NULL) == KEDGE_OK);
+        check(here, kedge_get_sync_status(here->db, &status, NULL) == KEDGE_OK);
         check(here, kedge_pending_open(here->db, &list, NULL) == KEDGE_OK);
         while (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
             check(here, mutation.sequence > 0);

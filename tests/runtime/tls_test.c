@@ -7,10 +7,12 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
@@ -99,18 +101,17 @@ static void done(void *context, const kedge_http_response *response)
         (ending){.done = true, .status = response->status, .error = response->error};
 }
 
-static void test_a_server_whose_certificate_is_not_trusted_gets_nothing(void **state)
+/* Asks the server with a token; `ca_file` NULL: with the system's authorities. */
+static ending ask(tls_server *server, const char *ca_file)
 {
-    (void)state;
     char url[64];
-    tls_server server;
     ending end = {0};
     kedge_http *http = NULL;
     kedge_environment environment = kedge_environment_system(NULL);
     kedge_http_header token = {"Authorization", "Bearer secret"};
-    start_server(&server);
-    snprintf(url, sizeof url, "https://localhost:%d/", server.port);
+    snprintf(url, sizeof url, "https://localhost:%d/", server->port);
     assert_int_equal(kedge_http_new(&environment, 1, &http, NULL), KEDGE_OK);
+    if (ca_file != NULL) assert_int_equal(kedge_http_trust(http, ca_file, NULL), KEDGE_OK);
     kedge_http_request request = {.method = "GET",
                                   .url = url,
                                   .headers = &token,
@@ -123,18 +124,60 @@ static void test_a_server_whose_certificate_is_not_trusted_gets_nothing(void **s
     for (int turn = 0; turn < 2000 && !end.done; turn++)
         assert_int_equal(kedge_http_poll(http, 1000, -1, NULL, NULL), KEDGE_OK);
     kedge_http_free(http);
-    stop_server(&server);
     assert_true(end.done);
+    return end;
+}
+
+static void test_a_server_whose_certificate_is_not_trusted_gets_nothing(void **state)
+{
+    (void)state;
+    tls_server server;
+    start_server(&server);
+    ending end = ask(&server, NULL);
+    stop_server(&server);
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_PROTOCOL);
     assert_string_equal(end.error.code, "tls-failed");
     assert_string_equal(server.request, "");
 }
 
+static void write_certificate(const tls_server *server, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(PEM_write_X509(file, SSL_CTX_get0_certificate(server->context)), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_the_certificates_of_a_file_are_trusted_and_no_others(void **state)
+{
+    (void)state;
+    tls_server one;
+    tls_server other;
+    char path[] = "/tmp/kedge_ca_XXXXXX";
+    int made = mkstemp(path);
+    assert_true(made >= 0);
+    close(made);
+    start_server(&one);
+    start_server(&other);
+    write_certificate(&one, path);
+    ending trusted = ask(&one, path);
+    ending refused = ask(&other, path);
+    stop_server(&one);
+    stop_server(&other);
+    unlink(path);
+    assert_int_equal(trusted.status, 200);
+    assert_non_null(strstr(one.request, "Bearer secret"));
+    assert_int_equal(refused.status, 0);
+    assert_string_equal(refused.error.code, "tls-failed");
+    assert_string_equal(other.request, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_server_whose_certificate_is_not_trusted_gets_nothing),
+        cmocka_unit_test(test_the_certificates_of_a_file_are_trusted_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static bool respond_uploads(world *here, const scripted_request *request)
     } else if (body.size > REQUEST_BYTES_MAX) {
         note(here, 'P');
         scripted_respond(request, 413, JSON, "{\"message\":\"Request Entity Too Large\"}");
-    } else if (kedge_json_check(body, 8, NULL) == KEDGE_OK &&
+    } else if (kedge_json_check(body, 8, &kedge_allocator_default, NULL) == KEDGE_OK &&
                kedge_json_member_chars(body, "upload", hash, sizeof hash)) {
         note(here, 'R');
         respond_reference(here, request, hash);

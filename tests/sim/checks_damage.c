@@ -239,7 +239,8 @@ void check_i22_sent(sim_world *world, const sim_message *message)
     kedge_bytes mutations, mutation;
     if (strcmp(message->path, "push") != 0) return;
     count(world, SIM_I22);
-    bool json = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK;
+    bool json =
+        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) == KEDGE_OK;
     if (!json || message->status == 400)
         sim_violate(world, SIM_I22, "client %u sends a push that is none: %d", message->client,
                     message->status);

@@ -244,7 +244,8 @@ naive_response naive_server_push(naive_server *server, kedge_bytes body)
     kedge_tx *tx = NULL;
     naive_response response = NAIVE_OK;
     bool any = false;
-    must(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK);
+    must(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) ==
+         KEDGE_OK);
     bool found = kedge_json_member(body, "mutations", &mutations);
     must(found);
     kedge_overlay *state = naive_load(server->states[server->version]);
@@ -400,7 +401,8 @@ static naive_pull read_pull(const naive_server *server, kedge_bytes body)
     naive_pull asked = {.first = true};
     kedge_bytes native;
     kedge_bytes cookie;
-    must(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL) == KEDGE_OK);
+    must(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) ==
+         KEDGE_OK);
     if (!kedge_json_member(body, "kedge", &native)) abort();
     kedge_json_member_chars(native, "client", asked.client, sizeof asked.client);
     kedge_json_member_integer(native, "lowest_pending", &asked.lowest);

@@ -324,7 +324,8 @@ static void check_response(const kedge_wire_push_response *response, const char 
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
     kedge_wire_push_response_write(response, &out);
     if (text != NULL) assert_string_equal(out.data, text);
-    assert_int_equal(kedge_wire_push_response_read(kedge_buffer_bytes(&out), &read, NULL),
+    assert_int_equal(kedge_wire_push_response_read(&kedge_allocator_default,
+                                                   kedge_buffer_bytes(&out), &read, NULL),
                      KEDGE_OK);
     assert_int_equal(read.native, response->native);
     assert_int_equal(read.queued, response->queued);
@@ -363,7 +364,8 @@ static void test_what_is_no_response_of_a_push_is_refused(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         kedge_wire_push_response read;
         kedge_error error = {0};
-        assert_int_equal(kedge_wire_push_response_read(kedge_bytes_of(wrong[i]), &read, &error),
+        assert_int_equal(kedge_wire_push_response_read(&kedge_allocator_default,
+                                                       kedge_bytes_of(wrong[i]), &read, &error),
                          KEDGE_PROTOCOL);
         assert_string_equal(error.code, "answer-invalid");
     }
@@ -375,13 +377,16 @@ static void test_a_replicache_client_is_told_what_it_understands(void **state)
     (void)state;
     kedge_wire_client_state_not_found_write(&out);
     assert_string_equal(out.data, "{\"error\":\"ClientStateNotFound\"}");
-    assert_false(kedge_wire_version_not_supported_read(kedge_buffer_bytes(&out)));
+    assert_false(
+        kedge_wire_version_not_supported_read(&kedge_allocator_default, kedge_buffer_bytes(&out)));
     kedge_buffer_clear(&out);
     kedge_wire_version_not_supported_write("push", &out);
     assert_string_equal(out.data, "{\"error\":\"VersionNotSupported\",\"versionType\":\"push\"}");
-    assert_true(kedge_wire_version_not_supported_read(kedge_buffer_bytes(&out)));
-    assert_false(kedge_wire_version_not_supported_read(KEDGE_BYTES("{")));
-    assert_false(kedge_wire_version_not_supported_read(KEDGE_BYTES("{}")));
+    assert_true(
+        kedge_wire_version_not_supported_read(&kedge_allocator_default, kedge_buffer_bytes(&out)));
+    assert_false(kedge_wire_version_not_supported_read(&kedge_allocator_default, KEDGE_BYTES("{")));
+    assert_false(
+        kedge_wire_version_not_supported_read(&kedge_allocator_default, KEDGE_BYTES("{}")));
     kedge_buffer_free(&out);
 }
 

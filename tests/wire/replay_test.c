@@ -298,7 +298,9 @@ static void test_deep_args_are_a_string_in_an_entry(void **state)
         kedge_json_end_array(&writer);
         kedge_json_end_array(&writer);
         kedge_bytes body = kedge_buffer_bytes(&out);
-        assert_int_equal(kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, NULL), KEDGE_OK);
+        assert_int_equal(
+            kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL),
+            KEDGE_OK);
         kedge_bytes object = {body.data + 2, body.size - 4};
         assert_int_equal(kedge_wire_replay_mutation_read(object, 0, &arena, &read, NULL), KEDGE_OK);
         assert_text(read.args, mutation.args);

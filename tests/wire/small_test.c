@@ -42,7 +42,8 @@ static void test_a_problem_that_was_written_is_read_as_the_same(void **state)
         draw_chars(&from, code, sizeof code);
         draw_chars(&from, detail, sizeof detail);
         kedge_wire_problem_write(status, code, detail, &out);
-        assert_true(kedge_wire_problem_read(KEDGE_BYTES(KEDGE_WIRE_PROBLEM_TYPE "; charset=utf-8"),
+        assert_true(kedge_wire_problem_read(&kedge_allocator_default,
+                                            KEDGE_BYTES(KEDGE_WIRE_PROBLEM_TYPE "; charset=utf-8"),
                                             kedge_buffer_bytes(&out), &read));
         assert_int_equal(read.status, status);
         assert_string_equal(read.code, code);
@@ -57,12 +58,16 @@ static void test_what_is_no_problem_of_kedge_is_told_apart(void **state)
     kedge_wire_problem read;
     kedge_bytes type = KEDGE_BYTES(KEDGE_WIRE_PROBLEM_TYPE);
     (void)state;
+    assert_false(kedge_wire_problem_read(&kedge_allocator_default, KEDGE_BYTES("text/html"),
+                                         KEDGE_BYTES("{\"code\":\"a\"}"), &read));
     assert_false(
-        kedge_wire_problem_read(KEDGE_BYTES("text/html"), KEDGE_BYTES("{\"code\":\"a\"}"), &read));
-    assert_false(kedge_wire_problem_read(type, KEDGE_BYTES("<html>"), &read));
-    assert_false(kedge_wire_problem_read(type, KEDGE_BYTES("{\"title\":\"a\"}"), &read));
-    assert_false(kedge_wire_problem_read(type, KEDGE_BYTES("{\"code\":1}"), &read));
-    assert_true(kedge_wire_problem_read(type, KEDGE_BYTES("{\"code\":\"a\"}"), &read));
+        kedge_wire_problem_read(&kedge_allocator_default, type, KEDGE_BYTES("<html>"), &read));
+    assert_false(kedge_wire_problem_read(&kedge_allocator_default, type,
+                                         KEDGE_BYTES("{\"title\":\"a\"}"), &read));
+    assert_false(kedge_wire_problem_read(&kedge_allocator_default, type,
+                                         KEDGE_BYTES("{\"code\":1}"), &read));
+    assert_true(kedge_wire_problem_read(&kedge_allocator_default, type,
+                                        KEDGE_BYTES("{\"code\":\"a\"}"), &read));
     assert_int_equal(read.status, 0);
     assert_string_equal(read.detail, "");
 }
@@ -92,7 +97,7 @@ static void test_a_poke_that_was_written_is_read_as_the_same(void **state)
         kedge_wire_poke poke = {draw_integer(&from, 0, KEDGE_LIMIT_MUTATION_ID)};
         size_t front = strlen("event: poke\ndata: ");
         size_t size = kedge_wire_poke_write(&poke, event);
-        assert_true(kedge_wire_poke_read(KEDGE_BYTES("poke"),
+        assert_true(kedge_wire_poke_read(&kedge_allocator_default, KEDGE_BYTES("poke"),
                                          (kedge_bytes){event + front, size - front - 2}, &read));
         assert_int_equal(read.version, poke.version);
         draw_end(&from);
@@ -103,10 +108,14 @@ static void test_an_event_without_a_version_is_no_poke(void **state)
 {
     kedge_wire_poke read;
     (void)state;
-    assert_false(kedge_wire_poke_read(KEDGE_BYTES("ping"), KEDGE_BYTES("{\"version\":1}"), &read));
-    assert_false(kedge_wire_poke_read(KEDGE_BYTES("poke"), KEDGE_BYTES("{\"version\":-1}"), &read));
-    assert_false(kedge_wire_poke_read(KEDGE_BYTES("poke"), KEDGE_BYTES("{}"), &read));
-    assert_false(kedge_wire_poke_read(KEDGE_BYTES("poke"), KEDGE_BYTES("{"), &read));
+    assert_false(kedge_wire_poke_read(&kedge_allocator_default, KEDGE_BYTES("ping"),
+                                      KEDGE_BYTES("{\"version\":1}"), &read));
+    assert_false(kedge_wire_poke_read(&kedge_allocator_default, KEDGE_BYTES("poke"),
+                                      KEDGE_BYTES("{\"version\":-1}"), &read));
+    assert_false(kedge_wire_poke_read(&kedge_allocator_default, KEDGE_BYTES("poke"),
+                                      KEDGE_BYTES("{}"), &read));
+    assert_false(kedge_wire_poke_read(&kedge_allocator_default, KEDGE_BYTES("poke"),
+                                      KEDGE_BYTES("{"), &read));
 }
 
 static void test_a_ticket_is_an_object_of_its_own(void **state)
