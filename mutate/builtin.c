@@ -1,6 +1,7 @@
 /* The table of the built-in mutators, and the one that does nothing. */
 #include "mutate/builtin.h"
 
+#include "mutate/batch.h"
 #include "mutate/builtin_args.h"
 
 /* A mutation that was cancelled before it was sent becomes this one, so that ids never shift. It
@@ -19,6 +20,7 @@ const kedge_mutator kedge_builtin_mutators[] = {
     {"kedge.increment", 1, kedge_builtin_increment, NULL},
     {"kedge.delete", 1, kedge_builtin_delete, NULL},
     {"kedge.project", 1, kedge_builtin_project, NULL},
+    {KEDGE_BATCH_MUTATOR, 1, kedge_builtin_batch, NULL},
     {"kedge.noop", 1, noop, NULL},
 };
 const size_t kedge_builtin_mutator_count =

@@ -1,5 +1,5 @@
-/* The built-in mutators: kedge.put, kedge.merge (RFC 7396), kedge.patch (RFC 6902), kedge.delete,
- * kedge.project and kedge.noop. */
+/* The built-in mutators: kedge.put, kedge.merge (RFC 7396), kedge.patch (RFC 6902),
+ * kedge.increment, kedge.delete, kedge.project, kedge.batch and kedge.noop. */
 #ifndef KEDGE_MUTATE_BUILTIN_H
 #define KEDGE_MUTATE_BUILTIN_H
 

@@ -4,6 +4,7 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
+#include "common/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ kedge_status kedge_builtin_refuse(kedge_tx *tx, kedge_error *error, const char *
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    message[kedge_utf8_clip(kedge_bytes_of(message), sizeof message - 1).size] = '\0';
     return kedge_tx_reject(tx, code, message, error);
 }
 

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "common/utf8.h"
+#include "mutate/batch.h"
 #include "mutate/builtin.h"
 #include "mutate/transaction_internal.h"
 
@@ -240,6 +241,10 @@ static kedge_status call_builtin(kedge_tx *tx, const char *name, const kedge_buf
                                  kedge_error *error)
 {
     if (kedge_buffer_status(args, NULL) != KEDGE_OK) return no_memory(tx, error);
+    /* It would end the edits of the mutator that calls it. */
+    if (strcmp(name, KEDGE_BATCH_MUTATOR) == 0)
+        return invalid(tx, error, "batch-in-mutator",
+                       "a mutator cannot call kedge.batch; what it does is one edit already");
     for (size_t i = 0; i < kedge_builtin_mutator_count; i++) {
         const kedge_mutator *builtin = &kedge_builtin_mutators[i];
         if (strcmp(builtin->name, name) == 0)

@@ -4,6 +4,7 @@
 #include "common/assert.h"
 #include "common/error.h"
 #include "common/utf8.h"
+#include "mutate/batch.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,15 +25,29 @@ static void set_rejection(kedge_replay_decision *decision, kedge_replay_outcome 
     copy_clipped(message, decision->message, KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
 }
 
-static kedge_status check_mutator(const kedge_registry *registry,
-                                  const kedge_replay_mutation *mutation, kedge_error *error)
+static kedge_status check_mutator(const kedge_registry *registry, kedge_bytes name, int64_t version,
+                                  kedge_error *error)
 {
-    const kedge_mutator *mutator = kedge_registry_find(registry, mutation->call.name);
-    if (mutator != NULL && mutator->version >= mutation->mutator) return KEDGE_OK;
+    const kedge_mutator *mutator = kedge_registry_find(registry, name);
+    if (mutator != NULL && mutator->version >= version) return KEDGE_OK;
     return kedge_fail(error, KEDGE_UNSUPPORTED, "update-required",
                       "the mutator \"%.*s\" of version %" PRId64 " is needed; here is %s version",
-                      (int)mutation->call.name.size, mutation->call.name.data, mutation->mutator,
-                      mutator == NULL ? "no" : "an older");
+                      (int)name.size, name.data, version, mutator == NULL ? "no" : "an older");
+}
+
+/* Of a batch, those of its parts, too. Args that are no batch's are rejected by every copy. */
+static kedge_status check_mutators(const kedge_registry *registry,
+                                   const kedge_replay_mutation *mutation, kedge_error *error)
+{
+    kedge_bytes args = mutation->call.args;
+    kedge_batch_part part;
+    kedge_status status = check_mutator(registry, mutation->call.name, mutation->mutator, error);
+    if (!kedge_bytes_equal_text(mutation->call.name, KEDGE_BATCH_MUTATOR)) return status;
+    if (status != KEDGE_OK || kedge_batch_check(args, NULL) != KEDGE_OK) return status;
+    kedge_json_iterator parts = kedge_batch_iterate(args);
+    while (status == KEDGE_OK && kedge_batch_next(&parts, &part))
+        status = check_mutator(registry, kedge_bytes_of(part.name), part.version, error);
+    return status;
 }
 
 kedge_status kedge_replay_decide(kedge_tx *tx, const kedge_registry *registry,
@@ -43,7 +58,7 @@ kedge_status kedge_replay_decide(kedge_tx *tx, const kedge_registry *registry,
     kedge_replay_decision made = {.outcome = mutation->decided};
     KEDGE_ASSERT(mutation->decided != KEDGE_REPLAY_APPLIED && mutation->mutator >= 1);
     if (mutation->decided == KEDGE_REPLAY_OPEN) {
-        kedge_status status = check_mutator(registry, mutation, error);
+        kedge_status status = check_mutators(registry, mutation, error);
         if (status != KEDGE_OK) return status;
         status = kedge_tx_run(tx, &mutation->call, &failure);
         if (status != KEDGE_OK && status != KEDGE_REJECTED)

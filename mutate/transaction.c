@@ -10,6 +10,8 @@
 #include <kedge/limits.h>
 #include <string.h>
 
+static kedge_status run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args, kedge_error *error);
+
 kedge_status kedge_tx_new(const kedge_allocator *allocator, const kedge_registry *registry,
                           kedge_overlay *overlay, kedge_state_reader reader, kedge_tx **tx,
                           kedge_error *error)
@@ -18,6 +20,7 @@ kedge_status kedge_tx_new(const kedge_allocator *allocator, const kedge_registry
     if (made == NULL) return kedge_fail_no_memory(error);
     made->allocator = allocator;
     made->registry = registry;
+    made->run_part = run_part;
     made->overlay = overlay;
     made->view = (kedge_overlay_view){overlay, reader};
     made->ids[0] = made->ids[1] = kedge_buffer_make(allocator);
@@ -132,6 +135,24 @@ static kedge_status conclude(kedge_tx *tx, const kedge_mutator *mutator, kedge_s
     if (returned != KEDGE_OK) return refuse(tx, mutator, returned, told, error);
     if (tx->accept == NULL) return KEDGE_OK;
     return tx->accept(tx->accept_context, tx->overlay, tx->mark, error);
+}
+
+static kedge_status run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args, kedge_error *error)
+{
+    const kedge_mutator *mutator;
+    kedge_error told = {0};
+    KEDGE_ASSERT(tx->call != NULL && error != NULL);
+    kedge_status status = find_mutator(tx, name, &mutator, error);
+    if (status != KEDGE_OK) return status;
+    tx->rejection = tx->last = (kedge_error){0};
+    kedge_status returned = mutator->function(tx, args.data, args.size, mutator->userdata, &told);
+    if (returned == KEDGE_OK && tx->postponed.status == KEDGE_OK && tx->over.status == KEDGE_OK)
+        return KEDGE_OK;
+    if (tx->postponed.status != KEDGE_OK || tx->over.status != KEDGE_OK) {
+        *error = tx->postponed.status != KEDGE_OK ? tx->postponed : tx->over;
+        return error->status;
+    }
+    return refuse(tx, mutator, returned, &told, error);
 }
 
 kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *error)

@@ -45,6 +45,11 @@ kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *err
 /* For mutators of Kedge's own, not for an app's. */
 
 const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx);
+/* Runs another mutator inside the running one, which must fail when this fails. `args` are
+ * canonical and outlive the call. KEDGE_REJECTED: it was refused, for the reason in `error`, which
+ * must not be NULL. Another failure is to be passed on. */
+kedge_status kedge_tx_run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args,
+                               kedge_error *error);
 /* Counts work that is not a call on the transaction towards KEDGE_LIMIT_MUTATION_BYTES. What is
  * counted must depend on nothing but the mutation and the state that it sees. */
 kedge_status kedge_tx_charge(kedge_tx *tx, uint64_t bytes, kedge_error *error);

@@ -308,3 +308,8 @@ kedge_state_reader kedge_tx_reader(kedge_tx *tx)
 {
     return kedge_overlay_reader(&tx->view);
 }
+
+kedge_status kedge_tx_run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args, kedge_error *error)
+{
+    return tx->run_part(tx, name, args, error);
+}

@@ -7,6 +7,9 @@
 struct kedge_tx {
     const kedge_allocator *allocator;
     const kedge_registry *registry;
+    /* kedge_tx_run_part. The registry names the mutators that call it, so they reach the registry
+     * through the transaction. */
+    kedge_status (*run_part)(kedge_tx *tx, kedge_bytes name, kedge_bytes args, kedge_error *error);
     kedge_overlay *overlay;
     kedge_overlay_view view; /* the overlay over the reader that was given */
     kedge_tx_accept accept;

@@ -101,7 +101,8 @@ KEDGE_API kedge_status kedge_tx_patch_json(kedge_tx *tx, const char *collection,
                                            const cJSON *KEDGE_NULLABLE patch,
                                            kedge_error *KEDGE_NULLABLE error);
 /* Calls a built-in mutator inside the running one, for example "kedge.put". `args` stay the
- * caller's. KEDGE_INVALID_ARGUMENT "mutator-unknown" for a name that is no built-in one. */
+ * caller's. KEDGE_INVALID_ARGUMENT "mutator-unknown" for a name that is no built-in one;
+ * "batch-in-mutator" for kedge.batch, since a mutator is one edit already. */
 KEDGE_API kedge_status kedge_tx_call_json(kedge_tx *tx, const char *name,
                                           const cJSON *KEDGE_NULLABLE args,
                                           kedge_error *KEDGE_NULLABLE error);

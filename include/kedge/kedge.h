@@ -6,6 +6,7 @@
 
 #include <kedge/allocator.h>
 #include <kedge/base.h>
+#include <kedge/batch.h>
 #include <kedge/database.h>
 #include <kedge/error.h>
 #include <kedge/limits.h>

@@ -228,6 +228,26 @@ static void test_what_cannot_be_run_is_rejected_in_the_entry(void **state)
     api_world_free(world);
 }
 
+static void test_a_batch_is_appended_unless_one_of_its_mutations_can_never_be_run(void **state)
+{
+    api_world *world = new_world();
+    (void)state;
+    push(world, "c1",
+         api_format("%s,%s",
+                    mutation("c1", 1, "kedge.batch",
+                             "{\"mutations\":[{\"name\":\"cell.set\",\"version\":2}]}"),
+                    mutation("c1", 2, "kedge.batch",
+                             "{\"mutations\":[{\"name\":\"cell.set\"},"
+                             "{\"name\":\"kedge.unheard-of\"}]}")));
+    assert_response_is(world, 200, "");
+    pull(world, "c1", "null");
+    assert_null(api_at(world, "kedge.log.entries.0.mutations.0.outcome"));
+    assert_string_equal(api_string(world, "kedge.log.entries.0.mutations.1.outcome"), "rejected");
+    assert_string_equal(api_string(world, "kedge.log.entries.0.mutations.1.code"),
+                        "mutator-unknown");
+    api_world_free(world);
+}
+
 static void test_args_as_deep_as_they_may_be_come_back(void **state)
 {
     char args[129] = {0};
@@ -458,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_a_retired_client_appends_nothing_more),
         cmocka_unit_test(test_a_renumbered_mutation_is_a_duplicate),
         cmocka_unit_test(test_what_cannot_be_run_is_rejected_in_the_entry),
+        cmocka_unit_test(test_a_batch_is_appended_unless_one_of_its_mutations_can_never_be_run),
         cmocka_unit_test(test_args_as_deep_as_they_may_be_come_back),
         cmocka_unit_test(test_what_is_not_for_log_projects_is_refused),
         cmocka_unit_test(test_the_kind_of_a_project_is_told),

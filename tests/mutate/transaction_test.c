@@ -328,7 +328,8 @@ static void test_a_registry_describes_names_and_versions_in_order(void **state)
                      KEDGE_OK);
     assert_int_equal(kedge_registry_describe(registry, &text, NULL), KEDGE_OK);
     assert_string_equal(text.data,
-                        "[[\"a\",1],[\"kedge.delete\",1],[\"kedge.increment\",1],[\"kedge.merge\","
+                        "[[\"a\",1],[\"kedge.batch\",1],[\"kedge.delete\",1],[\"kedge.increment\","
+                        "1],[\"kedge.merge\","
                         "1],[\"kedge.noop\",1],"
                         "[\"kedge.patch\",1],[\"kedge.project\",1],[\"kedge.put\",1],[\"z\",3]]");
     assert_int_equal(kedge_registry_find(registry, KEDGE_BYTES("z"))->version, 3);

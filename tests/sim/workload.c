@@ -151,12 +151,34 @@ static kedge_status make_edit(sim_client *client, const char *name, kedge_bytes 
     return KEDGE_OK;
 }
 
+static const char *write_edit(sim_dice *dice, kedge_buffer *args)
+{
+    return sim_dice_chance(dice, 550) ? write_builtin(dice, args) : write_own(dice, args);
+}
+
+/* A few edits as one. */
+static const char *write_batch(sim_dice *dice, kedge_buffer *args)
+{
+    kedge_buffer part = kedge_buffer_make(&kedge_allocator_default);
+    uint64_t parts = 1 + sim_dice_below(dice, 4);
+    kedge_buffer_append_text(args, "{\"mutations\":[");
+    for (uint64_t i = 0; i < parts; i++) {
+        kedge_buffer_clear(&part);
+        const char *name = write_edit(dice, &part);
+        kedge_buffer_append_format(args, "%s{\"args\":%s,\"name\":\"%s\"}", i == 0 ? "" : ",",
+                                   part.data, name);
+    }
+    kedge_buffer_append_text(args, "]}");
+    kedge_buffer_free(&part);
+    return "kedge.batch";
+}
+
 static void mutate(sim_client *client)
 {
     kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
     sim_dice *dice = &client->dice;
     const char *name =
-        sim_dice_chance(dice, 550) ? write_builtin(dice, &args) : write_own(dice, &args);
+        sim_dice_chance(dice, 60) ? write_batch(dice, &args) : write_edit(dice, &args);
     kedge_status status = make_edit(client, name, kedge_buffer_bytes(&args));
     sim_trace(client->world, "client %u: %s %zu bytes: %s", client->index, name, args.size,
               client->disk.dead ? "dies" : kedge_status_name(status));

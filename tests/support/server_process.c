@@ -18,6 +18,12 @@ static void fail(const char *what, const char *program)
 
 void server_process_start(server_process *server, const char *program, const char *data)
 {
+    server_process_start_with(server, program, data, NULL);
+}
+
+void server_process_start_with(server_process *server, const char *program, const char *data,
+                               const char *plugin)
+{
     int ends[2];
     if (pipe(ends) != 0) fail("no pipe", program);
     pid_t child = fork();
@@ -27,7 +33,8 @@ void server_process_start(server_process *server, const char *program, const cha
         close(ends[0]);
         close(ends[1]);
         execl(program, program, "--data", data, "--listen", "127.0.0.1:0", "--open", "--log-level",
-              "error", "--workers", "4", (char *)NULL);
+              "error", "--workers", "4", plugin ? "--mutators" : (char *)NULL, plugin,
+              (char *)NULL);
         _exit(127);
     }
     close(ends[1]);

@@ -12,6 +12,9 @@ typedef struct server_process {
 /* Starts `program` on the data folder `data` and returns when it is ready. A server that does not
  * start ends the program with exit code 3 and a sentence. */
 void server_process_start(server_process *server, const char *program, const char *data);
+/* The same with the mutators of a plugin; NULL: with the built-in ones alone. */
+void server_process_start_with(server_process *server, const char *program, const char *data,
+                               const char *plugin);
 /* Ends it as SIGTERM does, and waits. A server that was not started is left alone. */
 void server_process_stop(server_process *server);
 

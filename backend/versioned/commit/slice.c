@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "common/names.h"
 #include "common/utf8.h"
+#include "mutate/batch.h"
 
 #include <string.h>
 
@@ -126,17 +127,35 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
     return kedge_fail(error, status, failure.code, "%s", failure.message);
 }
 
-/* Where each replay decides, only a mutation that no replay could run is rejected. Without an app's
- * mutators this server does not know which of them there are. */
+/* Without an app's mutators this server does not know which of them there are. */
+static bool may_be_run(const kedge_slice *slice, kedge_bytes name)
+{
+    const kedge_registry *registry = slice->project->backend->options.registry;
+    if (kedge_registry_find(registry, name) != NULL) return true;
+    return kedge_check_name("mutator", name, NULL) == KEDGE_OK &&
+           !kedge_bytes_start_with(name, KEDGE_BYTES("kedge.")) &&
+           !kedge_registry_has_app(registry);
+}
+
+/* Whether each part of a batch may be run. Args that are no batch's are rejected by each replay. */
+static bool may_run_parts(const kedge_slice *slice, kedge_bytes args)
+{
+    kedge_batch_part part;
+    if (kedge_batch_check(args, NULL) != KEDGE_OK) return true;
+    kedge_json_iterator parts = kedge_batch_iterate(args);
+    while (kedge_batch_next(&parts, &part))
+        if (!may_be_run(slice, kedge_bytes_of(part.name))) return false;
+    return true;
+}
+
+/* Where each replay decides, only a mutation that no replay could run is rejected. */
 static kedge_status leave_open(kedge_slice *slice, const kedge_push_mutation *pushed,
                                kedge_version_mutation *mutation, kedge_error *error)
 {
-    const kedge_registry *registry = slice->project->backend->options.registry;
+    bool batch = kedge_bytes_equal_text(pushed->name, KEDGE_BATCH_MUTATOR);
     mutation->outcome = KEDGE_MUTATION_APPLIED;
-    bool known = kedge_registry_find(registry, pushed->name) != NULL;
-    bool reserved = kedge_bytes_start_with(pushed->name, KEDGE_BYTES("kedge."));
-    bool name = kedge_check_name("mutator", pushed->name, NULL) == KEDGE_OK;
-    if (known || (name && !reserved && !kedge_registry_has_app(registry))) return KEDGE_OK;
+    if (may_be_run(slice, pushed->name) && (!batch || may_run_parts(slice, mutation->args)))
+        return KEDGE_OK;
     return keep_rejection(slice, mutation, "mutator-unknown", "there is no such mutator here",
                           error);
 }

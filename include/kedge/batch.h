@@ -1,0 +1,55 @@
+/* Several edits as one: all of them apply, or none does, here and on the server. They are one
+ * mutation with one sequence, they are decided in one version, and watches are told once.
+ *
+ *   kedge_batch *batch;
+ *   status = kedge_batch_begin(db, &batch, &error);
+ *   if (status == KEDGE_OK) status = kedge_batch_add(batch, "kedge.put", card, card_size, &error);
+ *   if (status == KEDGE_OK) status = kedge_batch_add(batch, "list.move", move, move_size, &error);
+ *   if (status == KEDGE_OK) status = kedge_batch_commit(batch, &sequence, &error);
+ *   kedge_batch_free(batch);
+ *
+ * A batch is made in memory: nothing is locked, read or written before kedge_batch_commit. It is
+ * the built-in mutator kedge.batch, so it is cancelled, listed, rejected and sent again as a
+ * whole. */
+#ifndef KEDGE_BATCH_H
+#define KEDGE_BATCH_H
+
+#include <kedge/database.h>
+
+KEDGE_BEGIN_DECLS
+
+/* Edits that are collected. One thread at a time; several batches of a database do not disturb
+ * each other. */
+typedef struct kedge_batch kedge_batch;
+
+/* Makes an empty batch. The caller owns `*batch` and must free it with kedge_batch_free before
+ * it closes the database. Errors: KEDGE_INVALID_ARGUMENT, KEDGE_NO_MEMORY. */
+KEDGE_API kedge_status kedge_batch_begin(kedge_db *db, kedge_batch **batch,
+                                         kedge_error *KEDGE_NULLABLE error);
+
+/* Adds an edit, which is kept but not run: its mutator sees what those in front of it did.
+ * `name` and `args` are those of kedge_mutate, and are copied; `args` is checked here. When this
+ * fails, the batch is as it was. Errors: KEDGE_NOT_FOUND for an unknown mutator;
+ * KEDGE_INVALID_JSON; KEDGE_INVALID_ARGUMENT "batch-in-batch" for the name kedge.batch;
+ * KEDGE_LIMIT_EXCEEDED "batch-too-large": a batch has at most KEDGE_LIMIT_BATCH_MUTATIONS edits,
+ * and all of it at most KEDGE_LIMIT_ARGS_BYTES; "json-too-deep": args of a batch may be nested
+ * 61 deep; KEDGE_NO_MEMORY. */
+KEDGE_API kedge_status kedge_batch_add(kedge_batch *batch, const char *name, const char *args,
+                                       size_t args_size, kedge_error *KEDGE_NULLABLE error);
+
+/* Makes the edits, in the order in which they were added, as kedge_mutate makes one: when it
+ * returns KEDGE_OK, they are on the disk, and every read shows them. The batch is then empty and
+ * may be filled again. When it fails, nothing was changed, and the batch is as it was.
+ * `sequence` may be NULL. Errors: KEDGE_REJECTED when a mutator refused, with its code and the
+ * index of the edit, from 0 on, in the message; KEDGE_INVALID_ARGUMENT "batch-empty"; and those
+ * of kedge_mutate. The limits of one mutation hold for the batch as a whole: see
+ * docs/reference/mutators.md. */
+KEDGE_API kedge_status kedge_batch_commit(kedge_batch *batch, int64_t *KEDGE_NULLABLE sequence,
+                                          kedge_error *KEDGE_NULLABLE error);
+
+/* Frees a batch. What was not committed is forgotten. NULL is allowed. */
+KEDGE_API void kedge_batch_free(kedge_batch *KEDGE_NULLABLE batch);
+
+KEDGE_END_DECLS
+
+#endif
