@@ -166,7 +166,7 @@ static void test_of_a_batch_that_is_refused_here_nothing_stays(void **state)
 static void check_rejected(kedge_db *db, int64_t sequence)
 {
     kedge_mutation_list *list = NULL;
-    kedge_mutation mutation;
+    kedge_mutation mutation = KEDGE_MUTATION_INIT;
     assert_int_equal(kedge_rejected_open(db, &list, NULL), KEDGE_OK);
     assert_int_equal(kedge_mutation_list_next(list, &mutation, NULL), KEDGE_OK);
     assert_int_equal(mutation.sequence, sequence);
