@@ -18,6 +18,7 @@ const kedge_mutator kedge_builtin_mutators[] = {
     {"kedge.merge", 1, kedge_builtin_merge, NULL},
     {"kedge.patch", 1, kedge_builtin_patch, NULL},
     {"kedge.increment", 1, kedge_builtin_increment, NULL},
+    {"kedge.text", 1, kedge_builtin_text, NULL},
     {"kedge.delete", 1, kedge_builtin_delete, NULL},
     {"kedge.project", 1, kedge_builtin_project, NULL},
     {KEDGE_BATCH_MUTATOR, 1, kedge_builtin_batch, NULL},

@@ -1,5 +1,4 @@
-/* The built-in mutators: kedge.put, kedge.merge (RFC 7396), kedge.patch (RFC 6902),
- * kedge.increment, kedge.delete, kedge.project, kedge.batch and kedge.noop. */
+/* The built-in mutators. docs/reference/mutators.md has them all. */
 #ifndef KEDGE_MUTATE_BUILTIN_H
 #define KEDGE_MUTATE_BUILTIN_H
 

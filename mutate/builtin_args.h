@@ -18,6 +18,11 @@ typedef struct kedge_builtin_item {
 /* Args of the form {collection, id} or, when `extra` is not NULL, {collection, id, extra}. */
 kedge_status kedge_builtin_read_item(kedge_tx *tx, kedge_bytes args, const char *extra,
                                      kedge_builtin_item *item, kedge_error *error);
+/* Args of the form {collection, id, and the `count` members of `extra`}, whose values are borrowed
+ * from the args. */
+kedge_status kedge_builtin_read_members(kedge_tx *tx, kedge_bytes args, const char *const *extra,
+                                        size_t count, kedge_builtin_item *item, kedge_bytes *values,
+                                        kedge_error *error);
 kedge_status kedge_builtin_refuse(kedge_tx *tx, kedge_error *error, const char *code,
                                   const char *format, ...) KEDGE_PRINTF(4, 5);
 
@@ -31,6 +36,8 @@ kedge_status kedge_builtin_increment(kedge_tx *tx, const char *args, size_t args
                                      void *userdata, kedge_error *error);
 kedge_status kedge_builtin_delete(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                   kedge_error *error);
+kedge_status kedge_builtin_text(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                kedge_error *error);
 kedge_status kedge_builtin_project(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                    kedge_error *error);
 kedge_status kedge_builtin_batch(kedge_tx *tx, const char *args, size_t args_size, void *userdata,

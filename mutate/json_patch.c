@@ -2,8 +2,7 @@
 #include "mutate/json_patch.h"
 
 #include "common/error.h"
-#include "mutate/json_document.h"
-#include "mutate/json_pointer.h"
+#include "mutate/json_place.h"
 
 #include <string.h>
 
@@ -31,48 +30,15 @@ static kedge_status nothing_at(const patch_operation *operation, const char *mem
 
 /* ---- finding places ---- */
 
-/* The place of the token's child in an open container; false when there is none. */
-static bool find_child(const kedge_json_node *parent, kedge_bytes token, size_t *place)
-{
-    bool found = false;
-    if (parent->type == KEDGE_JSON_OBJECT) {
-        *place = kedge_json_node_place(parent, token, &found);
-        return found;
-    }
-    return kedge_json_pointer_index(token, place) && *place < parent->count;
-}
-
-static bool is_container(const kedge_json_node *node)
-{
-    return node->type == KEDGE_JSON_OBJECT || node->type == KEDGE_JSON_ARRAY;
-}
-
-/* Follows the first `steps` tokens. The node is NULL when they lead nowhere. */
-static kedge_status follow(kedge_json_document *document, const kedge_json_pointer *pointer,
-                           size_t steps, kedge_json_node **node, kedge_error *error)
-{
-    kedge_json_node *at = &document->root;
-    for (size_t i = 0; i < steps && at != NULL; i++) {
-        size_t place;
-        kedge_status status = KEDGE_OK;
-        if (is_container(at)) status = kedge_json_node_open(document, at, error);
-        if (status != KEDGE_OK) return status;
-        bool found =
-            is_container(at) && find_child(at, kedge_json_pointer_token(pointer, i), &place);
-        at = found ? &at->children[place] : NULL;
-    }
-    *node = at;
-    return KEDGE_OK;
-}
-
 /* The open container that the last token is looked up in. */
 static kedge_status follow_to_parent(kedge_json_document *document, patch_operation *operation,
                                      const kedge_json_pointer *pointer, const char *member,
                                      kedge_json_node **parent, kedge_error *error)
 {
-    kedge_status status = follow(document, pointer, pointer->count - 1, parent, error);
+    kedge_status status = kedge_json_follow(document, pointer, pointer->count - 1, parent, error);
     if (status != KEDGE_OK) return status;
-    if (*parent == NULL || !is_container(*parent)) return nothing_at(operation, member, error);
+    if (*parent == NULL || !kedge_json_node_is_container(*parent))
+        return nothing_at(operation, member, error);
     return kedge_json_node_open(document, *parent, error);
 }
 
@@ -81,28 +47,13 @@ static kedge_status text_at(kedge_json_document *document, patch_operation *oper
                             kedge_bytes *text, kedge_error *error)
 {
     kedge_json_node *node;
-    kedge_status status = follow(document, pointer, pointer->count, &node, error);
+    kedge_status status = kedge_json_follow(document, pointer, pointer->count, &node, error);
     if (status != KEDGE_OK) return status;
     if (node == NULL) return nothing_at(operation, member, error);
     return kedge_json_node_text(document, node, text, error);
 }
 
 /* ---- changes ---- */
-
-static kedge_status add_member(kedge_json_document *document, kedge_json_node *object,
-                               kedge_bytes key, kedge_bytes text, kedge_error *error)
-{
-    bool found;
-    size_t place = kedge_json_node_place(object, key, &found);
-    if (found) {
-        kedge_json_node_set(document, &object->children[place], text);
-        return KEDGE_OK;
-    }
-    kedge_bytes kept;
-    kedge_status status = kedge_json_document_keep(document, key, &kept, error);
-    if (status != KEDGE_OK) return status;
-    return kedge_json_node_insert(document, object, place, kept, text, error);
-}
 
 static kedge_status add_text(kedge_json_document *document, patch_operation *operation,
                              kedge_bytes text, kedge_error *error)
@@ -117,7 +68,7 @@ static kedge_status add_text(kedge_json_document *document, patch_operation *ope
     if (status != KEDGE_OK) return status;
     kedge_bytes token = kedge_json_pointer_token(path, path->count - 1);
     if (parent->type == KEDGE_JSON_OBJECT) {
-        return add_member(document, parent, token, text, error);
+        return kedge_json_set_member(document, parent, token, text, error);
     }
     size_t place = parent->count;
     bool at_end = kedge_bytes_equal_text(token, "\"-\"");
@@ -140,7 +91,8 @@ static kedge_status remove_at(kedge_json_document *document, patch_operation *op
     kedge_json_node *parent;
     kedge_status status = follow_to_parent(document, operation, pointer, member, &parent, error);
     if (status != KEDGE_OK) return status;
-    if (!find_child(parent, kedge_json_pointer_token(pointer, pointer->count - 1), &place)) {
+    if (!kedge_json_find_child(parent, kedge_json_pointer_token(pointer, pointer->count - 1),
+                               &place)) {
         return nothing_at(operation, member, error);
     }
     return kedge_json_node_remove(document, parent, place, error);
@@ -164,7 +116,8 @@ static kedge_status do_replace(kedge_json_document *document, patch_operation *o
                                kedge_error *error)
 {
     kedge_json_node *node;
-    kedge_status status = follow(document, &operation->path, operation->path.count, &node, error);
+    kedge_status status =
+        kedge_json_follow(document, &operation->path, operation->path.count, &node, error);
     if (status != KEDGE_OK) return status;
     if (node == NULL) return nothing_at(operation, "path", error);
     kedge_json_node_set(document, node, operation->value);

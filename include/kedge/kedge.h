@@ -15,6 +15,7 @@
 #include <kedge/read.h>
 #include <kedge/repair.h>
 #include <kedge/sync.h>
+#include <kedge/text.h>
 #include <kedge/watch.h>
 
 #endif
