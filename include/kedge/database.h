@@ -101,7 +101,8 @@ KEDGE_API void kedge_close(kedge_db *KEDGE_NULLABLE db);
  * is touched. Errors: KEDGE_REJECTED when the mutator refused the edit, which is not kept;
  * KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED,
  * KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT when outbox.db was damaged while it was open: close the
- * database and call kedge_repair. */
+ * database and call kedge_repair. After KEDGE_IO no read shows the edit. But the disk may have it
+ * all the same: when the folder is next opened before another edit was made, it may be pending. */
 KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args,
                                     size_t args_size, int64_t *KEDGE_NULLABLE sequence,
                                     kedge_error *KEDGE_NULLABLE error);

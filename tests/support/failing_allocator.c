@@ -9,9 +9,10 @@
 
 static bool fails_now(failing_allocator *failing)
 {
-    failing->calls++;
-    bool fails = failing->fail_at != 0 && (failing->sticky ? failing->calls >= failing->fail_at
-                                                           : failing->calls == failing->fail_at);
+    if (!failing->every_thread && !pthread_equal(pthread_self(), failing->thread)) return false;
+    uint64_t call = atomic_fetch_add(&failing->calls, 1) + 1;
+    bool fails = failing->fail_at != 0 &&
+                 (failing->sticky ? call >= failing->fail_at : call == failing->fail_at);
     if (fails) failing->failed++;
     return fails;
 }
@@ -43,11 +44,13 @@ void failing_allocator_init(failing_allocator *failing)
 {
     *failing = (failing_allocator){
         .allocator = {allocate, reallocate, release, failing},
+        .thread = pthread_self(),
     };
 }
 
 void failing_allocator_arm(failing_allocator *failing, uint64_t fail_at, bool sticky)
 {
+    failing->thread = pthread_self();
     failing->calls = 0;
     failing->failed = 0;
     failing->fail_at = fail_at;

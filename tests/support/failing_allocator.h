@@ -1,17 +1,23 @@
-/* An allocator that counts, checks that all is given back, and can fail at a chosen call. For one
- * thread. */
+/* An allocator that counts, checks that all is given back, and can fail at a chosen call. Several
+ * threads may use it. It counts and fails the calls of one thread, the one that armed it last,
+ * unless it is told to fail those of all. */
 #ifndef KEDGE_TESTS_SUPPORT_FAILING_ALLOCATOR_H
 #define KEDGE_TESTS_SUPPORT_FAILING_ALLOCATOR_H
 
 #include <kedge/allocator.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 typedef struct failing_allocator {
     kedge_allocator allocator; /* what to hand to the code under test; its context is this struct */
-    uint64_t calls;            /* allocations and reallocations asked for so far */
+    atomic_ullong calls;       /* allocations and reallocations asked for so far */
     uint64_t fail_at; /* the call (from 1) that gets NULL, and all after it if `sticky`; 0: none */
     bool sticky;
-    uint64_t failed; /* how many calls got NULL */
-    int64_t living;  /* blocks not yet released */
+    bool every_thread;
+    pthread_t thread;
+    atomic_ullong failed; /* how many calls got NULL */
+    atomic_llong living;  /* blocks not yet released */
 } failing_allocator;
 
 /* The struct must not move afterwards. */
