@@ -32,38 +32,28 @@ static int add(kedge_db *db, int count, char **words)
     return result;
 }
 
-/* What the field shows now, so that the mutator can tell whether somebody else changed it
- * meanwhile. */
-static char *field_now(kedge_db *db, const char *id, const char *field)
-{
-    kedge_document *document = NULL;
-    if (kedge_get(db, NOTES_COLLECTION, id, strlen(id), &document, NULL) != KEDGE_OK) return NULL;
-    size_t size = 0;
-    const char *json = kedge_document_json(document, &size);
-    char *text = malloc(NOTES_TEXT_SIZE);
-    if (text && kedge_args_text(json, size, field, text, NOTES_TEXT_SIZE, NULL, NULL) != KEDGE_OK) {
-        text[0] = '\0';
-    }
-    kedge_document_free(document);
-    return text;
-}
-
+/* Merged with what others write meanwhile: the edit is based on what the field shows now. */
 static int edit(kedge_db *db, int count, char **words)
 {
     (void)count;
     char id[NOTES_ID_SIZE];
+    bool title = strcmp(words[2], "title") == 0;
+    if (!title && strcmp(words[2], "text") != 0) {
+        fprintf(stderr, "notes: \"%s\" is no field; a note has title and text\n", words[2]);
+        return TERMINAL_USAGE;
+    }
     if (!notes_find(db, words[1], id)) return TERMINAL_FAILED;
-    char *was = field_now(db, id, words[2]);
-    cJSON *args = cJSON_CreateObject();
-    cJSON_AddStringToObject(args, "id", id);
-    cJSON_AddStringToObject(args, "field", words[2]);
-    cJSON_AddStringToObject(args, "value", words[3]);
-    cJSON_AddStringToObject(args, "was", was ? was : "");
-    free(was);
-    return mutate(db, "notes.edit", args);
+    int64_t sequence = 0;
+    kedge_error error = {0};
+    kedge_status status =
+        kedge_text_edit(db, NOTES_COLLECTION, id, strlen(id), title ? "/title" : "/text", NULL,
+                        words[3], &sequence, &error);
+    if (status != KEDGE_OK) return notes_fail(&error);
+    printf("edit %lld: kedge.text\n", (long long)sequence);
+    return TERMINAL_DONE;
 }
 
-/* notes.move, notes.delete and notes.settle: the id and perhaps a folder. */
+/* notes.move and notes.delete: the id and perhaps a folder. */
 static int change(kedge_db *db, const char *mutator, const char *prefix, const char *folder)
 {
     char id[NOTES_ID_SIZE];
@@ -84,12 +74,6 @@ static int delete (kedge_db *db, int count, char **words)
 {
     (void)count;
     return change(db, "notes.delete", words[1], NULL);
-}
-
-static int settle(kedge_db *db, int count, char **words)
-{
-    (void)count;
-    return change(db, "notes.settle", words[1], NULL);
 }
 
 static int show(kedge_db *db, int count, char **words)
@@ -144,11 +128,11 @@ static int live(kedge_db *db, int count, char **words)
 int notes_command(kedge_db *db, int count, char **words)
 {
     static const terminal_command commands[] = {
-        {"add", 2, 4, add},         {"edit", 4, 4, edit},     {"move", 3, 3, move},
-        {"delete", 2, 2, delete},   {"settle", 2, 2, settle}, {"show", 2, 2, show},
-        {"dismiss", 2, 2, dismiss}, {"retry", 2, 2, retry},   {"sync", 1, 1, sync_now},
-        {"list", 1, 1, print},      {"pending", 1, 1, print}, {"conflicts", 1, 1, print},
-        {"history", 1, 1, print},   {"status", 1, 1, print},  {"live", 1, 1, live},
+        {"add", 2, 4, add},       {"edit", 4, 4, edit},       {"move", 3, 3, move},
+        {"delete", 2, 2, delete}, {"show", 2, 2, show},       {"dismiss", 2, 2, dismiss},
+        {"retry", 2, 2, retry},   {"sync", 1, 1, sync_now},   {"list", 1, 1, print},
+        {"pending", 1, 1, print}, {"conflicts", 1, 1, print}, {"history", 1, 1, print},
+        {"status", 1, 1, print},  {"live", 1, 1, live},
     };
     return terminal_dispatch(notes_app.name, commands, sizeof commands / sizeof *commands, db,
                              count, words);

@@ -3,14 +3,14 @@
 
 static const char help[] =
     "  add TITLE [TEXT [FOLDER]]     a new note; prints its id\n"
-    "  edit ID title|text VALUE      change a field (ID: its first letters do)\n"
+    "  edit ID title|text VALUE      change a field (ID: its first letters do); merged with\n"
+    "                                what others write\n"
     "  move ID FOLDER                put it into a folder\n"
     "  delete ID\n"
     "  list | show ID\n"
     "  pending                       edits that the server has not decided yet\n"
-    "  conflicts                     rejected edits, and texts that another edit covered\n"
+    "  conflicts                     rejected edits\n"
     "  dismiss N | retry N           take rejected edit N out of the list, or make it again\n"
-    "  settle ID                     forget the covered texts of a note\n"
     "  history                       the versions of the project, newest first\n"
     "  sync                          push and pull now, and wait for it\n"
     "  status\n"

@@ -52,44 +52,6 @@ static kedge_status notes_add(kedge_tx *tx, const cJSON *args, void *userdata, k
     return status;
 }
 
-/* Puts what the field holds now into `kept`, the oldest falling out. */
-static kedge_status keep(cJSON *note, const char *field, const char *client, kedge_error *error)
-{
-    cJSON *kept = cJSON_GetObjectItemCaseSensitive(note, "kept");
-    if (!kept) kept = cJSON_AddArrayToObject(note, "kept");
-    cJSON *row = cJSON_CreateObject();
-    if (!kept || !cJSON_AddItemToArray(kept, row)) return KEDGE_NO_MEMORY;
-    kedge_status status = kedge_member_set_text(row, "by", client, error);
-    if (status == KEDGE_OK) status = kedge_member_set_text(row, "field", field, error);
-    if (status == KEDGE_OK)
-        status = kedge_member_set_text(row, "value", kedge_member_text(note, field), error);
-    while (cJSON_GetArraySize(kept) > NOTES_KEPT_MAX)
-        cJSON_DeleteItemFromArray(kept, 0);
-    return status;
-}
-
-/* `was` is what the editor saw. When the field has changed since, the edit still counts, and what
- * it covers is kept beside it. */
-static kedge_status notes_edit(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
-{
-    (void)userdata;
-    cJSON *note;
-    const char *field, *value, *was;
-    kedge_status status = text(tx, args, "field", 15, &field, error);
-    bool title = status == KEDGE_OK && strcmp(field, "title") == 0;
-    if (status == KEDGE_OK && !title && strcmp(field, "text") != 0)
-        status = kedge_tx_reject(tx, "bad-argument", "\"field\" must be title or text", error);
-    size_t size_max = (title ? NOTES_TITLE_SIZE : NOTES_TEXT_SIZE) - 1;
-    if (status == KEDGE_OK) status = text(tx, args, "value", size_max, &value, error);
-    if (status == KEDGE_OK) status = text(tx, args, "was", size_max, &was, error);
-    if (status == KEDGE_OK) status = edit(tx, args, &note, error);
-    if (status != KEDGE_OK) return status;
-    const char *now = kedge_member_text(note, field);
-    if (now && strcmp(now, was) != 0 && strcmp(now, value) != 0)
-        status = keep(note, field, kedge_tx_caller(tx)->client, error);
-    return status == KEDGE_OK ? kedge_member_set_text(note, field, value, error) : status;
-}
-
 static kedge_status notes_move(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
 {
     (void)userdata;
@@ -98,16 +60,6 @@ static kedge_status notes_move(kedge_tx *tx, const cJSON *args, void *userdata, 
     kedge_status status = text(tx, args, "folder", NOTES_FOLDER_SIZE - 1, &folder, error);
     if (status == KEDGE_OK) status = edit(tx, args, &note, error);
     return status == KEDGE_OK ? kedge_member_set_text(note, "folder", folder, error) : status;
-}
-
-static kedge_status notes_settle(kedge_tx *tx, const cJSON *args, void *userdata,
-                                 kedge_error *error)
-{
-    (void)userdata;
-    cJSON *note;
-    kedge_status status = edit(tx, args, &note, error);
-    if (status == KEDGE_OK) cJSON_DeleteItemFromObjectCaseSensitive(note, "kept");
-    return status;
 }
 
 static kedge_status notes_delete(kedge_tx *tx, const cJSON *args, void *userdata,
@@ -122,9 +74,7 @@ static kedge_status notes_delete(kedge_tx *tx, const cJSON *args, void *userdata
 
 const kedge_mutator notes_mutators[] = {
     KEDGE_JSON_MUTATOR("notes.add", 1, notes_add),
-    KEDGE_JSON_MUTATOR("notes.edit", 1, notes_edit),
     KEDGE_JSON_MUTATOR("notes.move", 1, notes_move),
     KEDGE_JSON_MUTATOR("notes.delete", 1, notes_delete),
-    KEDGE_JSON_MUTATOR("notes.settle", 1, notes_settle),
 };
 const size_t notes_mutator_count = sizeof notes_mutators / sizeof *notes_mutators;

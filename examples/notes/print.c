@@ -53,8 +53,7 @@ int notes_print_list(kedge_db *db)
 {
     kedge_query *query = NULL;
     kedge_error error = {0};
-    static const char sql[] = "SELECT id, value ->> 'title', value ->> 'text', value ->> 'folder', "
-                              "coalesce(json_array_length(value, '$.kept'), 0) "
+    static const char sql[] = "SELECT id, value ->> 'title', value ->> 'text', value ->> 'folder' "
                               "FROM kedge_items WHERE collection = 'notes' ORDER BY 4, 2, 1";
     if (kedge_query_open(db, sql, sizeof sql - 1, NULL, 0, &query, &error) != KEDGE_OK) {
         return notes_fail(&error);
@@ -63,10 +62,9 @@ int notes_print_list(kedge_db *db)
     kedge_status status;
     while ((status = kedge_query_next(query, &error)) == KEDGE_OK) {
         const char *folder = kedge_query_text(query, 3, NULL);
-        printf("  %-8.8s  %-12s %s: %s%s\n", kedge_query_text(query, 0, NULL),
+        printf("  %-8.8s  %-12s %s: %s\n", kedge_query_text(query, 0, NULL),
                folder && *folder ? folder : "-", kedge_query_text(query, 1, NULL),
-               kedge_query_text(query, 2, NULL),
-               kedge_query_integer(query, 4) ? "  [covered texts: see conflicts]" : "");
+               kedge_query_text(query, 2, NULL));
         rows++;
     }
     kedge_query_close(query);
@@ -106,32 +104,6 @@ int notes_print_pending(kedge_db *db)
     return TERMINAL_DONE;
 }
 
-/* The texts that a later edit covered, which their notes keep. */
-static kedge_status print_kept(kedge_db *db, int *rows, kedge_error *error)
-{
-    kedge_scan *scan = NULL;
-    kedge_status status = kedge_scan_open(db, NOTES_COLLECTION, NULL, &scan, error);
-    if (status != KEDGE_OK) return status;
-    const char *id = NULL;
-    const char *value = NULL;
-    size_t id_size = 0;
-    size_t value_size = 0;
-    while ((status = kedge_scan_next(scan, &id, &id_size, &value, &value_size, error)) ==
-           KEDGE_OK) {
-        cJSON *note = cJSON_ParseWithLength(value, value_size);
-        const cJSON *kept = NULL;
-        cJSON_ArrayForEach(kept, cJSON_GetObjectItemCaseSensitive(note, "kept"))
-        {
-            printf("  note %.8s \"%s\": its %s also was \"%s\"\n", id, text_of(note, "title"),
-                   text_of(kept, "field"), text_of(kept, "value"));
-            *rows += 1;
-        }
-        cJSON_Delete(note);
-    }
-    kedge_scan_close(scan);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
-}
-
 int notes_print_conflicts(kedge_db *db)
 {
     kedge_mutation_list *list = NULL;
@@ -146,8 +118,7 @@ int notes_print_conflicts(kedge_db *db)
         rows++;
     }
     kedge_mutation_list_close(list);
-    if (status == KEDGE_DONE) status = print_kept(db, &rows, &error);
-    if (status != KEDGE_OK) return notes_fail(&error);
+    if (status != KEDGE_DONE) return notes_fail(&error);
     if (rows == 0) puts("  (no conflicts)");
     return TERMINAL_DONE;
 }

@@ -297,7 +297,7 @@ class Case(unittest.TestCase):
         """How often each edit was applied, by its own text."""
         counts = collections.Counter()
         for mutation in server.mutations():
-            text = {"notes.add": "title", "notes.edit": "value", "kedge.put": "id"}.get(mutation["name"])
+            text = {"notes.add": "title", "kedge.text": "text", "kedge.put": "id"}.get(mutation["name"])
             if mutation["outcome"] == "applied" and text:
                 counts[mutation["args"][text]] += 1
         return counts

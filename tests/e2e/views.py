@@ -1,4 +1,4 @@
-"""Live views: several processes on one folder, and copies that see each other's edits at once."""
+"""Live views: several processes on one folder, and copies that see each other's edits at once; texts that two edit."""
 import os
 import pty
 import signal
@@ -6,6 +6,30 @@ import subprocess
 import time
 
 from harness import Case
+
+
+class SharedTexts(Case):
+    def edit_on_both(self, text, by_a, by_b):
+        """What two copies read that were offline and edited one note."""
+        server = self.server()
+        a, b = self.copy("a", server), self.copy("b", server)
+        note = a.add(text=text)
+        a.sync()
+        b.sync()
+        a.edit(note, by_a)
+        b.edit(note, by_b)
+        self.check_converged(server, a, b)
+        lists = [copy.list()[0].split(".: ")[1] for copy in (a, b)]
+        self.assertEqual(lists[0], lists[1])
+        return lists[0]
+
+    def test_two_offline_edits_of_one_note_both_survive(self):
+        merged = self.edit_on_both("Train at nine", "Train at ten, platform 4", "Train at nine, bring tickets")
+        self.assertEqual(merged, "Train at ten, platform 4, bring tickets")
+
+    def test_two_offline_edits_of_the_same_word_stay_both(self):
+        merged = self.edit_on_both("at nine", "at ten", "at eight")
+        self.assertIn(merged, ("at ten eight", "at eight ten"))
 
 
 class LiveViews(Case):

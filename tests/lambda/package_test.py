@@ -99,7 +99,7 @@ class Package(unittest.TestCase):
         base = "/v1/orgs/acme/projects/p"
         Caller(function, self.keys.token(sub="root", org="*", role="admin"), base).ask("PUT", "")
         ann = Caller(function, self.keys.token(), base)
-        edit = ("notes.edit", {"id": "none", "field": "text", "value": "x", "was": ""})
+        edit = ("notes.move", {"id": "none", "folder": "x"})
         self.assertEqual(ann.ask("POST", "/push", push_body("a", [put("n1", 1), edit])).status, 200)
         self.assertIn({"op": "put", "key": "notes/n1", "value": 1},
                       ann.ask("POST", "/pull", pull_body("b")).json["patch"])

@@ -110,7 +110,7 @@ class Sync(LambdaCase):
     def test_the_apps_mutators_run(self):
         function = self.start(KEDGE_MUTATORS=PLUGIN)
         ann = self.project(function)
-        ann.ask("POST", "/push", push_body("a", [("notes.edit", {"id": "x", "field": "text", "value": "v", "was": ""})]))
+        ann.ask("POST", "/push", push_body("a", [("notes.move", {"id": "x", "folder": "v"})]))
         self.assertNotEqual(ann.ask("GET", "/clients/a/mutations/1").json.get("code"), "mutator-unknown")
 
 

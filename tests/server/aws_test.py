@@ -106,7 +106,7 @@ class OnAws(unittest.TestCase):
 
     def test_the_process_of_app_mutators_has_none_of_the_connections(self):
         base = "/v1/orgs/acme/projects/plugin"
-        edit = ("notes.edit", {"id": "none", "field": "text", "value": "x", "was": ""})
+        edit = ("notes.move", {"id": "none", "folder": "x"})
         server = self.start("--mutators", PLUGIN)
         self.assertEqual(self.push(server, "a", put("n1", 1), edit, base=base), 200)
         tasks = pathlib.Path(f"/proc/{server.process.pid}/task").iterdir()

@@ -32,8 +32,8 @@ class Requests(OpenServer):
         self.assertEqual(response["cookie"]["order"], 1)
 
     def test_an_app_mutator_runs_on_the_server_and_rejects_with_its_reason(self):
-        args = {"id": "none", "field": "text", "value": "x", "was": ""}
-        self.assertEqual(self.push("a", ("notes.edit", args))[0], 200)
+        args = {"id": "none", "folder": "x"}
+        self.assertEqual(self.push("a", ("notes.move", args))[0], 200)
         response = self.server.request("GET", BASE + "/clients/a/mutations/1")[2]
         self.assertEqual((response["outcome"], response["code"]), ("rejected", "note-deleted"))
 
