@@ -3,9 +3,8 @@
 
 #include "common/hash.h"
 
-#include <limits.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 
 static int64_t read_clock(clockid_t clock)
@@ -27,14 +26,19 @@ static int64_t system_monotonic_ms(void *context)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-/* Ids must never repeat, so the process cannot continue without randomness. */
+/* The most that getentropy gives in a call. */
+#define ENTROPY_BYTES_MAX 256
+
+/* Ids must never repeat, also in a process that was forked, so the kernel is asked each time. The
+ * process cannot continue without randomness. An id of 16 bytes takes the kernel a microsecond, and
+ * OpenSSL's generator four. */
 static void system_random(void *context, void *bytes, size_t size)
 {
     (void)context;
     unsigned char *next = bytes;
     while (size > 0) {
-        size_t part = size > INT_MAX ? INT_MAX : size;
-        if (RAND_bytes(next, (int)part) != 1) abort();
+        size_t part = size > ENTROPY_BYTES_MAX ? ENTROPY_BYTES_MAX : size;
+        if (getentropy(next, part) != 0) abort();
         next += part;
         size -= part;
     }

@@ -37,13 +37,13 @@ kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, k
 kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *meta,
                                     kedge_error *error)
 {
-    /* The columns that stay were checked when the row was read in this turn. */
+    /* The columns that stay were checked when the row was read. */
     static const char sql[] =
         "UPDATE meta SET client = ?1, lineage = ?2, version = ?3, lmid = ?4, revision = ?5,"
         " reflected_sequence = ?6, resyncing = ?7, item_rows = ?8, item_sum = ?9, base_rows = ?10,"
         " base_sum = ?11, checksum = kedge_checksum(" KEDGE_SQL_NUMBER(
             KEDGE_ROW_CACHE_META) ", only, ?1, ?2, ?3, ?4, ?5, ?6, ?7, organization, project,"
-                                  " ?8, ?9, ?10, ?11)";
+                                  " ?8, ?9, ?10, ?11) WHERE only = 1";
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_take(db, sql, &update, error);
     if (status != KEDGE_OK) return status;
@@ -58,7 +58,9 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
     kedge_store_bind_integer(db, update, 9, meta->items.sum);
     kedge_store_bind_integer(db, update, 10, meta->bases.rows);
     kedge_store_bind_integer(db, update, 11, meta->bases.sum);
-    return kedge_store_db_run(db, update, error);
+    status = kedge_store_db_run(db, update, error);
+    if (status != KEDGE_OK) return status;
+    return sqlite3_changes(db->handle) == 1 ? KEDGE_OK : kedge_table_fail(db, "meta", error);
 }
 
 /* ---- the staging row ---- */

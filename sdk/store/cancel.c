@@ -68,7 +68,7 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
         kedge_changes_clear(asked->changes);
         return status;
     }
-    return kedge_edit_commit(store, &cache, asked->changes, error);
+    return kedge_edit_commit(store, &outbox, &cache, asked->changes, error);
 }
 
 kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,

@@ -171,8 +171,11 @@ kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
 /* A statement that still has a row would keep its snapshot open after the commit. */
 void kedge_store_db_reset(kedge_store_db *db)
 {
-    for (size_t i = 0; i < db->statement_count; i++)
-        sqlite3_reset(db->statements[i].statement);
+    for (size_t i = 0; i < db->statement_count; i++) {
+        kedge_store_statement *kept = &db->statements[i];
+        if (kept->taken) sqlite3_reset(kept->statement);
+        kept->taken = false;
+    }
 }
 
 kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error)
@@ -198,6 +201,23 @@ void kedge_store_db_rollback(kedge_store_db *db)
     sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
+static bool data_version(const kedge_store_db *db, unsigned *version)
+{
+    return sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_DATA_VERSION, version) ==
+           SQLITE_OK;
+}
+
+void kedge_store_db_mark(kedge_store_db *db)
+{
+    db->marked = !db->rehearsing && data_version(db, &db->mark);
+}
+
+bool kedge_store_db_is_as_marked(const kedge_store_db *db)
+{
+    unsigned version;
+    return db->marked && data_version(db, &version) && version == db->mark;
+}
+
 static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
                             kedge_error *error)
 {
@@ -208,7 +228,7 @@ static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **
     /* Our SQL is right and the layout was checked, so this is a damaged schema. */
     if (code == SQLITE_ERROR) code = SQLITE_CORRUPT;
     if (code != SQLITE_OK) return kedge_store_db_fail(db, code, "preparing a statement", error);
-    db->statements[db->statement_count++] = (kedge_store_statement){sql, *statement};
+    db->statements[db->statement_count++] = (kedge_store_statement){sql, *statement, true};
     return KEDGE_OK;
 }
 
@@ -218,6 +238,7 @@ kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_st
     db->bind_code = SQLITE_OK;
     for (size_t i = 0; i < db->statement_count; i++) {
         if (db->statements[i].sql != sql) continue;
+        db->statements[i].taken = true;
         *statement = db->statements[i].statement;
         sqlite3_reset(*statement);
         sqlite3_clear_bindings(*statement);

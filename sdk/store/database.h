@@ -14,6 +14,7 @@
 typedef struct kedge_store_statement {
     const char *sql;
     sqlite3_stmt *statement;
+    bool taken; /* since all were reset last */
 } kedge_store_statement;
 
 typedef struct kedge_store_db {
@@ -30,7 +31,9 @@ typedef struct kedge_store_db {
     bool row_damaged;    /* a row is damaged; the others can be read */
     /* begin a transaction only once and do not commit it: it will be rolled back */
     bool rehearsing;
-    dev_t device; /* which file it is: another process may have set it aside */
+    bool marked;
+    unsigned mark; /* SQLite's number of the file's state when it was marked */
+    dev_t device;  /* which file it is: another process may have set it aside */
     ino_t inode;
 } kedge_store_db;
 
@@ -49,10 +52,16 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
 kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_error *error);
 kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error); /* IMMEDIATE */
 kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error);
-/* Resets all statements that still have a row. */
+/* Resets all statements, of which some may still have a row. */
 void kedge_store_db_reset(kedge_store_db *db);
 void kedge_store_db_rollback(kedge_store_db *db); /* may be called when nothing is open */
 bool kedge_store_db_in_transaction(const kedge_store_db *db);
+
+/* Remembers the state of the file; call right after a commit. */
+void kedge_store_db_mark(kedge_store_db *db);
+/* In a transaction: whether nobody, this connection included, has committed to the file since it
+ * was marked. */
+bool kedge_store_db_is_as_marked(const kedge_store_db *db);
 
 /* Gives the kept statement for `sql`, reset and without bindings. */
 kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,

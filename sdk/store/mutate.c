@@ -35,8 +35,17 @@ static kedge_status follow_late(kedge_store *store)
     return status;
 }
 
-kedge_status kedge_edit_commit(kedge_store *store, const kedge_cache_meta *cache,
-                               kedge_change_set *changes, kedge_error *error)
+static void mark(kedge_store *store, const kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
+{
+    store->edited_outbox = *outbox;
+    store->edited_cache = *cache;
+    kedge_store_db_mark(&store->outbox);
+    kedge_store_db_mark(&store->cache);
+}
+
+kedge_status kedge_edit_commit(kedge_store *store, const kedge_outbox_meta *outbox,
+                               const kedge_cache_meta *cache, kedge_change_set *changes,
+                               kedge_error *error)
 {
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
@@ -52,6 +61,7 @@ kedge_status kedge_edit_commit(kedge_store *store, const kedge_cache_meta *cache
     status = kedge_store_db_commit(&store->cache, NULL);
     if (status == KEDGE_OK) {
         kedge_store_stamp_footprints(store, cache);
+        mark(store, outbox, cache);
     } else {
         kedge_store_db_rollback(&store->cache);
         status = follow_late(store);
@@ -146,14 +156,28 @@ static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta
     return status;
 }
 
+/* While nobody has committed to a file since the last edit, its meta row is the one that this edit
+ * has written. */
+static kedge_status read_state(kedge_store *store, edit_state *state, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    if (kedge_store_db_is_as_marked(&store->outbox))
+        state->outbox = store->edited_outbox;
+    else
+        status = kedge_outbox_meta_read(&store->outbox, &state->outbox, error);
+    if (status == KEDGE_OK && kedge_store_db_is_as_marked(&store->cache))
+        state->cache = store->edited_cache;
+    else if (status == KEDGE_OK)
+        status = kedge_cache_meta_read(&store->cache, &state->cache, error);
+    return status;
+}
+
 /* Both transactions are begun before anything is read, so that each file is locked once. */
 static kedge_status begin_edit(kedge_store *store, edit_state *state, kedge_error *error)
 {
     kedge_status status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &state->outbox, error);
-    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &state->cache, error);
-    return status;
+    return status == KEDGE_OK ? read_state(store, state, error) : status;
 }
 
 static kedge_status begin_fitting_edit(kedge_store *store, edit_state *state, kedge_error *error)
@@ -187,7 +211,7 @@ static kedge_status make_edit(kedge_store *store, void *context, kedge_error *er
         kedge_changes_clear(made->changes);
         return status;
     }
-    return kedge_edit_commit(store, &state.cache, made->changes, error);
+    return kedge_edit_commit(store, &state.outbox, &state.cache, made->changes, error);
 }
 
 static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)

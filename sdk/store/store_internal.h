@@ -190,6 +190,10 @@ struct kedge_store {
     kedge_cache_meta footprints_of; /* the cache that was committed with them */
     bool footprints_known;          /* they are of footprints_of */
     bool footprints_sound;          /* they will be of the cache once it is committed */
+    /* Of writers, in their turn: what the last edit has committed to both files, which it then
+     * marked. */
+    kedge_outbox_meta edited_outbox;
+    kedge_cache_meta edited_cache;
     int divergences; /* of writers, in their turn: hashes in a row that the state did not have */
     atomic_bool check_due;       /* the cache has not been checked in the background yet */
     kedge_cache_check *check;    /* under way: of the thread that calls for it; NULL: none */
@@ -438,9 +442,10 @@ void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
 
 /* ---- mutate.c, inbox.c ---- */
-/* Commits the outbox, then the cache, whose meta is `cache`: the end of each edit. */
-kedge_status kedge_edit_commit(kedge_store *store, const kedge_cache_meta *cache,
-                               kedge_change_set *changes, kedge_error *error);
+/* Commits the outbox, then the cache, whose meta rows are these now: the end of each edit. */
+kedge_status kedge_edit_commit(kedge_store *store, const kedge_outbox_meta *outbox,
+                               const kedge_cache_meta *cache, kedge_change_set *changes,
+                               kedge_error *error);
 /* Reads name and args of a rejected mutation that the inbox lists. */
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error);
