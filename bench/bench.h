@@ -7,7 +7,8 @@
 
 #include "common/environment.h"
 
-/* One row of the table. A `target` of 0 means that the row is for information. */
+/* One row of the table. A `target` of 0 means that the row is for information. A floor is measured
+ * beside the row, in the same run. */
 typedef struct bench_row {
     const char *name;
     double value;
@@ -17,6 +18,7 @@ typedef struct bench_row {
     double target;
     bool target_is_ratio;   /* the target is for the ratio; else for the value */
     bool target_is_ceiling; /* at most, not at least */
+    const char *see;        /* what explains a target that is missed; NULL: nothing */
 } bench_row;
 
 double bench_now_ms(void);
@@ -25,6 +27,8 @@ double bench_median(double *values, size_t count); /* sorts them */
 double bench_percentile(double *values, size_t count, double part);
 /* Prints the row, as a line of the table or as a JSON object; returns whether it met its target. */
 bool bench_print(const bench_row *row, bool json);
+/* Prints the heads of the columns. */
+void bench_print_head(void);
 /* A fresh folder below TMPDIR; removed by bench_remove_folder. */
 void bench_make_folder(char *path, size_t size);
 void bench_remove_folder(const char *path);
@@ -37,6 +41,9 @@ size_t bench_pulls(bench_row *rows);
 size_t bench_rebases(bench_row *rows);
 size_t bench_reads(bench_row *rows);
 size_t bench_confirmations(bench_row *rows, const char *server_program);
+
+/* Where rows of the client that miss their target are explained. */
+#define BENCH_SEE_SPEED "docs/explanation/speed.md"
 /* Prints its own table; returns whether all targets were met. */
 bool bench_backlog(const char *server_program, bool json);
 

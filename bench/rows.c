@@ -77,26 +77,39 @@ static bool is_met(const bench_row *row)
     return row->target_is_ceiling ? measured <= row->target : measured >= row->target;
 }
 
+void bench_print_head(void)
+{
+    printf("%-56s %10s %-8s %10s %7s  %-12s\n", "median", "value", "unit", "floor", "ratio",
+           "target");
+}
+
 bool bench_print(const bench_row *row, bool json)
 {
     bool met = is_met(row);
     if (json) {
         printf("{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"floor\":%.4g,\"ratio\":%.3f,"
-               "\"target\":%.4g,\"met\":%s}\n",
+               "\"target\":%.4g,\"met\":%s",
                row->name, row->value, row->unit, row->floor, row->ratio, row->target,
                met ? "true" : "false");
+        if (!met && row->see) printf(",\"see\":\"%s\"", row->see);
+        printf("}\n");
         return met;
     }
-    char target[32] = "-";
+    char target[32] = "-", floor[32] = "-", ratio[32] = "-";
+    if (row->floor > 0) {
+        snprintf(floor, sizeof floor, "%.4g", row->floor);
+        snprintf(ratio, sizeof ratio, "%.2f", row->ratio);
+    }
     if (row->target > 0) {
         snprintf(target, sizeof target, "%s %.3g%s",
                  row->target_is_ceiling ? "<=" : ">=", row->target,
                  row->target_is_ratio ? " of it" : "");
     }
-    printf("%-52s %10.4g %-8s %10.4g %7.2f  %-12s %s\n", row->name, row->value, row->unit,
-           row->floor, row->ratio, target,
+    printf("%-56s %10.4g %-8s %10s %7s  %-12s %s%s%s\n", row->name, row->value, row->unit, floor,
+           ratio, target,
            row->target <= 0 ? ""
            : met            ? "met"
-                            : "MISSED");
+                            : "missed",
+           met || !row->see ? "" : ", see ", met || !row->see ? "" : row->see);
     return met;
 }
