@@ -315,6 +315,7 @@ void kedge_api_log_new_segment(kedge_api_call *call);
 void kedge_api_log_append(kedge_api_call *call);
 void kedge_api_log_entries(kedge_api_call *call);
 void kedge_api_log_snapshot(kedge_api_call *call);
+void kedge_api_log_snapshot_chunk(kedge_api_call *call);
 void kedge_api_log_metadata(kedge_api_call *call);
 void kedge_api_log_archive(kedge_api_call *call);
 void kedge_api_log_truncate(kedge_api_call *call);

@@ -297,14 +297,25 @@ void kedge_api_log_metadata(kedge_api_call *call)
 
 /* ---- snapshots ---- */
 
-/* One that the backend made (backend/effects/fold.h); the id of an app's own leads nowhere here. */
-void kedge_api_log_snapshot(kedge_api_call *call)
+static void respond_snapshot(kedge_api_call *call, kedge_status status)
 {
-    kedge_log log = kedge_api_log_of(call);
-    kedge_status status =
-        kedge_log_snapshot_read(&log, call->argument[1], &call->response->body, &call->error);
     if (status != KEDGE_OK)
         kedge_api_log_fail(call, status);
     else
         call->response->immutable = true;
+}
+
+/* One that the backend made (backend/effects/fold.h); the id of an app's own leads nowhere here. */
+void kedge_api_log_snapshot(kedge_api_call *call)
+{
+    kedge_log log = kedge_api_log_of(call);
+    respond_snapshot(call, kedge_log_snapshot_read(&log, call->argument[1], &call->response->body,
+                                                   &call->error));
+}
+
+void kedge_api_log_snapshot_chunk(kedge_api_call *call)
+{
+    kedge_log log = kedge_api_log_of(call);
+    respond_snapshot(call, kedge_log_snapshot_read_part(&log, call->argument[1], call->argument[2],
+                                                        &call->response->body, &call->error));
 }

@@ -74,6 +74,7 @@ static const api_route routes[] = {
     {"POST", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_append, false, LOG_WRITE},
     {"GET", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_entries, false, EITHER},
     {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}", kedge_api_log_snapshot, false, EITHER},
+    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}/{h}", kedge_api_log_snapshot_chunk, false, EITHER},
     {"POST", KEDGE_WIRE_PATH_LOG "/entries/{e}/metadata", kedge_api_log_metadata, false, LOG_WRITE},
     {"GET", PROJECT "/versions", kedge_api_versions, false, VERSIONS},
     {"GET", PROJECT "/versions/{v}", kedge_api_version, false, VERSIONS},

@@ -7,6 +7,8 @@
 #include "common/error.h"
 #include "common/json.h"
 
+#include <string.h>
+
 /* The log of mutations of a log project; one of the same name in another project is an app's. */
 static kedge_status look_at_kind(const kedge_log *log, bool *of_project, kedge_error *error)
 {
@@ -20,8 +22,8 @@ static kedge_status look_at_kind(const kedge_log *log, bool *of_project, kedge_e
                       "the log has been made, and its project not yet");
 }
 
-static kedge_status read_piece(const kedge_buffer *progress, kedge_logged_piece *piece,
-                               kedge_error *error)
+static kedge_status read_progress(const kedge_buffer *progress, kedge_fold_piece *piece,
+                                  kedge_error *error)
 {
     kedge_bytes text = kedge_buffer_bytes(progress);
     if (text.size == 0) return KEDGE_OK;
@@ -32,7 +34,7 @@ static kedge_status read_piece(const kedge_buffer *progress, kedge_logged_piece 
                       "the progress of a pending snapshot is damaged");
 }
 
-static void write_piece(const kedge_logged_piece *piece, kedge_buffer *progress)
+static void write_progress(const kedge_fold_piece *piece, kedge_buffer *progress)
 {
     kedge_json_writer writer = kedge_json_write(progress);
     kedge_json_begin_object(&writer);
@@ -43,27 +45,21 @@ static void write_piece(const kedge_logged_piece *piece, kedge_buffer *progress)
     kedge_json_end_object(&writer);
 }
 
-static kedge_status make_of_project(const kedge_log *log, int64_t number, kedge_buffer *progress,
-                                    bool *complete, kedge_error *error)
+static kedge_status make_of_project(const kedge_log *log, int64_t number, kedge_fold_piece *piece,
+                                    kedge_error *error)
 {
     kedge_project project = *log->project;
-    kedge_logged_piece piece = {.number = -1};
+    kedge_logged_piece logged = {.number = piece->number};
     project.history = &kedge_logged_history;
     if (number == 0)
         return kedge_fail(error, KEDGE_UNSUPPORTED, "snapshot-empty",
                           "no mutation stands in front of entry 0");
-    kedge_status status = read_piece(progress, &piece, error);
-    if (status == KEDGE_OK)
-        status = kedge_logged_snapshot_piece(&project, number, KEDGE_EFFECTS_PIECE_ENTRIES, &piece,
-                                             error);
-    if (status != KEDGE_OK) return status;
-    *complete = piece.number == number;
-    kedge_buffer_clear(progress);
-    if (*complete)
-        kedge_buffer_append_text(progress, piece.id);
-    else
-        write_piece(&piece, progress);
-    return KEDGE_OK;
+    memcpy(logged.id, piece->id, sizeof logged.id);
+    kedge_status status =
+        kedge_logged_snapshot_piece(&project, number, KEDGE_EFFECTS_PIECE_ENTRIES, &logged, error);
+    piece->number = logged.number;
+    memcpy(piece->id, logged.id, sizeof piece->id);
+    return status;
 }
 
 kedge_status kedge_effects_make(void *context, const kedge_log *log, const kedge_log_place *at,
@@ -71,14 +67,20 @@ kedge_status kedge_effects_make(void *context, const kedge_log *log, const kedge
 {
     (void)context;
     bool of_project = false;
-    char id[KEDGE_SHA256_HEX];
+    kedge_fold_piece piece = {.number = -1};
     kedge_status status = look_at_kind(log, &of_project, error);
+    if (status == KEDGE_OK) status = read_progress(progress, &piece, error);
+    if (status == KEDGE_OK) {
+        status = of_project
+                     ? make_of_project(log, at->number, &piece, error)
+                     : kedge_effects_fold(log, at, KEDGE_EFFECTS_PIECE_ENTRIES, &piece, error);
+    }
     if (status != KEDGE_OK) return status;
-    if (of_project) return make_of_project(log, at->number, progress, complete, error);
-    status = kedge_effects_fold(log, at, id, error);
-    if (status != KEDGE_OK) return status;
-    *complete = true;
+    *complete = piece.number == at->number;
     kedge_buffer_clear(progress);
-    kedge_buffer_append_text(progress, id);
+    if (*complete)
+        kedge_buffer_append_text(progress, piece.id);
+    else
+        write_progress(&piece, progress);
     return KEDGE_OK;
 }

@@ -5,11 +5,11 @@
 
 #include "backend/effects/snapshots.h"
 
-/* Entries of a log project that one piece replays. */
+/* Entries that one piece replays. */
 #define KEDGE_EFFECTS_PIECE_ENTRIES 2000
 
-/* The `make` of a worker; it needs no context. The progress of a log project's snapshot is a
- * snapshot of an earlier entry: {"id": hash, "number": of the entry}. */
+/* The `make` of a worker; it needs no context. The progress is a snapshot of an earlier entry, or a
+ * part that has the form of one: {"id": hash, "number": of the entry}. */
 kedge_status kedge_effects_make(void *context, const kedge_log *log, const kedge_log_place *at,
                                 kedge_buffer *progress, bool *complete, kedge_error *error);
 

@@ -105,16 +105,31 @@ bool kedge_log_key_read_num(kedge_bytes sort, int64_t *num)
     return true;
 }
 
-static kedge_log_key blob_key(const kedge_log *log, const char *folder, kedge_bytes name)
+static void append(kedge_log_key *key, kedge_bytes text)
+{
+    KEDGE_ASSERT(key->size + text.size < sizeof key->text);
+    memcpy(key->text + key->size, text.data, text.size);
+    key->size += text.size;
+    key->text[key->size] = '\0';
+}
+
+static kedge_log_key blobs_prefix(const kedge_log *log, const char *folder)
 {
     const kedge_project_ref *ref = &log->project->ref;
     kedge_log_key key;
-    int size = snprintf(key.text, sizeof key.text, "%.*s/logs/%.*s/%.*s/%s/%.*s.json.gz",
+    int size = snprintf(key.text, sizeof key.text, "%.*s/logs/%.*s/%.*s/%s/",
                         (int)ref->organization.size, ref->organization.data, (int)ref->project.size,
-                        ref->project.data, (int)log->name.size, log->name.data, folder,
-                        (int)name.size, name.data);
+                        ref->project.data, (int)log->name.size, log->name.data, folder);
     KEDGE_ASSERT(size > 0 && (size_t)size < sizeof key.text);
     key.size = (size_t)size;
+    return key;
+}
+
+static kedge_log_key blob_key(const kedge_log *log, const char *folder, kedge_bytes name)
+{
+    kedge_log_key key = blobs_prefix(log, folder);
+    append(&key, name);
+    append(&key, KEDGE_BYTES(".json.gz"));
     return key;
 }
 
@@ -131,6 +146,22 @@ kedge_log_key kedge_log_key_archive(const kedge_log *log, const char hash[KEDGE_
 kedge_log_key kedge_log_key_snapshot(const kedge_log *log, kedge_bytes id)
 {
     return blob_key(log, "snapshots", id);
+}
+
+kedge_log_key kedge_log_key_snapshots(const kedge_log *log, kedge_bytes id)
+{
+    kedge_log_key key = blobs_prefix(log, "snapshots");
+    append(&key, id);
+    if (id.size > 0) append(&key, KEDGE_BYTES("/"));
+    return key;
+}
+
+kedge_log_key kedge_log_key_snapshot_part(const kedge_log *log, kedge_bytes id, kedge_bytes hash)
+{
+    kedge_log_key key = kedge_log_key_snapshots(log, id);
+    append(&key, hash);
+    append(&key, KEDGE_BYTES(".json.gz"));
+    return key;
 }
 
 /* A UUID of version 8 (RFC 9562, section 5.8), made of the names: whoever knows these knows it,

@@ -8,6 +8,7 @@
  *   body         {organization}/logs/{project}/{log}/bodies/{32 hexadecimal digits}.json.gz
  *   archive      {organization}/logs/{project}/{log}/archive/{sha256}.json.gz
  *   snapshot     {organization}/logs/{project}/{log}/snapshots/{id, as a sha256}.json.gz
+ *   part of one  {organization}/logs/{project}/{log}/snapshots/{id}/{sha256}.json.gz
  *
  * A {uuid} is 22 characters of six bits each. A {num} is one character that says how many follow,
  * '1' to '9', and so many characters of six bits, the highest first and none too many. The
@@ -20,7 +21,7 @@
 #include "backend/ports/records.h"
 #include "common/hash.h"
 
-#define KEDGE_LOG_KEY_BYTES_MAX 300
+#define KEDGE_LOG_KEY_BYTES_MAX 400
 
 typedef struct kedge_log_key {
     char text[KEDGE_LOG_KEY_BYTES_MAX]; /* NUL-terminated */
@@ -39,6 +40,9 @@ bool kedge_log_key_read_num(kedge_bytes sort, int64_t *num);
 kedge_log_key kedge_log_key_body(const kedge_log *log, kedge_bytes name);
 kedge_log_key kedge_log_key_archive(const kedge_log *log, const char hash[KEDGE_SHA256_HEX]);
 kedge_log_key kedge_log_key_snapshot(const kedge_log *log, kedge_bytes id);
+kedge_log_key kedge_log_key_snapshot_part(const kedge_log *log, kedge_bytes id, kedge_bytes hash);
+/* The common prefix of the parts of a snapshot; with an empty id, of all snapshots and parts. */
+kedge_log_key kedge_log_key_snapshots(const kedge_log *log, kedge_bytes id);
 
 /* KEDGE_CORRUPT "log-corrupt", naming log, segment and entry; `num` -1: none. */
 kedge_status kedge_log_corrupt(const kedge_log *log, int64_t segment, int64_t num,

@@ -231,9 +231,9 @@ kedge_status kedge_log_archive(const kedge_log *log, int64_t segment,
                                kedge_log_archived_entries entries, int64_t expires_s,
                                kedge_error *error);
 
-/* Removes all entries in front of a number, with their bodies and archives, for good. May be called
- * again, to go on. KEDGE_REJECTED "log-truncate-too-far": the number is behind the last snapshot,
- * or there is none. */
+/* Removes all entries in front of a number, with their bodies, archives and snapshots (snapshot.h),
+ * for good. May be called again, to go on. KEDGE_REJECTED "log-truncate-too-far": the number is
+ * behind the last snapshot, or there is none. */
 kedge_status kedge_log_truncate(const kedge_log *log, int64_t before, kedge_error *error);
 
 #endif

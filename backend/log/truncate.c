@@ -6,6 +6,7 @@
 #include "backend/log/archive.h"
 #include "backend/log/remove.h"
 #include "backend/log/segments.h"
+#include "backend/log/snapshot.h"
 #include "common/error.h"
 
 /* ---- entries ---- */
@@ -181,6 +182,7 @@ kedge_status kedge_log_truncate(const kedge_log *log, int64_t before, kedge_erro
         tries = status == KEDGE_OK ? 0 : tries + 1;
         if (status != KEDGE_OK) done = false;
     }
+    if (status == KEDGE_OK) status = kedge_log_snapshots_remove(log, before, &failure);
     if (status == KEDGE_OK) return KEDGE_OK;
     return kedge_fail(error, status, failure.code, "%s", failure.message);
 }

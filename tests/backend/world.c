@@ -65,6 +65,26 @@ static kedge_status scatter(kedge_tx *tx, const char *args, size_t args_size, vo
     return status;
 }
 
+/* Reads all items in order, and puts how many there are. */
+static kedge_status count_items(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                kedge_error *error)
+{
+    (void)args;
+    (void)args_size;
+    (void)userdata;
+    char number[32];
+    const char *id = NULL, *value;
+    size_t id_size = 0, value_size;
+    int64_t count = 0;
+    kedge_status status;
+    while ((status = kedge_tx_next(tx, "items", id, id_size, &id, &id_size, &value, &value_size,
+                                   error)) == KEDGE_OK)
+        count++;
+    if (status != KEDGE_DONE) return status;
+    int size = snprintf(number, sizeof number, "%" PRId64, count);
+    return kedge_tx_put(tx, "counts", "items", 5, number, (size_t)size, error);
+}
+
 /* Puts an item whose body is too large for the record: it goes to blobs. */
 static kedge_status put_large(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                               kedge_error *error)
@@ -96,9 +116,8 @@ static kedge_status die(kedge_tx *tx, const char *args, size_t args_size, void *
 }
 
 static const kedge_mutator mutators[] = {
-    {"test.fill", 1, fill, NULL},
-    {"test.scatter", 1, scatter, NULL},
-    {"test.large", 1, put_large, NULL},
+    {"test.fill", 1, fill, NULL},         {"test.scatter", 1, scatter, NULL},
+    {"test.count", 1, count_items, NULL}, {"test.large", 1, put_large, NULL},
     {"test.die", 1, die, NULL},
 };
 

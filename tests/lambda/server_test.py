@@ -408,7 +408,7 @@ class Effects(LambdaCase):
         self.assertNotIn("snapshot", self.entry(everybody))
         self.assertEqual(self.invoke(function, self.message(1, self.messages()[0])), [])
         made = everybody.ask("GET", "/logs/l/snapshots/" + self.entry(everybody)["snapshot"])
-        self.assertEqual(made.json, {"collections": {"notes": {"a": "y"}}, "log": "l", "number": 3})
+        self.assertEqual(made.json, {"chunks": [], "collections": {"notes": {"a": "y"}}, "log": "l", "number": 3})
         # Both may come again.
         self.assertEqual(self.invoke(function, self.change(2, 3)), [])
         self.assertEqual(self.invoke(function, self.message(2, self.messages()[-1])), [])

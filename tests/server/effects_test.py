@@ -84,16 +84,37 @@ class Effects(unittest.TestCase):
         self.make_log()
         self.append(value("a", 1), value("b", LARGE), value("a", 2))
         number = self.want()
-        self.assertEqual(self.state(number), {"log": "l", "number": number,
+        self.assertEqual(self.state(number), {"log": "l", "number": number, "chunks": [],
                                               "collections": {"notes": {"a": 2, "b": LARGE}}})
         # The next one begins with it; a mutation that is refused changes nothing.
         self.append({"type": "kedge.delete", "version": 1, "body": {"collection": "notes", "id": "b"}},
                     value("", 3), {"type": "kedge.put", "version": 1, "body": {"collection": "/"}},
                     {"type": "kedge.project", "version": 1, "body": {"name": "x"}})
         number = self.want()
-        self.assertEqual(self.state(number), {"log": "l", "number": number, "project": {"name": "x"},
+        self.assertEqual(self.state(number), {"log": "l", "number": number, "project": {"name": "x"}, "chunks": [],
                                               "collections": {"notes": {"": 3, "a": 2}}})
         self.ask("GET", f"/logs/l/snapshots/{'0' * 64}", status=404)
+
+    def test_a_large_snapshot_is_read_in_chunks_and_goes_with_a_truncation(self):
+        self.start()
+        self.make_log()
+        self.append(*[value(f"n{item}", f"{item}{LARGE}") for item in range(9)])
+        first = self.want()
+        made = self.state(first)
+        notes = made["collections"]["notes"]
+        self.assertGreater(len(made["chunks"]), 0)
+        for digest, collection, item in made["chunks"]:
+            chunk = self.ask("GET", f"/logs/l/snapshots/{self.snapshot(first)}/{digest}")
+            self.assertEqual(min(chunk[collection]), item)
+            notes.update(chunk["notes"])
+        self.assertEqual(notes, {f"n{item}": f"{item}{LARGE}" for item in range(9)})
+        gone = f"/logs/l/snapshots/{self.snapshot(first)}"
+        second = self.want()
+        self.state(second)
+        self.ask("POST", "/logs/l/truncate", {"before": second})
+        self.ask("GET", gone, status=404)
+        self.ask("GET", f"{gone}/{made['chunks'][0][0]}", status=404)
+        self.state(second)
 
     def test_a_new_segment_gets_its_snapshot(self):
         self.start()
