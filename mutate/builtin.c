@@ -1,6 +1,7 @@
 /* The table of the built-in mutators, and the one that does nothing. */
 #include "mutate/builtin.h"
 
+#include "mutate/apply.h"
 #include "mutate/batch.h"
 #include "mutate/builtin_args.h"
 
@@ -21,6 +22,7 @@ const kedge_mutator kedge_builtin_mutators[] = {
     {"kedge.text", 1, kedge_builtin_text, NULL},
     {"kedge.delete", 1, kedge_builtin_delete, NULL},
     {"kedge.project", 1, kedge_builtin_project, NULL},
+    {KEDGE_APPLY_MUTATOR, 1, kedge_builtin_apply, NULL},
     {KEDGE_BATCH_MUTATOR, 1, kedge_builtin_batch, NULL},
     {"kedge.noop", 1, noop, NULL},
 };

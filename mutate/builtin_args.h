@@ -40,6 +40,11 @@ kedge_status kedge_builtin_text(kedge_tx *tx, const char *args, size_t args_size
                                 kedge_error *error);
 kedge_status kedge_builtin_project(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                    kedge_error *error);
+/* Merges the patch `extra` into an item. */
+kedge_status kedge_builtin_merge_item(kedge_tx *tx, const kedge_builtin_item *item,
+                                      kedge_error *error);
+kedge_status kedge_builtin_apply(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                 kedge_error *error);
 kedge_status kedge_builtin_batch(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                  kedge_error *error);
 

@@ -20,18 +20,22 @@ kedge_status kedge_builtin_merge(kedge_tx *tx, const char *args, size_t args_siz
     kedge_builtin_item item;
     kedge_status status =
         kedge_builtin_read_item(tx, (kedge_bytes){args, args_size}, "patch", &item, error);
-    if (status != KEDGE_OK) return status;
+    return status == KEDGE_OK ? kedge_builtin_merge_item(tx, &item, error) : status;
+}
 
+kedge_status kedge_builtin_merge_item(kedge_tx *tx, const kedge_builtin_item *item,
+                                      kedge_error *error)
+{
     kedge_bytes target = {NULL, 0};
-    status =
-        kedge_tx_get(tx, item.collection, item.id, item.id_size, &target.data, &target.size, error);
+    kedge_status status = kedge_tx_get(tx, item->collection, item->id, item->id_size, &target.data,
+                                       &target.size, error);
     if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
 
     kedge_buffer merged = kedge_buffer_make(kedge_tx_allocator(tx));
-    status = merged_text(tx, target, item.extra, &merged, error);
+    status = merged_text(tx, target, item->extra, &merged, error);
     if (status == KEDGE_OK) {
-        status = kedge_tx_put(tx, item.collection, item.id, item.id_size, merged.data, merged.size,
-                              error);
+        status = kedge_tx_put(tx, item->collection, item->id, item->id_size, merged.data,
+                              merged.size, error);
     }
     kedge_buffer_free(&merged);
     return status;

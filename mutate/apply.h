@@ -1,0 +1,29 @@
+/* The args of kedge.apply: an edit as what it has read and what it writes.
+ *
+ *   {"reads": [{"collection", "id", "hash"}          an item; hash null: there is none
+ *              {"collection", "after", "through", "hash"}   the items in a piece of a collection
+ *              {"project": true, "hash"}],           the project record
+ *    "ops":   [{"op": "put", "collection", "id", "value"}
+ *              {"op": "merge", "collection", "id", "patch"}
+ *              {"op": "delete", "collection", "id"}
+ *              {"op": "put-project", "value"}]}
+ *
+ * A hash is the first half of a SHA-256, in hexadecimal: over the canonical value, or, of a piece
+ * of a collection, over each of its items in order: the size of the id (4 bytes, little endian),
+ * the id, the size of the value, the value. The piece starts behind `after`, at the start of the
+ * collection when it is left out, and ends with `through`, at the end when it is left out. */
+#ifndef KEDGE_MUTATE_APPLY_H
+#define KEDGE_MUTATE_APPLY_H
+
+#include "common/hash.h"
+
+#define KEDGE_APPLY_MUTATOR  "kedge.apply"
+#define KEDGE_APPLY_CONFLICT "conflict" /* the code of the rejection when a read has changed */
+
+void kedge_apply_hash(kedge_bytes value, char hex[KEDGE_DIGEST_HEX]);
+
+void kedge_apply_hash_begin(kedge_sha256_stream *piece);
+void kedge_apply_hash_add(kedge_sha256_stream *piece, kedge_bytes id, kedge_bytes value);
+void kedge_apply_hash_end(kedge_sha256_stream *piece, char hex[KEDGE_DIGEST_HEX]);
+
+#endif
