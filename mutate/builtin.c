@@ -20,6 +20,7 @@ const kedge_mutator kedge_builtin_mutators[] = {
     {"kedge.patch", 1, kedge_builtin_patch, NULL},
     {"kedge.increment", 1, kedge_builtin_increment, NULL},
     {"kedge.text", 1, kedge_builtin_text, NULL},
+    {"kedge.restore", 1, kedge_builtin_restore, NULL},
     {"kedge.delete", 1, kedge_builtin_delete, NULL},
     {"kedge.project", 1, kedge_builtin_project, NULL},
     {KEDGE_APPLY_MUTATOR, 1, kedge_builtin_apply, NULL},

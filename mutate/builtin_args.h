@@ -38,6 +38,8 @@ kedge_status kedge_builtin_delete(kedge_tx *tx, const char *args, size_t args_si
                                   kedge_error *error);
 kedge_status kedge_builtin_text(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                 kedge_error *error);
+kedge_status kedge_builtin_restore(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                   kedge_error *error);
 kedge_status kedge_builtin_project(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                    kedge_error *error);
 /* Merges the patch `extra` into an item. */

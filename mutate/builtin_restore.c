@@ -1,0 +1,371 @@
+/* kedge.restore {changes: [{collection, id, path, expected, value, text}, …]}: puts values back,
+ * for an undo. A change is made where the value at `path` still is `expected`; elsewhere somebody
+ * has changed it since, and what is there stays. No member `expected` or `value`: there is none,
+ * and there shall be none. With `text` true, both are strings, and what others changed in the text
+ * is merged with the way back. {collection, id, path, add} adds an integer to one. A restore that
+ * finds no change to make is rejected (restore-conflict).
+ *
+ * Changes of one item that follow each other are made to one document, which is written once. */
+#include "common/error.h"
+#include "common/names.h"
+#include "mutate/builtin_args.h"
+#include "mutate/json_place.h"
+#include "mutate/text_merge.h"
+#include "mutate/transaction.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHANGE_COST 64                 /* bytes, beside those of its text */
+#define INTEGER_MAX 9007199254740991.0 /* 2^53 - 1: above it a double cannot count by one */
+
+typedef struct change {
+    size_t index;                                /* in the args, from 0 */
+    char collection[KEDGE_LIMIT_NAME_BYTES + 1]; /* "": the project record */
+    char id[KEDGE_LIMIT_ITEM_ID_BYTES + 1];
+    kedge_json_pointer path;
+    kedge_bytes expected; /* empty: none; so is `value` */
+    kedge_bytes value;
+    bool text;
+    double add;
+    bool adds;
+} change;
+
+typedef struct restore {
+    kedge_tx *tx;
+    kedge_error *error; /* the mutator's */
+    change at;
+    /* The item that is being changed. */
+    char collection[KEDGE_LIMIT_NAME_BYTES + 1];
+    char id[KEDGE_LIMIT_ITEM_ID_BYTES + 1];
+    bool loaded;
+    bool present;
+    bool changed;
+    kedge_json_document document;
+    size_t made; /* changes */
+} restore;
+
+/* ---- failures ---- */
+
+static kedge_status invalid(const restore *work, const char *what)
+{
+    return kedge_builtin_refuse(work->tx, work->error, "args-invalid", "change %zu: %s",
+                                work->at.index, what);
+}
+
+static kedge_status failed(const restore *work, const kedge_error *why)
+{
+    if (why->status == KEDGE_LIMIT_EXCEEDED)
+        return kedge_tx_charge(work->tx, work->document.cost, work->error);
+    return kedge_tx_postpone(work->tx, why, work->error);
+}
+
+/* ---- reading a change ---- */
+
+static bool is_member(kedge_bytes key)
+{
+    static const char *const known[] = {"collection", "id",   "path", "expected",
+                                        "value",      "text", "add"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (kedge_json_text_equals(key, known[i])) return true;
+    return false;
+}
+
+static kedge_status read_key(restore *work, kedge_bytes object)
+{
+    change *at = &work->at;
+    if (!kedge_json_member_chars(object, "collection", at->collection, sizeof at->collection) ||
+        !kedge_json_member_chars(object, "id", at->id, sizeof at->id))
+        return invalid(work, "\"collection\" and \"id\" must be strings, of at most 64 and 512"
+                             " bytes");
+    if (at->collection[0] == '\0') {
+        if (at->id[0] == '\0') return KEDGE_OK;
+        return invalid(work, "the project record has the \"id\" \"\"");
+    }
+    kedge_error why = {0};
+    kedge_status status = kedge_check_name("collection", kedge_bytes_of(at->collection), &why);
+    return status == KEDGE_OK ? KEDGE_OK : invalid(work, why.message);
+}
+
+static kedge_status read_path(restore *work, kedge_bytes object)
+{
+    kedge_bytes path;
+    kedge_error why = {0};
+    if (!kedge_json_member(object, "path", &path)) return invalid(work, "\"path\" is missing");
+    kedge_status status = kedge_json_pointer_parse(&work->at.path, path, &why);
+    if (status == KEDGE_NO_MEMORY) return kedge_tx_postpone(work->tx, &why, work->error);
+    return status == KEDGE_OK ? KEDGE_OK : invalid(work, "\"path\" must be a JSON Pointer");
+}
+
+static kedge_status read_values(restore *work, kedge_bytes object)
+{
+    kedge_bytes value;
+    change *at = &work->at;
+    bool expected = kedge_json_member(object, "expected", &at->expected);
+    bool given = kedge_json_member(object, "value", &at->value);
+    at->text = kedge_json_member(object, "text", &value);
+    if (at->text && !kedge_json_to_boolean(value, &at->text))
+        return invalid(work, "\"text\" must be true or false");
+    if (at->text && (kedge_json_type_of(at->expected) != KEDGE_JSON_STRING ||
+                     kedge_json_type_of(at->value) != KEDGE_JSON_STRING))
+        return invalid(work, "with \"text\", \"expected\" and \"value\" must be strings");
+    at->adds = kedge_json_member(object, "add", &value);
+    if (!at->adds) return KEDGE_OK;
+    if (!kedge_json_to_number(value, &at->add)) return invalid(work, "\"add\" must be a number");
+    return expected || given ? invalid(work, "\"add\" stands without the other values") : KEDGE_OK;
+}
+
+static kedge_status read_change(restore *work, kedge_bytes object)
+{
+    kedge_bytes key, value;
+    work->at.expected = work->at.value = (kedge_bytes){NULL, 0};
+    if (kedge_json_type_of(object) != KEDGE_JSON_OBJECT) return invalid(work, "must be an object");
+    kedge_json_iterator members = kedge_json_iterate(object);
+    while (kedge_json_next_member(&members, &key, &value))
+        if (!is_member(key))
+            return invalid(work, "has an unknown member; allowed are collection, id, path,"
+                                 " expected, value, text and add");
+    kedge_status status = kedge_tx_charge(work->tx, CHANGE_COST + object.size, work->error);
+    if (status == KEDGE_OK) status = read_key(work, object);
+    if (status == KEDGE_OK) status = read_path(work, object);
+    return status == KEDGE_OK ? read_values(work, object) : status;
+}
+
+/* ---- items ---- */
+
+/* An item that is absent is a document that nothing reads. */
+static kedge_status load(restore *work)
+{
+    kedge_bytes text = KEDGE_BYTES("null");
+    const change *at = &work->at;
+    kedge_status status;
+    memcpy(work->collection, at->collection, sizeof work->collection);
+    memcpy(work->id, at->id, sizeof work->id);
+    if (at->collection[0] == '\0')
+        status = kedge_tx_get_project(work->tx, &text.data, &text.size, work->error);
+    else
+        status = kedge_tx_get(work->tx, at->collection, at->id, strlen(at->id), &text.data,
+                              &text.size, work->error);
+    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
+    work->present = status == KEDGE_OK;
+    work->loaded = true;
+    work->changed = false;
+    work->document =
+        kedge_json_document_make(kedge_tx_allocator(work->tx), text, KEDGE_LIMIT_MUTATION_BYTES);
+    return KEDGE_OK;
+}
+
+static kedge_status write_item(restore *work, const kedge_buffer *text)
+{
+    if (work->collection[0] == '\0')
+        return kedge_tx_put_project(work->tx, text->data, text->size, work->error);
+    return kedge_tx_put(work->tx, work->collection, work->id, strlen(work->id), text->data,
+                        text->size, work->error);
+}
+
+static kedge_status store_item(restore *work)
+{
+    kedge_error why = {0};
+    kedge_status status = kedge_tx_charge(work->tx, work->document.cost, work->error);
+    if (status != KEDGE_OK || !work->changed) return status;
+    if (!work->present)
+        return kedge_tx_delete(work->tx, work->collection, work->id, strlen(work->id), work->error);
+    kedge_buffer text = kedge_buffer_make(kedge_tx_allocator(work->tx));
+    kedge_json_node_write(&work->document.root, &text);
+    status = kedge_buffer_status(&text, &why);
+    status = status == KEDGE_OK ? write_item(work, &text)
+                                : kedge_tx_postpone(work->tx, &why, work->error);
+    kedge_buffer_free(&text);
+    return status;
+}
+
+static void unload(restore *work)
+{
+    if (work->loaded) kedge_json_document_free(&work->document);
+    work->loaded = false;
+}
+
+static kedge_status go_to_item(restore *work)
+{
+    if (work->loaded && strcmp(work->collection, work->at.collection) == 0 &&
+        strcmp(work->id, work->at.id) == 0)
+        return KEDGE_OK;
+    kedge_status status = work->loaded ? store_item(work) : KEDGE_OK;
+    unload(work);
+    return status == KEDGE_OK ? load(work) : status;
+}
+
+/* ---- making a change; `why` is of the document ---- */
+
+/* The text of the place, empty when there is none. */
+static kedge_status read_place(restore *work, kedge_json_node **node, kedge_bytes *text,
+                               kedge_error *why)
+{
+    *node = NULL;
+    *text = (kedge_bytes){NULL, 0};
+    if (!work->present) return KEDGE_OK;
+    kedge_status status =
+        kedge_json_follow(&work->document, &work->at.path, work->at.path.count, node, why);
+    if (status != KEDGE_OK || *node == NULL) return status;
+    return kedge_json_node_text(&work->document, *node, text, why);
+}
+
+static kedge_status change_root(restore *work, kedge_bytes value)
+{
+    bool keeps = value.size == 0 && work->collection[0] == '\0'; /* a project record stays */
+    if (keeps) value = KEDGE_BYTES("{}");
+    work->present = value.size > 0;
+    if (work->present) kedge_json_node_set(&work->document, &work->document.root, value);
+    work->changed = true;
+    work->made++;
+    return KEDGE_OK;
+}
+
+/* `value` is empty: nothing shall be there. A place whose container is gone is not changed. */
+static kedge_status change_place(restore *work, kedge_json_node *node, kedge_bytes value,
+                                 kedge_error *why)
+{
+    size_t place;
+    kedge_json_node *parent;
+    const kedge_json_pointer *path = &work->at.path;
+    if (path->count == 0) return change_root(work, value);
+    kedge_status status = KEDGE_OK;
+    if (node != NULL && value.size > 0) {
+        kedge_json_node_set(&work->document, node, value);
+    } else if (node != NULL || value.size > 0) {
+        if (!work->present) return KEDGE_OK;
+        kedge_bytes token = kedge_json_pointer_token(path, path->count - 1);
+        status = kedge_json_follow(&work->document, path, path->count - 1, &parent, why);
+        if (status != KEDGE_OK) return status;
+        if (parent == NULL || parent->type != KEDGE_JSON_OBJECT) return KEDGE_OK;
+        status = kedge_json_node_open(&work->document, parent, why);
+        if (status == KEDGE_OK && value.size > 0)
+            status = kedge_json_set_member(&work->document, parent, token, value, why);
+        else if (status == KEDGE_OK && kedge_json_find_child(parent, token, &place))
+            status = kedge_json_node_remove(&work->document, parent, place, why);
+    }
+    if (status != KEDGE_OK) return status;
+    work->changed = true;
+    work->made++;
+    return KEDGE_OK;
+}
+
+static kedge_status add_number(restore *work, kedge_json_node *node, kedge_bytes now,
+                               kedge_error *why)
+{
+    double number;
+    kedge_bytes kept;
+    char text[KEDGE_JSON_NUMBER_SIZE];
+    if (node == NULL || !kedge_json_to_number(now, &number)) return KEDGE_OK;
+    number += work->at.add;
+    if (fabs(number) > INTEGER_MAX || number != trunc(number)) return KEDGE_OK;
+    size_t size = kedge_json_format_number(number, text);
+    kedge_status status =
+        kedge_json_document_keep(&work->document, (kedge_bytes){text, size}, &kept, why);
+    return status == KEDGE_OK ? change_place(work, node, kept, why) : status;
+}
+
+/* Texts, decoded: the base, theirs, ours, and the merge, which is then quoted in [0]. */
+static kedge_status merge_decoded(restore *work, kedge_buffer texts[4], bool *merged,
+                                  kedge_error *why)
+{
+    kedge_text_merge_result result;
+    kedge_status status = kedge_text_merge(
+        work->document.allocator, kedge_buffer_bytes(&texts[0]), kedge_buffer_bytes(&texts[1]),
+        kedge_buffer_bytes(&texts[2]), KEDGE_LIMIT_MUTATION_BYTES, &texts[3], &result, why);
+    kedge_error over = {0};
+    kedge_status charged = kedge_json_document_charge(&work->document, result.cost, &over);
+    if (status != KEDGE_OK || charged != KEDGE_OK) {
+        if (status == KEDGE_OK) *why = over;
+        return status == KEDGE_OK ? charged : status;
+    }
+    *merged = result.overlaps == 0 &&
+              !kedge_bytes_equal(kedge_buffer_bytes(&texts[3]), kedge_buffer_bytes(&texts[1]));
+    kedge_buffer_clear(&texts[0]);
+    kedge_json_writer writer = kedge_json_write(&texts[0]);
+    kedge_json_text(&writer, kedge_buffer_bytes(&texts[3]));
+    return kedge_buffer_status(&texts[0], why);
+}
+
+static kedge_status merge_text(restore *work, kedge_json_node *node, kedge_bytes now,
+                               kedge_error *why)
+{
+    bool merged = false;
+    kedge_bytes kept;
+    kedge_buffer texts[4];
+    const kedge_bytes given[3] = {work->at.expected, now, work->at.value};
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < 4; i++)
+        texts[i] = kedge_buffer_make(work->document.allocator);
+    for (size_t i = 0; i < 3 && status == KEDGE_OK; i++) {
+        kedge_json_to_text(given[i], &texts[i]);
+        status = kedge_buffer_status(&texts[i], why);
+    }
+    if (status == KEDGE_OK) status = merge_decoded(work, texts, &merged, why);
+    if (status == KEDGE_OK && merged) {
+        status =
+            kedge_json_document_keep(&work->document, kedge_buffer_bytes(&texts[0]), &kept, why);
+        if (status == KEDGE_OK) status = change_place(work, node, kept, why);
+    }
+    for (size_t i = 0; i < 4; i++)
+        kedge_buffer_free(&texts[i]);
+    return status;
+}
+
+static kedge_status make_change(restore *work)
+{
+    kedge_bytes now;
+    kedge_json_node *node;
+    kedge_error why = {0};
+    const change *at = &work->at;
+    kedge_status status = read_place(work, &node, &now, &why);
+    if (status == KEDGE_OK && at->adds)
+        status = add_number(work, node, now, &why);
+    else if (status == KEDGE_OK && kedge_bytes_equal(now, at->expected))
+        status = change_place(work, node, at->value, &why);
+    else if (status == KEDGE_OK && at->text && kedge_json_type_of(now) == KEDGE_JSON_STRING)
+        status = merge_text(work, node, now, &why);
+    return status == KEDGE_OK ? KEDGE_OK : failed(work, &why);
+}
+
+/* ---- the mutator ---- */
+
+static kedge_status make_changes(restore *work, kedge_bytes changes)
+{
+    kedge_bytes object;
+    kedge_status status = KEDGE_OK;
+    kedge_json_iterator all = kedge_json_iterate(changes);
+    for (; status == KEDGE_OK && kedge_json_next_element(&all, &object); work->at.index++) {
+        status = read_change(work, object);
+        if (status == KEDGE_OK) status = go_to_item(work);
+        if (status == KEDGE_OK) status = make_change(work);
+    }
+    if (status == KEDGE_OK && work->loaded) status = store_item(work);
+    unload(work);
+    if (status == KEDGE_OK && work->made == 0 && work->at.index > 0)
+        status = kedge_builtin_refuse(work->tx, work->error, "restore-conflict",
+                                      "all of the %zu places were changed since", work->at.index);
+    return status;
+}
+
+kedge_status kedge_builtin_restore(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                   kedge_error *error)
+{
+    (void)userdata;
+    kedge_bytes key, changes = {NULL, 0};
+    restore work = {.tx = tx, .error = error};
+    kedge_bytes object = {args, args_size};
+    bool known = kedge_json_type_of(object) == KEDGE_JSON_OBJECT;
+    kedge_json_iterator members = kedge_json_iterate(object);
+    while (known && kedge_json_next_member(&members, &key, &changes))
+        known = kedge_json_text_equals(key, "changes");
+    if (!known || kedge_json_type_of(changes) != KEDGE_JSON_ARRAY)
+        return kedge_builtin_refuse(tx, error, "args-invalid",
+                                    "the args must be an object {\"changes\"}, an array");
+    work.at.path = kedge_json_pointer_make(kedge_tx_allocator(tx));
+    kedge_status status = make_changes(&work, changes);
+    kedge_json_pointer_free(&work.at.path);
+    return status;
+}

@@ -1,0 +1,213 @@
+/* The built-in mutator kedge.restore: what is as expected is put back, and nothing else. */
+#include "tests/mutate/tx_fixture.h"
+#include "tests/support/failing_allocator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int open_fixture(void **state)
+{
+    static tx_fixture fixture;
+    *state = &fixture;
+    return tx_fixture_open(&fixture, &kedge_allocator_default, NULL, 0) ? 0 : 1;
+}
+
+static int close_fixture(void **state)
+{
+    tx_fixture_close(*state);
+    return 0;
+}
+
+static void put(tx_fixture *fixture, const char *id, const char *value)
+{
+    char args[512];
+    snprintf(args, sizeof args, "{\"collection\":\"notes\",\"id\":\"%s\",\"value\":%s}", id, value);
+    assert_int_equal(tx_fixture_run(fixture, "kedge.put", args), KEDGE_OK);
+}
+
+/* `changes`: each without its collection. */
+static kedge_status restore(tx_fixture *fixture, const char *changes)
+{
+    char args[1024];
+    snprintf(args, sizeof args, "{\"changes\":[%s]}", changes);
+    return tx_fixture_run(fixture, "kedge.restore", args);
+}
+
+#define AT(id, path, rest)                                                                         \
+    "{\"collection\":\"notes\",\"id\":\"" id "\",\"path\":\"" path "\"" rest "}"
+
+static void restores(tx_fixture *fixture, const char *changes)
+{
+    kedge_status status = restore(fixture, changes);
+    if (status != KEDGE_OK) fail_msg("%s: %s", changes, fixture->error.message);
+}
+
+static void refuses(tx_fixture *fixture, const char *changes, const char *code, const char *word)
+{
+    kedge_status status = restore(fixture, changes);
+    if (status != KEDGE_REJECTED || strcmp(fixture->error.code, code) != 0 ||
+        strstr(fixture->error.message, word) == NULL)
+        fail_msg("%s: %d, %s: %s", changes, (int)status, fixture->error.code,
+                 fixture->error.message);
+}
+
+static void assert_item(tx_fixture *fixture, const char *id, const char *value)
+{
+    const char *item = tx_fixture_item(fixture, "notes", id);
+    if (value == NULL)
+        assert_null(item);
+    else
+        assert_string_equal(item, value);
+}
+
+static void test_values_that_are_as_expected_are_put_back(void **state)
+{
+    tx_fixture *fixture = *state;
+    put(fixture, "1", "{\"a\":1,\"b\":{\"c\":[2]},\"d\":3}");
+    restores(fixture, AT("1", "/a", ",\"expected\":1,\"value\":\"x\"") "," AT(
+                          "1", "/b/c", ",\"expected\":[2]") "," AT("1", "/b/e", ",\"value\":null"));
+    assert_item(fixture, "1", "{\"a\":\"x\",\"b\":{\"e\":null},\"d\":3}");
+}
+
+static void test_what_somebody_changed_since_stays(void **state)
+{
+    tx_fixture *fixture = *state;
+    static const char *const others[] = {
+        AT("1", "/a", ",\"expected\":7,\"value\":0"),
+        AT("1", "/c", ",\"expected\":2"),
+        AT("1", "/a", ",\"value\":0"),
+        AT("1", "/x/y", ",\"value\":0"),
+        AT("1", "/a/b", ",\"value\":0"),
+        AT("2", "/a", ",\"value\":0"),
+    };
+    put(fixture, "1", "{\"a\":1,\"b\":2}");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char changes[512];
+        refuses(fixture, others[i], "restore-conflict", "1 places");
+        snprintf(changes, sizeof changes, "%s," AT("1", "/b", ",\"expected\":2,\"value\":0"),
+                 others[i]);
+        restores(fixture, changes);
+        assert_item(fixture, "1", "{\"a\":1,\"b\":0}");
+        put(fixture, "1", "{\"a\":1,\"b\":2}");
+    }
+}
+
+static void test_items_come_and_go_whole(void **state)
+{
+    tx_fixture *fixture = *state;
+    put(fixture, "1", "{\"a\":1}");
+    restores(fixture, AT("1", "", ",\"expected\":{\"a\":1}") "," AT("2", "", ",\"value\":[5]"));
+    assert_item(fixture, "1", NULL);
+    assert_item(fixture, "2", "[5]");
+    refuses(fixture, AT("2", "", ",\"expected\":[6]"), "restore-conflict", "changed");
+    restores(fixture, AT("1", "", ",\"value\":{\"a\":1}") "," AT("1", "/b", ",\"value\":2"));
+    assert_item(fixture, "1", "{\"a\":1,\"b\":2}");
+    restores(fixture, "");
+}
+
+static void test_the_project_record_is_restored_too(void **state)
+{
+    tx_fixture *fixture = *state;
+    assert_int_equal(tx_fixture_run(fixture, "kedge.project", "{\"name\":\"b\"}"), KEDGE_OK);
+    restores(fixture, "{\"collection\":\"\",\"id\":\"\",\"path\":\"/name\",\"expected\":\"b\","
+                      "\"value\":\"a\"}");
+    assert_string_equal(tx_fixture_item(fixture, "", ""), "{\"name\":\"a\"}");
+    restores(fixture,
+             "{\"collection\":\"\",\"id\":\"\",\"path\":\"\",\"expected\":{\"name\":\"a\"}}");
+    assert_string_equal(tx_fixture_item(fixture, "", ""), "{}");
+}
+
+static void test_a_text_goes_back_around_the_edits_of_others(void **state)
+{
+    tx_fixture *fixture = *state;
+    put(fixture, "1", "{\"t\":\"milk and red bread, jam\"}");
+    restores(fixture,
+             AT("1", "/t",
+                ",\"expected\":\"milk and red bread\",\"text\":true,\"value\":\"milk and bread\""));
+    assert_item(fixture, "1", "{\"t\":\"milk and bread, jam\"}");
+    refuses(
+        fixture,
+        AT("1", "/t", ",\"expected\":\"milk and old bread, jam\",\"text\":true,\"value\":\"x\""),
+        "restore-conflict", "changed");
+    assert_item(fixture, "1", "{\"t\":\"milk and bread, jam\"}");
+}
+
+static void test_a_number_is_taken_back_from_what_it_is_now(void **state)
+{
+    tx_fixture *fixture = *state;
+    put(fixture, "1", "{\"n\":12,\"t\":\"a\",\"x\":0.5}");
+    restores(fixture, AT("1", "/n", ",\"add\":-2") "," AT("1", "/t", ",\"add\":1") "," AT(
+                          "1", "/x", ",\"add\":1"));
+    assert_item(fixture, "1", "{\"n\":10,\"t\":\"a\",\"x\":0.5}");
+}
+
+static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
+{
+    tx_fixture *fixture = *state;
+    put(fixture, "1", "{\"a\":1}");
+    refuses(fixture, "5", "args-invalid", "change 0");
+    refuses(fixture, AT("1", "a", ",\"value\":1"), "args-invalid", "Pointer");
+    refuses(fixture, AT("1", "/a", ",\"valu\":1"), "args-invalid", "unknown");
+    refuses(fixture, AT("1", "/a", ",\"expected\":\"x\",\"text\":true"), "args-invalid", "strings");
+    refuses(fixture, AT("1", "/a", ",\"text\":1"), "args-invalid", "true or false");
+    refuses(fixture, AT("1", "/a", ",\"add\":\"x\""), "args-invalid", "number");
+    refuses(fixture, AT("1", "/a", ",\"add\":1,\"value\":1"), "args-invalid", "add");
+    refuses(fixture, "{\"collection\":\"notes\",\"id\":\"1\"}", "args-invalid", "path");
+    refuses(fixture, "{\"collection\":\"no/tes\",\"id\":\"1\",\"path\":\"\"}", "args-invalid",
+            "collection");
+    refuses(fixture, "{\"collection\":\"\",\"id\":\"1\",\"path\":\"\"}", "args-invalid", "project");
+    refuses(fixture, AT("1", "/a", ",\"expected\":1,\"value\":2") ",7", "args-invalid", "change 1");
+    assert_item(fixture, "1", "{\"a\":1}");
+    assert_int_equal(tx_fixture_run(fixture, "kedge.restore", "[]"), KEDGE_REJECTED);
+    assert_int_equal(tx_fixture_run(fixture, "kedge.restore", "{\"changes\":[],\"x\":1}"),
+                     KEDGE_REJECTED);
+}
+
+static bool restore_with(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    tx_fixture fixture;
+    kedge_status status = KEDGE_NO_MEMORY;
+    if (tx_fixture_open(&fixture, allocator, NULL, 0)) {
+        status = tx_fixture_run(
+            &fixture, "kedge.put",
+            "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"a\":1,\"t\":\"a b c\"}}");
+        if (status == KEDGE_OK)
+            status = restore(
+                &fixture,
+                AT("1", "/a", ",\"expected\":1") "," AT(
+                    "1", "/t",
+                    ",\"expected\":\"x b\",\"text\":true,\"value\":\"b\"") "," AT("2", "",
+                                                                                  ",\"value\":1"));
+        assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+    }
+    tx_fixture_close(&fixture);
+    return status == KEDGE_OK;
+}
+
+static void test_a_restore_without_memory_is_not_decided(void **state)
+{
+    (void)state;
+    assert_true(failing_allocator_try_every_call(restore_with, NULL, 300) > 20);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_values_that_are_as_expected_are_put_back),
+        TEST(test_what_somebody_changed_since_stays),
+        TEST(test_items_come_and_go_whole),
+        TEST(test_the_project_record_is_restored_too),
+        TEST(test_a_text_goes_back_around_the_edits_of_others),
+        TEST(test_a_number_is_taken_back_from_what_it_is_now),
+        TEST(test_args_that_are_none_are_refused_with_what_is_wrong),
+        cmocka_unit_test(test_a_restore_without_memory_is_not_decided),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
