@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS  100000
-#define GETS   20000
-#define ROUNDS 15
+#define ITEMS   100000
+#define GETS    20000
+#define ROUNDS  15
+#define LOOKUPS 50
 
 typedef struct reads {
     char folder[256];
@@ -25,6 +26,7 @@ typedef struct reads {
     sqlite3_stmt *scan;
     sqlite3_stmt *scan_checksums;
     sqlite3_stmt *filter;
+    int lookups;
     size_t bytes; /* so that nothing is left out as useless */
 } reads;
 
@@ -205,6 +207,74 @@ static double filter_raw(reads *r)
     return ITEMS / (bench_cpu_ms() - start) * 1e3;
 }
 
+/* Items that have one of 100,000 titles, with a declared index: a query that is opened, stepped and
+ * closed. In ms a query. */
+static const char LOOKUP[] = "SELECT id FROM notes WHERE value ->> 'title' = ?1";
+
+static void write_title(reads *r, const char *format, char title[32])
+{
+    (void)snprintf(title, 32, format, (int)((long long)r->lookups++ * 48271 % ITEMS));
+}
+
+static double lookup_ours(reads *r)
+{
+    double start = bench_cpu_ms();
+    for (int i = 0; i < LOOKUPS; i++) {
+        char title[32];
+        kedge_error error = {0};
+        kedge_query *query = NULL;
+        write_title(r, "[\"item %06d\"]", title);
+        bench_check(kedge_query_open(r->db, LOOKUP, sizeof LOOKUP - 1, title, strlen(title), &query,
+                                     &error),
+                    &error, "kedge_query_open");
+        bench_check(kedge_query_next(query, &error), &error, "kedge_query_next");
+        must(kedge_query_next(query, &error) == KEDGE_DONE, "a title was found twice");
+        kedge_query_close(query);
+    }
+    return (bench_cpu_ms() - start) / LOOKUPS;
+}
+
+/* The same index in the same file: prepared, stepped and finalized. */
+static double lookup_raw(reads *r)
+{
+    static const char sql[] = "SELECT id FROM item INDEXED BY \"kedge index by_title\""
+                              " WHERE collection = 'notes' AND value ->> 'title' = ?1";
+    double start = bench_cpu_ms();
+    for (int i = 0; i < LOOKUPS; i++) {
+        char title[32];
+        sqlite3_stmt *find = NULL;
+        write_title(r, "item %06d", title);
+        must(sqlite3_prepare_v2(r->raw, sql, -1, &find, NULL) == SQLITE_OK, sqlite3_errmsg(r->raw));
+        sqlite3_bind_text(find, 1, title, -1, SQLITE_STATIC);
+        must(sqlite3_step(find) == SQLITE_ROW && sqlite3_step(find) == SQLITE_DONE,
+             "raw SQLite did not find a title");
+        sqlite3_finalize(find);
+    }
+    return (bench_cpu_ms() - start) / LOOKUPS;
+}
+
+static bench_row look_up(reads *r)
+{
+    double values[ROUNDS];
+    double floors[ROUNDS];
+    kedge_error error = {0};
+    const char *paths[] = {"title"};
+    bench_check(kedge_index(r->db, "by_title", "notes", paths, 1, &error), &error, "kedge_index");
+    for (int round = 0; round < ROUNDS; round++) {
+        values[round] = lookup_ours(r);
+        floors[round] = lookup_raw(r);
+    }
+    double value = bench_median(values, ROUNDS);
+    double floor = bench_median(floors, ROUNDS);
+    return (bench_row){.name = "filter of 100,000 by a declared index (floor: raw)",
+                       .value = value,
+                       .unit = "ms",
+                       .floor = floor,
+                       .ratio = value / floor,
+                       .target = 1,
+                       .target_is_ceiling = true};
+}
+
 static bench_row compare(reads *r, const char *name, block ours, block floor, double target)
 {
     double values[ROUNDS];
@@ -237,6 +307,7 @@ size_t bench_reads(bench_row *rows)
                       filter_raw, 0.7);
     rows[3] = compare(&r, "check of rows in a scan (floor: a scan without)", scan_raw_checked,
                       scan_raw, 0.65);
+    rows[4] = look_up(&r);
     close_both(&r);
-    return 4;
+    return 5;
 }

@@ -9,6 +9,7 @@
 #include <kedge/batch.h>
 #include <kedge/database.h>
 #include <kedge/error.h>
+#include <kedge/index.h>
 #include <kedge/limits.h>
 #include <kedge/mutator.h>
 #include <kedge/order.h>

@@ -20,6 +20,11 @@
 #define KEDGE_LIMIT_COLLECTIONS      256
 #define KEDGE_LIMIT_COLLECTION_ITEMS 1000000
 
+/* Declared indexes of a database. */
+#define KEDGE_LIMIT_INDEXES          32
+#define KEDGE_LIMIT_INDEX_PATHS      4   /* of one index */
+#define KEDGE_LIMIT_INDEX_PATH_BYTES 128 /* of one path */
+
 /* Requests. */
 #define KEDGE_LIMIT_PUSH_BYTES          16777216 /* 16 MiB */
 #define KEDGE_LIMIT_PUSH_MUTATIONS      10000

@@ -1,8 +1,9 @@
-/* Checks the whole cache in the background: the order of the keys, every checksum, the totals. The
+/* Checks the whole cache in the background: the order of the keys, every checksum, the totals, and
+ * then the declared indexes (index_check.c). The
  * check finds damage that reads of single rows cannot find: missing rows, swapped pages, and old
  * pages that the disk brought back. It reads one snapshot in slices, so that no call takes long.
  * Writers do not wait for it. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/index_check.h"
 
 #include "common/error.h"
 
@@ -13,6 +14,7 @@ struct kedge_cache_check {
     kedge_row_total seen;
     kedge_buffer collection; /* of the last row */
     kedge_buffer id;
+    kedge_index_check *indexes; /* NULL: the rows come first */
 };
 
 void kedge_cache_check_end(kedge_store *store)
@@ -22,6 +24,7 @@ void kedge_cache_check_end(kedge_store *store)
     store->check = NULL;
     kedge_buffer_free(&check->collection);
     kedge_buffer_free(&check->id);
+    kedge_index_check_end(check->indexes);
     if (check->reader) kedge_reader_give(store, check->reader);
     kedge_release(store->allocator, check);
 }
@@ -104,6 +107,15 @@ static kedge_status check_slice(kedge_store *store, kedge_error *error)
     return KEDGE_OK;
 }
 
+/* Returns KEDGE_OK when the indexes are next. */
+static kedge_status check_end_of_rows(kedge_store *store, kedge_error *error)
+{
+    kedge_cache_check *check = store->check;
+    if (!kedge_row_total_equal(&check->seen, &check->expected))
+        return kedge_table_fail(&check->reader->cache, "item", error);
+    return kedge_index_check_begin(store->allocator, check->reader, &check->indexes, error);
+}
+
 /* The cache may have been set aside since the last slice: then there is another one to check. */
 static kedge_status check_more(kedge_store *store, kedge_error *error)
 {
@@ -111,11 +123,12 @@ static kedge_status check_more(kedge_store *store, kedge_error *error)
     if (check && !kedge_store_db_is_at(&check->reader->cache, store->cache_path))
         kedge_cache_check_end(store);
     kedge_status status = store->check ? KEDGE_OK : check_begin(store, error);
-    if (status == KEDGE_OK) status = check_slice(store, error);
-    if (status != KEDGE_DONE) return status;
+    if (status != KEDGE_OK) return status;
     check = store->check;
-    if (kedge_row_total_equal(&check->seen, &check->expected)) return KEDGE_DONE;
-    return kedge_table_fail(&check->reader->cache, "item", error);
+    if (check->indexes)
+        return kedge_index_check_slice(check->indexes, KEDGE_STORE_CHECK_ROWS, error);
+    status = check_slice(store, error);
+    return status == KEDGE_DONE ? check_end_of_rows(store, error) : status;
 }
 
 kedge_status kedge_store_check_cache(kedge_store *store, kedge_error *error)

@@ -78,6 +78,14 @@ kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const cha
     return KEDGE_OK;
 }
 
+kedge_status kedge_store_db_open_cache(kedge_store_db *db, const char *path, int flags,
+                                       const char *vfs, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_open(db, path, "cache.db", flags, vfs, error);
+    if (status == KEDGE_OK) sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, NULL);
+    return status;
+}
+
 void kedge_store_db_close(kedge_store_db *db)
 {
     for (size_t i = 0; i < db->statement_count; i++)

@@ -41,6 +41,11 @@ typedef struct kedge_store_db {
 kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,
                                  const char *vfs, kedge_error *error);
 void kedge_store_db_close(kedge_store_db *db);
+/* Opens the cache. Its declared indexes call SQLite's JSON functions, which some versions of SQLite
+ * (3.40) take for unsafe ones that a schema may call only when it is trusted. A connection has no
+ * function that can do harm. */
+kedge_status kedge_store_db_open_cache(kedge_store_db *db, const char *path, int flags,
+                                       const char *vfs, kedge_error *error);
 /* Returns false when the path is now another file than the open one. */
 bool kedge_store_db_is_at(const kedge_store_db *db, const char *path);
 

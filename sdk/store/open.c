@@ -1,5 +1,6 @@
 /* Opening and closing. Opening repairs the state that a crash left: covered mutations that were not
  * deleted yet, a prediction that does not fit the outbox, a damaged cache. */
+#include "sdk/store/index.h"
 #include "sdk/store/prediction.h"
 
 #include "common/error.h"
@@ -131,6 +132,17 @@ static kedge_status check_registry(kedge_store *store, bool alone, bool *rebuild
     return KEDGE_OK;
 }
 
+/* A disk without room for an index, or a file that cannot be written, makes queries slower and
+ * nothing else. */
+static kedge_status fit_indexes(kedge_store *store, kedge_error *error)
+{
+    kedge_error why = {0};
+    kedge_status status = kedge_index_fit(store, &why);
+    if (status != KEDGE_CORRUPT && status != KEDGE_NO_MEMORY) return KEDGE_OK;
+    if (error) *error = why;
+    return status;
+}
+
 /* Repairs the state that a crash left, and rebuilds the prediction for a new registry. On a full
  * disk the store opens and is stale. */
 static kedge_status repair_work(kedge_store *store, void *context, kedge_error *error)
@@ -149,6 +161,7 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) kedge_pull_settle(store);
     /* Written after the rebuild, so that a crash in between repeats it. */
     if (status == KEDGE_OK && rebuild) status = write_registry(store, error);
+    if (status == KEDGE_OK) status = fit_indexes(store, error);
     if (status != KEDGE_DISK_FULL) return status;
     kedge_shadow_note(store, status);
     return KEDGE_OK;

@@ -148,8 +148,8 @@ kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *
     kedge_cache_meta meta;
     bool empty = false;
     if (!kedge_schema_has_content(store->cache_path)) return KEDGE_OK;
-    kedge_status status = kedge_store_db_open(&cache, store->cache_path, "cache.db",
-                                              SQLITE_OPEN_READWRITE, store->vfs, error);
+    kedge_status status = kedge_store_db_open_cache(&cache, store->cache_path,
+                                                    SQLITE_OPEN_READWRITE, store->vfs, error);
     if (status != KEDGE_OK) return status;
     status = kedge_schema_identify(&cache, store->cache_path, &kedge_cache_schema, &empty, error);
     if (status == KEDGE_OK && !empty) status = kedge_cache_meta_read(&cache, &meta, error);
@@ -174,9 +174,8 @@ static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error 
 {
     kedge_store_db *db = &store->cache;
     bool empty = true;
-    kedge_status status =
-        kedge_store_db_open(db, store->cache_path, "cache.db",
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
+    kedge_status status = kedge_store_db_open_cache(
+        db, store->cache_path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
     if (status == KEDGE_OK)
         status = kedge_schema_identify(db, store->cache_path, &kedge_cache_schema, &empty, error);
     if (status == KEDGE_OK)

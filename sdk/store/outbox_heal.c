@@ -15,6 +15,7 @@
  * An entry of the inbox keeps its place with what can be read. The tables that may lose rows
  * without a trace are held to `totals`. */
 #include "sdk/store/outbox_heal.h"
+#include "sdk/store/index.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
 
@@ -475,6 +476,7 @@ static kedge_status heal_rows(kedge_outbox_healing *heal, kedge_error *error)
     if (status == KEDGE_OK) status = kedge_totals_check(heal, error);
     if (status == KEDGE_OK) status = kedge_inbox_heal(heal, error);
     if (status == KEDGE_OK) status = kedge_trimmed_heal(heal, error);
+    if (status == KEDGE_OK) status = kedge_declared_heal(db, error);
     if (status == KEDGE_OK) status = heal_pending(heal, error);
     if (status == KEDGE_OK && (heal->changed || heal->totals_wrong))
         status = kedge_totals_write(db, error);

@@ -35,6 +35,9 @@
 #define KEDGE_TOTALS_COLUMNS  "name, rows, sum"
 #define KEDGE_TOTALS_CHECKSUM "kedge_checksum(6, " KEDGE_TOTALS_COLUMNS ")"
 
+#define KEDGE_DECLARED_COLUMNS  "name, collection, paths"
+#define KEDGE_DECLARED_CHECKSUM "kedge_checksum(7, " KEDGE_DECLARED_COLUMNS ")"
+
 /* The states of a row of `rejected`. */
 typedef enum kedge_inbox_state {
     KEDGE_INBOX_SHOWN = 0,

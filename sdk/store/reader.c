@@ -13,23 +13,19 @@ static void close_reader(kedge_store *store, kedge_store_reader *reader)
     kedge_release(store->allocator, reader);
 }
 
-static kedge_status open_one(kedge_store *store, kedge_store_db *db, const char *path,
-                             const char *name, kedge_error *error)
-{
-    kedge_status status =
-        kedge_store_db_open(db, path, name, SQLITE_OPEN_READWRITE, store->vfs, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_execute(db, "PRAGMA query_only=1; PRAGMA temp_store=MEMORY", error);
-    return status;
-}
-
 static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader, kedge_error *error)
 {
+    static const char only_read[] = "PRAGMA query_only=1; PRAGMA temp_store=MEMORY";
     kedge_store_reader *made = kedge_allocate(store->allocator, sizeof *made);
     if (!made) return kedge_fail_no_memory(error);
-    kedge_status status = open_one(store, &made->cache, store->cache_path, "cache.db", error);
+    int flags = SQLITE_OPEN_READWRITE;
+    kedge_status status =
+        kedge_store_db_open_cache(&made->cache, store->cache_path, flags, store->vfs, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(&made->cache, only_read, error);
     if (status == KEDGE_OK)
-        status = open_one(store, &made->outbox, store->outbox_path, "outbox.db", error);
+        status = kedge_store_db_open(&made->outbox, store->outbox_path, "outbox.db", flags,
+                                     store->vfs, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(&made->outbox, only_read, error);
     if (status == KEDGE_OK)
         *reader = made;
     else

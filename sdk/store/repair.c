@@ -278,6 +278,19 @@ static kedge_status save_trimmed(repair *all, kedge_error *error)
     return status;
 }
 
+static kedge_status save_declared(repair *all, kedge_error *error)
+{
+    static const char sql[] = "INSERT INTO declared(" KEDGE_DECLARED_COLUMNS
+                              ", checksum) VALUES(?1, ?2, ?3, kedge_checksum(7, ?1, ?2, ?3))";
+    int64_t key = 0;
+    sqlite3_stmt *row;
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK &&
+           kedge_salvage_next(&all->old, kedge_salvage_declared, &key, &row) == KEDGE_OK)
+        if (sqlite3_column_int(row, 4) == 1) status = copy_row(all, sql, row, error);
+    return status;
+}
+
 /* ---- the folders ---- */
 
 static void count_missing(repair *all)
@@ -302,6 +315,7 @@ static kedge_status save_rows(repair *all, kedge_error *error)
     if (status == KEDGE_OK) status = save_tail(all, error);
     if (status == KEDGE_OK) status = save_all_pending(all, error);
     if (status == KEDGE_OK) status = save_trimmed(all, error);
+    if (status == KEDGE_OK) status = save_declared(all, error);
     if (status != KEDGE_OK) return status;
     count_missing(all);
     status = kedge_outbox_meta_write(db, &all->made.meta, error);
@@ -321,8 +335,7 @@ static void ask_cache(repair *all, const kedge_repair_files *files)
     sqlite3_stmt *row;
     char file[KEDGE_STORE_PATH_BYTES];
     kedge_repair_file(files, "cache.db", file);
-    if (kedge_store_db_open(&cache, file, "cache.db", SQLITE_OPEN_READWRITE, NULL, NULL) !=
-        KEDGE_OK)
+    if (kedge_store_db_open_cache(&cache, file, SQLITE_OPEN_READWRITE, NULL, NULL) != KEDGE_OK)
         return;
     bool sound = kedge_cache_meta_read(&cache, &all->cache, NULL) == KEDGE_OK &&
                  kedge_store_db_take(&cache, sql, &row, NULL) == KEDGE_OK &&

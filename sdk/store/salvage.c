@@ -20,6 +20,8 @@ const char kedge_salvage_confirmed[] =
     TABLE("confirmed", "ordinal", KEDGE_CONFIRMED_COLUMNS, KEDGE_CONFIRMED_CHECKSUM);
 const char kedge_salvage_trimmed[] =
     TABLE("trimmed", "ordinal", KEDGE_TRIMMED_COLUMNS, KEDGE_TRIMMED_CHECKSUM);
+const char kedge_salvage_declared[] =
+    TABLE("declared", "ordinal", KEDGE_DECLARED_COLUMNS, KEDGE_DECLARED_CHECKSUM);
 
 static kedge_status read_behind(kedge_store_db *db, const char *table, int64_t key,
                                 sqlite3_stmt **row)

@@ -10,6 +10,7 @@ extern const char kedge_salvage_pending[];
 extern const char kedge_salvage_rejected[];
 extern const char kedge_salvage_confirmed[];
 extern const char kedge_salvage_trimmed[];
+extern const char kedge_salvage_declared[];
 
 /* Reads the next readable row, with a key above `*key`, which starts at 0. Returns KEDGE_OK, or
  * KEDGE_DONE when there are no more. `*row` is reset by the next call. */

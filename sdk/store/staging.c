@@ -1,5 +1,5 @@
 /* The tables in which the pages of a snapshot wait until all are there. They survive a restart. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/index.h"
 
 #include "common/error.h"
 #include <stdio.h>
@@ -166,7 +166,8 @@ kedge_status kedge_staging_swap(kedge_store *store, const kedge_staging *staging
         status = kedge_schema_make_table(&store->cache, &kedge_cache_schema, "staged_item", error);
     if (status == KEDGE_OK)
         status = kedge_store_db_execute(&store->cache, "DELETE FROM base", error);
-    return status;
+    /* They went with the table. */
+    return status == KEDGE_OK ? kedge_index_fit(store, error) : status;
 }
 
 kedge_status kedge_staging_drop(kedge_store *store, kedge_error *error)

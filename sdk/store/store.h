@@ -22,6 +22,7 @@
 #include "wire/pull.h"
 #include "wire/push.h"
 #include "wire/retire.h"
+#include <kedge/index.h>
 #include <kedge/limits.h>
 #include <kedge/sync.h>
 
@@ -237,6 +238,20 @@ const char *kedge_store_query_text(kedge_query *query, int32_t column, size_t *s
 int64_t kedge_store_query_integer(kedge_query *query, int32_t column);
 double kedge_store_query_real(kedge_query *query, int32_t column);
 void kedge_store_query_close(kedge_query *query); /* NULL does nothing */
+
+/* ---- declared indexes (index.c) ---- */
+
+/* As kedge/index.h says of kedge_index and kedge_index_list. */
+kedge_status kedge_store_index(kedge_store *store, kedge_bytes name, kedge_bytes collection,
+                               const kedge_bytes *paths, size_t count, kedge_error *error);
+kedge_status kedge_store_index_drop(kedge_store *store, kedge_bytes name, kedge_error *error);
+kedge_status kedge_store_index_list_open(kedge_store *store, kedge_index_list **list,
+                                         kedge_error *error);
+kedge_status kedge_store_index_list_next(kedge_index_list *list, const char **name,
+                                         const char **collection, const char **paths);
+void kedge_store_index_list_close(kedge_index_list *list); /* NULL does nothing */
+
+/* ---- lists (list.c) ---- */
 
 /* Lists, as kedge/sync.h says of kedge_mutation_list. */
 kedge_status kedge_store_pending_open(kedge_store *store, kedge_mutation_list **list,

@@ -6,6 +6,7 @@
  * shared by every open store, and tells whether another one is there. flock locks belong to the
  * open file, not to the process: they outlive an unrelated close, exclude two stores in one
  * process, and go with a killed process. */
+#include "sdk/store/index.h"
 #include "sdk/store/prediction.h"
 
 #include "common/assert.h"
@@ -112,7 +113,9 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
     if (store->cache.handle && kedge_store_db_is_at(&store->cache, store->cache_path))
         return KEDGE_OK;
     kedge_store_db_close(&store->cache);
-    return kedge_schema_open_cache(store, false, error);
+    kedge_status status = kedge_schema_open_cache(store, false, error);
+    if (status == KEDGE_OK) (void)kedge_index_fit(store, NULL);
+    return status;
 }
 
 /* A commit to a file that was renamed or deleted would be lost. */
@@ -163,6 +166,8 @@ static kedge_status set_cache_aside(kedge_store *store, kedge_error *error)
     kedge_status status = kedge_store_rename_damaged(store, error);
     if (status == KEDGE_OK) status = kedge_schema_open_cache(store, false, error);
     if (status == KEDGE_OK) status = kedge_prediction_repair(store, true, NULL, error);
+    /* An index that cannot be made now is made with the last page of the resync. */
+    if (status == KEDGE_OK) (void)kedge_index_fit(store, NULL);
     return status;
 }
 

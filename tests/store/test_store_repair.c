@@ -208,7 +208,7 @@ static void test_a_header_that_the_tables_contradict_is_healed_or_refused(void *
         {"layout 0", 60, {0, 0, 0, 0}, 4, true},
         {"layout 1", 60, {0, 0, 0, 1}, 4, true},
         {"layout 2", 60, {0, 0, 0, 2}, 4, true},
-        {"layout 6", 60, {0, 0, 0, 6}, 4, true},
+        {"layout 7", 60, {0, 0, 0, 7}, 4, true},
         {"another application", 68, {0x4b, 0x64, 0x6f, 0x30}, 4, true},
         {"not the magic", 0, "SQLitX", 6, false},
         {"another page size", 16, {0x20, 0}, 2, false},
@@ -378,12 +378,12 @@ static void test_a_newer_layout_and_another_application_are_still_refused(void *
     kedge_store *store = NULL;
     char path[320];
     fill(s);
-    run_sql(s->f.path, "CREATE TABLE more(x); PRAGMA user_version=5");
+    run_sql(s->f.path, "CREATE TABLE more(x); PRAGMA user_version=6");
     assert_int_equal(fixture_try_open(&s->f, s->f.path, &store), KEDGE_NEWER_DATABASE);
     assert_int_equal(repair(s, &report), KEDGE_NEWER_DATABASE);
     /* The tables are ours: it cannot be known, and nothing is lost by saving what they have. */
     begin_anew(s);
-    run_sql(s->f.path, "PRAGMA user_version=5; PRAGMA application_id=0");
+    run_sql(s->f.path, "PRAGMA user_version=6; PRAGMA application_id=0");
     assert_int_equal(fixture_try_open(&s->f, s->f.path, &store), KEDGE_NOT_A_DATABASE);
     expect_saved(s, EDITS, "the tables are ours");
     fixture_remove_tree(s->saved);
