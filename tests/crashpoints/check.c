@@ -23,7 +23,7 @@ typedef struct seen_client {
 typedef struct history_check {
     kedge_backend *reader;
     const kedge_project_ref *ref;
-    checks *all;
+    suite_checks *all;
     kedge_overlay *fold;
     int64_t head;
     seen_client clients[CLIENTS_MAX];
@@ -32,7 +32,7 @@ typedef struct history_check {
     size_t origin_count;
 } history_check;
 
-bool check_holds(checks *all, check_name name, bool holds, const char *format, ...)
+bool check_holds(suite_checks *all, check_name name, bool holds, const char *format, ...)
 {
     all->evaluated[name]++;
     if (holds) return true;
@@ -56,8 +56,8 @@ static const kedge_version *load(kedge_backend *reader, const kedge_project_ref 
                                                                                        : NULL;
 }
 
-void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref *ref, checks *all,
-                  check_name name)
+void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref *ref,
+                  suite_checks *all, check_name name)
 {
     for (int64_t number = seen->from; number < WITNESS_VERSIONS_MAX; number++) {
         const kedge_version *version = load(reader, ref, number);
@@ -197,7 +197,7 @@ static void check_pins(history_check *at)
     }
 }
 
-void check_project(kedge_backend *reader, const kedge_project_ref *ref, checks *all)
+void check_project(kedge_backend *reader, const kedge_project_ref *ref, suite_checks *all)
 {
     history_check *at = calloc(1, sizeof *at);
     const kedge_version *head = load(reader, ref, 0);

@@ -3,6 +3,7 @@
 #define KEDGE_TESTS_CRASHPOINTS_CHECK_H
 
 #include "backend/versioned/commit/processor.h"
+#include "tests/crashpoints/suite.h"
 
 typedef enum check_name {
     CHECK_I1,  /* each (client, id), and each origin, is decided once */
@@ -18,13 +19,7 @@ typedef enum check_name {
 
 extern const char *const check_names[CHECKS];
 
-typedef struct checks {
-    uint64_t evaluated[CHECKS];
-    uint64_t violated[CHECKS];
-    char first[256]; /* the first violation */
-} checks;
-
-bool check_holds(checks *all, check_name name, bool holds, const char *format, ...)
+bool check_holds(suite_checks *all, check_name name, bool holds, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 #define WITNESS_VERSIONS_MAX 512
@@ -38,11 +33,11 @@ typedef struct witness {
 
 /* Looks at the versions behind those that it knows, and holds those that it knows to be as they
  * were. `name`: I3, or I17 behind a processor that went on. */
-void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref *ref, checks *all,
-                  check_name name);
+void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref *ref,
+                  suite_checks *all, check_name name);
 
 /* All of a project, by a backend that has nothing in memory. */
-void check_project(kedge_backend *reader, const kedge_project_ref *ref, checks *all);
+void check_project(kedge_backend *reader, const kedge_project_ref *ref, suite_checks *all);
 
 /* What the client's last id is now, by the versions; -1: unknown. */
 int64_t check_last_id(kedge_backend *reader, const kedge_project_ref *ref, const char *client);

@@ -20,6 +20,7 @@ int main(int argc, char **argv)
                      .check_count = EFFECTS_CHECKS,
                      .bugs = bugs,
                      .bug_count = sizeof bugs / sizeof bugs[0],
+                     .all_endings_max = 800,
                      .pairs_max = 800,
                      .run = effects_run_once};
     return suite_main(&effects, argc, argv);

@@ -19,9 +19,9 @@ typedef struct processor {
 
 typedef struct run {
     world *here;
-    const story *told;
+    story told;
     kedge_project_ref ref;
-    checks *all;
+    suite_checks *all;
     witness seen;
     processor first;
     processor second;
@@ -41,7 +41,7 @@ static void make_processor(run *at, processor *made, const operation *wanted)
     gate_make(ports, &at->here->records, &at->here->blobs);
     made->actor.act = work;
     made->actor.context = made;
-    made->backend = world_backend(at->here, at->told, &ports->records, &ports->blobs);
+    made->backend = world_backend(at->here, &at->told, &ports->records, &ports->blobs);
     made->wanted = wanted;
     made->ref = &at->ref;
 }
@@ -56,18 +56,20 @@ static void free_processor(processor *gone)
 
 static void look(run *at, check_name name)
 {
-    kedge_backend *reader = world_backend(at->here, at->told, &at->here->records, &at->here->blobs);
+    kedge_backend *reader =
+        world_backend(at->here, &at->told, &at->here->records, &at->here->blobs);
     witness_look(&at->seen, reader, &at->ref, at->all, name);
     kedge_backend_free(reader);
 }
 
 static void check_all(run *at)
 {
-    const operation *operations[] = {&at->told->first, &at->told->second};
-    kedge_backend *reader = world_backend(at->here, at->told, &at->here->records, &at->here->blobs);
+    const operation *operations[] = {&at->told.first, &at->told.second};
+    kedge_backend *reader =
+        world_backend(at->here, &at->told, &at->here->records, &at->here->blobs);
     check_project(reader, &at->ref, at->all);
     for (size_t i = 0; i < 2; i++) {
-        int64_t expected = story_last_id(at->told, operations[i]);
+        int64_t expected = story_last_id(&at->told, operations[i]);
         if (expected == 0) continue;
         int64_t last = check_last_id(reader, &at->ref, operations[i]->client);
         check_holds(at->all, CHECK_I1, last >= expected,
@@ -81,7 +83,7 @@ static void check_all(run *at)
 
 static kedge_status warm(run *at, kedge_error *error)
 {
-    int64_t id = at->told->versions;
+    int64_t id = at->told.versions;
     kedge_status status = story_warm(HANDLE(at->first.backend, &at->ref), id + 1, error);
     if (status == KEDGE_OK)
         status = story_warm(HANDLE(at->second.backend, &at->ref), id + 2, error);
@@ -102,7 +104,7 @@ static void look_late(void *context)
 static kedge_status repeat(run *at, const operation *wanted, kedge_error *error)
 {
     kedge_backend *backend =
-        world_backend(at->here, at->told, &at->here->records, &at->here->blobs);
+        world_backend(at->here, &at->told, &at->here->records, &at->here->blobs);
     kedge_status status = KEDGE_UNAVAILABLE;
     for (int i = 0; i < REPEATS_MAX && status == KEDGE_UNAVAILABLE; i++)
         status = story_do(wanted, HANDLE(backend, &at->ref), error);
@@ -110,25 +112,28 @@ static kedge_status repeat(run *at, const operation *wanted, kedge_error *error)
     return status;
 }
 
-kedge_status run_once(world *here, const story *told, const run_points *points,
-                      run_reached *reached, checks *all, kedge_error *error)
+kedge_status run_once(world *here, size_t place, bool turned, const run_points *points,
+                      run_reached *reached, suite_checks *all, kedge_error *error)
 {
     run *at = calloc(1, sizeof *at);
     if (at == NULL) return kedge_fail_no_memory(error);
     at->here = here;
-    at->told = told;
+    at->told = stories[place];
+    if (turned) at->told.first = stories[place].second;
+    if (turned) at->told.second = stories[place].first;
     at->all = all;
-    at->seen.from = told->versions;
-    kedge_status status = world_fresh(here, &at->ref, error);
-    make_processor(at, &at->first, &told->first);
-    make_processor(at, &at->second, &told->second);
+    at->seen.from = at->told.versions;
+    kedge_status status = world_prepare(here, &stories[place], error);
+    if (status == KEDGE_OK) status = world_fresh(here, &at->ref, error);
+    make_processor(at, &at->first, &at->told.first);
+    make_processor(at, &at->second, &at->told.second);
     if (status == KEDGE_OK) status = warm(at, error);
     if (status == KEDGE_OK) {
         actors_run(&at->first.actor, &at->second.actor, points, reached, look_before, look_late,
                    at);
-        status = repeat(at, &told->first, error);
+        status = repeat(at, &at->told.first, error);
     }
-    if (status == KEDGE_OK) status = repeat(at, &told->second, error);
+    if (status == KEDGE_OK) status = repeat(at, &at->told.second, error);
     look(at, CHECK_I3);
     if (status == KEDGE_OK && points->delete_derived)
         status = world_delete_derived(here, &at->ref, error);

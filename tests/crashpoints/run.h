@@ -3,12 +3,11 @@
 #ifndef KEDGE_TESTS_CRASHPOINTS_RUN_H
 #define KEDGE_TESTS_CRASHPOINTS_RUN_H
 
-#include "tests/crashpoints/actor.h"
 #include "tests/crashpoints/check.h"
-#include "tests/crashpoints/world.h"
+#include "tests/crashpoints/suite.h"
 
-/* KEDGE_OK: it was run, and `all` has what was found. Anything else: the stores failed. */
-kedge_status run_once(world *here, const story *told, const run_points *points,
-                      run_reached *reached, checks *all, kedge_error *error);
+/* The `run` of a suite, whose places are those of `stories`. */
+kedge_status run_once(world *here, size_t place, bool turned, const run_points *points,
+                      run_reached *reached, suite_checks *all, kedge_error *error);
 
 #endif

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENGINE_SECONDS 60
+#define ENGINE_SECONDS       60
+#define DELETE_DERIVED_EVERY 8
 
 typedef struct tally {
     suite_checks all;
@@ -41,8 +42,9 @@ static uint64_t sum(const uint64_t *numbers)
     return all;
 }
 
-static run_reached run_at(const suite *what, world *here, size_t place, bool turned,
-                          const run_points *points, tally *counts)
+/* The points as they are. */
+static run_reached run_again(const suite *what, world *here, size_t place, bool turned,
+                             const run_points *points, tally *counts)
 {
     run_reached reached = {false, false};
     kedge_error error = {0};
@@ -61,6 +63,14 @@ static run_reached run_at(const suite *what, world *here, size_t place, bool tur
 }
 
 /* ---- all points ---- */
+
+static run_reached run_at(const suite *what, world *here, size_t place, bool turned,
+                          const run_points *points, tally *counts)
+{
+    run_points at = *points;
+    at.delete_derived = counts->runs % DELETE_DERIVED_EVERY == 0;
+    return run_again(what, here, place, turned, &at, counts);
+}
 
 /* One processor alone dies at each of its points; gives how many these are. */
 static int64_t run_alone(const suite *what, world *here, size_t place, bool turned, tally *counts)
@@ -121,10 +131,11 @@ static void run_some_pairs(const suite *what, world *here, size_t place, int64_t
 static void run_pairs(const suite *what, world *here, size_t place, tally *counts)
 {
     int64_t all = counts->points_first * counts->points_second;
-    if (what->pairs_max == 0 || all <= what->pairs_max)
+    if (what->all_endings_max == 0 || all <= what->all_endings_max)
         run_all_pairs(what, here, place, counts);
     else
-        run_some_pairs(what, here, place, all / what->pairs_max + 1, counts);
+        run_some_pairs(what, here, place, what->pairs_max == 0 ? 1 : all / what->pairs_max + 1,
+                       counts);
 }
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
@@ -217,7 +228,7 @@ static int run_all(const suite *what, world *here, const arguments *asked)
 static int run_one(const suite *what, world *here, const arguments *asked)
 {
     tally counts = {.runs = 0};
-    run_at(what, here, (size_t)asked->story, false, &asked->points, &counts);
+    run_again(what, here, (size_t)asked->story, false, &asked->points, &counts);
     print_story(what, (size_t)asked->story, &counts);
     return counts.found ? 1 : 0;
 }
@@ -232,9 +243,10 @@ static int find_here(const suite *what, world *here)
         run_singles(what, here, place, &counts);
         if (!counts.found) run_pairs(what, here, place, &counts);
         if (!counts.found) continue;
-        printf("%zu %d %" PRId64 " %" PRId64 " %d %d %" PRIu64 " %s\n", place, counts.turned,
+        printf("%zu %d %" PRId64 " %" PRId64 " %d %d %d %" PRIu64 " %s\n", place, counts.turned,
                counts.points.first, counts.points.second, (int)counts.points.end,
-               (int)counts.points.alone, counts.runs, counts.all.first);
+               (int)counts.points.alone, (int)counts.points.delete_derived, counts.runs,
+               counts.all.first);
         return 0;
     }
     return 1;
@@ -245,20 +257,21 @@ static bool run_bug(const suite *what, world *here, const char *name)
 {
     char line[512];
     size_t place = 0;
-    int turned = 0, end = 0, alone = 0, text = 0;
+    int turned = 0, end = 0, alone = 0, derived = 0, text = 0;
     uint64_t runs = 0;
     tally counts = {.runs = 0};
     run_points at = {0};
     if (!planted_find(what->program, name, line, sizeof line) ||
-        sscanf(line, "%zu %d %" SCNd64 " %" SCNd64 " %d %d %" SCNu64 " %n", &place, &turned,
-               &at.first, &at.second, &end, &alone, &runs, &text) != 7 ||
+        sscanf(line, "%zu %d %" SCNd64 " %" SCNd64 " %d %d %d %" SCNu64 " %n", &place, &turned,
+               &at.first, &at.second, &end, &alone, &derived, &runs, &text) != 8 ||
         place >= what->story_count) {
         printf("%-24s NOT caught\n", name);
         return false;
     }
     at.end = (ending)end;
     at.alone = alone != 0;
-    run_at(what, here, place, turned != 0, &at, &counts);
+    at.delete_derived = derived != 0;
+    run_again(what, here, place, turned != 0, &at, &counts);
     printf("%-24s caught in \"%s\", run %" PRIu64 "%s\n  %s\n", name, what->stories[place], runs,
            counts.found ? "; NOT clean without it" : "; clean without it", line + text);
     fflush(stdout);

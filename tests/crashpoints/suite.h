@@ -23,7 +23,9 @@ typedef struct suite {
     size_t check_count;
     const char *const *bugs;
     size_t bug_count;
-    int64_t pairs_max; /* of a story, about: an even part of more, with one ending each; 0: all */
+    /* Of a story with more pairs, each has one ending, in turn; else each has all. 0: no limit. */
+    int64_t all_endings_max;
+    int64_t pairs_max; /* of a story, about: an even part of more; 0: all */
     /* One run of the story at that place; `turned`: its two processors change places. KEDGE_OK: it
      * was run, and `all` has what was found. */
     kedge_status (*run)(world *here, size_t place, bool turned, const run_points *points,

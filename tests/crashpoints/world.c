@@ -111,6 +111,8 @@ kedge_status world_prepare(world *here, const story *told, kedge_error *error)
 {
     bool created = false;
     int64_t created_ms = 0;
+    if (here->prepared == told) return KEDGE_OK;
+    here->prepared = NULL;
     snprintf(here->template_project, sizeof here->template_project, "story-%" PRIu64,
              here->aws == NULL ? 0 : here->projects++);
     kedge_project_ref ref = ref_of(here->template_project);
@@ -130,6 +132,7 @@ kedge_status world_prepare(world *here, const story *told, kedge_error *error)
     status = kedge_project_create(HANDLE(backend, &ref), &created, &created_ms, error);
     if (status == KEDGE_OK) status = story_prepare(told, HANDLE(backend, &ref), error);
     kedge_backend_free(backend);
+    if (status == KEDGE_OK) here->prepared = told;
     return status;
 }
 

@@ -12,6 +12,7 @@ typedef struct world {
     kedge_aws *aws; /* NULL: in memory */
     kedge_records records;
     kedge_blobs blobs;
+    const story *prepared;          /* whose state is in the templates; NULL: none */
     kedge_records template_records; /* in memory: what each run starts from */
     kedge_blobs template_blobs;
     char template_project[32];
@@ -22,7 +23,7 @@ typedef struct world {
 kedge_status world_open(world *made, bool engines, kedge_error *error);
 void world_close(world *gone);
 
-/* The state that the story starts from. */
+/* Makes the state that the story starts from, unless it is that of the call before. */
 kedge_status world_prepare(world *here, const story *told, kedge_error *error);
 /* A fresh copy of it. `ref` borrows from the world. */
 kedge_status world_fresh(world *here, kedge_project_ref *ref, kedge_error *error);
