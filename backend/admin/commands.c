@@ -233,7 +233,7 @@ static const kedge_admin_command commands[] = {
      NULL,
      "",
      "",
-     "queued messages that could not be decided, the oldest 100"},
+     "messages that could not be decided, and requests of snapshots, 100 each"},
     {"redrive",
      {"ID"},
      kedge_admin_redrive,

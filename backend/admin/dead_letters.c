@@ -1,6 +1,8 @@
-/* Dead letters of queued mode: showing them with their reasons, and putting them back. */
+/* Dead letters: of queued mode, with their reasons, and of the requests of snapshots. Showing them,
+ * and putting them back. */
 #include "backend/admin/verbs.h"
 
+#include "backend/effects/snapshots.h"
 #include "backend/queued/dead_letters.h"
 #include "common/error.h"
 #include "common/hash.h"
@@ -8,33 +10,38 @@
 
 #include <string.h>
 
-/* What one redrive-all puts back at most, so that it ends though letters die again meanwhile. */
+/* What one redrive-all puts back of a queue at most, so that it ends though letters die again
+ * meanwhile. */
 #define REDRIVE_ROUNDS_MAX 100
 
 typedef struct letters {
-    const kedge_admin *admin;
-    kedge_queued *queued;
-    kedge_queue queue;
+    kedge_queue queue;    /* vtable NULL: there is none */
+    kedge_queued *queued; /* of the queue of pushes; NULL: they ask for snapshots */
     kedge_queue_batch batch;
 } letters;
 
-static kedge_status open_letters(const kedge_admin *admin, letters *all, kedge_error *error)
+static kedge_status open_letters(const kedge_admin *admin, letters *pushes, letters *snapshots,
+                                 kedge_error *error)
 {
-    *all = (letters){.admin = admin, .queue = kedge_stores_queue(admin->stores)};
-    if (all->queue.vtable == NULL) {
+    *pushes = (letters){.queue = kedge_stores_queue(admin->stores)};
+    *snapshots = (letters){.queue = kedge_stores_snapshots(admin->stores)};
+    if (pushes->queue.vtable == NULL && snapshots->queue.vtable == NULL) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "no-queue",
-                          "these stores have no queue; give --queue");
+                          "these stores have no queue; give --queue or --snapshots");
     }
+    if (pushes->queue.vtable == NULL) return KEDGE_OK;
     kedge_queued_options options = {.environment = admin->environment,
                                     .records = kedge_stores_records(admin->stores),
                                     .blobs = kedge_stores_blobs(admin->stores),
-                                    .queue = all->queue};
-    return kedge_queued_new(&options, &all->queued, error);
+                                    .queue = pushes->queue};
+    return kedge_queued_new(&options, &pushes->queued, error);
 }
 
+/* Without a queue there is none. */
 static kedge_status look(letters *all, kedge_error *error)
 {
     kedge_queue_batch_free(&all->batch);
+    if (all->queue.vtable == NULL) return KEDGE_OK;
     return all->queue.vtable->dead_letters(all->queue.self, KEDGE_QUEUE_DEAD_LETTERS_MAX,
                                            &all->batch, error);
 }
@@ -47,34 +54,79 @@ static void close_letters(letters *all)
 
 /* ---- showing ---- */
 
-static kedge_status write_all(letters *all, kedge_buffer *out, kedge_error *error)
+static void write_name(kedge_json_writer *writer, const char *member, const char *name)
+{
+    kedge_json_key(writer, member);
+    if (name[0] == '\0')
+        kedge_json_null(writer);
+    else
+        kedge_json_chars(writer, name);
+}
+
+static void write_request(const kedge_queue_message *message, kedge_json_writer *writer)
+{
+    char id[KEDGE_SHA256_HEX];
+    kedge_snapshot_message read;
+    if (!kedge_snapshot_message_read(message->body, &read)) memset(&read, 0, sizeof read);
+    kedge_sha256_hex(message->body, id);
+    kedge_json_begin_object(writer);
+    write_name(writer, "id", id);
+    write_name(writer, "organization", read.organization);
+    write_name(writer, "project", read.project);
+    write_name(writer, "log", read.log);
+    kedge_json_key(writer, "sent");
+    kedge_json_integer(writer, message->sent_ms);
+    kedge_json_end_object(writer);
+}
+
+static kedge_status write_letters(letters *all, const char *member, kedge_json_writer *writer,
+                                  kedge_error *error)
+{
+    kedge_status status = look(all, error);
+    kedge_json_key(writer, member);
+    kedge_json_begin_array(writer);
+    for (size_t i = 0; i < all->batch.count && status == KEDGE_OK; i++) {
+        if (all->queued != NULL)
+            status = kedge_dead_letter_write(all->queued, &all->batch.messages[i], writer, error);
+        else
+            write_request(&all->batch.messages[i], writer);
+    }
+    kedge_json_end_array(writer);
+    return status;
+}
+
+static kedge_status write_all(letters *pushes, letters *snapshots, kedge_buffer *out,
+                              kedge_error *error)
 {
     kedge_json_writer writer = kedge_json_write(out);
-    kedge_status status = look(all, error);
     kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, "dead_letters");
-    kedge_json_begin_array(&writer);
-    for (size_t i = 0; i < all->batch.count && status == KEDGE_OK; i++)
-        status = kedge_dead_letter_write(all->queued, &all->batch.messages[i], &writer, error);
-    kedge_json_end_array(&writer);
+    kedge_status status = write_letters(pushes, "dead_letters", &writer, error);
+    if (status == KEDGE_OK) status = write_letters(snapshots, "snapshots", &writer, error);
     kedge_json_end_object(&writer);
     return status == KEDGE_OK ? kedge_buffer_status(out, error) : status;
 }
 
 int kedge_admin_dead_letters(const kedge_admin *admin)
 {
-    letters all;
+    letters pushes, snapshots;
     kedge_error error = {0};
     kedge_buffer out = kedge_buffer_make(admin->allocator);
-    kedge_status status = open_letters(admin, &all, &error);
-    if (status == KEDGE_OK) status = write_all(&all, &out, &error);
+    kedge_status status = open_letters(admin, &pushes, &snapshots, &error);
+    if (status == KEDGE_OK) status = write_all(&pushes, &snapshots, &out, &error);
     int code = status == KEDGE_OK ? kedge_admin_print(&out) : kedge_admin_complain(&error);
-    close_letters(&all);
+    close_letters(&pushes);
+    close_letters(&snapshots);
     kedge_buffer_free(&out);
     return code;
 }
 
 /* ---- putting back ---- */
+
+static kedge_status put_back(letters *all, const kedge_queue_message *message, kedge_error *error)
+{
+    if (all->queued != NULL) return kedge_dead_letter_redrive(all->queued, message, error);
+    return all->queue.vtable->redrive(all->queue.self, message->receipt, error);
+}
 
 static int print_count(const kedge_admin *admin, size_t count)
 {
@@ -85,14 +137,14 @@ static int print_count(const kedge_admin *admin, size_t count)
     return code;
 }
 
+/* KEDGE_NOT_FOUND: it is none of these. Requests for one log have one id, and are worth the same. */
 static kedge_status redrive_one(letters *all, const char *id, kedge_error *error)
 {
     kedge_status status = look(all, error);
     for (size_t i = 0; i < all->batch.count && status == KEDGE_OK; i++) {
         char found[KEDGE_SHA256_HEX];
         kedge_sha256_hex(all->batch.messages[i].body, found);
-        if (strcmp(found, id) == 0)
-            return kedge_dead_letter_redrive(all->queued, &all->batch.messages[i], error);
+        if (strcmp(found, id) == 0) return put_back(all, &all->batch.messages[i], error);
     }
     if (status != KEDGE_OK) return status;
     return kedge_fail(error, KEDGE_NOT_FOUND, "dead-letter-not-found",
@@ -102,11 +154,16 @@ static kedge_status redrive_one(letters *all, const char *id, kedge_error *error
 
 int kedge_admin_redrive(const kedge_admin *admin)
 {
-    letters all;
+    letters pushes, snapshots;
     kedge_error error = {0};
-    kedge_status status = open_letters(admin, &all, &error);
-    if (status == KEDGE_OK) status = redrive_one(&all, admin->line->arguments[0], &error);
-    close_letters(&all);
+    const char *id = admin->line->arguments[0];
+    kedge_status status = open_letters(admin, &pushes, &snapshots, &error);
+    if (status == KEDGE_OK) {
+        status = redrive_one(&pushes, id, &error);
+        if (status == KEDGE_NOT_FOUND) status = redrive_one(&snapshots, id, &error);
+    }
+    close_letters(&pushes);
+    close_letters(&snapshots);
     return status == KEDGE_OK ? print_count(admin, 1) : kedge_admin_complain(&error);
 }
 
@@ -118,7 +175,7 @@ static kedge_status redrive_all(letters *all, size_t *count, kedge_error *error)
         kedge_status status = look(all, error);
         if (status != KEDGE_OK || all->batch.count == 0) return status;
         for (size_t i = 0; i < all->batch.count; i++) {
-            status = kedge_dead_letter_redrive(all->queued, &all->batch.messages[i], error);
+            status = put_back(all, &all->batch.messages[i], error);
             if (status == KEDGE_OK) ++*count;
             if (status != KEDGE_OK && status != KEDGE_CONFLICT) return status;
         }
@@ -128,11 +185,13 @@ static kedge_status redrive_all(letters *all, size_t *count, kedge_error *error)
 
 int kedge_admin_redrive_all(const kedge_admin *admin)
 {
-    letters all;
+    letters pushes, snapshots;
     size_t count = 0;
     kedge_error error = {0};
-    kedge_status status = open_letters(admin, &all, &error);
-    if (status == KEDGE_OK) status = redrive_all(&all, &count, &error);
-    close_letters(&all);
+    kedge_status status = open_letters(admin, &pushes, &snapshots, &error);
+    if (status == KEDGE_OK) status = redrive_all(&pushes, &count, &error);
+    if (status == KEDGE_OK) status = redrive_all(&snapshots, &count, &error);
+    close_letters(&pushes);
+    close_letters(&snapshots);
     return status == KEDGE_OK ? print_count(admin, count) : kedge_admin_complain(&error);
 }

@@ -5,11 +5,8 @@
 #include "common/json.h"
 #include "common/names.h"
 
-#include <kedge/limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#define NAME_SIZE 65
 
 /* ---- requests ---- */
 
@@ -248,19 +245,13 @@ static kedge_status work_off(work_on_log *work, kedge_error *error)
 
 /* ---- messages ---- */
 
-typedef struct names {
-    char organization[NAME_SIZE];
-    char project[NAME_SIZE];
-    char log[NAME_SIZE];
-} names;
-
-static bool read_name(kedge_bytes object, const char *member, char name[NAME_SIZE])
+static bool read_name(kedge_bytes object, const char *member, char name[KEDGE_SNAPSHOT_NAME_SIZE])
 {
-    return kedge_json_member_chars(object, member, name, NAME_SIZE) &&
+    return kedge_json_member_chars(object, member, name, KEDGE_SNAPSHOT_NAME_SIZE) &&
            kedge_check_name(member, kedge_bytes_of(name), NULL) == KEDGE_OK;
 }
 
-static bool read_message(kedge_bytes message, names *read)
+bool kedge_snapshot_message_read(kedge_bytes message, kedge_snapshot_message *read)
 {
     return kedge_json_check(message, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) ==
                KEDGE_OK &&
@@ -273,9 +264,9 @@ kedge_status kedge_snapshot_work(const kedge_snapshot_worker *worker, kedge_byte
                                  int64_t deadline_ms, kedge_snapshot_outcome *outcome,
                                  kedge_error *error)
 {
-    names read;
+    kedge_snapshot_message read;
     *outcome = KEDGE_SNAPSHOT_DONE;
-    if (!read_message(message, &read))
+    if (!kedge_snapshot_message_read(message, &read))
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "snapshot-message-invalid",
                           "a message of the queue of snapshots names no log");
     const kedge_project_ref ref = {kedge_bytes_of(read.organization), kedge_bytes_of(read.project)};

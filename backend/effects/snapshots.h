@@ -12,6 +12,8 @@
 #include "backend/ports/queue.h"
 #include "common/hash.h"
 
+#include <kedge/limits.h>
+
 #define KEDGE_SNAPSHOT_TRIES_MAX 8 /* to take an item that others take, too */
 
 /* Asks for the snapshot of an entry. The item comes first: a message that finds no item is done
@@ -19,6 +21,16 @@
  * worked off must not swallow the next one. */
 kedge_status kedge_snapshot_request(const kedge_log *log, const kedge_queue *queue,
                                     const kedge_log_place *at, kedge_error *error);
+
+/* What a message names. */
+#define KEDGE_SNAPSHOT_NAME_SIZE (KEDGE_LIMIT_NAME_BYTES + 1)
+typedef struct kedge_snapshot_message {
+    char organization[KEDGE_SNAPSHOT_NAME_SIZE];
+    char project[KEDGE_SNAPSHOT_NAME_SIZE];
+    char log[KEDGE_SNAPSHOT_NAME_SIZE];
+} kedge_snapshot_message;
+/* False when the message is none of ours. */
+bool kedge_snapshot_message_read(kedge_bytes message, kedge_snapshot_message *read);
 
 /* The same id for the same entry of the same log, whoever asks: NUL-terminated. */
 void kedge_snapshot_id(const kedge_log *log, const kedge_log_place *at, char id[KEDGE_SHA256_HEX]);

@@ -4,10 +4,13 @@
 Usage: effects_test.py SERVER_PROGRAM PLUGIN ADMIN_PROGRAM [aws]. With "aws" on real engines, which the environment
 names, as scripts/stack tells it; without them it ends with 77, or fails with KEDGE_ENGINES=required. Closes with the
 plain line "N passed, N failed"."""
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
 import secrets
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -51,8 +54,8 @@ class Effects(unittest.TestCase):
         self.assertEqual(answered, status, response)
         return response
 
-    def admin(self, *words, code=0):
-        done = subprocess.run([ADMIN, *self.stores, "--org", "acme", "--project", "p", *words], capture_output=True,
+    def admin(self, *words, code=0, scope=("--org", "acme", "--project", "p")):
+        done = subprocess.run([ADMIN, *self.stores, *scope, *words], capture_output=True,
                               text=True, timeout=60 * SLOWER)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
@@ -115,6 +118,26 @@ class Effects(unittest.TestCase):
         self.ask("GET", gone, status=404)
         self.ask("GET", f"{gone}/{made['chunks'][0][0]}", status=404)
         self.state(second)
+
+    @unittest.skipIf(ON_AWS, "the message is changed in the server's file")
+    def test_a_request_that_died_is_shown_and_put_back(self):
+        self.start()
+        self.make_log()
+        self.append(value("a", 1))
+        self.stop()
+        queue = pathlib.Path(self.folder.name) / "data/snapshots.db"
+        body = '{"log":"l","organization":"acme","project":"p"}'
+        with contextlib.closing(sqlite3.connect(queue)) as database, database:
+            database.execute("INSERT INTO message(group_id, body, sent_ms, receive_count, visible_ms,"
+                             " changed_ms, dead) VALUES(?, ?, 5, 9, 0, 0, 1)", [b"g", body.encode()])
+        letter = {"id": hashlib.sha256(body.encode()).hexdigest(), "organization": "acme", "project": "p", "log": "l",
+                  "sent": 5}
+        found = lambda: self.admin("dead-letters", scope=[])
+        self.assertEqual(found(), {"dead_letters": [], "snapshots": [letter]})
+        self.assertEqual(self.admin("redrive", letter["id"], scope=[]), {"redriven": 1})
+        self.assertEqual(found()["snapshots"], [])
+        self.start()
+        self.assertEqual(self.state(self.want())["collections"], {"notes": {"a": 1}})
 
     def test_a_new_segment_gets_its_snapshot(self):
         self.start()
