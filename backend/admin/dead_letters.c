@@ -137,7 +137,7 @@ static int print_count(const kedge_admin *admin, size_t count)
     return code;
 }
 
-/* KEDGE_NOT_FOUND: it is none of these. Requests for one log have one id, and are worth the same. */
+/* KEDGE_NOT_FOUND: it is none of these. Requests for one log have one id: any of them will do. */
 static kedge_status redrive_one(letters *all, const char *id, kedge_error *error)
 {
     kedge_status status = look(all, error);
