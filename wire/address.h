@@ -19,6 +19,10 @@
 #define KEDGE_WIRE_PATH_LOG_EVENTS KEDGE_WIRE_PATH_LOG "/events"
 #define KEDGE_WIRE_PATH_LOG_TICKET KEDGE_WIRE_PATH_LOG "/events/ticket"
 
+/* A client without a token names its user here, percent-encoded. Only a server in open mode, which
+ * listens on loopback alone, believes it. */
+#define KEDGE_WIRE_USER_HEADER "Kedge-User"
+
 /* The parts between the slashes, still encoded. Borrowed. */
 typedef struct kedge_wire_path {
     kedge_bytes part[KEDGE_WIRE_PATH_PARTS_MAX];

@@ -51,11 +51,17 @@ typedef struct kedge_options {
     const kedge_mutator *KEDGE_NULLABLE mutators;
     size_t mutator_count;
     /* The user and role that mutators see when they run locally. NULL: "". On the server they come
-     * from the token. */
+     * from the token; without `token` a server in open mode takes the user from here, at most 255
+     * bytes of UTF-8. */
     const char *KEDGE_NULLABLE user;
     const char *KEDGE_NULLABLE role;
     /* True: do not sync until kedge_set_online(db, true). */
     bool offline;
+    /* True: a database that has never synced asks the server to create the project first, which
+     * the token must allow; a project that is there stays as it is. When the server refuses,
+     * kedge_sync_status.last_error says why. False, or refused: the client waits for the project,
+     * with the error "project-not-found", and syncs once it is there. */
+    bool create_project;
     /* NULL: no token is sent (a server in open mode on loopback). */
     kedge_token_function KEDGE_NULLABLE token;
     /* NULL: callbacks run on the worker thread. */
@@ -70,7 +76,7 @@ typedef struct kedge_options {
 #define KEDGE_OPTIONS_INIT                                                                         \
     {                                                                                              \
         KEDGE_OPTIONS_VERSION, sizeof(kedge_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
-            NULL, false, NULL, NULL, NULL, NULL, NULL                                              \
+            NULL, false, false, NULL, NULL, NULL, NULL, NULL                                       \
     }
 
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again. Returns
@@ -87,9 +93,10 @@ KEDGE_API kedge_status kedge_open(const kedge_options *options, kedge_db **db,
 
 /* Closes a database: cancels its requests, waits for running callbacks, ends the worker thread and
  * frees `db`. Pending edits stay on disk for the next open. Every document, scan, query, list and
- * watch of the database must be freed before. Must not be called from a callback of the database.
- * NULL is allowed. */
-KEDGE_API void kedge_close(kedge_db *KEDGE_NULLABLE db);
+ * watch of the database must be freed before. NULL is allowed. Returns KEDGE_INVALID_ARGUMENT, and
+ * closes nothing, in a callback of the database, which would wait for itself: close on a thread of
+ * the app. It cannot fail otherwise. */
+KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
 
 /* Makes an edit: runs the mutator `name` on the local state, and keeps the mutation until the
  * server has decided it. When it returns KEDGE_OK, the edit is on the disk (it survives power loss)

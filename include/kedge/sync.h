@@ -65,6 +65,31 @@ typedef struct kedge_sync_status {
 KEDGE_API kedge_status kedge_get_sync_status(kedge_db *db, kedge_sync_status *status,
                                              kedge_error *KEDGE_NULLABLE error);
 
+/* A watch of the status, or of the inbox. Its callback runs through the dispatcher, or on the
+ * worker thread when there is none, never inside a call of the app and never twice at a time. It
+ * may call any function, except that kedge_close refuses, and that on the worker thread the
+ * functions that wait for the server (kedge_sync, kedge_wait, kedge_history) do. */
+typedef struct kedge_sync_watch kedge_sync_watch;
+
+/* `status` is borrowed during the callback. */
+typedef void (*kedge_sync_status_function)(void *KEDGE_NULLABLE userdata,
+                                           const kedge_sync_status *status);
+
+/* Calls `callback` with the status of now, and then whenever it has changed: the connection, a
+ * request for a token that failed, what is pending, rejected or withheld, the pulled version, the
+ * last error. Changes that follow each other quickly are told as one; the last of them is always
+ * told. The caller owns `*watch` and must free it with kedge_sync_watch_free before it closes the
+ * database. */
+KEDGE_API kedge_status kedge_watch_sync_status(
+    kedge_db *db, kedge_sync_status_function callback, void *KEDGE_NULLABLE userdata,
+    void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE), kedge_sync_watch **watch,
+    kedge_error *KEDGE_NULLABLE error);
+
+/* Ends the watch: waits for a running callback, then calls `userdata_free`. Inside the watch's own
+ * callback it does not wait, and `userdata_free` is called after the callback. The callback does
+ * not run again. NULL is allowed. */
+KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
+
 /* Switches the database offline or online, without waiting for a connection. The setting is not
  * stored: the next kedge_open starts from its options. */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
@@ -139,6 +164,19 @@ KEDGE_API kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **l
 KEDGE_API kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
                                                 kedge_error *KEDGE_NULLABLE error);
 KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE list);
+
+/* `mutation` and its texts are borrowed during the callback. */
+typedef void (*kedge_rejected_function)(void *KEDGE_NULLABLE userdata,
+                                        const kedge_mutation *mutation);
+
+/* Calls `callback` once for each edit in the inbox: for those that are there now, and then for each
+ * that comes, whichever process it is rejected through. An edit that is dismissed before its
+ * callback could run is not told. A new watch, as after kedge_open, tells all again that are still
+ * in the inbox. Otherwise as kedge_watch_sync_status. */
+KEDGE_API kedge_status
+kedge_watch_rejected(kedge_db *db, kedge_rejected_function callback, void *KEDGE_NULLABLE userdata,
+                     void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE),
+                     kedge_sync_watch **watch, kedge_error *KEDGE_NULLABLE error);
 
 /* Remove a rejected edit from the inbox of this folder. kedge_rejected_resubmit also makes the same
  * edit again, with a new sequence: it runs the mutator locally and fails as kedge_mutate does, and

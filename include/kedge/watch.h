@@ -22,9 +22,9 @@ typedef struct kedge_watch_token kedge_watch_token;
 
 /* Calls `callback` after each commit, local or pulled, that changed what reads show in `collection`
  * (NULL: in any collection). `callback` runs through the dispatcher, or on the worker thread when
- * there is none, never inside a call of the app. It may call any function but
- * kedge_close and kedge_watch_free; on the worker thread, the functions that wait for the server
- * (kedge_sync, kedge_wait, kedge_history) fail. The caller owns `*token` and must free it with
+ * there is none, never inside a call of the app. It may call any function but kedge_watch_free, and
+ * kedge_close refuses; on the worker thread, the functions that wait for the server (kedge_sync,
+ * kedge_wait, kedge_history) fail. The caller owns `*token` and must free it with
  * kedge_watch_free before it closes the database. */
 KEDGE_API kedge_status kedge_watch(kedge_db *db, const char *KEDGE_NULLABLE collection,
                                    kedge_watch_function callback, void *KEDGE_NULLABLE userdata,

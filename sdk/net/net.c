@@ -2,15 +2,17 @@
 #include "sdk/net/net_private.h"
 
 #include "common/error.h"
+#include "common/percent.h"
 #include "sdk/net/url.h"
 
 #include <strings.h>
 
-kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
-                           size_t response_bytes_max, kedge_http_done_function done, void *context,
-                           kedge_http_call **call, kedge_error *error)
+kedge_status kedge_net_ask(kedge_net *net, const char *method, const char *path, const char *token,
+                           int64_t deadline_ms, size_t response_bytes_max,
+                           kedge_http_done_function done, void *context, kedge_http_call **call,
+                           kedge_error *error)
 {
-    kedge_http_request request = {.method = "GET",
+    kedge_http_request request = {.method = method,
                                   .deadline_ms = deadline_ms,
                                   .response_bytes_max = response_bytes_max,
                                   .done = done,
@@ -122,6 +124,7 @@ kedge_status kedge_net_new(const kedge_environment *environment, kedge_http *htt
     made->http = http;
     made->sink = *sink;
     made->base = kedge_buffer_make(environment->allocator);
+    made->user = kedge_buffer_make(environment->allocator);
     kedge_status status = kedge_url_base(url, organization, project, &made->base, error);
     if (status != KEDGE_OK) {
         kedge_net_free(made);
@@ -129,6 +132,13 @@ kedge_status kedge_net_new(const kedge_environment *environment, kedge_http *htt
     }
     *net = made;
     return KEDGE_OK;
+}
+
+kedge_status kedge_net_name_user(kedge_net *net, const char *user, kedge_error *error)
+{
+    kedge_percent_encode(kedge_bytes_of(user), KEDGE_PERCENT_UNRESERVED, &net->user);
+    kedge_buffer_append_byte(&net->user, '\0');
+    return kedge_buffer_status(&net->user, error);
 }
 
 void kedge_net_free(kedge_net *net)
@@ -139,5 +149,6 @@ void kedge_net_free(kedge_net *net)
     }
     kedge_net_close_stream(net);
     kedge_buffer_free(&net->base);
+    kedge_buffer_free(&net->user);
     kedge_release(net->environment->allocator, net);
 }

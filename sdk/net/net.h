@@ -25,16 +25,19 @@ typedef struct kedge_net_sink {
 kedge_status kedge_net_new(const kedge_environment *environment, kedge_http *http, const char *url,
                            const char *organization, const char *project,
                            const kedge_net_sink *sink, kedge_net **net, kedge_error *error);
+/* Names the user in each request that has no token: a server in open mode believes it. */
+kedge_status kedge_net_name_user(kedge_net *net, const char *user, kedge_error *error);
 void kedge_net_free(kedge_net *net); /* cancels what runs */
 
 /* Valid as long as the net. */
 kedge_transport kedge_net_transport(kedge_net *net);
 
-/* A GET beside the transport's requests: for what the app itself asks. The caller cancels it before
- * the net is freed. */
-kedge_status kedge_net_get(kedge_net *net, const char *path, const char *token, int64_t deadline_ms,
-                           size_t response_bytes_max, kedge_http_done_function done, void *context,
-                           kedge_http_call **call, kedge_error *error);
+/* A request beside the transport's: for what the app itself asks. `path` "": the project itself.
+ * The caller cancels it before the net is freed. */
+kedge_status kedge_net_ask(kedge_net *net, const char *method, const char *path, const char *token,
+                           int64_t deadline_ms, size_t response_bytes_max,
+                           kedge_http_done_function done, void *context, kedge_http_call **call,
+                           kedge_error *error);
 
 /* Makes an error from a response that is not 2xx: the code and detail of its problem document (RFC
  * 9457), or its status. */

@@ -21,6 +21,7 @@ struct kedge_net {
     kedge_http *http;
     kedge_net_sink sink;
     kedge_buffer base;
+    kedge_buffer user; /* percent-encoded and NUL-terminated; empty: none is named */
     kedge_net_slot slots[KEDGE_NET_REQUESTS_MAX];
     kedge_http_call *stream;
     uint64_t stream_number; /* tells a reopened stream from the one before */

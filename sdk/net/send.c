@@ -2,6 +2,7 @@
 #include "sdk/net/net_private.h"
 
 #include "sdk/net/coding.h"
+#include "wire/address.h"
 
 kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
                             const char *accept, const char *token, kedge_http_call **call,
@@ -24,10 +25,17 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
 
     kedge_buffer_append_bytes(&url, kedge_buffer_bytes(&net->base));
     kedge_buffer_append_text(&url, path);
+    /* The project itself has no slash at its end. */
+    if (path[0] == '\0' && url.size > 0) {
+        kedge_buffer_truncate(&url, url.size - 1);
+        kedge_buffer_append_text(&url, "");
+    }
     if (token != NULL) {
         kedge_buffer_append_text(&bearer, "Bearer ");
         kedge_buffer_append_text(&bearer, token);
         headers[count++] = (kedge_http_header){"Authorization", bearer.data};
+    } else if (net->user.size > 0) {
+        headers[count++] = (kedge_http_header){KEDGE_WIRE_USER_HEADER, net->user.data};
     }
     if (request->body.data != NULL) {
         headers[count++] = (kedge_http_header){"Content-Type", "application/json"};

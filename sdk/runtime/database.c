@@ -80,6 +80,7 @@ static void init_lock(kedge_db *db)
     pthread_mutex_init(&db->lock, NULL);
     pthread_cond_init(&db->moved, &attributes);
     pthread_condattr_destroy(&attributes);
+    kedge_callbacks_init(&db->callbacks);
 }
 
 /* The parts that know neither disk nor thread. */
@@ -90,8 +91,12 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     kedge_status status = kedge_registry_new(allocator, options->mutators, options->mutator_count,
                                              &db->registry, error);
     if (status == KEDGE_OK) {
-        status =
-            kedge_watches_new(allocator, options->dispatch, options->userdata, &db->watches, error);
+        status = kedge_watches_new(allocator, options->dispatch, options->userdata, &db->callbacks,
+                                   &db->watches, error);
+    }
+    if (status == KEDGE_OK) {
+        status = kedge_sync_watches_new(db, options->dispatch, options->userdata, &db->sync_watches,
+                                        error);
     }
     if (status == KEDGE_OK) {
         status = kedge_http_new(&db->environment, CONNECTIONS_MAX, &db->http, error);
@@ -102,6 +107,9 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     if (status == KEDGE_OK && db->url != NULL) {
         status = kedge_net_new(&db->environment, db->http, db->url, db->organization, db->project,
                                &sink, &db->net, error);
+    }
+    if (status == KEDGE_OK && db->net != NULL && options->token == NULL && db->user[0] != '\0') {
+        status = kedge_net_name_user(db->net, db->user, error);
     }
     return status;
 }
@@ -164,8 +172,10 @@ static void free_db(kedge_db *db)
     kedge_peers_close(db->peers);
     kedge_store_close(db->store);
     kedge_watches_free(db->watches);
+    kedge_sync_watches_free(db->sync_watches);
     kedge_registry_free(db->registry);
     kedge_token_forget(&db->token);
+    kedge_callbacks_destroy(&db->callbacks);
     pthread_cond_destroy(&db->moved);
     pthread_mutex_destroy(&db->lock);
     free_strings(db);
@@ -198,6 +208,7 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
     made->token.function = options->token;
     made->token.userdata = options->userdata;
     made->shared.online = !options->offline;
+    made->create_project = options->create_project;
     init_lock(made);
 
     status = copy_strings(made, options, error);
@@ -216,12 +227,22 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
     return KEDGE_OK;
 }
 
-void kedge_close(kedge_db *db)
+static bool runs_a_callback(kedge_db *db)
 {
-    if (db == NULL) return;
+    pthread_mutex_lock(&db->lock);
+    bool worker = db->shared.worker_runs && pthread_equal(db->shared.worker, pthread_self());
+    pthread_mutex_unlock(&db->lock);
+    return worker || kedge_callbacks_run_here(&db->callbacks);
+}
+
+kedge_status kedge_close(kedge_db *db)
+{
+    if (db == NULL) return KEDGE_OK;
+    if (runs_a_callback(db)) return KEDGE_INVALID_ARGUMENT;
     void *userdata = db->userdata;
     void (*userdata_free)(void *) = db->userdata_free;
     kedge_worker_stop(db);
     free_db(db);
     if (userdata_free != NULL) userdata_free(userdata);
+    return KEDGE_OK;
 }

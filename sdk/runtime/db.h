@@ -10,8 +10,10 @@
 #include "http/http.h"
 #include "sdk/driver/driver.h"
 #include "sdk/net/net.h"
+#include "sdk/runtime/callbacks.h"
 #include "sdk/runtime/history.h"
 #include "sdk/runtime/peers.h"
+#include "sdk/runtime/sync_watches.h"
 #include "sdk/runtime/token.h"
 #include "sdk/runtime/watches.h"
 
@@ -21,10 +23,11 @@
  * ended. */
 typedef struct kedge_shared {
     bool closing;
-    bool online; /* the app's wish */
-    bool retry;  /* the app went online: a database that stopped tries again */
-    bool edited; /* something was committed by this process */
-    bool dozing; /* the worker looks after edits soon by itself */
+    bool online;        /* the app's wish */
+    bool retry;         /* the app went online: a database that stopped tries again */
+    bool edited;        /* something was committed by this process */
+    bool dozing;        /* the worker looks after edits soon by itself */
+    bool inbox_touched; /* an edit was dismissed from it, or resubmitted */
     uint64_t sync_requested;
     uint64_t sync_completed;
     kedge_error sync_error;      /* of the one completed last; KEDGE_OK: it went well */
@@ -56,6 +59,17 @@ typedef struct kedge_sync_waits {
     kedge_error error;  /* how it ended */
 } kedge_sync_waits;
 
+/* How the project is created (worker_project.c). */
+typedef struct kedge_project_creation {
+    bool settled;          /* it is there, or the server refused to create it */
+    bool token_renewed;    /* for this try */
+    kedge_http_call *call; /* running */
+    int64_t at_ms;         /* not before */
+    kedge_error error;     /* of the last try */
+} kedge_project_creation;
+
+#define KEDGE_CREATION_RETRY_MS 2000
+
 typedef struct kedge_worker {
     bool leading;
     bool core_online;
@@ -72,11 +86,14 @@ typedef struct kedge_worker {
     int64_t tick_at_ms;        /* look after the peers; 0: not needed */
     int64_t maintenance_at_ms; /* catch up, checkpoint; 0: nothing to do */
     int64_t check_at_ms;       /* the next slice of the cache's check, without a driver; 0: none */
+    int64_t status_at_ms;      /* a watch of the status or the inbox could not be told; 0: none */
+    bool inbox_touched;        /* as in kedge_shared, or by another process */
     int64_t look_at_ms;        /* after edits that were made while it dozed; 0: it does not doze */
     kedge_connection core_connection;
     kedge_error core_error;
     kedge_store_position position; /* as it was told to the peers last */
     kedge_history_call *history;   /* running */
+    kedge_project_creation creation;
 } kedge_worker;
 
 struct kedge_db {
@@ -87,11 +104,14 @@ struct kedge_db {
     char *url; /* NULL: never syncs */
     char *user;
     char *role;
+    bool create_project;
     void *userdata;
     void (*userdata_free)(void *);
     kedge_registry *registry;
     kedge_store *store;
     kedge_watches *watches;
+    kedge_sync_watches *sync_watches;
+    kedge_callbacks callbacks;
     kedge_peers *peers;
     kedge_http *http;
     kedge_net *net;       /* NULL without a url */

@@ -39,10 +39,12 @@ void kedge_worker_lead(kedge_db *db, bool online, bool retry)
         kedge_worker_hear_peers(db);
         kedge_worker_sync_lead(db);
     }
-    bool core_online = online && worker->leading && has_token(db);
+    bool core_online =
+        online && worker->leading && has_token(db) && kedge_worker_has_project(db, retry);
     if (core_online != worker->core_online || (core_online && retry)) {
         set_core_online(db, core_online);
     }
+    if (!online) kedge_worker_creation_cancel(db);
     if (!online && worker->leading) {
         kedge_peers_resign(db->peers);
         worker->leading = false;
@@ -60,6 +62,7 @@ void kedge_worker_hear_peers(kedge_db *db)
     kedge_worker_sync_hear(db, &news);
     if (!news.changed) return;
     worker->moved = true;
+    worker->inbox_touched = true;
     kedge_watches_post(db->watches, NULL);
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }

@@ -37,13 +37,22 @@ void kedge_mutation_list_close(kedge_mutation_list *list)
     kedge_store_list_close(list);
 }
 
+/* The worker is to look at the inbox, though it may hold as many edits as before. */
+static void touch_inbox(kedge_db *db, const kedge_change_set *changes)
+{
+    pthread_mutex_lock(&db->lock);
+    db->shared.inbox_touched = true;
+    pthread_mutex_unlock(&db->lock);
+    kedge_db_committed(db, changes);
+}
+
 kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence, kedge_error *error)
 {
     if (db == NULL) return kedge_fail_null("db", error);
     kedge_status status = kedge_store_dismiss(db->store, sequence, error);
     if (status == KEDGE_OK) {
         kedge_change_set none = kedge_change_set_make(db->environment.allocator);
-        kedge_db_committed(db, &none);
+        touch_inbox(db, &none);
     }
     return status;
 }
@@ -57,7 +66,7 @@ kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence, int64_t *ne
     kedge_status status = kedge_store_resubmit(db->store, sequence, &given, &changes, error);
     if (status == KEDGE_OK) {
         if (new_sequence != NULL) *new_sequence = given;
-        kedge_db_committed(db, &changes);
+        touch_inbox(db, &changes);
     }
     kedge_change_set_free(&changes);
     return status;

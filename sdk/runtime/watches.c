@@ -22,6 +22,7 @@ typedef struct kedge_commit {
 struct kedge_watch_token {
     const kedge_allocator *allocator;
     kedge_watches *watches;
+    kedge_callbacks *callbacks;
     kedge_watch_token *next; /* in the list, under the list's lock */
     uint64_t round;          /* of delivering, in which it was found ready last */
     bool any;                /* every collection */
@@ -158,13 +159,16 @@ static bool take_next(kedge_watch_token *token, kedge_commit **commit)
 static void token_run(kedge_watch_token *token)
 {
     kedge_commit *commit;
+    kedge_callback_frame frame;
     pthread_mutex_lock(&token->lock);
     bool bounded = pthread_equal(token->deliverer, pthread_self());
     size_t left = token->count + (token->everything ? 1 : 0);
     while ((!bounded || left-- > 0) && take_next(token, &commit)) {
         token->running = true;
         pthread_mutex_unlock(&token->lock);
+        kedge_callbacks_enter(token->callbacks, &frame);
         call_back(token, commit);
+        kedge_callbacks_leave(token->callbacks, &frame);
         commit_release(commit);
         pthread_mutex_lock(&token->lock);
         token->running = false;
@@ -192,19 +196,22 @@ struct kedge_watches {
     const kedge_allocator *allocator;
     kedge_dispatch_function dispatch;
     void *userdata;
+    kedge_callbacks *callbacks;
     pthread_mutex_t lock;
     kedge_watch_token *list;
     uint64_t round; /* of delivering; the worker's */
 };
 
 kedge_status kedge_watches_new(const kedge_allocator *allocator, kedge_dispatch_function dispatch,
-                               void *userdata, kedge_watches **watches, kedge_error *error)
+                               void *userdata, kedge_callbacks *callbacks, kedge_watches **watches,
+                               kedge_error *error)
 {
     kedge_watches *made = kedge_allocate(allocator, sizeof *made);
     if (made == NULL) return kedge_fail_no_memory(error);
     made->allocator = allocator;
     made->dispatch = dispatch;
     made->userdata = userdata;
+    made->callbacks = callbacks;
     pthread_mutex_init(&made->lock, NULL);
     *watches = made;
     return KEDGE_OK;
@@ -226,6 +233,7 @@ kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
     kedge_status status = token_new(watches->allocator, collection, &made, error);
     if (status != KEDGE_OK) return status;
     made->watches = watches;
+    made->callbacks = watches->callbacks;
     made->callback = callback;
     made->userdata = userdata;
     made->userdata_free = userdata_free;

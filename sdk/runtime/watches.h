@@ -7,6 +7,7 @@
 #ifndef KEDGE_SDK_RUNTIME_WATCHES_H
 #define KEDGE_SDK_RUNTIME_WATCHES_H
 
+#include "sdk/runtime/callbacks.h"
 #include "sdk/store/store.h"
 #include <kedge/watch.h>
 
@@ -14,9 +15,11 @@
 
 typedef struct kedge_watches kedge_watches;
 
-/* `dispatch` NULL: callbacks run in kedge_watches_deliver. */
+/* `dispatch` NULL: callbacks run in kedge_watches_deliver. Running ones are listed in `callbacks`.
+ * */
 kedge_status kedge_watches_new(const kedge_allocator *allocator, kedge_dispatch_function dispatch,
-                               void *userdata, kedge_watches **watches, kedge_error *error);
+                               void *userdata, kedge_callbacks *callbacks, kedge_watches **watches,
+                               kedge_error *error);
 /* Every watch has been freed. Work that is still at the dispatcher does nothing when it runs. */
 void kedge_watches_free(kedge_watches *watches);
 

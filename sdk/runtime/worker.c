@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 
 /* Commits are followed by catching up and a checkpoint of the WALs, at most once in this time. */
 #define MAINTENANCE_MS 1000
@@ -108,6 +109,7 @@ typedef struct requests {
     bool online;
     bool retry;
     bool edited;
+    bool inbox_touched;
     uint64_t syncs; /* how many were ever asked for; all of them knew `online` */
     kedge_history_call *history;
 } requests;
@@ -119,10 +121,12 @@ static requests take_requests(kedge_db *db)
                       .online = db->shared.online && db->net != NULL,
                       .retry = db->shared.retry,
                       .edited = db->shared.edited,
+                      .inbox_touched = db->shared.inbox_touched,
                       .syncs = db->shared.sync_requested,
                       .history = db->shared.history};
     db->shared.retry = false;
     db->shared.edited = db->shared.dozing = false;
+    db->shared.inbox_touched = false;
     db->shared.history = NULL;
     pthread_mutex_unlock(&db->lock);
     return taken;
@@ -215,6 +219,9 @@ static void wait_for_news(kedge_db *db, bool more)
     earlier(&until, worker->maintenance_at_ms);
     earlier(&until, worker->check_at_ms);
     earlier(&until, worker->look_at_ms);
+    earlier(&until, worker->status_at_ms);
+    if (kedge_worker_creates(db) && worker->leading && worker->creation.call == NULL)
+        earlier(&until, worker->creation.at_ms);
     if (more || worker->sync.over || worker->token_asked || worker->moved) until = now;
     kedge_status polled =
         kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
@@ -236,6 +243,16 @@ static void tell_last_edits(kedge_db *db, bool edited)
         if (attempt > 0) kedge_http_poll(db->http, 1, -1, &readable, NULL);
         kedge_worker_tell_peers(db);
     }
+}
+
+/* Tells the watches of the status and of the inbox. */
+static void tell_sync(kedge_db *db, bool inbox_touched)
+{
+    kedge_worker *worker = &db->worker;
+    if (inbox_touched) worker->inbox_touched = true;
+    bool again = kedge_sync_watches_look(db->sync_watches, worker->inbox_touched);
+    worker->status_at_ms = again ? kedge_db_now_ms(db) + KEDGE_SYNC_WATCHES_RETRY_MS : 0;
+    if (!again) worker->inbox_touched = false;
 }
 
 static void *run(void *context)
@@ -265,10 +282,12 @@ static void *run(void *context)
         kedge_worker_set_tick(db, asked.online);
         db->worker.look_at_ms = asked.edited && !asked.online ? kedge_db_now_ms(db) + DOZE_MS : 0;
         kedge_worker_publish(db, asked.online, moved);
+        tell_sync(db, asked.inbox_touched);
         wait_for_news(db, kedge_watches_deliver(db->watches));
     }
     tell_last_edits(db, asked.edited);
     kedge_worker_history_cancel(db);
+    kedge_worker_creation_cancel(db);
     if (db->driver != NULL) kedge_driver_shutdown(db->driver);
     return NULL;
 }
@@ -286,7 +305,11 @@ static kedge_connection connection_of(const kedge_db *db, bool online)
 static kedge_error error_of(const kedge_worker *worker)
 {
     if (worker->store_refused) return worker->store_error;
-    return worker->token_refused ? worker->token_error : worker->core_error;
+    if (worker->token_refused) return worker->token_error;
+    bool absent = strcmp(worker->core_error.code, "project-not-found") == 0;
+    if (worker->creation.error.status != KEDGE_OK && (absent || !worker->creation.settled))
+        return worker->creation.error; /* says more */
+    return worker->core_error;
 }
 
 void kedge_worker_publish(kedge_db *db, bool online, bool moved)

@@ -24,6 +24,15 @@ void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls,
                           bool online);         /* sync_history.c */
 void kedge_worker_history_cancel(kedge_db *db); /* sync_history.c */
 
+/* ---- worker_project.c ---- */
+
+/* Creates the project when the app wants that and it is not known to exist. False: this is not done
+ * yet, and no other request may be sent. `retry`: now, even if the server refused it before. */
+bool kedge_worker_has_project(kedge_db *db, bool retry);
+/* A wait for a sync is not to be begun yet. */
+bool kedge_worker_creates(const kedge_db *db);
+void kedge_worker_creation_cancel(kedge_db *db);
+
 /* ---- worker_sync.c ---- */
 
 /* `requested`: how many syncs were asked for, read together with `online`. */

@@ -114,6 +114,8 @@ void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested)
     if (db->driver == NULL) return;
     if (!online || db->worker.token_refused) {
         complete_offline(db, requested);
+    } else if (db->worker.leading && kedge_worker_creates(db)) {
+        return; /* the core is offline until the project is there */
     } else if (db->worker.leading) {
         sync_as_leader(db, requested);
     } else {

@@ -292,6 +292,35 @@ static void test_a_sync_offline_or_stopped_ends_at_once(void **state)
                     "          synced refused\n");
 }
 
+/* It is not stopped: the project may be created. */
+static void test_an_absent_project_ends_a_sync_and_is_asked_for_again(void **state)
+{
+    trace *t = *state;
+    trace_start(t, 0, 1, 0);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_ABSENT);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_ABSENT);
+    trace_timer(t);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 1, 0);
+    trace_expect(t, "[    0] start at version 0\n"
+                    "          send pull\n"
+                    "          report connecting\n"
+                    "[    0] sync\n"
+                    "[    0] pull absent\n"
+                    "          send pull\n"
+                    "          report connecting: absent\n"
+                    "          synced absent\n"
+                    "[    0] pull absent\n"
+                    "[  124] timer\n"
+                    "          send pull\n"
+                    "[  124] pull ok\n"
+                    "          apply pull\n"
+                    "[  124] applied version 1, covers 0\n"
+                    "          open stream\n"
+                    "          report online\n");
+}
+
 static void test_going_offline_ends_a_sync(void **state)
 {
     trace *t = *state;
@@ -335,6 +364,8 @@ int main(void)
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_sync_goes_on_across_a_rotation, trace_setup,
                                         trace_teardown),
+        cmocka_unit_test_setup_teardown(test_an_absent_project_ends_a_sync_and_is_asked_for_again,
+                                        trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_sync_offline_or_stopped_ends_at_once, trace_setup,
                                         trace_teardown),
         cmocka_unit_test_setup_teardown(test_going_offline_ends_a_sync, trace_setup,

@@ -1,6 +1,7 @@
 /* Servers that answer wrongly or not at all: each is a clear error, no pending mutation is lost,
  * and closing is quick. */
 #include "tests/runtime/client.h"
+#include "tests/runtime/mini_backend.h"
 #include "tests/support/scripted_server.h"
 
 #include <setjmp.h>
@@ -251,6 +252,8 @@ static void test_what_cannot_be_a_token_is_not_sent(void **state)
     stays_offline_without(give_bad);
 }
 
+static atomic_bool project_there;
+
 static bool forbidden(void *context, const scripted_request *request)
 {
     (void)context;
@@ -264,6 +267,36 @@ static bool not_found(void *context, const scripted_request *request)
     scripted_respond(request, 404, PROBLEM,
                      "{\"code\":\"project-not-found\",\"detail\":\"no such project\"}");
     return true;
+}
+
+/* The project is absent, until it is there. */
+static bool absent_at_first(void *context, const scripted_request *request)
+{
+    if (!atomic_load(&project_there)) return not_found(NULL, request);
+    return mini_backend_respond(context, request);
+}
+
+static void test_a_project_that_appears_later_is_synced_without_a_call(void **state)
+{
+    (void)state;
+    kedge_error error = {0};
+    atomic_store(&project_there, false);
+    mini_backend *backend = mini_backend_new();
+    scripted_server *server = scripted_server_start(absent_at_first, backend);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_db *db = client_open(&options);
+    client_put(db, "a", "1");
+    assert_int_equal(kedge_sync(db, 5000, &error), KEDGE_NOT_FOUND);
+    assert_string_equal(error.code, "project-not-found");
+    assert_int_equal(client_status(db).connection, KEDGE_CONNECTING);
+    assert_string_equal(client_status(db).last_error.code, "project-not-found");
+    assert_int_equal(client_status(db).pending, 1);
+    atomic_store(&project_there, true);
+    assert_true(client_wait_connection(db, KEDGE_ONLINE));
+    assert_int_equal(kedge_wait(db, 1, 5000, NULL, &error), KEDGE_OK);
+    kedge_close(db);
+    scripted_server_stop(server);
+    mini_backend_free(backend);
 }
 
 static void stops(scripted_handler handler, kedge_status expected, const char *code)
@@ -286,7 +319,6 @@ static void test_a_refusal_in_kedges_own_words_stops_the_sync(void **state)
 {
     (void)state;
     stops(forbidden, KEDGE_FORBIDDEN, "not-allowed");
-    stops(not_found, KEDGE_NOT_FOUND, "project-not-found");
     stops(unauthorized, KEDGE_UNAUTHORIZED, "token-invalid");
 }
 
@@ -327,6 +359,7 @@ int main(void)
         FOLDER_TEST(test_a_refused_token_is_asked_for_again_and_then_it_stops),
         FOLDER_TEST(test_without_a_token_nothing_is_sent),
         FOLDER_TEST(test_what_cannot_be_a_token_is_not_sent),
+        FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
         FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
         FOLDER_TEST(test_three_thousand_edits_wait_for_a_dead_server),
     };

@@ -57,11 +57,15 @@ static void commit(kedge_watches *watches, ...)
     kedge_change_set_free(&changes);
 }
 
+/* Of all watches here. */
+static kedge_callbacks callbacks;
+
 static kedge_watches *make(kedge_dispatch_function dispatch, void *userdata)
 {
     kedge_watches *watches = NULL;
     assert_int_equal(
-        kedge_watches_new(&kedge_allocator_default, dispatch, userdata, &watches, NULL), KEDGE_OK);
+        kedge_watches_new(&kedge_allocator_default, dispatch, userdata, &callbacks, &watches, NULL),
+        KEDGE_OK);
     return watches;
 }
 
@@ -317,6 +321,7 @@ static void test_freeing_waits_for_a_running_callback(void **state)
 
 int main(void)
 {
+    kedge_callbacks_init(&callbacks);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_watch_hears_of_its_collection_once_a_commit),
         cmocka_unit_test(test_everything_is_told_when_a_commit_is_too_large),

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A kedge-server with tokens: who may see what, and until when.
 
-Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN. Closes with the plain line "N passed, N failed"."""
+Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN LIBKEDGE. Closes with the plain line "N passed, N failed"."""
 import base64
+import ctypes
 import json
 import pathlib
 import subprocess
@@ -13,6 +14,57 @@ import unittest
 
 sys.dont_write_bytecode = True
 from peers import BASE, SLOWER, Server, pull_body, push_body, put, read_until, run_tests
+
+
+LIBRARY = sys.argv[3]
+OK, NOT_FOUND, FORBIDDEN = 0, 2, 18
+
+
+class Options(ctypes.Structure):
+    """kedge_options, as far as this test sets them."""
+    _fields_ = [("version", ctypes.c_uint32), ("size", ctypes.c_uint32), ("path", ctypes.c_char_p),
+                ("url", ctypes.c_char_p), ("ca_file", ctypes.c_char_p), ("organization", ctypes.c_char_p),
+                ("project", ctypes.c_char_p), ("mutators", ctypes.c_void_p), ("mutator_count", ctypes.c_size_t),
+                ("user", ctypes.c_char_p), ("role", ctypes.c_char_p), ("offline", ctypes.c_bool),
+                ("create_project", ctypes.c_bool), ("token", ctypes.c_void_p)]
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("code", ctypes.c_char * 64), ("message", ctypes.c_char * 256)]
+
+
+class Client:
+    """A database that asks the given function for its token."""
+
+    def __init__(self, folder, port, project, token, create):
+        self.library = ctypes.CDLL(LIBRARY)
+        self.error = Error()
+        self.db = ctypes.c_void_p()
+
+        def give(_userdata, buffer, size):
+            ctypes.memmove(buffer, token().encode() + b"\0", len(token()) + 1)
+            return OK
+
+        self.give = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(give)
+        self.options = Options(1, ctypes.sizeof(Options), str(folder).encode(), f"http://127.0.0.1:{port}".encode(),
+                               None, b"acme", project.encode(), create_project=create,
+                               token=ctypes.cast(self.give, ctypes.c_void_p))
+        self.check(self.library.kedge_open(ctypes.byref(self.options), ctypes.byref(self.db), ctypes.byref(self.error)))
+
+    def check(self, status):
+        if status != OK:
+            raise AssertionError((status, self.error.code, self.error.message))
+
+    def put(self):
+        args = b'{"collection":"notes","id":"a","value":1}'
+        self.check(self.library.kedge_mutate(self.db, b"kedge.put", args, ctypes.c_size_t(len(args)), None,
+                                             ctypes.byref(self.error)))
+
+    def sync(self):
+        return self.library.kedge_sync(self.db, 20000 * SLOWER, ctypes.byref(self.error))
+
+    def close(self):
+        self.check(self.library.kedge_close(self.db))
 
 
 def base64url(data):
@@ -64,6 +116,31 @@ class Tokens(unittest.TestCase):
         for path in ("/events", "/versions", "/clients/a/mutations/1", "/snapshot?version=1"):
             self.assertEqual(self.server.request("GET", BASE + path, headers=theirs)[0], 404, path)
 
+    @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
+    def test_a_client_creates_the_project_that_its_token_allows(self):
+        allowed = self.token(org="acme", projects=["new"])["Authorization"].removeprefix("Bearer ")
+        client = Client(pathlib.Path(self.folder.name) / "client", self.server.port, "new", lambda: allowed, True)
+        client.put()
+        client.check(client.sync())
+        client.close()
+        admin = self.token(org="*", role="admin")
+        self.assertEqual(self.server.request("GET", "/v1/orgs/acme/projects/new", headers=admin)[2]["version"], 1)
+
+    @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
+    def test_a_client_whose_token_allows_no_project_keeps_its_edits_until_one_does(self):
+        tokens = [self.token(org="acme", projects=["other"])["Authorization"].removeprefix("Bearer ")]
+        client = Client(pathlib.Path(self.folder.name) / "client", self.server.port, "new", lambda: tokens[0], True)
+        client.put()
+        self.assertEqual(client.sync(), NOT_FOUND, client.error.message)
+        admin = self.token(org="*", role="admin")
+        self.assertEqual(self.server.request("GET", "/v1/orgs/acme/projects/new", headers=admin)[0], 404)
+        client.close()
+        tokens[0] = self.token(org="acme", projects=["new"])["Authorization"].removeprefix("Bearer ")
+        client = Client(pathlib.Path(self.folder.name) / "client", self.server.port, "new", lambda: tokens[0], True)
+        client.check(client.sync())
+        client.close()
+        self.assertEqual(self.server.request("GET", "/v1/orgs/acme/projects/new", headers=admin)[2]["version"], 1)
+
     def test_a_request_without_a_good_token_gets_401(self):
         status, headers, response = self.server.request("POST", BASE + "/pull", pull_body("b"))
         self.assertEqual((status, response["code"]), (401, "token-missing"))
@@ -72,6 +149,14 @@ class Tokens(unittest.TestCase):
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), late)[2]["code"], "token-expired")
         broken = {"Authorization": self.token(org="acme")["Authorization"][:-4] + "AAAA"}
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), broken)[2]["code"], "token-invalid")
+
+    def test_a_user_that_a_client_names_itself_is_ignored(self):
+        mine = self.token(org="acme")
+        self.assertEqual(self.server.request("PUT", BASE, headers=mine)[0], 201)
+        named = {**mine, "Kedge-User": "eve"}
+        self.assertEqual(self.server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]), named)[0], 200)
+        mutation = self.server.request("GET", BASE + "/clients/a/mutations/1", headers=mine)[2]
+        self.assertEqual(mutation["user"], "u1")
 
     def test_a_ticket_stands_in_for_the_token_once(self):
         admin = self.token(org="*", role="admin")

@@ -1,0 +1,27 @@
+/* Which threads run a callback of this database now: such a thread cannot close it, since closing
+ * waits for callbacks. */
+#ifndef KEDGE_SDK_RUNTIME_CALLBACKS_H
+#define KEDGE_SDK_RUNTIME_CALLBACKS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* On the stack of the thread that calls back. */
+typedef struct kedge_callback_frame {
+    pthread_t thread;
+    struct kedge_callback_frame *next;
+} kedge_callback_frame;
+
+typedef struct kedge_callbacks {
+    pthread_mutex_t lock;
+    kedge_callback_frame *running;
+} kedge_callbacks;
+
+void kedge_callbacks_init(kedge_callbacks *callbacks);
+void kedge_callbacks_destroy(kedge_callbacks *callbacks);
+void kedge_callbacks_enter(kedge_callbacks *callbacks, kedge_callback_frame *frame);
+void kedge_callbacks_leave(kedge_callbacks *callbacks, kedge_callback_frame *frame);
+/* Whether the calling thread is in a callback. */
+bool kedge_callbacks_run_here(kedge_callbacks *callbacks);
+
+#endif

@@ -1,0 +1,83 @@
+/* The option `create_project`: a database that has never pulled creates its project before its
+ * first request. A server that refuses is asked by the core nevertheless, since the project may be
+ * there. */
+#include "sdk/runtime/worker.h"
+
+#include "common/error.h"
+
+#include <string.h>
+
+#define RESPONSE_BYTES_MAX 65536
+
+static bool is_transient(int status)
+{
+    return status == 0 || status >= 500 || status == 408 || status == 425 || status == 429;
+}
+
+static void answered(void *context, const kedge_http_response *response)
+{
+    kedge_db *db = context;
+    kedge_project_creation *creation = &db->worker.creation;
+    creation->call = NULL;
+    creation->error = (kedge_error){0};
+    db->worker.moved = true;
+    if (response->status == 200 || response->status == 201) {
+        creation->settled = true;
+        return;
+    }
+    if (response->status == 401 && !creation->token_renewed && db->token.function != NULL) {
+        creation->token_renewed = true;
+        kedge_token_forget(&db->token); /* the next round asks for another one */
+        return;
+    }
+    creation->token_renewed = false;
+    creation->error = response->error;
+    if (response->status != 0) {
+        kedge_net_problem(db->environment.allocator, response->status, response->content_type,
+                          response->body, &creation->error);
+    }
+    creation->settled = !is_transient(response->status);
+    creation->at_ms = kedge_db_now_ms(db) + KEDGE_CREATION_RETRY_MS;
+}
+
+/* A project that was pulled is there. */
+static bool was_pulled(kedge_db *db)
+{
+    kedge_store_position position;
+    return kedge_store_position_get(db->store, &position, NULL) == KEDGE_OK && position.version > 0;
+}
+
+static void send_request(kedge_db *db)
+{
+    kedge_project_creation *creation = &db->worker.creation;
+    kedge_status status = kedge_net_ask(db->net, "PUT", "", kedge_token_text(&db->token),
+                                        KEDGE_LIMIT_REQUEST_DEADLINE_MS, RESPONSE_BYTES_MAX,
+                                        answered, db, &creation->call, &creation->error);
+    if (status != KEDGE_OK) creation->at_ms = kedge_db_now_ms(db) + KEDGE_CREATION_RETRY_MS;
+}
+
+bool kedge_worker_has_project(kedge_db *db, bool retry)
+{
+    kedge_project_creation *creation = &db->worker.creation;
+    if (!db->create_project) return true;
+    if (retry) {
+        creation->settled = creation->settled && creation->error.status == KEDGE_OK;
+        creation->at_ms = 0;
+    }
+    if (!creation->settled && creation->call == NULL) creation->settled = was_pulled(db);
+    if (creation->settled) return true;
+    if (creation->call == NULL && creation->at_ms <= kedge_db_now_ms(db)) send_request(db);
+    return false;
+}
+
+bool kedge_worker_creates(const kedge_db *db)
+{
+    return db->create_project && !db->worker.creation.settled;
+}
+
+void kedge_worker_creation_cancel(kedge_db *db)
+{
+    kedge_project_creation *creation = &db->worker.creation;
+    if (creation->call != NULL) kedge_http_cancel(creation->call);
+    creation->call = NULL;
+}

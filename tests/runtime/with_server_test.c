@@ -1,0 +1,402 @@
+/* A client and a real server in open mode: the watches of the status and of rejected edits, what a
+ * callback may not do, and who the user is. */
+#include "tests/runtime/client.h"
+#include "tests/support/server_process.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WAIT_MS 10000
+
+static const char *program;
+
+typedef struct place {
+    char folders[3][CLIENT_PATH_SIZE]; /* the server's, and one for each client */
+    server_process server;
+} place;
+
+static int set_up(void **state)
+{
+    place *here = calloc(1, sizeof *here);
+    for (size_t i = 0; i < 3; i++)
+        client_make_folder(here->folders[i]);
+    server_process_start(&here->server, program, here->folders[0]);
+    *state = here;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    place *here = *state;
+    server_process_stop(&here->server);
+    for (size_t i = 0; i < 3; i++)
+        client_remove_folder(here->folders[i]);
+    free(here);
+    return 0;
+}
+
+static kedge_db *open_client(place *here, int number)
+{
+    kedge_options options = client_options(here->folders[number], here->server.url);
+    return client_open(&options);
+}
+
+static void sync_now(kedge_db *db)
+{
+    kedge_error error = {0};
+    if (kedge_sync(db, WAIT_MS, &error) != KEDGE_OK) fail_msg("%s", error.message);
+}
+
+/* ---- what callbacks heard ---- */
+
+typedef struct heard {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    kedge_db *db;
+    pthread_t thread;
+    kedge_sync_status status; /* the last */
+    int statuses;
+    int64_t rejected[8];
+    char codes[8][64];
+    int rejections;
+    int freed;
+    kedge_status closed;
+    kedge_sync_watch *frees; /* inside its callback */
+} heard;
+
+static heard *hear(kedge_db *db)
+{
+    heard *made = calloc(1, sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->more, NULL);
+    made->db = db;
+    return made;
+}
+
+static void hear_status(void *userdata, const kedge_sync_status *status)
+{
+    heard *got = userdata;
+    kedge_status closed = kedge_close(got->db);
+    pthread_mutex_lock(&got->lock);
+    got->closed = closed;
+    got->status = *status;
+    got->statuses++;
+    got->thread = pthread_self();
+    pthread_cond_broadcast(&got->more);
+    pthread_mutex_unlock(&got->lock);
+}
+
+static void hear_rejected(void *userdata, const kedge_mutation *mutation)
+{
+    heard *got = userdata;
+    pthread_mutex_lock(&got->lock);
+    if (got->rejections < 8) {
+        got->rejected[got->rejections] = mutation->sequence;
+        snprintf(got->codes[got->rejections], sizeof got->codes[0], "%s", mutation->code);
+    }
+    got->rejections++;
+    pthread_cond_broadcast(&got->more);
+    pthread_mutex_unlock(&got->lock);
+}
+
+static void hear_freed(void *userdata)
+{
+    ((heard *)userdata)->freed++;
+}
+
+typedef bool (*condition)(const heard *got);
+
+static void wait_until(heard *got, condition holds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_MS / 1000;
+    pthread_mutex_lock(&got->lock);
+    int late = 0;
+    while (!holds(got) && late == 0)
+        late = pthread_cond_timedwait(&got->more, &got->lock, &until);
+    bool held = holds(got);
+    pthread_mutex_unlock(&got->lock);
+    assert_true(held);
+}
+
+static bool is_online_and_calm(const heard *got)
+{
+    return got->status.connection == KEDGE_ONLINE && got->status.pending == 0;
+}
+
+static bool has_pending(const heard *got)
+{
+    return got->status.pending == 1;
+}
+
+static bool is_offline(const heard *got)
+{
+    return got->status.connection == KEDGE_OFFLINE;
+}
+
+static bool one_rejection(const heard *got)
+{
+    return got->rejections == 1;
+}
+
+static bool two_rejections(const heard *got)
+{
+    return got->rejections == 2;
+}
+
+/* Client 1 patches notes/a on the condition that it is 1, which client 2 has made another value
+ * meanwhile. */
+static int64_t be_rejected(kedge_db *one, kedge_db *two)
+{
+    static const char patch[] =
+        "{\"collection\":\"notes\",\"id\":\"a\",\"patch\":[{\"op\":\"test\","
+        "\"path\":\"\",\"value\":1}]}";
+    int64_t sequence = 0;
+    client_put(one, "a", "1");
+    sync_now(one);
+    assert_int_equal(kedge_set_online(one, false, NULL), KEDGE_OK);
+    sync_now(two);
+    client_put(two, "a", "2");
+    sync_now(two);
+    assert_int_equal(kedge_mutate(one, "kedge.patch", patch, sizeof patch - 1, &sequence, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_set_online(one, true, NULL), KEDGE_OK);
+    return sequence;
+}
+
+/* ---- the tests ---- */
+
+static void test_a_watch_is_told_the_status_and_each_change_of_it(void **state)
+{
+    place *here = *state;
+    kedge_sync_watch *watch = NULL;
+    kedge_db *db = open_client(here, 1);
+    heard *got = hear(db);
+    assert_int_equal(kedge_watch_sync_status(db, hear_status, got, hear_freed, &watch, NULL),
+                     KEDGE_OK);
+    wait_until(got, is_online_and_calm);
+    assert_int_equal(kedge_set_online(db, false, NULL), KEDGE_OK);
+    wait_until(got, is_offline);
+    client_put(db, "a", "1");
+    wait_until(got, has_pending);
+    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
+    wait_until(got, is_online_and_calm);
+    assert_int_equal(got->freed, 0);
+    kedge_sync_watch_free(watch);
+    assert_int_equal(got->freed, 1);
+    int before = got->statuses;
+    client_put(db, "b", "1");
+    sync_now(db);
+    assert_int_equal(got->statuses, before);
+    kedge_close(db);
+    free(got);
+}
+
+static void test_each_rejected_edit_is_told_once(void **state)
+{
+    place *here = *state;
+    kedge_sync_watch *watch = NULL;
+    kedge_sync_watch *later = NULL;
+    kedge_db *one = open_client(here, 1);
+    kedge_db *two = open_client(here, 2);
+    heard *got = hear(one);
+    heard *again = hear(one);
+    assert_int_equal(kedge_watch_rejected(one, hear_rejected, got, hear_freed, &watch, NULL),
+                     KEDGE_OK);
+    int64_t first = be_rejected(one, two);
+    wait_until(got, one_rejection);
+    assert_int_equal(got->rejected[0], first);
+    assert_string_equal(got->codes[0], "patch-test-failed");
+
+    /* The count of the inbox stays 1: the first goes, another comes. */
+    assert_int_equal(kedge_rejected_dismiss(one, first, NULL), KEDGE_OK);
+    int64_t second = be_rejected(one, two);
+    wait_until(got, two_rejections);
+    assert_int_equal(got->rejected[1], second);
+
+    /* A watch that begins later is told what is in the inbox. */
+    assert_int_equal(kedge_watch_rejected(one, hear_rejected, again, hear_freed, &later, NULL),
+                     KEDGE_OK);
+    wait_until(again, one_rejection);
+    assert_int_equal(again->rejected[0], second);
+    sync_now(one);
+    kedge_sync_watch_free(watch);
+    kedge_sync_watch_free(later);
+    assert_int_equal(got->rejections, 2);
+    assert_int_equal(again->rejections, 1);
+    kedge_close(one);
+    kedge_close(two);
+    free(got);
+    free(again);
+}
+
+/* A dispatcher with one thread for each piece of work. */
+typedef struct work {
+    void (*function)(void *argument);
+    void *argument;
+} work;
+
+static void *run_work(void *context)
+{
+    work *one = context;
+    one->function(one->argument);
+    free(one);
+    return NULL;
+}
+
+static void dispatch(void *userdata, void (*function)(void *argument), void *argument)
+{
+    pthread_t thread;
+    work *one = malloc(sizeof *one);
+    (void)userdata;
+    *one = (work){function, argument};
+    assert_int_equal(pthread_create(&thread, NULL, run_work, one), 0);
+    pthread_detach(thread);
+}
+
+static void closes_in_a_callback(place *here, kedge_dispatch_function dispatcher)
+{
+    kedge_sync_watch *watch = NULL;
+    kedge_options options = client_options(here->folders[1], here->server.url);
+    options.dispatch = dispatcher;
+    kedge_db *db = client_open(&options);
+    heard *got = hear(db);
+    got->closed = KEDGE_OK;
+    assert_int_equal(kedge_watch_sync_status(db, hear_status, got, NULL, &watch, NULL), KEDGE_OK);
+    wait_until(got, is_online_and_calm);
+    kedge_sync_watch_free(watch);
+    assert_int_equal(got->closed, KEDGE_INVALID_ARGUMENT);
+    assert_false(pthread_equal(got->thread, pthread_self()));
+    client_put(db, "a", "1"); /* it is open */
+    assert_int_equal(kedge_close(db), KEDGE_OK);
+    free(got);
+}
+
+static void test_a_callback_that_closes_its_database_is_refused(void **state)
+{
+    closes_in_a_callback(*state, NULL);
+    closes_in_a_callback(*state, dispatch);
+}
+
+static void close_in_watch(void *userdata, const kedge_change *changes, size_t count)
+{
+    heard *got = userdata;
+    (void)changes;
+    (void)count;
+    kedge_status closed = kedge_close(got->db);
+    pthread_mutex_lock(&got->lock);
+    got->closed = closed;
+    got->statuses++;
+    pthread_cond_broadcast(&got->more);
+    pthread_mutex_unlock(&got->lock);
+}
+
+static bool called(const heard *got)
+{
+    return got->statuses > 0;
+}
+
+static void test_a_watch_of_items_that_closes_its_database_is_refused(void **state)
+{
+    place *here = *state;
+    static const kedge_dispatch_function dispatchers[] = {NULL, dispatch};
+    for (size_t i = 0; i < 2; i++) {
+        kedge_watch_token *token = NULL;
+        kedge_options options = client_options(here->folders[1], here->server.url);
+        options.dispatch = dispatchers[i];
+        kedge_db *db = client_open(&options);
+        heard *got = hear(db);
+        got->closed = KEDGE_OK;
+        assert_int_equal(kedge_watch(db, NULL, close_in_watch, got, NULL, &token, NULL), KEDGE_OK);
+        client_put(db, "a", i == 0 ? "1" : "2");
+        wait_until(got, called);
+        kedge_watch_free(token);
+        assert_int_equal(got->closed, KEDGE_INVALID_ARGUMENT);
+        assert_int_equal(kedge_close(db), KEDGE_OK);
+        free(got);
+    }
+}
+
+static void free_inside(void *userdata, const kedge_sync_status *status)
+{
+    heard *got = userdata;
+    (void)status;
+    pthread_mutex_lock(&got->lock);
+    if (got->frees != NULL) {
+        kedge_sync_watch_free(got->frees);
+        got->frees = NULL;
+        assert_int_equal(got->freed, 0); /* the callback still uses it */
+        got->statuses++;
+        pthread_cond_broadcast(&got->more);
+    }
+    pthread_mutex_unlock(&got->lock);
+}
+
+static void test_a_watch_may_be_freed_in_its_own_callback(void **state)
+{
+    place *here = *state;
+    kedge_db *db = open_client(here, 1);
+    heard *got = hear(db);
+    pthread_mutex_lock(&got->lock);
+    assert_int_equal(kedge_watch_sync_status(db, free_inside, got, hear_freed, &got->frees, NULL),
+                     KEDGE_OK);
+    pthread_mutex_unlock(&got->lock);
+    wait_until(got, called);
+    kedge_close(db);
+    assert_int_equal(got->statuses, 1);
+    assert_int_equal(got->freed, 1);
+    free(got);
+}
+
+/* ---- who the user is ---- */
+
+static void expect_user(kedge_db *db, const char *expected)
+{
+    char text[300];
+    kedge_document *versions = NULL;
+    snprintf(text, sizeof text, "\"user\":\"%s\"", expected);
+    client_put(db, "a", "1");
+    sync_now(db);
+    assert_int_equal(kedge_history(db, 0, 1, WAIT_MS, &versions, NULL), KEDGE_OK);
+    if (strstr(kedge_document_json(versions, NULL), text) == NULL)
+        fail_msg("no %s in %s", text, kedge_document_json(versions, NULL));
+    kedge_document_free(versions);
+}
+
+static void test_a_server_in_open_mode_takes_the_user_from_the_options(void **state)
+{
+    place *here = *state;
+    kedge_options options = client_options(here->folders[1], here->server.url);
+    options.user = "Åsa, 50 %";
+    kedge_db *db = client_open(&options);
+    expect_user(db, "Åsa, 50 %");
+    kedge_close(db);
+    db = open_client(here, 2);
+    expect_user(db, "");
+    kedge_close(db);
+}
+
+#define SERVER_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        SERVER_TEST(test_a_watch_is_told_the_status_and_each_change_of_it),
+        SERVER_TEST(test_each_rejected_edit_is_told_once),
+        SERVER_TEST(test_a_callback_that_closes_its_database_is_refused),
+        SERVER_TEST(test_a_watch_of_items_that_closes_its_database_is_refused),
+        SERVER_TEST(test_a_watch_may_be_freed_in_its_own_callback),
+        SERVER_TEST(test_a_server_in_open_mode_takes_the_user_from_the_options),
+    };
+    if (count != 2) return 2;
+    program = arguments[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
