@@ -264,7 +264,8 @@ void kedge_store_list_close(kedge_mutation_list *list); /* NULL does nothing */
 kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_outcome *outcome,
                                  kedge_error *error);
 
-/* Moves the WALs into the files, while writers are shut out; cheap when they are small. */
+/* Moves the WALs into the files, while writers are shut out, and gives the disk back what a backlog
+ * took in the outbox; cheap when there is little to do. */
 kedge_status kedge_store_checkpoint(kedge_store *store, kedge_error *error);
 
 /* Checks the cache in the background, a slice a call, on one snapshot: every row, their order and

@@ -24,6 +24,10 @@
 #define KEDGE_STORE_PAGE_BYTES    4096 /* SQLite's default */
 /* Exists in a folder that kedge_repair has not finished. */
 #define KEDGE_STORE_REPAIR_FOLDER "repair.partial"
+/* An outbox of which so many pages, and three in four, are unused is written anew without them,
+ * unless it has more than _MAX others: 16 MiB, which are held in memory then. */
+#define KEDGE_STORE_SHRINK_PAGES_MIN 1024
+#define KEDGE_STORE_SHRINK_PAGES_MAX 4096
 /* A larger WAL is also truncated when no reader needs it. */
 #define KEDGE_STORE_WAL_PAGES_CUT 16384 /* 64 MiB */
 /* The most readers at once; and how many are kept open between uses. */
@@ -228,6 +232,11 @@ int kedge_wal_move(kedge_store_db *db, bool cut);
 /* Call in a write turn with no transaction open. Frees the space of the WALs that no reader
  * needs. */
 void kedge_wal_make_room(kedge_store *store);
+
+/* ---- shrink.c ---- */
+/* Call in a write turn with no transaction open. Makes the outbox's file smaller when most of it is
+ * unused; cheap otherwise. A failure, for example of a full disk, leaves the file as it was. */
+void kedge_outbox_shrink(kedge_store *store);
 
 /* ---- turn.c: one writer's turn ---- */
 typedef kedge_status (*kedge_store_work)(kedge_store *store, void *context, kedge_error *error);

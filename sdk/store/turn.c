@@ -263,6 +263,7 @@ static kedge_status checkpoint_work(kedge_store *store, void *context, kedge_err
 {
     (void)context;
     kedge_status status = checkpoint_one(&store->outbox, error);
+    if (status == KEDGE_OK) kedge_outbox_shrink(store);
     if (status == KEDGE_OK) status = checkpoint_one(&store->cache, error);
     return status;
 }

@@ -1,0 +1,223 @@
+/* An outbox gives the disk back what a backlog took, and loses nothing, whatever fails
+ * meanwhile. */
+#include "tests/store/fixture.h"
+#include "tests/support/fault_vfs.h"
+#include "tests/support/sampling.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#define LARGE       8 /* edits of a megabyte, which are taken back */
+#define LARGE_BYTES 1000000
+#define SMALL       5 /* edits that stay */
+#define POINTS      (60 / SAMPLING_FEWER)
+
+static off_t outbox_bytes(const fixture *f)
+{
+    char path[200];
+    struct stat facts;
+    (void)snprintf(path, sizeof path, "%s/outbox.db", f->path);
+    assert_int_equal(stat(path, &facts), 0);
+    return facts.st_size;
+}
+
+static void put_small(fixture *f, int note)
+{
+    char args[64];
+    (void)snprintf(args, sizeof args, "{\"id\":\"n%d\",\"by\":1}", note);
+    fixture_mutate(f, "add", args);
+}
+
+static int64_t put_large(fixture *f)
+{
+    size_t size = LARGE_BYTES + 64;
+    char *args = malloc(size);
+    assert_non_null(args);
+    int start = snprintf(args, size, "{\"id\":\"large\",\"value\":\"");
+    memset(args + start, 'x', LARGE_BYTES);
+    memcpy(args + start + LARGE_BYTES, "\"}", 3);
+    int64_t sequence = fixture_mutate(f, "set", args);
+    free(args);
+    return sequence;
+}
+
+/* Leaves an outbox of which most is unused, and SMALL edits pending. */
+static void make_backlog(fixture *f)
+{
+    int64_t sequences[LARGE];
+    fixture_open(f);
+    for (int i = 0; i < LARGE; i++)
+        sequences[i] = put_large(f);
+    for (int i = 0; i < SMALL; i++)
+        put_small(f, i);
+    assert_int_equal(kedge_store_checkpoint(f->store, &f->error), KEDGE_OK);
+    for (int i = 0; i < LARGE; i++)
+        assert_int_equal(kedge_store_cancel(f->store, sequences[i], &f->changes, &f->error),
+                         KEDGE_OK);
+    assert_true(outbox_bytes(f) > LARGE * LARGE_BYTES);
+}
+
+static void check(fixture *f)
+{
+    char id[16];
+    assert_int_equal(fixture_position(f).pending, LARGE + SMALL);
+    for (int i = 0; i < SMALL; i++) {
+        (void)snprintf(id, sizeof id, "n%d", i);
+        fixture_expect(f, id, "1");
+    }
+    fixture_check(f);
+}
+
+static void test_an_outbox_gives_back_what_a_backlog_took(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_begin(&f);
+    make_backlog(&f);
+    int64_t last = fixture_position(&f).last_sequence;
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    assert_true(outbox_bytes(&f) < 200000);
+    check(&f);
+    assert_int_equal(fixture_mutate(&f, "add", "{\"id\":\"more\",\"by\":1}"), last + 1);
+    fixture_reopen(&f);
+    fixture_sync(&f);
+    fixture_expect_canonical(&f, "n0", "1");
+    fixture_expect_canonical(&f, "more", "1");
+    fixture_check(&f);
+    fixture_end(&f);
+}
+
+static void test_an_outbox_whose_pages_are_in_use_is_left_alone(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_begin(&f);
+    fixture_open(&f);
+    for (int i = 0; i < LARGE; i++)
+        put_large(&f);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    off_t before = outbox_bytes(&f);
+    assert_int_equal(
+        kedge_store_cancel(f.store, fixture_position(&f).last_sequence, &f.changes, &f.error),
+        KEDGE_OK);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    assert_int_equal(outbox_bytes(&f), before);
+    fixture_end(&f);
+}
+
+static void test_a_list_that_is_open_meanwhile_goes_on(void **state)
+{
+    fixture f;
+    kedge_mutation_list *list = NULL;
+    kedge_mutation mutation;
+    int count = 1;
+    (void)state;
+    fixture_begin(&f);
+    make_backlog(&f);
+    assert_int_equal(kedge_store_pending_open(f.store, &list, &f.error), KEDGE_OK);
+    assert_int_equal(kedge_store_list_next(list, &mutation, &f.error), KEDGE_OK);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    while (kedge_store_list_next(list, &mutation, &f.error) == KEDGE_OK)
+        count++;
+    kedge_store_list_close(list);
+    assert_int_equal(count, LARGE + SMALL);
+    check(&f);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    assert_true(outbox_bytes(&f) < 200000);
+    check(&f);
+    fixture_end(&f);
+}
+
+/* ---- one fault at each call ---- */
+
+typedef enum aftermath { GO_ON, DIE, LOSE_POWER } aftermath;
+
+static void begin_on_copy(fixture *f, const char *folder, fault_vfs **vfs, uint64_t seed)
+{
+    fixture_begin(f);
+    fixture_copy_tree(folder, f->path);
+    *vfs = fault_vfs_new("kedge-fault", seed);
+    assert_non_null(*vfs);
+    f->options.vfs = "kedge-fault";
+    fixture_open(f);
+}
+
+/* Shrinks a copy of the folder, where call number `nth` fails; returns how many there were. */
+static uint64_t shrink(const char *folder, fault_kind kind, uint64_t nth, aftermath after)
+{
+    fixture f;
+    fault_vfs *vfs;
+    begin_on_copy(&f, folder, &vfs, nth + 1);
+    fault_vfs_arm(vfs, kind, nth, after != GO_ON);
+    (void)kedge_store_checkpoint(f.store, &f.error);
+    uint64_t calls = fault_vfs_armed_calls(vfs);
+    if (after != GO_ON) {
+        fault_vfs_crash(vfs);
+        fixture_close(&f);
+    }
+    fault_vfs_arm(vfs, kind, 0, false);
+    if (after == LOSE_POWER) fault_vfs_power_cut(vfs);
+    if (after == DIE) fault_vfs_revive(vfs);
+    if (after != GO_ON) fixture_open(&f);
+    check(&f);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    assert_true(outbox_bytes(&f) < 200000);
+    fixture_reopen(&f);
+    check(&f);
+    fixture_close(&f);
+    fault_vfs_free(vfs);
+    f.options.vfs = NULL;
+    fixture_end(&f);
+    return calls;
+}
+
+static void shrink_each(fault_kind kind, aftermath after)
+{
+    fixture f;
+    fixture_begin(&f);
+    make_backlog(&f);
+    fixture_close_flat(&f);
+    uint64_t calls = shrink(f.path, kind, 0, GO_ON);
+    for (uint64_t nth = 1; nth <= calls; nth += calls / POINTS + 1)
+        (void)shrink(f.path, kind, nth, after);
+    print_message("%llu calls\n", (unsigned long long)calls);
+    fixture_end(&f);
+}
+
+static void test_whatever_fails_nothing_is_lost(void **state)
+{
+    (void)state;
+    shrink_each(FAULT_IO, GO_ON);
+    shrink_each(FAULT_FULL, GO_ON);
+}
+
+static void test_a_process_that_dies_at_any_call_loses_nothing(void **state)
+{
+    (void)state;
+    shrink_each(FAULT_IO, DIE);
+}
+
+static void test_a_power_cut_at_any_call_loses_nothing(void **state)
+{
+    (void)state;
+    shrink_each(FAULT_IO, LOSE_POWER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_outbox_gives_back_what_a_backlog_took),
+        cmocka_unit_test(test_an_outbox_whose_pages_are_in_use_is_left_alone),
+        cmocka_unit_test(test_a_list_that_is_open_meanwhile_goes_on),
+        cmocka_unit_test(test_whatever_fails_nothing_is_lost),
+        cmocka_unit_test(test_a_process_that_dies_at_any_call_loses_nothing),
+        cmocka_unit_test(test_a_power_cut_at_any_call_loses_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
