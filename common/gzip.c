@@ -80,7 +80,7 @@ static int deflate_all(z_stream *stream, kedge_bytes plain, kedge_buffer *out)
     return result;
 }
 
-kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error)
+static kedge_status compress_at(int level, kedge_bytes plain, kedge_buffer *out, kedge_error *error)
 {
     size_t start = out->size;
     z_stream stream = stream_for(out);
@@ -89,8 +89,8 @@ kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error
     header.os = UNKNOWN_SYSTEM; /* the same bytes on every system */
 
     int window = window_for(plain.size);
-    int result = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window + GZIP_FORMAT,
-                              memory_for(window), Z_DEFAULT_STRATEGY);
+    int result = deflateInit2(&stream, level, Z_DEFLATED, window + GZIP_FORMAT, memory_for(window),
+                              Z_DEFAULT_STRATEGY);
     if (result != Z_OK) return kedge_fail_no_memory(error);
     deflateSetHeader(&stream, &header);
     result = deflate_all(&stream, plain, out);
@@ -101,6 +101,16 @@ kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error
     }
     kedge_buffer_append(out, "", 0);
     return KEDGE_OK;
+}
+
+kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error)
+{
+    return compress_at(Z_DEFAULT_COMPRESSION, plain, out, error);
+}
+
+kedge_status kedge_gzip_quick(kedge_bytes plain, kedge_buffer *out, kedge_error *error)
+{
+    return compress_at(Z_BEST_SPEED, plain, out, error);
 }
 
 /* Until the end of the stream, or `size_max` bytes and one more that did not

@@ -5,6 +5,9 @@
 #include "common/bytes.h"
 
 kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error);
+/* The same in a third of the time, into some 15 % more bytes: for what is written often, and is
+ * paid by the request. */
+kedge_status kedge_gzip_quick(kedge_bytes plain, kedge_buffer *out, kedge_error *error);
 /* Returns KEDGE_CORRUPT for anything but one whole gzip stream, and KEDGE_LIMIT_EXCEEDED as soon as
  * the output would exceed `size_max`, which also bounds the work. */
 kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer *out,

@@ -47,7 +47,7 @@ static kedge_status find_version(const kedge_admin *admin, const char *name, con
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "query-invalid",
                           "%s must be a number from 1 on", option);
     }
-    kedge_status status = kedge_version_load(&project, 0, &head, error);
+    kedge_status status = kedge_version_load_detail(&project, 0, KEDGE_VERSION_STATE, &head, error);
     if (status != KEDGE_OK) return status;
     *number = head->number;
     kedge_version_release(head);

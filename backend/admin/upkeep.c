@@ -48,7 +48,8 @@ int kedge_admin_index(const kedge_admin *admin)
     kedge_error error = {0};
     const kedge_version *head = NULL;
     kedge_project project = kedge_admin_project(admin);
-    kedge_status status = kedge_version_load(&project, 0, &head, &error);
+    kedge_status status =
+        kedge_version_load_detail(&project, 0, KEDGE_VERSION_STATE, &head, &error);
     if (status == KEDGE_OK) status = kedge_processor_index(&project, &error);
     if (status != KEDGE_OK) {
         kedge_version_release(head);

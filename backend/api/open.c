@@ -81,11 +81,11 @@ kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *
 kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
                             kedge_error *error)
 {
-    kedge_status status = kedge_version_load(project, 0, head, error);
+    kedge_status status = kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, head, error);
     if (status != KEDGE_NOT_FOUND) return status;
     status = kedge_api_create_on_use(project, error);
     if (status != KEDGE_OK) return status;
-    return kedge_version_load(project, 0, head, error);
+    return kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, head, error);
 }
 
 bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head)
@@ -123,7 +123,8 @@ bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, co
         }
     }
     if (loaded == KEDGE_OK) {
-        loaded = kedge_version_load(&call->project, number, version, &call->error);
+        loaded = kedge_version_load_detail(&call->project, number, KEDGE_VERSION_STATE, version,
+                                           &call->error);
     }
     if (loaded == KEDGE_OK) return true;
     if (loaded == KEDGE_NOT_FOUND) {

@@ -125,7 +125,8 @@ static bool admit_clients(kedge_api_call *call, const kedge_push *push)
     size_t count = 0;
     int64_t wait_ms = 0;
     if (limit->per_minute == 0 || !any_begins(push)) return true;
-    kedge_status status = kedge_version_load(&call->project, 0, &head, &call->error);
+    kedge_status status =
+        kedge_version_load_detail(&call->project, 0, KEDGE_VERSION_STATE, &head, &call->error);
     if (status == KEDGE_NOT_FOUND) status = KEDGE_OK;
     if (status == KEDGE_OK) status = count_new(call, push, head, &count);
     kedge_version_release(head);

@@ -1,6 +1,7 @@
 /* GET versions…: the history and the state of a project at any version (queries 1 to 4). */
 #include "backend/versioned/versions/versions.h"
 #include "backend/api/call.h"
+#include "common/assert.h"
 
 #define VERSIONS_BYTES    4194304 /* a list of versions ends after the one that exceeds this */
 #define VERSIONS_PER_STEP 8
@@ -10,6 +11,7 @@
 
 static void write_mutations(kedge_json_writer *writer, const kedge_version *version)
 {
+    KEDGE_ASSERT(!version->without_args);
     kedge_json_key(writer, "mutations");
     kedge_json_begin_array(writer);
     for (size_t at = 0; at < version->mutation_count; at++) {
@@ -83,7 +85,8 @@ static kedge_status write_list(kedge_api_call *call, kedge_json_writer *writer, 
     while (status == KEDGE_OK && limit > 0 && *last > oldest) {
         size_t count = 0;
         uint32_t wanted = limit < VERSIONS_PER_STEP ? (uint32_t)limit : VERSIONS_PER_STEP;
-        status = kedge_version_list(&call->project, *last, wanted, versions, &count, &call->error);
+        status = kedge_version_list(&call->project, *last, wanted, KEDGE_VERSION_WHOLE, versions,
+                                    &count, &call->error);
         if (status != KEDGE_OK) break;
         if (count == 0) *last = 0; /* the others are not there */
         limit = count == 0 ? 0 : limit - (int64_t)count;
@@ -214,9 +217,24 @@ static void end_state(kedge_api_call *call, kedge_state *state, kedge_status sta
 
 /* ---- a whole version ---- */
 
-static kedge_status write_version(kedge_api_call *call, kedge_state *state, bool values)
+/* The version of a state with the args of its mutations, which a state may be without. */
+static kedge_status load_whole(kedge_api_call *call, const kedge_state *state,
+                               const kedge_version **whole)
 {
     const kedge_version *version = kedge_state_version(state);
+    if (!version->without_args) {
+        kedge_version_retain(version);
+        *whole = version;
+        return KEDGE_OK;
+    }
+    kedge_status status = kedge_version_load(&call->project, version->number, whole, &call->error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    return kedge_retained_fail(&call->project, version->number, version->number, &call->error);
+}
+
+static kedge_status write_version(kedge_api_call *call, kedge_state *state,
+                                  const kedge_version *version, bool values)
+{
     kedge_json_writer writer = kedge_json_write(&call->response->body);
     kedge_status status = KEDGE_OK;
     kedge_json_begin_object(&writer);
@@ -241,7 +259,13 @@ void kedge_api_version(kedge_api_call *call)
     kedge_state *state;
     if (!kedge_api_query_integer(call, "items", 0, 1, &values)) return;
     if (!open_state(call, &state)) return;
-    end_state(call, state, write_version(call, state, values == 1));
+    const kedge_version *version = NULL;
+    kedge_status status = load_whole(call, state, &version);
+    if (status == KEDGE_OK) {
+        status = write_version(call, state, version, values == 1);
+        kedge_version_release(version);
+    }
+    end_state(call, state, status);
 }
 
 /* ---- a collection ---- */

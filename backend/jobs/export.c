@@ -166,7 +166,7 @@ static kedge_status tell_page(exporting *work, const kedge_record_set *set, int6
             return kedge_fail(error, KEDGE_CORRUPT, "version-missing", "version %lld is not there",
                               (long long)*next);
         }
-        status = kedge_version_decode(work->project, record, &object, error);
+        status = kedge_version_decode(work->project, record, KEDGE_VERSION_WHOLE, &object, error);
         if (status != KEDGE_OK) return status;
         status = tell_version(work, &object->version, error);
         kedge_version_release(&object->version);
@@ -293,7 +293,8 @@ static kedge_status tell_bases(exporting *work, kedge_error *error)
 {
     const kedge_version *oldest = NULL;
     kedge_replay replay = kedge_replay_make(work->project);
-    kedge_status status = kedge_version_load(work->project, work->oldest, &oldest, error);
+    kedge_status status =
+        kedge_version_load_detail(work->project, work->oldest, KEDGE_VERSION_STATE, &oldest, error);
     if (status == KEDGE_NOT_FOUND) return removed_meanwhile(error);
     if (status == KEDGE_OK) status = kedge_replay_start(&replay, oldest, error);
     for (size_t i = 0; i < replay.count && status == KEDGE_OK; i++) {
@@ -381,7 +382,8 @@ kedge_status kedge_export_project(const kedge_project *project, const kedge_line
                       .line = kedge_buffer_make(allocator),
                       .bodies = {.allocator = allocator}};
     memset(result, 0, sizeof *result);
-    kedge_status status = kedge_version_load(project, 0, &work.newest, error);
+    kedge_status status =
+        kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, &work.newest, error);
     if (status == KEDGE_OK) status = run(&work, error);
     kedge_version_release(work.newest);
     kedge_key_set_free(&work.bodies);

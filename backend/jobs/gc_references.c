@@ -46,7 +46,7 @@ static kedge_status add_version(gathering *work, const kedge_record *record, ked
         status = add(work, &key, error);
     }
     if (status == KEDGE_OK) {
-        status = kedge_version_decode(work->project, record, &object, error);
+        status = kedge_version_decode(work->project, record, KEDGE_VERSION_STATE, &object, error);
     }
     if (status != KEDGE_OK) return status;
     const kedge_version *version = &object->version;
@@ -115,7 +115,8 @@ static kedge_status add_base(gathering *work, kedge_error *error)
     const kedge_version *oldest = NULL;
     kedge_replay base = kedge_replay_make(work->project);
     if (work->oldest == 1) return KEDGE_OK;
-    kedge_status status = kedge_version_load(work->project, work->oldest, &oldest, error);
+    kedge_status status =
+        kedge_version_load_detail(work->project, work->oldest, KEDGE_VERSION_STATE, &oldest, error);
     if (status == KEDGE_NOT_FOUND) return removed_meanwhile(error);
     if (status == KEDGE_OK) status = kedge_replay_start(&base, oldest, error);
     for (size_t i = 0; i < base.count && status == KEDGE_OK; i++) {

@@ -329,7 +329,8 @@ static kedge_status visit_version(void *context, const kedge_record *record, ked
     int64_t number = 0;
     if (!kedge_key_read_version(record->key.sort, &number) || kedge_retained_is_gone(record))
         return KEDGE_OK;
-    kedge_status status = kedge_version_decode(work->project, record, &object, &failure);
+    kedge_status status =
+        kedge_version_decode(work->project, record, KEDGE_VERSION_WHOLE, &object, &failure);
     if (verify_is_damage(status)) return KEDGE_OK;
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
     status = visitor->visit(work, &object->version, error);

@@ -86,7 +86,8 @@ static kedge_status lineage_of(retaining *work, const kedge_version_collection *
                                char lineage[KEDGE_LINEAGE_HEX], kedge_error *error)
 {
     const kedge_version *version = NULL;
-    kedge_status status = kedge_version_load_runs(work->project, collection->last, &version, error);
+    kedge_status status = kedge_version_load_detail(work->project, collection->last,
+                                                    KEDGE_VERSION_RUNS, &version, error);
     if (status == KEDGE_NOT_FOUND) {
         return kedge_retained_fail(work->project, work->before, collection->last, error);
     }
@@ -160,7 +161,8 @@ static kedge_status make_bases(retaining *work, const kedge_replay *replay, kedg
 static kedge_status load(retaining *work, int64_t number, const kedge_version **version,
                          kedge_error *error)
 {
-    kedge_status status = kedge_version_load(work->project, number, version, error);
+    kedge_status status =
+        kedge_version_load_detail(work->project, number, KEDGE_VERSION_STATE, version, error);
     if (status != KEDGE_NOT_FOUND) return status;
     return kedge_retained_fail(work->project, number, number, error);
 }
@@ -269,7 +271,8 @@ kedge_status kedge_retention_run(const kedge_project *project, const kedge_reten
                       .rule = rule,
                       .result = result};
     memset(result, 0, sizeof *result);
-    kedge_status status = kedge_version_load(project, 0, &newest, error);
+    kedge_status status =
+        kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, &newest, error);
     if (status == KEDGE_OK) status = run(&work, newest, remove, error);
     if (status == KEDGE_OK) status = tell(&work, remove, lines, error);
     kedge_version_release(work.oldest);

@@ -33,7 +33,8 @@ static kedge_status look_at_record(verifying *work, const kedge_record *record, 
     int64_t number = 0;
     kedge_key_read_version(record->key.sort, &number);
     if (kedge_retained_is_gone(record)) return tell_missing(work, number, error);
-    kedge_status status = kedge_version_decode(work->project, record, &object, &failure);
+    kedge_status status =
+        kedge_version_decode(work->project, record, KEDGE_VERSION_WHOLE, &object, &failure);
     if (status != KEDGE_OK) {
         work->broken = true;
         return verify_failure(work, status, failure.code, number, record->key.sort, &failure,
@@ -83,7 +84,8 @@ static kedge_status start_replay(verifying *work, kedge_error *error)
     const kedge_version *oldest = NULL;
     kedge_error failure = {0};
     if (work->oldest == 1 || work->newest == 0) return KEDGE_OK;
-    kedge_status status = kedge_version_load(work->project, work->oldest, &oldest, &failure);
+    kedge_status status = kedge_version_load_detail(work->project, work->oldest,
+                                                    KEDGE_VERSION_STATE, &oldest, &failure);
     if (status == KEDGE_OK) status = kedge_replay_start(&work->replay, oldest, &failure);
     kedge_version_release(oldest);
     if (status != KEDGE_OK) {
@@ -116,7 +118,7 @@ static kedge_status verify_creation(verifying *work, kedge_error *error)
         return verify_failure(work, status, "project-record-missing", 0, none, &failure, error);
     }
     if (work->oldest == 1 && work->newest > 0) {
-        status = kedge_version_load(work->project, 1, &first, &failure);
+        status = kedge_version_load_detail(work->project, 1, KEDGE_VERSION_STATE, &first, &failure);
         if (status == KEDGE_OK && !kedge_bytes_equal(first->forked, creation->forked)) {
             status = verify_tell(work, "project-record-wrong", 1, none, error,
                                  "the project and its first version tell different origins");

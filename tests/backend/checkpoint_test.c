@@ -101,6 +101,37 @@ static void test_one_changed_item_costs_its_own_chunk(void **state)
     world_check(world);
 }
 
+/* Each push changes 300 items all over a collection, and so nearly every chunk of it. */
+static void push_all_over(test_world *world, int64_t *id, int pushes, uint64_t *seed)
+{
+    for (int i = 0; i < pushes; i++) {
+        kedge_push_result result = {0};
+        push_begin(&builder);
+        for (int k = 0; k < 300; k++) {
+            char item[32];
+            snprintf(item, sizeof item, "item-%08u", world_random(seed) % 20000);
+            push_add(&builder, "c1", (*id)++, item, i * 300 + k);
+        }
+        assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+        assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    }
+}
+
+static void test_a_checkpoint_waits_until_a_quarter_of_what_it_writes_has_changed(void **state)
+{
+    test_world *world = *state;
+    uint64_t seed = 5;
+    int64_t id = 3;
+    fill(world, 1, 0, 10000);
+    fill(world, 2, 10000, 10000);
+    index_project(world);
+    size_t roots = world_count_records(world, "Collection#items#");
+    push_all_over(world, &id, 10, &seed); /* far above 256 KB of changes, far below a quarter */
+    assert_int_equal(world_count_records(world, "Collection#items#"), roots);
+    push_all_over(world, &id, 30, &seed);
+    assert_true(world_count_records(world, "Collection#items#") > roots);
+}
+
 /* I5: the state at a version == checkpoint + tail == the fold of everything, at each version. */
 static void test_checkpoint_and_tail_give_the_full_fold_at_every_version(void **state)
 {
@@ -426,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OVER_SQLITE(test_a_hundred_thousand_items_are_loaded_from_a_checkpoint),
         OVER_MEMORY(test_one_changed_item_costs_its_own_chunk),
+        OVER_MEMORY(test_a_checkpoint_waits_until_a_quarter_of_what_it_writes_has_changed),
         OVER_ALL(test_checkpoint_and_tail_give_the_full_fold_at_every_version),
         OVER_ALL(test_the_changes_between_versions_lead_from_one_to_the_other),
         OVER_BOTH(test_a_push_of_large_args_is_cut_into_versions_that_fit),

@@ -89,7 +89,8 @@ static size_t count_mutations(const kedge_project *project)
     const kedge_version *versions[8];
     size_t count = 0;
     size_t mutations = 0;
-    assert_int_equal(kedge_version_list(project, 0, 8, versions, &count, NULL), KEDGE_OK);
+    assert_int_equal(kedge_version_list(project, 0, 8, KEDGE_VERSION_WHOLE, versions, &count, NULL),
+                     KEDGE_OK);
     while (count > 0) {
         mutations += versions[--count]->mutation_count;
         kedge_version_release(versions[count]);

@@ -51,6 +51,28 @@ static void test_what_was_compressed_comes_back(void **state)
     }
 }
 
+static void test_what_was_compressed_quickly_comes_back(void **state)
+{
+    (void)state;
+    static char plain[200000];
+    for (size_t i = 0; i < sizeof plain; i++)
+        plain[i] = "a text that repeats itself "[i % 27];
+    fill(plain + 100000, 50000);
+    kedge_bytes bytes = {plain, sizeof plain};
+    kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer again = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(kedge_gzip_quick(bytes, &packed, NULL), KEDGE_OK);
+    assert_int_equal(kedge_gzip_quick(bytes, &again, NULL), KEDGE_OK);
+    assert_true(kedge_bytes_equal(kedge_buffer_bytes(&packed), kedge_buffer_bytes(&again)));
+    assert_true(packed.size < 60000);
+    assert_int_equal(kedge_gunzip(kedge_buffer_bytes(&packed), sizeof plain, &out, NULL), KEDGE_OK);
+    assert_true(kedge_bytes_equal(kedge_buffer_bytes(&out), bytes));
+    kedge_buffer_free(&packed);
+    kedge_buffer_free(&again);
+    kedge_buffer_free(&out);
+}
+
 static void test_the_header_names_no_time_no_file_and_no_system(void **state)
 {
     (void)state;
@@ -167,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_compressed_comes_back),
+        cmocka_unit_test(test_what_was_compressed_quickly_comes_back),
         cmocka_unit_test(test_the_header_names_no_time_no_file_and_no_system),
         cmocka_unit_test(test_a_stream_cut_anywhere_is_refused),
         cmocka_unit_test(test_whatever_follows_the_stream_is_refused),

@@ -322,7 +322,8 @@ kedge_status kedge_processor_examine(const kedge_project *project, const kedge_p
     const kedge_version *head = NULL;
     kedge_plan plan = {.arena = kedge_arena_make(project->allocator)};
     kedge_status status = check_push(&project->ref, push, error);
-    if (status == KEDGE_OK) status = kedge_version_load(project, 0, &head, error);
+    if (status == KEDGE_OK)
+        status = kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, &head, error);
     if (status == KEDGE_OK) status = kedge_plan_make(project, head, push, &plan, error);
     if (status == KEDGE_OK) {
         result->version = head->number;

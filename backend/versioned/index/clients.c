@@ -128,7 +128,8 @@ static kedge_status visit_version(mutation_cursor *cursor, int64_t number, kedge
     if (number == cursor->at->number) {
         kedge_version_retain(version);
     } else {
-        status = kedge_version_load(cursor->project, number, &version, error);
+        status = kedge_version_load_detail(cursor->project, number, KEDGE_VERSION_OUTCOMES,
+                                           &version, error);
     }
     if (status != KEDGE_OK) return status;
     for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++) {

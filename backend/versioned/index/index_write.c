@@ -193,7 +193,7 @@ static kedge_status load_step(const kedge_project *project, int64_t from, int64_
     kedge_status status = KEDGE_OK;
     if (wanted > own) {
         status = kedge_version_list(project, at + 1 - (int64_t)own, (uint32_t)(wanted - own),
-                                    versions + own, &listed, error);
+                                    KEDGE_VERSION_OUTCOMES, versions + own, &listed, error);
     }
     if (status != KEDGE_OK) return status;
     if (own > 0) {
@@ -264,11 +264,11 @@ static kedge_status index_is_there(const kedge_project *project, bool *there, ke
     const kedge_version *first = NULL;
     int64_t oldest = 1;
     *there = true;
-    kedge_status status = kedge_version_load_runs(project, 1, &first, error);
+    kedge_status status = kedge_version_load_detail(project, 1, KEDGE_VERSION_RUNS, &first, error);
     if (status == KEDGE_NOT_FOUND) {
         status = kedge_retained_oldest(project, &oldest, error);
         if (status != KEDGE_OK || oldest == 1) return status; /* lost; the rows are what is left */
-        status = kedge_version_load_runs(project, oldest, &first, error);
+        status = kedge_version_load_detail(project, oldest, KEDGE_VERSION_RUNS, &first, error);
         if (status == KEDGE_NOT_FOUND) {
             return kedge_retained_fail(project, oldest, oldest, error);
         }
@@ -292,7 +292,7 @@ kedge_status kedge_index_repair(const kedge_project *project, const kedge_versio
     if (status != KEDGE_OK || there) return status;
     /* Not only what `at` needs: a newer version must never find an old row and none of the newer
      * ones. */
-    status = kedge_version_load(project, 0, &newest, error);
+    status = kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, &newest, error);
     if (status != KEDGE_OK) return status;
     status = write_range(project, 1, newest, true, error);
     kedge_version_release(newest);

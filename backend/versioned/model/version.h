@@ -101,6 +101,7 @@ typedef struct kedge_version {
     size_t collection_count;
     kedge_version_mutation *mutations; /* in the order in which they were applied */
     size_t mutation_count;
+    bool without_args;             /* they were not read: the args of its mutations are empty */
     kedge_version_change *changes; /* by (collection, id) */
     size_t change_count;
     bool project_changed;

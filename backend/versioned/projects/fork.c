@@ -388,7 +388,8 @@ kedge_status kedge_fork_project(const kedge_project *from, int64_t number, const
         status = kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found",
                             "a fork starts from a version, which is 1 or above");
     }
-    if (status == KEDGE_OK) status = kedge_version_load(from, number, &version, error);
+    if (status == KEDGE_OK)
+        status = kedge_version_load_detail(from, number, KEDGE_VERSION_STATE, &version, error);
     if (status == KEDGE_OK) {
         status = kedge_state_open(from, version, &work.state, error);
         kedge_version_release(version);

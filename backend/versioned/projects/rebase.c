@@ -128,7 +128,8 @@ static kedge_status check_range(const rebasing *work, kedge_error *error)
                           (long long)work->next_version, (long long)oldest);
     }
     if (status != KEDGE_OK) return status;
-    status = kedge_version_load_runs(work->rebase->from, rebase->to_version, &found, error);
+    status = kedge_version_load_detail(work->rebase->from, rebase->to_version, KEDGE_VERSION_RUNS,
+                                       &found, error);
     if (status == KEDGE_OK) kedge_version_release(found);
     if (status != KEDGE_NOT_FOUND) return status;
     return kedge_fail(error, KEDGE_NOT_FOUND, "version-not-found", "the source has no version %lld",
@@ -283,7 +284,8 @@ static kedge_status retire_origins(rebasing *work, kedge_error *error)
 {
     const kedge_version *head = NULL;
     const kedge_push_mutation *all = work->push.mutations;
-    kedge_status status = kedge_version_load(work->rebase->to, 0, &head, error);
+    kedge_status status =
+        kedge_version_load_detail(work->rebase->to, 0, KEDGE_VERSION_STATE, &head, error);
     if (status != KEDGE_OK) return status;
     for (size_t i = 0; i < work->push.count && status == KEDGE_OK; i++) {
         bool seen = false;
@@ -362,7 +364,8 @@ static kedge_status tell(const rebasing *work, int64_t version, kedge_rebase_vis
     if (work->push.count > 0) {
         const kedge_version *at = NULL;
         int64_t last = work->first_id + (int64_t)work->push.count - 1;
-        status = kedge_version_load(work->rebase->to, version, &at, error);
+        status =
+            kedge_version_load_detail(work->rebase->to, version, KEDGE_VERSION_STATE, &at, error);
         if (status == KEDGE_OK) {
             status = kedge_client_mutations(work->rebase->to, at, kedge_bytes_of(work->client),
                                             work->first_id, last, UINT32_MAX, tell_decided, &told,

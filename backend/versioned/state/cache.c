@@ -376,7 +376,8 @@ kedge_status kedge_state_open_newest(const kedge_project *project, kedge_state *
                                      kedge_error *error)
 {
     const kedge_version *version = NULL;
-    kedge_status status = kedge_version_load(project, 0, &version, error);
+    kedge_status status =
+        kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, &version, error);
     if (status != KEDGE_OK) return status;
     status = open_version(project, version, true, state, error);
     kedge_version_release(version);

@@ -74,8 +74,8 @@ static kedge_status fold_page(kedge_state *state, struct kedge_fold *fold, kedge
     const kedge_version *versions[VERSIONS_PER_PAGE];
     size_t count = 0;
     kedge_buffer key = kedge_buffer_make(fold->allocator);
-    kedge_status status =
-        kedge_version_list(&state->project, *below, limit, versions, &count, error);
+    kedge_status status = kedge_version_list(&state->project, *below, limit, KEDGE_VERSION_STATE,
+                                             versions, &count, error);
     if (status == KEDGE_OK && count == 0) {
         status = kedge_fail(error, KEDGE_NOT_FOUND, "version-gone",
                             "version %lld is no longer there", (long long)(*below - 1));

@@ -9,6 +9,7 @@
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "backend/versioned/versions/blob.h"
 #include "common/error.h"
+#include "common/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,11 @@ bool kedge_checkpoint_is_due(const kedge_version_collection *collection, const k
     int64_t versions = collection->number - atomic_load(&slot->root_number);
     long long bytes = atomic_load(&slot->tail_bytes);
     /* Each changed item costs its chunk, at most all of them. */
-    long long rewrite = versions * KEDGE_CHUNK_BYTES_TYPICAL;
-    if (rewrite > (long long)slot->map.bytes) rewrite = (long long)slot->map.bytes;
+    long long rewrite = (long long)slot->map.bytes;
+    long long changes = atomic_load(&slot->tail_changes);
+    if (changes < rewrite / KEDGE_CHUNK_BYTES_TYPICAL) {
+        rewrite = changes * KEDGE_CHUNK_BYTES_TYPICAL;
+    }
     if (versions > KEDGE_CHECKPOINT_VERSIONS_MAX) return true;
     bool long_tail = versions > KEDGE_CHECKPOINT_VERSIONS || bytes > KEDGE_CHECKPOINT_BYTES;
     return long_tail && bytes > rewrite / 4;
@@ -61,7 +65,13 @@ static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes
         return KEDGE_OK;
     }
     kedge_key key = kedge_key_chunk(&work->project->ref, name->hash);
-    return kedge_blob_put_plain(work->project, &key, text, error);
+    kedge_buffer compressed = kedge_buffer_make(work->project->allocator);
+    kedge_status status = kedge_gzip_quick(text, &compressed, error);
+    if (status == KEDGE_OK) {
+        status = kedge_blob_put(work->project, &key, kedge_buffer_bytes(&compressed), error);
+    }
+    kedge_buffer_free(&compressed);
+    return status;
 }
 
 /* The first chunk waits: when there is no second and it is small, it goes into the root. */
@@ -238,7 +248,7 @@ static kedge_status find_lineage(const kedge_state *state,
 
 /* States that were derived while the checkpoint was written still count from the one before. */
 static void tell_head(const kedge_state *state, const kedge_version_collection *collection,
-                      long long tail_bytes)
+                      long long tail_bytes, long long tail_changes)
 {
     kedge_state *head = kedge_cache_head(state->project.backend->cache, &state->project.ref);
     if (head == NULL) return;
@@ -249,6 +259,7 @@ static void tell_head(const kedge_state *state, const kedge_version_collection *
     if (slot != NULL && atomic_load(&slot->root_number) < collection->number) {
         atomic_store(&slot->root_number, collection->number);
         atomic_fetch_sub(&slot->tail_bytes, tail_bytes);
+        atomic_fetch_sub(&slot->tail_changes, tail_changes);
         atomic_store(&slot->root_damaged, false);
     }
     kedge_state_close(head);
@@ -292,7 +303,8 @@ kedge_status kedge_checkpoint_write(kedge_state *state, const kedge_version_coll
     if (status != KEDGE_OK) return status;
     atomic_store(&slot->root_number, collection->number);
     atomic_store(&slot->root_damaged, false);
-    tell_head(state, collection, atomic_exchange(&slot->tail_bytes, 0));
+    tell_head(state, collection, atomic_exchange(&slot->tail_bytes, 0),
+              atomic_exchange(&slot->tail_changes, 0));
     return KEDGE_OK;
 }
 

@@ -74,6 +74,7 @@ static void inherit(kedge_slot *slot, const kedge_version_collection *collection
     if (from == NULL) return;
     atomic_store(&slot->root_number, atomic_load(&from->root_number));
     atomic_store(&slot->tail_bytes, atomic_load(&from->tail_bytes));
+    atomic_store(&slot->tail_changes, atomic_load(&from->tail_changes));
     atomic_store(&slot->root_damaged, atomic_load(&from->root_damaged));
     if (atomic_load_explicit(&from->loaded, memory_order_acquire)) {
         slot->base = kedge_map_share(&from->map);
@@ -183,19 +184,26 @@ kedge_status kedge_state_body(kedge_state *state, kedge_bytes collection, const 
 
 #define CHANGE_BYTES 128 /* what a change costs in a tail besides its own bytes */
 
+/* The changes of a collection after a start. */
+typedef struct reading_tail {
+    kedge_map map; /* the newest change of each item */
+    long long bytes;
+    long long changes;
+} reading_tail;
+
 static kedge_status add_changes(const kedge_allocator *allocator, const kedge_version *version,
-                                kedge_bytes name, kedge_map *tail, long long *bytes,
-                                kedge_error *error)
+                                kedge_bytes name, reading_tail *tail, kedge_error *error)
 {
     size_t first;
     size_t count;
     kedge_version_find_changes(version, name, &first, &count);
+    tail->changes += (long long)count;
     for (size_t i = first; i < first + count; i++) {
         const kedge_version_change *change = &version->changes[i];
-        *bytes += CHANGE_BYTES + (long long)(change->entry.id.size + change->entry.body.size);
-        if (kedge_map_find(tail, change->entry.id) != NULL) continue;
+        tail->bytes += CHANGE_BYTES + (long long)(change->entry.id.size + change->entry.body.size);
+        if (kedge_map_find(&tail->map, change->entry.id) != NULL) continue;
         kedge_item *item = kedge_item_new(allocator, &change->entry, change->deleted);
-        bool fine = item != NULL && kedge_map_put(allocator, tail, item);
+        bool fine = item != NULL && kedge_map_put(allocator, &tail->map, item);
         kedge_item_release(allocator, item);
         if (!fine) return kedge_fail_no_memory(error);
     }
@@ -205,7 +213,7 @@ static kedge_status add_changes(const kedge_allocator *allocator, const kedge_ve
 /* Everything that changed in the collection after version `from`. KEDGE_NOT_FOUND: version
  * `*missing` is not there. */
 static kedge_status read_tail(kedge_state *state, const kedge_version_collection *collection,
-                              int64_t from, kedge_map *tail, long long *bytes, int64_t *missing,
+                              int64_t from, reading_tail *tail, int64_t *missing,
                               kedge_error *error)
 {
     kedge_backend *backend = state->project.backend;
@@ -216,14 +224,15 @@ static kedge_status read_tail(kedge_state *state, const kedge_version_collection
         if (at == state->version->number) {
             kedge_version_retain(version);
         } else {
-            status = kedge_version_load(&state->project, at, &version, error);
+            status = kedge_version_load_detail(&state->project, at, KEDGE_VERSION_STATE, &version,
+                                               error);
         }
         if (status == KEDGE_NOT_FOUND) *missing = at;
         if (status != KEDGE_OK) return status;
         const kedge_version_collection *then =
             kedge_version_find_collection(version, collection->name);
         int64_t previous = then == NULL ? at : then->previous;
-        status = add_changes(backend->allocator, version, collection->name, tail, bytes, error);
+        status = add_changes(backend->allocator, version, collection->name, tail, error);
         kedge_version_release(version);
         if (status != KEDGE_OK) return status;
         if (previous >= at) {
@@ -273,6 +282,7 @@ static kedge_status find_start(kedge_state *state, const kedge_version_collectio
     atomic_store(&slot->root_number, number);
     atomic_store(&slot->root_damaged, damaged);
     atomic_store(&slot->tail_bytes, 0);
+    atomic_store(&slot->tail_changes, 0);
     return KEDGE_OK;
 }
 
@@ -282,16 +292,15 @@ static kedge_status try_load(kedge_state *state, const kedge_version_collection 
 {
     const kedge_allocator *allocator = state->project.allocator;
     kedge_map map = {0};
-    kedge_map tail = {0};
+    reading_tail tail = {.bytes = 0};
     int64_t from = 0;
-    long long bytes = 0;
     laying to = {allocator, &map, true};
     kedge_status status = find_start(state, collection, slot, &map, &from, error);
     if (status == KEDGE_OK) {
-        status = read_tail(state, collection, from, &tail, &bytes, missing, error);
+        status = read_tail(state, collection, from, &tail, missing, error);
     }
     if (status != KEDGE_OK) goto out;
-    kedge_map_visit_items(&tail, lay_item, &to);
+    kedge_map_visit_items(&tail.map, lay_item, &to);
     if (!to.fine) {
         status = kedge_fail_no_memory(error);
         goto out;
@@ -303,14 +312,15 @@ static kedge_status try_load(kedge_state *state, const kedge_version_collection 
                             (long long)collection->items);
         goto out;
     }
-    atomic_fetch_add(&slot->tail_bytes, bytes);
+    atomic_fetch_add(&slot->tail_bytes, tail.bytes);
+    atomic_fetch_add(&slot->tail_changes, tail.changes);
     slot->map = map;
     map = (kedge_map){0};
     kedge_map_free(allocator, &slot->base);
     slot->has_base = false;
     atomic_store_explicit(&slot->loaded, true, memory_order_release);
 out:
-    kedge_map_free(allocator, &tail);
+    kedge_map_free(allocator, &tail.map);
     kedge_map_free(allocator, &map);
     return status;
 }

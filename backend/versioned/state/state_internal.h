@@ -18,7 +18,8 @@ typedef struct kedge_slot {
     int64_t base_version;
     atomic_llong root_number; /* the collection's number at its newest usable checkpoint; 0: none */
     atomic_llong tail_bytes;  /* about what was changed since */
-    atomic_bool root_damaged; /* a newer checkpoint lacked a chunk: the next writes all its own */
+    atomic_llong tail_changes; /* of how many items, one that changed twice counted twice */
+    atomic_bool root_damaged;  /* a newer checkpoint lacked a chunk: the next writes all its own */
 } kedge_slot;
 
 struct kedge_state {

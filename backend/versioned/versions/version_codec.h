@@ -2,10 +2,10 @@
 #ifndef KEDGE_BACKEND_VERSIONS_VERSION_CODEC_H
 #define KEDGE_BACKEND_VERSIONS_VERSION_CODEC_H
 
-#include "backend/base/backend.h"
 #include "backend/base/project.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/model/version.h"
+#include "backend/versioned/versions/versions.h"
 
 #define KEDGE_VERSION_ATTRIBUTES_MAX 16
 #define KEDGE_VERSION_FORMAT         1
@@ -34,13 +34,11 @@ kedge_status kedge_version_encode(const kedge_allocator *allocator, const kedge_
 kedge_status kedge_version_put_parts(const kedge_project *project,
                                      const kedge_version_record *record, kedge_error *error);
 
-/* Fetches moved parts from blobs. KEDGE_CORRUPT, also when a part is gone. */
+/* Reads as much as `detail` says, and fetches no parts of anything else. KEDGE_CORRUPT, also when a
+ * part is gone. */
 kedge_status kedge_version_decode(const kedge_project *project, const kedge_record *record,
-                                  kedge_version_object **object, kedge_error *error);
-
-/* Its scalars and runs alone: cheap however much the version changed. */
-kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
-                                       kedge_version_object **object, kedge_error *error);
+                                  kedge_version_detail detail, kedge_version_object **object,
+                                  kedge_error *error);
 
 /* The record at KEDGE_VERSION_IMPORTING while a project is imported. Its key is above those of all
  * versions, so a reader that looks for the newest version finds it and knows that the project does

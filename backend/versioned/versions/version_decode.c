@@ -186,9 +186,9 @@ static kedge_status read_mutations(kedge_bytes text, kedge_bytes args, kedge_ver
             kedge_status status = read_member(key, content, &object->arena, &read[i], error);
             if (status != KEDGE_OK) return status;
         }
-        if (members.failed || !kedge_json_next_element(&all_args, &read[i].args)) {
-            return kedge_record_damaged("a mutation", error);
-        }
+        bool fine =
+            object->version.without_args || kedge_json_next_element(&all_args, &read[i].args);
+        if (members.failed || !fine) return kedge_record_damaged("a mutation", error);
     }
     object->version.mutations = read;
     object->version.mutation_count = total;
@@ -397,42 +397,49 @@ static kedge_status read_scalars(const kedge_record *record, kedge_version_objec
     return KEDGE_OK;
 }
 
-kedge_status kedge_version_decode_runs(kedge_backend *backend, const kedge_record *record,
-                                       kedge_version_object **object, kedge_error *error)
+static kedge_status read_outcomes(const kedge_project *project, const kedge_record *record,
+                                  kedge_version_object *object, bool with_args, kedge_error *error)
 {
-    kedge_version_object *read = kedge_version_object_new(backend->allocator);
-    if (read == NULL) return kedge_fail_no_memory(error);
-    kedge_status status = read_scalars(record, read, error);
-    if (status == KEDGE_OK) status = read_runs(record, read, error);
-    if (status != KEDGE_OK) {
-        kedge_version_release(&read->version);
-        return status;
+    kedge_bytes text;
+    kedge_bytes args = {NULL, 0};
+    kedge_status status = KEDGE_OK;
+    object->version.without_args = !with_args;
+    if (with_args) {
+        status = read_movable(project, record, "args", "args_parts", &object->arena, &args, error);
     }
-    *object = read;
-    return KEDGE_OK;
+    if (status == KEDGE_OK) {
+        status = read_packed(record, "mutations", &object->arena, &text, error);
+    }
+    return status == KEDGE_OK ? read_mutations(text, args, object, error) : status;
+}
+
+static kedge_status read_state(const kedge_project *project, const kedge_record *record,
+                               kedge_version_object *object, kedge_error *error)
+{
+    kedge_bytes text;
+    kedge_status status = read_packed(record, "collections", &object->arena, &text, error);
+    if (status == KEDGE_OK) status = read_collections(text, object, error);
+    if (status == KEDGE_OK) {
+        status =
+            read_movable(project, record, "delta", "delta_parts", &object->arena, &text, error);
+    }
+    return status == KEDGE_OK ? read_delta(text, object, error) : status;
 }
 
 kedge_status kedge_version_decode(const kedge_project *project, const kedge_record *record,
-                                  kedge_version_object **object, kedge_error *error)
+                                  kedge_version_detail detail, kedge_version_object **object,
+                                  kedge_error *error)
 {
     kedge_version_object *read = kedge_version_object_new(project->allocator);
     if (read == NULL) return kedge_fail_no_memory(error);
-    kedge_arena *arena = &read->arena;
-    kedge_bytes text;
-    kedge_bytes args;
     kedge_status status = read_scalars(record, read, error);
-    if (status == KEDGE_OK) status = read_packed(record, "collections", arena, &text, error);
-    if (status == KEDGE_OK) status = read_collections(text, read, error);
     if (status == KEDGE_OK) status = read_runs(record, read, error);
-    if (status == KEDGE_OK) {
-        status = read_movable(project, record, "args", "args_parts", arena, &args, error);
+    if (status == KEDGE_OK && detail >= KEDGE_VERSION_OUTCOMES) {
+        status = read_outcomes(project, record, read, detail == KEDGE_VERSION_WHOLE, error);
     }
-    if (status == KEDGE_OK) status = read_packed(record, "mutations", arena, &text, error);
-    if (status == KEDGE_OK) status = read_mutations(text, args, read, error);
-    if (status == KEDGE_OK) {
-        status = read_movable(project, record, "delta", "delta_parts", arena, &text, error);
+    if (status == KEDGE_OK && detail >= KEDGE_VERSION_STATE) {
+        status = read_state(project, record, read, error);
     }
-    if (status == KEDGE_OK) status = read_delta(text, read, error);
     if (status != KEDGE_OK) {
         kedge_version_release(&read->version);
         return status;
@@ -497,7 +504,8 @@ kedge_status kedge_version_read_json(const kedge_project *project, int64_t numbe
         status = member_attribute(&json_members[i], value, &arena,
                                   &attributes[record.attribute_count++], error);
     }
-    if (status == KEDGE_OK) status = kedge_version_decode(project, &record, object, error);
+    if (status == KEDGE_OK)
+        status = kedge_version_decode(project, &record, KEDGE_VERSION_WHOLE, object, error);
     kedge_arena_free(&arena);
     return status;
 }

@@ -127,6 +127,7 @@ static void write_mutations(kedge_buffer *out, const kedge_version *version)
 
 static void write_args(kedge_buffer *out, const kedge_version *version)
 {
+    KEDGE_ASSERT(!version->without_args);
     kedge_json_writer writer = kedge_json_write(out);
     kedge_json_begin_array(&writer);
     for (size_t i = 0; i < version->mutation_count; i++) {

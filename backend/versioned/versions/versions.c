@@ -68,11 +68,11 @@ out:
     return status;
 }
 
-static kedge_status load_newest(const kedge_project *project, const kedge_version **version,
-                                kedge_error *error)
+static kedge_status load_newest(const kedge_project *project, kedge_version_detail detail,
+                                const kedge_version **version, kedge_error *error)
 {
     size_t count = 0;
-    kedge_status status = kedge_version_list(project, 0, 1, version, &count, error);
+    kedge_status status = kedge_version_list(project, 0, 1, detail, version, &count, error);
     if (status != KEDGE_OK || count == 1) return status;
     return kedge_version_load_creation(project, version, error);
 }
@@ -100,13 +100,20 @@ static kedge_status get_kept(const kedge_project *project, int64_t number, kedge
 kedge_status kedge_version_load(const kedge_project *project, int64_t number,
                                 const kedge_version **version, kedge_error *error)
 {
+    return kedge_version_load_detail(project, number, KEDGE_VERSION_WHOLE, version, error);
+}
+
+kedge_status kedge_version_load_detail(const kedge_project *project, int64_t number,
+                                       kedge_version_detail detail, const kedge_version **version,
+                                       kedge_error *error)
+{
     kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
     if (project->history != NULL) {
         return number == 0 ? project->history->newest(project, version, error)
                            : project->history->load(project, number, version, error);
     }
-    if (number == 0) return load_newest(project, version, error);
+    if (number == 0) return load_newest(project, detail, version, error);
     kedge_version_object *object = NULL;
     kedge_record_set set = {0};
     status = number < 0 || number > KEDGE_VERSION_NUMBER_MAX
@@ -117,21 +124,7 @@ kedge_status kedge_version_load(const kedge_project *project, int64_t number,
                           "there is no version %lld of this project", (long long)number);
     }
     if (status != KEDGE_OK) return status;
-    status = kedge_version_decode(project, &set.records[0], &object, error);
-    kedge_record_set_free(&set);
-    if (status == KEDGE_OK) *version = &object->version;
-    return status;
-}
-
-kedge_status kedge_version_load_runs(const kedge_project *project, int64_t number,
-                                     const kedge_version **version, kedge_error *error)
-{
-    kedge_version_object *object = NULL;
-    kedge_record_set set = {0};
-    if (project->history != NULL) return project->history->load(project, number, version, error);
-    kedge_status status = get_kept(project, number, &set, error);
-    if (status != KEDGE_OK) return status;
-    status = kedge_version_decode_runs(project->backend, &set.records[0], &object, error);
+    status = kedge_version_decode(project, &set.records[0], detail, &object, error);
     kedge_record_set_free(&set);
     if (status == KEDGE_OK) *version = &object->version;
     return status;
@@ -212,8 +205,8 @@ kedge_status kedge_version_is_known(const kedge_project *project, int64_t number
 
 /* One page of version records below `before`, decoded. */
 static kedge_status load_page(const kedge_project *project, int64_t before, uint32_t limit,
-                              const kedge_version **versions, size_t *count, bool *more,
-                              kedge_error *error)
+                              kedge_version_detail detail, const kedge_version **versions,
+                              size_t *count, bool *more, kedge_error *error)
 {
     kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key from = kedge_key_version(0);
@@ -237,7 +230,7 @@ static kedge_status load_page(const kedge_project *project, int64_t before, uint
             *more = false; /* and so are all below */
             break;
         }
-        status = kedge_version_decode(project, &set.records[i], &object, error);
+        status = kedge_version_decode(project, &set.records[i], detail, &object, error);
         if (status == KEDGE_OK) versions[(*count)++] = &object->version;
     }
     kedge_record_set_free(&set);
@@ -245,7 +238,8 @@ static kedge_status load_page(const kedge_project *project, int64_t before, uint
 }
 
 kedge_status kedge_version_list(const kedge_project *project, int64_t before, uint32_t limit,
-                                const kedge_version **versions, size_t *count, kedge_error *error)
+                                kedge_version_detail detail, const kedge_version **versions,
+                                size_t *count, kedge_error *error)
 {
     kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status != KEDGE_OK) return status;
@@ -258,7 +252,7 @@ kedge_status kedge_version_list(const kedge_project *project, int64_t before, ui
         size_t old = found;
         uint32_t wanted = limit - (uint32_t)found;
         if (wanted > 1000) wanted = 1000;
-        status = load_page(project, below, wanted, versions, &found, &more, error);
+        status = load_page(project, below, wanted, detail, versions, &found, &more, error);
         if (found > old) below = versions[found - 1]->number;
     }
     if (status != KEDGE_OK) {

@@ -14,14 +14,29 @@ typedef enum kedge_project_kind {
 #define KEDGE_PROJECT_KIND_LOG "log" /* the attribute `kind` of a project's record */
 kedge_project_kind kedge_project_kind_of(const kedge_record *record);
 
+/* How much of a version is read: each has what those before it have. The args of mutations may be
+ * large, and stand in blobs; hardly any reader needs them. */
+typedef enum kedge_version_detail {
+    KEDGE_VERSION_RUNS,     /* the scalars and the runs */
+    KEDGE_VERSION_OUTCOMES, /* the mutations, but their args */
+    KEDGE_VERSION_STATE,    /* the collections and the delta */
+    KEDGE_VERSION_WHOLE     /* the args */
+} kedge_version_detail;
+
 /* Version `number` of a project; 0 asks for the newest, with a consistent read. KEDGE_NOT_FOUND
- * when there is no such version; for the newest: no such project. Release each version once. */
+ * when there is no such version; for the newest: no such project. A log project's history may read
+ * more than `detail`. Release each version once. */
+kedge_status kedge_version_load_detail(const kedge_project *project, int64_t number,
+                                       kedge_version_detail detail, const kedge_version **version,
+                                       kedge_error *error);
+/* All of it. */
 kedge_status kedge_version_load(const kedge_project *project, int64_t number,
                                 const kedge_version **version, kedge_error *error);
 
 /* Up to `limit` versions below `before` (0: from the newest), newest first. */
 kedge_status kedge_version_list(const kedge_project *project, int64_t before, uint32_t limit,
-                                const kedge_version **versions, size_t *count, kedge_error *error);
+                                kedge_version_detail detail, const kedge_version **versions,
+                                size_t *count, kedge_error *error);
 
 /* Makes the state before the first version: number 0, and the lineage in the record of the
  * project's creation. Returns KEDGE_NOT_FOUND when there is no such project, and KEDGE_UNSUPPORTED
@@ -29,10 +44,6 @@ kedge_status kedge_version_list(const kedge_project *project, int64_t before, ui
  * projects. */
 kedge_status kedge_version_load_creation(const kedge_project *project,
                                          const kedge_version **version, kedge_error *error);
-
-/* A version of which only number, lineage and runs are read, not the blobs that it may refer to. */
-kedge_status kedge_version_load_runs(const kedge_project *project, int64_t number,
-                                     const kedge_version **version, kedge_error *error);
 
 /* Whether the record of version `number` has this lineage, by a consistent read; that of a version
  * which is no longer kept still tells. A version without a record counts as having it, since
