@@ -197,23 +197,24 @@ bool kedge_json_text_equals(kedge_bytes value, const char *text)
     const char *at = value.data + 1;
     const char *end = value.data + value.size - 1;
     kedge_bytes left = kedge_bytes_of(text);
-    if (memchr(at, '\\', (size_t)(end - at)) == NULL) {
-        return kedge_bytes_equal(left, (kedge_bytes){at, (size_t)(end - at)});
-    }
+    /* No escape makes a string longer: a text that is not longer than `text` has none if equal. */
+    size_t size = (size_t)(end - at);
+    if (size < left.size || (size == left.size && memcmp(at, left.data, size) != 0)) return false;
+    if (memchr(at, '\\', size) == NULL) return size == left.size;
     while (at < end) {
         char piece[4] = {*at};
-        size_t size = 1;
+        size_t piece_size = 1;
         uint32_t code_point;
         if (*at != '\\') {
             at++;
         } else if (kedge_json_read_escape(&at, end, &code_point) == KEDGE_JSON_ESCAPE_OK) {
-            size = kedge_json_encode_utf8(code_point, piece);
+            piece_size = kedge_json_encode_utf8(code_point, piece);
         } else {
             return false;
         }
-        if (!kedge_bytes_start_with(left, (kedge_bytes){piece, size})) return false;
-        left.data += size;
-        left.size -= size;
+        if (!kedge_bytes_start_with(left, (kedge_bytes){piece, piece_size})) return false;
+        left.data += piece_size;
+        left.size -= piece_size;
     }
     return left.size == 0;
 }

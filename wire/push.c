@@ -148,12 +148,8 @@ static kedge_status cut_body(const kedge_wire_request *request, push_parts *part
 {
     kedge_bytes body = trim(request->body);
     kedge_bytes object = body;
-    kedge_bytes rest = {NULL, 0};
-    bool whole = kedge_json_skip(body, &object, &rest);
+    if (request->truncated) kedge_json_skip(body, &object, NULL); /* it may end before the cut */
     if (kedge_json_type_of(object) != KEDGE_JSON_OBJECT) {
-        return kedge_wire_request_no_object(body, error);
-    }
-    if (!request->truncated && (!whole || trim(rest).size > 0)) {
         return kedge_wire_request_no_object(body, error);
     }
     if (find_parts(object, request->truncated, parts)) return KEDGE_OK;

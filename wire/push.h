@@ -13,7 +13,8 @@ typedef struct kedge_wire_mutation {
     kedge_bytes client_id;
     int64_t id;
     kedge_bytes name;
-    kedge_bytes args; /* a JSON value as it was sent */
+    kedge_bytes args;        /* a JSON value as it was sent */
+    bool args_are_canonical; /* set by the reader: it was sent as canonical JSON */
     int64_t timestamp_ms;
     kedge_bytes uid;              /* hexadecimal digits, or empty */
     kedge_bytes origin_client_id; /* empty: there is no origin */

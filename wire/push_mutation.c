@@ -110,6 +110,7 @@ static void find_members(kedge_bytes element, mutation_members *members)
             } else if (at < 2) {
                 members->ambiguous = true;
             }
+            break;
         }
     }
 }
@@ -303,6 +304,7 @@ static kedge_status digest_canonical(kedge_bytes args, const mutation_members *m
     kedge_status status = kedge_json_normalize(args, KEDGE_LIMIT_JSON_DEPTH, scratch, error);
     if (status != KEDGE_OK) return status;
     size_t args_size = scratch->size;
+    out->args_are_canonical = kedge_bytes_equal(args, kedge_buffer_bytes(scratch));
     if (args_size > KEDGE_LIMIT_ARGS_BYTES) {
         char message[128];
         snprintf(message, sizeof message, "args has %zu bytes; at most %d are allowed", args_size,
@@ -330,6 +332,7 @@ static void make_invalid(kedge_bytes element, kedge_wire_mutation *out)
 {
     digest_raw(element, out);
     out->args = KEDGE_BYTES("null");
+    out->args_are_canonical = false;
     out->origin_client_id = (kedge_bytes){NULL, 0};
     out->origin_id = 0;
 }
@@ -354,6 +357,7 @@ static kedge_status read_checked(push_text *into, kedge_bytes element,
         make_invalid(element, out);
     } else if (out->invalid_code != NULL) {
         out->args = KEDGE_BYTES("null");
+        out->args_are_canonical = false;
     }
     return KEDGE_OK;
 }

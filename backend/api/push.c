@@ -19,6 +19,7 @@ static void take(const kedge_wire_mutation *read, kedge_push_mutation *out)
                                  .id = read->id,
                                  .name = read->name,
                                  .args = read->args,
+                                 .args_are_canonical = read->args_are_canonical,
                                  .timestamp_ms = read->timestamp_ms,
                                  .uid = read->uid,
                                  .origin_client = read->origin_client_id,

@@ -76,6 +76,35 @@ static void test_the_digest_is_that_of_the_canonical_mutation(void **state)
     kedge_wire_push_request_free(&read);
 }
 
+/* What is told to be canonical is stored without another look. */
+static void test_only_args_that_came_canonical_are_told_so(void **state)
+{
+    static const char *const args[] = {"{\"a\":1,\"b\":[true,\"x\"]}",
+                                       "null",
+                                       "{\"b\":1,\"a\":1}",
+                                       "{ \"a\":1}",
+                                       "{\"a\":1e0}",
+                                       "\"\\u0041\"",
+                                       "{\"a\":1,\"a\":1}",
+                                       "{\"a\":tru}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof args / sizeof args[0]; i++) {
+        char body[256];
+        kedge_wire_push_request read;
+        snprintf(body, sizeof body,
+                 "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{\"clientID\":\"c\","
+                 "\"id\":1,"
+                 "\"name\":\"n\",\"args\":%s,\"timestamp\":1}]}",
+                 args[i]);
+        kedge_wire_request request = {.body = kedge_bytes_of(body)};
+        assert_int_equal(
+            kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, NULL),
+            KEDGE_OK);
+        assert_int_equal(read.mutations[0].args_are_canonical, i < 2);
+        kedge_wire_push_request_free(&read);
+    }
+}
+
 /* ---- written and read again ---- */
 
 static kedge_wire_mutation draw_mutation(draw *from)
@@ -395,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_push_has_these_bytes),
         cmocka_unit_test(test_the_digest_is_that_of_the_canonical_mutation),
+        cmocka_unit_test(test_only_args_that_came_canonical_are_told_so),
         cmocka_unit_test(test_a_push_that_was_written_is_read_as_the_same),
         cmocka_unit_test(test_a_malformed_mutation_harms_only_itself),
         cmocka_unit_test(test_what_cannot_be_told_refuses_the_push_and_names_the_place),

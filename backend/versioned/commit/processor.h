@@ -25,8 +25,9 @@ typedef struct kedge_push_mutation {
     size_t sender; /* index into the push's senders */
     kedge_bytes client;
     int64_t id;
-    kedge_bytes name; /* decoded */
-    kedge_bytes args; /* as pushed; normalized by the transaction */
+    kedge_bytes name;        /* decoded */
+    kedge_bytes args;        /* as pushed; normalized by the transaction */
+    bool args_are_canonical; /* known to be: they need not be looked at for it again */
     int64_t timestamp_ms;
     kedge_bytes uid;           /* hexadecimal, or empty */
     kedge_bytes origin_client; /* empty: none */

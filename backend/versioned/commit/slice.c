@@ -75,20 +75,23 @@ static kedge_status keep_args(kedge_slice *slice, const kedge_push_mutation *pus
 {
     mutation->args = KEDGE_BYTES("null");
     if (pushed->invalid_code != NULL || pushed->args.size == 0) return KEDGE_OK;
-    kedge_buffer canonical = kedge_buffer_make(slice->project->allocator);
+    kedge_buffer made = kedge_buffer_make(slice->project->allocator);
+    kedge_bytes canonical = pushed->args;
     kedge_error ignored;
-    kedge_status status =
-        kedge_json_normalize(pushed->args, KEDGE_LIMIT_JSON_DEPTH, &canonical, &ignored);
+    kedge_status status = KEDGE_OK;
+    if (!pushed->args_are_canonical) {
+        status = kedge_json_normalize(pushed->args, KEDGE_LIMIT_JSON_DEPTH, &made, &ignored);
+        canonical = kedge_buffer_bytes(&made);
+    }
     if (status == KEDGE_NO_MEMORY) {
         status = kedge_fail_no_memory(error);
     } else if (status == KEDGE_OK && canonical.size <= KEDGE_LIMIT_ARGS_BYTES) {
-        bool fine = kedge_arena_copy(&slice->object->arena, kedge_buffer_bytes(&canonical),
-                                     &mutation->args);
+        bool fine = kedge_arena_copy(&slice->object->arena, canonical, &mutation->args);
         status = fine ? KEDGE_OK : kedge_fail_no_memory(error);
     } else {
         status = KEDGE_OK;
     }
-    kedge_buffer_free(&canonical);
+    kedge_buffer_free(&made);
     return status;
 }
 
