@@ -1,25 +1,118 @@
-/* kedge: what can be done to a folder without the app that it belongs to. */
+/* kedge: looks into a folder, and saves a damaged one, without the app that it belongs to. */
+#include "sdk/store/inspect.h"
 #include <kedge/kedge.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char USAGE[] =
-    "usage: kedge repair FOLDER NEW_FOLDER\n"
+    "usage: kedge VERB FOLDER …\n"
     "\n"
-    "repair   saves what can be read of a folder that cannot be opened any more into a new one.\n"
-    "         FOLDER stays as it is, and must not be open; NEW_FOLDER must be absent or empty.\n"
-    "         The app opens NEW_FOLDER then: it pulls the project anew and sends the saved edits.\n"
-    "         When it was interrupted, call it once more with the same folders.\n"
+    "inspect FOLDER            who the client is, where it stands, what the files hold\n"
+    "verify FOLDER             checks both files whole; 1 when something is damaged\n"
+    "pending FOLDER            the edits that the server has not decided, as JSON lines\n"
+    "rejected FOLDER           the edits in the inbox, as JSON lines\n"
+    "trace FOLDER SEQUENCE     what became of one edit, and why\n"
+    "export FOLDER             what reads show, as JSON lines\n"
+    "watch FOLDER [LINES]      a JSON line now and after each change, LINES of them or without "
+    "end\n"
+    "repair FOLDER NEW_FOLDER  saves what can be read of a damaged folder into a new one\n"
     "\n"
+    "Only repair writes, and only to NEW_FOLDER. FOLDER may be open in an app, except for repair.\n"
     "Ends 0 when it is done, 1 when it failed and said why, 2 when it was called wrongly.\n";
 
 static int fail(const char *path, const kedge_error *error)
 {
+    fflush(stdout);
     fprintf(stderr, "kedge: %s: %s (%s)\n", path, error->message, error->code);
     return 1;
 }
+
+static void print(void *context, kedge_bytes text)
+{
+    (void)context;
+    fwrite(text.data, 1, text.size, stdout);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static const kedge_inspect_sink TO_STDOUT = {NULL, print};
+
+/* ---- the verbs; `number` is that of the third word ---- */
+
+static kedge_status inspect(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    (void)number;
+    return kedge_inspect_facts(folder, TO_STDOUT, error);
+}
+
+static kedge_status pending(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    (void)number;
+    return kedge_inspect_pending(folder, TO_STDOUT, error);
+}
+
+static kedge_status rejected(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    (void)number;
+    return kedge_inspect_rejected(folder, TO_STDOUT, error);
+}
+
+static kedge_status export(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    (void)number;
+    return kedge_inspect_export(folder, TO_STDOUT, error);
+}
+
+static kedge_status trace(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    return kedge_inspect_trace(folder, number, TO_STDOUT, error);
+}
+
+static kedge_status watch(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    return kedge_inspect_watch(folder, number, TO_STDOUT, error);
+}
+
+static kedge_status verify(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    int64_t findings = 0;
+    (void)number;
+    kedge_status status = kedge_inspect_verify(folder, TO_STDOUT, &findings, error);
+    if (status != KEDGE_OK) return status;
+    printf("%" PRId64 " findings\n", findings);
+    return findings == 0 ? KEDGE_OK : KEDGE_CORRUPT;
+}
+
+typedef struct verb {
+    const char *name;
+    int words; /* behind the name, at least … */
+    int words_max;
+    kedge_status (*run)(kedge_inspect *folder, int64_t number, kedge_error *error);
+} verb;
+
+static const verb VERBS[] = {
+    {"inspect", 1, 1, inspect},   {"verify", 1, 1, verify}, {"pending", 1, 1, pending},
+    {"rejected", 1, 1, rejected}, {"trace", 2, 2, trace},   {"export", 1, 1, export},
+    {"watch", 1, 2, watch},
+};
+
+static int look(const verb *what, const char *path, int64_t number)
+{
+    kedge_error error = {0};
+    kedge_inspect *folder = NULL;
+    kedge_environment environment = kedge_environment_system(NULL);
+    kedge_status status = kedge_inspect_open(&environment, path, &folder, &error);
+    if (status == KEDGE_OK) status = what->run(folder, number, &error);
+    kedge_inspect_close(folder);
+    if (status == KEDGE_OK) return 0;
+    return error.status == KEDGE_OK ? 1 : fail(path, &error);
+}
+
+/* ---- repair ---- */
 
 static int repair(const char *path, const char *new_path)
 {
@@ -39,10 +132,30 @@ static int repair(const char *path, const char *new_path)
     return 0;
 }
 
+/* ---- the command line ---- */
+
+static bool read_number(const char *text, int64_t *number)
+{
+    char *end;
+    errno = 0;
+    long long read = strtoll(text, &end, 10);
+    *number = read;
+    return errno == 0 && end != text && *end == '\0' && read > 0;
+}
+
 int main(int count, char **arguments)
 {
+    int64_t number = 0;
+    int words = count - 2;
     if (count == 4 && strcmp(arguments[1], "repair") == 0)
         return repair(arguments[2], arguments[3]);
+    for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS && words > 0; i++) {
+        const verb *what = &VERBS[i];
+        if (strcmp(arguments[1], what->name) != 0) continue;
+        if (words < what->words || words > what->words_max) break;
+        if (words == 2 && !read_number(arguments[3], &number)) break;
+        return look(what, arguments[2], number);
+    }
     bool asked = count == 2 && strcmp(arguments[1], "--help") == 0;
     fputs(USAGE, asked ? stdout : stderr);
     return asked ? 0 : 2;

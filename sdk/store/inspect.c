@@ -1,0 +1,361 @@
+/* Opening a folder for a look, its facts, and watching it. */
+#include "sdk/store/inspect_internal.h"
+
+#include "common/error.h"
+#include "common/json.h"
+#include "common/percent.h"
+#include "sdk/store/outbox_rows.h"
+#include "sdk/store/schema.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- opening ---- */
+
+static bool join(const kedge_inspect *inspect, const char *name, char out[KEDGE_STORE_PATH_BYTES])
+{
+    int size = snprintf(out, KEDGE_STORE_PATH_BYTES, "%s/%s", inspect->path, name);
+    return size > 0 && size < KEDGE_STORE_PATH_BYTES;
+}
+
+static int64_t size_of(const kedge_inspect *inspect, const char *name)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    struct stat facts;
+    return join(inspect, name, path) && stat(path, &facts) == 0 ? (int64_t)facts.st_size : -1;
+}
+
+/* SQLite cannot share a WAL in a folder that it cannot write. Without one the file is all there
+ * is. */
+static kedge_status open_unwritable(kedge_inspect *inspect, kedge_store_db *db, const char *name,
+                                    const char *path, kedge_error *error)
+{
+    char wal[64];
+    snprintf(wal, sizeof wal, "%s-wal", name);
+    if (size_of(inspect, wal) > 0) {
+        return kedge_fail(error, KEDGE_IO, "folder-read-only",
+                          "%s cannot be written and has a WAL; look at a copy of the folder",
+                          inspect->path);
+    }
+    kedge_buffer uri = kedge_buffer_make(inspect->environment->allocator);
+    kedge_buffer_append_text(&uri, "file:");
+    kedge_percent_encode(kedge_bytes_of(path), KEDGE_PERCENT_UNRESERVED "/", &uri);
+    kedge_buffer_append_text(&uri, "?immutable=1");
+    kedge_status status = kedge_buffer_status(&uri, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_open(db, uri.data, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+                                     NULL, error);
+    kedge_buffer_free(&uri);
+    return status;
+}
+
+static kedge_status check_kind(kedge_store_db *db, const kedge_schema *schema, kedge_error *error)
+{
+    int64_t application = 0;
+    int64_t layout = 0;
+    int present = schema->layouts[schema->layout_count - 1].number;
+    kedge_status status = kedge_store_db_number(db, "PRAGMA application_id", &application, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_number(db, "PRAGMA user_version", &layout, error);
+    if (status != KEDGE_OK) return status;
+    if (application != schema->application)
+        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
+                          "%s is not a file of Kedge", db->name);
+    if (layout > present)
+        return kedge_fail(error, KEDGE_NEWER_DATABASE, "newer-database",
+                          "%s has layout %" PRId64 "; this Kedge knows up to %d", db->name, layout,
+                          present);
+    if (layout < present)
+        return kedge_fail(error, KEDGE_UNSUPPORTED, "layout-older",
+                          "%s has layout %" PRId64 " and not %d: open the folder once with its app",
+                          db->name, layout, present);
+    return KEDGE_OK;
+}
+
+static kedge_status open_file(kedge_inspect *inspect, kedge_store_db *db, const char *name,
+                              const kedge_schema *schema, kedge_error *error)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    if (!join(inspect, name, path))
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long", "the path is too long");
+    kedge_status status =
+        access(inspect->path, W_OK) == 0
+            ? kedge_store_db_open(db, path, name, SQLITE_OPEN_READONLY, NULL, error)
+            : open_unwritable(inspect, db, name, path, error);
+    if (status == KEDGE_OK) status = check_kind(db, schema, error);
+    return status;
+}
+
+kedge_status kedge_inspect_open(const kedge_environment *environment, const char *path,
+                                kedge_inspect **inspect, kedge_error *error)
+{
+    kedge_inspect *made = kedge_allocate(environment->allocator, sizeof *made);
+    if (!made) return kedge_fail_no_memory(error);
+    made->environment = environment;
+    made->line = kedge_buffer_make(environment->allocator);
+    int size = snprintf(made->path, sizeof made->path, "%s", path);
+    kedge_status status = KEDGE_OK;
+    if (size >= (int)sizeof made->path)
+        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long", "the path is too long");
+    else if (size_of(made, "outbox.db") < 0)
+        status = kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing", "there is no outbox.db in %s",
+                            path);
+    if (status == KEDGE_OK)
+        status = open_file(made, &made->outbox, "outbox.db", &kedge_outbox_schema, error);
+    if (status == KEDGE_OK && size_of(made, "cache.db") >= 0)
+        status = open_file(made, &made->cache, "cache.db", &kedge_cache_schema, error);
+    if (status != KEDGE_OK) {
+        kedge_inspect_close(made);
+        return status;
+    }
+    *inspect = made;
+    return KEDGE_OK;
+}
+
+void kedge_inspect_close(kedge_inspect *inspect)
+{
+    if (!inspect) return;
+    kedge_store_db_close(&inspect->outbox);
+    kedge_store_db_close(&inspect->cache);
+    kedge_buffer_free(&inspect->line);
+    kedge_release(inspect->environment->allocator, inspect);
+}
+
+/* ---- one snapshot ---- */
+
+kedge_status kedge_inspect_begin(kedge_inspect *inspect, kedge_inspect_position *position,
+                                 kedge_error *error)
+{
+    *position = (kedge_inspect_position){0};
+    kedge_status status = kedge_store_db_execute(&inspect->outbox, "BEGIN", error);
+    if (status == KEDGE_OK)
+        status = kedge_outbox_meta_read(&inspect->outbox, &position->outbox, error);
+    if (status == KEDGE_OK && inspect->cache.handle) {
+        status = kedge_store_db_execute(&inspect->cache, "BEGIN", error);
+        if (status == KEDGE_OK)
+            status = kedge_cache_meta_read(&inspect->cache, &position->cache, error);
+    }
+    if (status != KEDGE_OK) kedge_inspect_end(inspect);
+    return status;
+}
+
+void kedge_inspect_end(kedge_inspect *inspect)
+{
+    kedge_store_db_rollback(&inspect->outbox);
+    if (inspect->cache.handle) kedge_store_db_rollback(&inspect->cache);
+}
+
+kedge_status kedge_inspect_put(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error)
+{
+    kedge_status status = kedge_buffer_status(&inspect->line, error);
+    if (status == KEDGE_OK) sink.line(sink.context, kedge_buffer_bytes(&inspect->line));
+    kedge_buffer_free(&inspect->line);
+    return status;
+}
+
+/* ---- facts ---- */
+
+static kedge_status put_number(kedge_inspect *inspect, kedge_inspect_sink sink, const char *name,
+                               int64_t number, kedge_error *error)
+{
+    kedge_buffer_append_format(&inspect->line, "%s: %" PRId64, name, number);
+    return kedge_inspect_put(inspect, sink, error);
+}
+
+static kedge_status put_text(kedge_inspect *inspect, kedge_inspect_sink sink, const char *name,
+                             const char *text, kedge_error *error)
+{
+    kedge_buffer_append_format(&inspect->line, "%s: %s", name, text);
+    return kedge_inspect_put(inspect, sink, error);
+}
+
+typedef struct counts {
+    int64_t pending;
+    int64_t rejected;
+    int64_t confirmed;
+} counts;
+
+static kedge_status count_listed(kedge_inspect *inspect, const kedge_cache_meta *cache,
+                                 const char *sql, int64_t *count, kedge_error *error)
+{
+    sqlite3_stmt *statement;
+    kedge_store_db *db = &inspect->outbox;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_chars(db, statement, 1, cache->client);
+    kedge_store_bind_integer(db, statement, 2, cache->lmid);
+    kedge_store_bind_integer(db, statement, 3, cache->version);
+    status = kedge_store_db_step(db, statement, error);
+    if (status == KEDGE_OK) *count = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    return status;
+}
+
+static kedge_status count_edits(kedge_inspect *inspect, const kedge_cache_meta *cache, counts *out,
+                                kedge_error *error)
+{
+    static const char pending[] =
+        "SELECT count(*) FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED;
+    static const char rejected[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
+    kedge_status status = count_listed(inspect, cache, pending, &out->pending, error);
+    if (status == KEDGE_OK) status = count_listed(inspect, cache, rejected, &out->rejected, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_number(&inspect->outbox, "SELECT count(*) FROM confirmed",
+                                       &out->confirmed, error);
+    return status;
+}
+
+static kedge_status put_collections(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                    kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT collection, count(*), sum(length(CAST(value AS BLOB))) FROM item"
+        " WHERE collection <> '' GROUP BY collection ORDER BY collection";
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(&inspect->cache, sql, &statement, error);
+    while (status == KEDGE_OK &&
+           (status = kedge_store_db_step(&inspect->cache, statement, error)) == KEDGE_OK) {
+        kedge_buffer_append_text(&inspect->line, "collection ");
+        kedge_buffer_append_bytes(&inspect->line, kedge_store_column(statement, 0));
+        kedge_buffer_append_format(&inspect->line, ": %lld items, %lld bytes",
+                                   sqlite3_column_int64(statement, 1),
+                                   sqlite3_column_int64(statement, 2));
+        status = kedge_inspect_put(inspect, sink, error);
+    }
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status put_files(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error)
+{
+    static const char *const names[] = {"outbox.db", "outbox.db-wal", "cache.db", "cache.db-wal"};
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == KEDGE_OK; i++) {
+        int64_t bytes = size_of(inspect, names[i]);
+        if (bytes < 0) continue;
+        kedge_buffer_append_format(&inspect->line, "file %s: %" PRId64 " bytes", names[i], bytes);
+        status = kedge_inspect_put(inspect, sink, error);
+    }
+    return status;
+}
+
+static kedge_status put_facts(kedge_inspect *inspect, const kedge_inspect_position *at,
+                              kedge_inspect_sink sink, kedge_error *error)
+{
+    counts edits;
+    kedge_status status = count_edits(inspect, &at->cache, &edits, error);
+    if (status != KEDGE_OK) return status;
+    const struct {
+        const char *name;
+        const char *text;
+    } texts[] = {{"organization", at->outbox.organization},
+                 {"project", at->outbox.project},
+                 {"client", at->outbox.client},
+                 {"lineage", at->cache.lineage}};
+    const struct {
+        const char *name;
+        int64_t number;
+    } numbers[] = {{"version", at->cache.version},
+                   {"lmid", at->cache.lmid},
+                   {"resyncing", at->cache.resyncing},
+                   {"highest id", at->outbox.highest_id},
+                   {"sent through id", at->outbox.sent_through},
+                   {"last sequence", at->outbox.last_sequence},
+                   {"pending", edits.pending},
+                   {"rejected", edits.rejected},
+                   {"confirmed and kept", edits.confirmed},
+                   {"unrecovered", at->outbox.unrecovered},
+                   {"items", at->cache.items.rows}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && status == KEDGE_OK; i++)
+        status = put_text(inspect, sink, texts[i].name, texts[i].text, error);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && status == KEDGE_OK; i++)
+        status = put_number(inspect, sink, numbers[i].name, numbers[i].number, error);
+    if (status == KEDGE_OK && inspect->cache.handle) status = put_collections(inspect, sink, error);
+    return status == KEDGE_OK ? put_files(inspect, sink, error) : status;
+}
+
+kedge_status kedge_inspect_facts(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                 kedge_error *error)
+{
+    kedge_inspect_position position;
+    kedge_status status = kedge_inspect_begin(inspect, &position, error);
+    if (status != KEDGE_OK) return status;
+    status = put_facts(inspect, &position, sink, error);
+    kedge_inspect_end(inspect);
+    return status;
+}
+
+/* ---- watching ---- */
+
+static kedge_status put_change(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error)
+{
+    counts edits;
+    kedge_inspect_position at;
+    kedge_status status = kedge_inspect_begin(inspect, &at, error);
+    if (status != KEDGE_OK) return status;
+    status = count_edits(inspect, &at.cache, &edits, error);
+    kedge_inspect_end(inspect);
+    if (status != KEDGE_OK) return status;
+    kedge_json_writer writer = kedge_json_write(&inspect->line);
+    const struct {
+        const char *name;
+        int64_t value;
+    } members[] = {{"time", inspect->environment->now_ms(inspect->environment->context)},
+                   {"version", at.cache.version},
+                   {"last_sequence", at.outbox.last_sequence},
+                   {"pending", edits.pending},
+                   {"rejected", edits.rejected},
+                   {"items", at.cache.items.rows}};
+    kedge_json_begin_object(&writer);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        kedge_json_key(&writer, members[i].name);
+        kedge_json_integer(&writer, members[i].value);
+    }
+    kedge_json_end_object(&writer);
+    return kedge_inspect_put(inspect, sink, error);
+}
+
+/* SQLite's number of the commits that others have made to both files. */
+static kedge_status read_state(kedge_inspect *inspect, int64_t state[2], kedge_error *error)
+{
+    static const char sql[] = "PRAGMA data_version";
+    kedge_status status = kedge_store_db_number(&inspect->outbox, sql, &state[0], error);
+    if (status == KEDGE_OK && inspect->cache.handle)
+        status = kedge_store_db_number(&inspect->cache, sql, &state[1], error);
+    return status;
+}
+
+/* A cache that was set aside, or made after the look began, is another file. */
+static kedge_status follow_cache(kedge_inspect *inspect, bool *other, kedge_error *error)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    if (!join(inspect, "cache.db", path) || size_of(inspect, "cache.db") <= 0) return KEDGE_OK;
+    if (inspect->cache.handle && kedge_store_db_is_at(&inspect->cache, path)) return KEDGE_OK;
+    kedge_store_db_close(&inspect->cache);
+    *other = true;
+    return open_file(inspect, &inspect->cache, "cache.db", &kedge_cache_schema, error);
+}
+
+kedge_status kedge_inspect_watch(kedge_inspect *inspect, int64_t lines, kedge_inspect_sink sink,
+                                 kedge_error *error)
+{
+    int64_t seen[2] = {-1, -1};
+    int64_t count = 0;
+    for (;;) {
+        int64_t now[2] = {0, 0};
+        bool other = false;
+        kedge_status status = follow_cache(inspect, &other, error);
+        if (status == KEDGE_OK) status = read_state(inspect, now, error);
+        if (status != KEDGE_OK) return status;
+        if (other || memcmp(now, seen, sizeof now) != 0) {
+            memcpy(seen, now, sizeof seen);
+            status = put_change(inspect, sink, error);
+            if (status != KEDGE_OK) return status;
+            if (++count == lines) return KEDGE_OK;
+        }
+        poll(NULL, 0, KEDGE_INSPECT_POLL_MS);
+    }
+}

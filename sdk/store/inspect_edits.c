@@ -1,0 +1,275 @@
+/* The edits of a folder, what became of one, and its items. */
+#include "sdk/store/inspect_internal.h"
+
+#include "common/error.h"
+#include "common/json.h"
+#include "sdk/store/outbox_rows.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- lists ---- */
+
+/* Columns that both lists have, and their members. */
+static const char *const MEMBERS[] = {"sequence", "client",    "id",     "name",
+                                      "args",     "timestamp", "sent",   "withheld",
+                                      "code",     "message",   "version"};
+
+static void write_member(kedge_json_writer *writer, sqlite3_stmt *row, int column)
+{
+    kedge_bytes text = kedge_store_column(row, column);
+    kedge_json_key(writer, MEMBERS[column]);
+    bool json = column == 4 && kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH,
+                                                writer->buffer->allocator, NULL) == KEDGE_OK;
+    bool flag = column == 6 || column == 7;
+    if (flag) {
+        kedge_json_boolean(writer, sqlite3_column_int(row, column) != 0);
+    } else if (sqlite3_column_type(row, column) == SQLITE_INTEGER) {
+        kedge_json_integer(writer, sqlite3_column_int64(row, column));
+    } else if (json) {
+        kedge_json_raw(writer, text);
+    } else {
+        kedge_json_text(writer, text);
+    }
+}
+
+static kedge_status put_rows(kedge_inspect *inspect, sqlite3_stmt *rows, kedge_inspect_sink sink,
+                             kedge_error *error)
+{
+    kedge_status status;
+    while ((status = kedge_store_db_step(&inspect->outbox, rows, error)) == KEDGE_OK) {
+        kedge_json_writer writer = kedge_json_write(&inspect->line);
+        kedge_json_begin_object(&writer);
+        for (int column = 0; column < sqlite3_column_count(rows); column++)
+            write_member(&writer, rows, column);
+        kedge_json_end_object(&writer);
+        status = kedge_inspect_put(inspect, sink, error);
+        if (status != KEDGE_OK) return status;
+    }
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status put_list(kedge_inspect *inspect, const char *sql, bool pending,
+                             kedge_inspect_sink sink, kedge_error *error)
+{
+    sqlite3_stmt *rows;
+    kedge_inspect_position at;
+    kedge_store_db *db = &inspect->outbox;
+    kedge_status status = kedge_inspect_begin(inspect, &at, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_store_db_take(db, sql, &rows, error);
+    if (status == KEDGE_OK) {
+        kedge_store_bind_chars(db, rows, 1, at.cache.client);
+        kedge_store_bind_integer(db, rows, 2, at.cache.lmid);
+        kedge_store_bind_integer(db, rows, 3, at.cache.version);
+        if (pending) kedge_store_bind_chars(db, rows, 4, at.outbox.client);
+        if (pending) kedge_store_bind_integer(db, rows, 5, at.outbox.sent_through);
+        status = put_rows(inspect, rows, sink, error);
+    }
+    kedge_inspect_end(inspect);
+    return status;
+}
+
+kedge_status kedge_inspect_pending(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                   kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT sequence, client, id, name, args, timestamp,"
+        " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5), withheld"
+        " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
+    return put_list(inspect, sql, true, sink, error);
+}
+
+kedge_status kedge_inspect_rejected(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                    kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT sequence, client, id, name, args, timestamp, 1, 0, code, message, version"
+        " FROM rejected WHERE " KEDGE_INBOX_SHOWS " ORDER BY sequence";
+    return put_list(inspect, sql, false, sink, error);
+}
+
+/* ---- one edit ---- */
+
+static kedge_status put_format(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error,
+                               const char *format, ...) KEDGE_PRINTF(4, 5);
+
+static kedge_status put_format(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error,
+                               const char *format, ...)
+{
+    char text[1024];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    kedge_buffer_append_text(&inspect->line, text);
+    return kedge_inspect_put(inspect, sink, error);
+}
+
+/* The row of a sequence; KEDGE_DONE: the table has none. */
+static kedge_status find(kedge_inspect *inspect, const char *sql, int64_t sequence,
+                         sqlite3_stmt **row, kedge_error *error)
+{
+    kedge_store_db *db = &inspect->outbox;
+    kedge_status status = kedge_store_db_take(db, sql, row, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, *row, 1, sequence);
+    return kedge_store_db_step(db, *row, error);
+}
+
+/* Columns 0 to 5: name, client, id, uid, origin_client, origin_id. */
+static kedge_status put_identity(kedge_inspect *inspect, sqlite3_stmt *row, int64_t sequence,
+                                 kedge_inspect_sink sink, kedge_error *error)
+{
+    kedge_bytes name = kedge_store_column(row, 0);
+    kedge_bytes client = kedge_store_column(row, 1);
+    kedge_bytes origin = kedge_store_column(row, 4);
+    kedge_status status = put_format(
+        inspect, sink, error, "edit %" PRId64 ": %.*s, id %lld of client %.*s", sequence,
+        (int)name.size, name.data, sqlite3_column_int64(row, 2), (int)client.size, client.data);
+    if (status != KEDGE_OK || origin.size == 0) return status;
+    return put_format(inspect, sink, error,
+                      "was id %lld of client %.*s, before the client id changed",
+                      sqlite3_column_int64(row, 5), (int)origin.size, origin.data);
+}
+
+#define IDENTITY "name, client, id, uid, origin_client, origin_id"
+
+static kedge_status trace_pending(kedge_inspect *inspect, const kedge_inspect_position *at,
+                                  int64_t sequence, kedge_inspect_sink sink, kedge_error *error)
+{
+    static const char sql[] = "SELECT " IDENTITY ", withheld FROM pending WHERE sequence = ?1";
+    sqlite3_stmt *row;
+    kedge_pending edit;
+    kedge_status status = find(inspect, sql, sequence, &row, error);
+    if (status == KEDGE_OK) status = put_identity(inspect, row, sequence, sink, error);
+    bool withheld = status == KEDGE_OK && sqlite3_column_int(row, 6) != 0;
+    if (status == KEDGE_OK) status = kedge_outbox_find(&inspect->outbox, sequence, &edit, error);
+    if (status != KEDGE_OK) return status;
+    bool here = kedge_bytes_equal_text(edit.client, at->outbox.client);
+    if (kedge_outbox_covers(&at->cache, &edit))
+        return put_format(inspect, sink, error,
+                          "decided: version %" PRId64 " of the cache has it, or a rejection tells"
+                          " of it; its row goes with the next pull",
+                          at->cache.version);
+    if (withheld)
+        return put_format(inspect, sink, error,
+                          "withheld: the pulled state may have it already; reads show it once the"
+                          " server has told its outcome");
+    if (edit.covered_version > 0)
+        return put_format(inspect, sink, error,
+                          "pending: version %" PRId64 " has decided it; the cache is at %" PRId64,
+                          edit.covered_version, at->cache.version);
+    if (!here || edit.id <= at->outbox.sent_through)
+        return put_format(inspect, sink, error,
+                          "pending: it was or may have been sent; the cache at version %" PRId64
+                          " has lmid %" PRId64,
+                          at->cache.version, at->cache.lmid);
+    return put_format(inspect, sink, error,
+                      "pending: it has not been sent; ids through %" PRId64 " have",
+                      at->outbox.sent_through);
+}
+
+static kedge_status trace_rejected(kedge_inspect *inspect, int64_t sequence,
+                                   kedge_inspect_sink sink, kedge_error *error)
+{
+    static const char sql[] = "SELECT " IDENTITY ", version, code, message, state FROM rejected"
+                              " WHERE sequence = ?1";
+    static const char *const states[] = {"in the inbox", "dismissed", "resubmitted",
+                                         "damaged, in the inbox"};
+    sqlite3_stmt *row;
+    kedge_status status = find(inspect, sql, sequence, &row, error);
+    if (status == KEDGE_OK) status = put_identity(inspect, row, sequence, sink, error);
+    if (status != KEDGE_OK) return status;
+    kedge_bytes code = kedge_store_column(row, 7);
+    kedge_bytes message = kedge_store_column(row, 8);
+    int64_t state = sqlite3_column_int64(row, 9);
+    return put_format(inspect, sink, error, "rejected in version %lld: %.*s: %.*s (%s)",
+                      sqlite3_column_int64(row, 6), (int)code.size, code.data, (int)message.size,
+                      message.data, state >= 0 && state < 4 ? states[state] : "state unknown");
+}
+
+static kedge_status trace_confirmed(kedge_inspect *inspect, int64_t sequence,
+                                    kedge_inspect_sink sink, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT " IDENTITY ", confirmed_ms FROM confirmed WHERE sequence = ?1 ORDER BY ordinal";
+    sqlite3_stmt *row;
+    kedge_status status = find(inspect, sql, sequence, &row, error);
+    if (status == KEDGE_OK) status = put_identity(inspect, row, sequence, sink, error);
+    if (status != KEDGE_OK) return status;
+    return put_format(inspect, sink, error,
+                      "applied: told by a pull at %lld ms since 1970; kept in case the backend is"
+                      " restored",
+                      sqlite3_column_int64(row, 6));
+}
+
+static kedge_status trace(kedge_inspect *inspect, const kedge_inspect_position *at,
+                          int64_t sequence, kedge_inspect_sink sink, kedge_error *error)
+{
+    kedge_status status = trace_pending(inspect, at, sequence, sink, error);
+    if (status == KEDGE_DONE) status = trace_rejected(inspect, sequence, sink, error);
+    if (status == KEDGE_DONE) status = trace_confirmed(inspect, sequence, sink, error);
+    if (status != KEDGE_DONE) return status;
+    if (sequence < 1 || sequence > at->outbox.last_sequence)
+        return kedge_fail(error, KEDGE_NOT_FOUND, "edit-not-found",
+                          "no edit has sequence %" PRId64 "; the last is %" PRId64, sequence,
+                          at->outbox.last_sequence);
+    return kedge_fail(error, KEDGE_NOT_FOUND, "edit-trimmed",
+                      "edit %" PRId64 " was decided; it is older than what the tail keeps",
+                      sequence);
+}
+
+kedge_status kedge_inspect_trace(kedge_inspect *inspect, int64_t sequence, kedge_inspect_sink sink,
+                                 kedge_error *error)
+{
+    kedge_inspect_position position;
+    kedge_status status = kedge_inspect_begin(inspect, &position, error);
+    if (status != KEDGE_OK) return status;
+    status = trace(inspect, &position, sequence, sink, error);
+    kedge_inspect_end(inspect);
+    return status;
+}
+
+/* ---- items ---- */
+
+static kedge_status put_items(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error)
+{
+    static const char sql[] = "SELECT collection, id, value FROM item ORDER BY collection, id";
+    sqlite3_stmt *rows;
+    kedge_status status = kedge_store_db_take(&inspect->cache, sql, &rows, error);
+    while (status == KEDGE_OK &&
+           (status = kedge_store_db_step(&inspect->cache, rows, error)) == KEDGE_OK) {
+        kedge_bytes collection = kedge_store_column(rows, 0);
+        kedge_json_writer writer = kedge_json_write(&inspect->line);
+        kedge_json_begin_object(&writer);
+        if (collection.size == 0) {
+            kedge_json_key(&writer, "project");
+        } else {
+            kedge_json_key(&writer, "collection");
+            kedge_json_text(&writer, collection);
+            kedge_json_key(&writer, "id");
+            kedge_json_text(&writer, kedge_store_column(rows, 1));
+            kedge_json_key(&writer, "value");
+        }
+        kedge_json_raw(&writer, kedge_store_column(rows, 2));
+        kedge_json_end_object(&writer);
+        status = kedge_inspect_put(inspect, sink, error);
+    }
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+kedge_status kedge_inspect_export(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                  kedge_error *error)
+{
+    kedge_inspect_position position;
+    if (!inspect->cache.handle)
+        return kedge_fail(error, KEDGE_NOT_FOUND, "cache-missing",
+                          "there is no cache.db in %s; its app fetches it", inspect->path);
+    kedge_status status = kedge_inspect_begin(inspect, &position, error);
+    if (status != KEDGE_OK) return status;
+    status = put_items(inspect, sink, error);
+    kedge_inspect_end(inspect);
+    return status;
+}

@@ -1,0 +1,116 @@
+/* Checks both files of a folder whole, and says what is wrong where. */
+#include "sdk/store/inspect_internal.h"
+
+#include "common/error.h"
+#include "sdk/store/cache_row.h"
+#include "sdk/store/outbox_rows.h"
+
+#include <inttypes.h>
+
+/* A statement that has a row, with one text, for each finding. */
+typedef struct finding {
+    const char *sql;
+    const char *what; /* in front of the text */
+} finding;
+
+#define ROWS(table, key, checksum)                                                                 \
+    {                                                                                              \
+        "SELECT " key " FROM " table " WHERE checksum IS NOT " checksum,                           \
+            "the checksum is wrong of a row of " table ": "                                        \
+    }
+#define TOTAL(table)                                                                               \
+    {                                                                                              \
+        "SELECT rows || ' rows should be there' FROM totals WHERE name = '" table                  \
+        "' AND (rows, sum) IS NOT (SELECT count(*), ifnull(sum(checksum), 0) FROM " table ")",     \
+            "rows are missing from " table ", or are too many: "                                   \
+    }
+
+static const finding OUTBOX[] = {
+    {"SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'", ""},
+    ROWS("meta", "copy", KEDGE_OUTBOX_META_CHECKSUM),
+    ROWS("pending", "sequence", KEDGE_PENDING_CHECKSUM),
+    ROWS("rejected", "sequence", KEDGE_REJECTED_CHECKSUM),
+    ROWS("confirmed", "sequence", KEDGE_CONFIRMED_CHECKSUM),
+    ROWS("trimmed", "client", KEDGE_TRIMMED_CHECKSUM),
+    ROWS("totals", "name", KEDGE_TOTALS_CHECKSUM),
+    ROWS("declared", "name", KEDGE_DECLARED_CHECKSUM),
+    TOTAL("rejected"),
+    TOTAL("confirmed"),
+    TOTAL("trimmed"),
+    {"SELECT pending_rows || ' rows should be there' FROM meta WHERE copy = 1 AND"
+     " (pending_rows, pending_sum) IS NOT"
+     " (SELECT count(*), ifnull(sum(checksum), 0) FROM pending)",
+     "rows are missing from pending, or are too many: "},
+    {"SELECT count(*) || ' of 2' FROM meta HAVING count(*) <> 2", "copies of meta: "},
+};
+
+static const finding CACHE[] = {
+    {"SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'", ""},
+    ROWS("meta", "only", KEDGE_CACHE_META_CHECKSUM),
+    ROWS("item", "collection || '/' || id", KEDGE_ITEM_CHECKSUM),
+    ROWS("base", "collection || '/' || id", KEDGE_BASE_CHECKSUM),
+    ROWS("staging", "version", KEDGE_STAGING_CHECKSUM),
+    ROWS("staged_item", "collection || '/' || id", KEDGE_ITEM_CHECKSUM),
+    ROWS("staged_outcome", "id", KEDGE_STAGED_OUTCOME_CHECKSUM),
+    {"SELECT item_rows || ' rows should be there' FROM meta WHERE (item_rows, item_sum) IS NOT"
+     " (SELECT count(*), ifnull(sum(checksum), 0) FROM item)",
+     "rows are missing from item, or are too many: "},
+    {"SELECT base_rows || ' rows should be there' FROM meta WHERE (base_rows, base_sum) IS NOT"
+     " (SELECT count(*), ifnull(sum(checksum), 0) FROM base)",
+     "rows are missing from base, or are too many: "},
+};
+
+typedef struct verification {
+    kedge_inspect *inspect;
+    kedge_inspect_sink sink;
+    int64_t findings;
+} verification;
+
+static kedge_status tell(verification *work, const kedge_store_db *db, const char *what,
+                         kedge_bytes text, kedge_error *error)
+{
+    kedge_buffer *line = &work->inspect->line;
+    work->findings++;
+    kedge_buffer_append_format(line, "%s: %s", db->name, what);
+    kedge_buffer_append_bytes(line, text);
+    return kedge_inspect_put(work->inspect, work->sink, error);
+}
+
+/* What SQLite cannot read is a finding, too; the next statement goes on. */
+static kedge_status look_for(verification *work, kedge_store_db *db, const finding *one,
+                             kedge_error *error)
+{
+    sqlite3_stmt *rows;
+    kedge_error why = {0};
+    kedge_status status = kedge_store_db_take(db, one->sql, &rows, &why);
+    while (status == KEDGE_OK && (status = kedge_store_db_step(db, rows, &why)) == KEDGE_OK) {
+        status = tell(work, db, one->what, kedge_store_column(rows, 0), error);
+        if (status != KEDGE_OK) return status;
+    }
+    kedge_store_db_reset(db);
+    if (status == KEDGE_CORRUPT) return tell(work, db, "", kedge_bytes_of(why.message), error);
+    if (status != KEDGE_DONE && error != NULL) *error = why;
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status verify(verification *work, kedge_store_db *db, const finding *list,
+                           size_t count, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_execute(db, "BEGIN", error);
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++)
+        status = look_for(work, db, &list[i], error);
+    kedge_store_db_rollback(db);
+    return status;
+}
+
+kedge_status kedge_inspect_verify(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                  int64_t *findings, kedge_error *error)
+{
+    verification work = {.inspect = inspect, .sink = sink};
+    kedge_status status =
+        verify(&work, &inspect->outbox, OUTBOX, sizeof OUTBOX / sizeof *OUTBOX, error);
+    if (status == KEDGE_OK && inspect->cache.handle)
+        status = verify(&work, &inspect->cache, CACHE, sizeof CACHE / sizeof *CACHE, error);
+    *findings = work.findings;
+    return status;
+}
