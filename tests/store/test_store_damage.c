@@ -275,6 +275,25 @@ static void test_edits_that_a_damaged_wal_has_lost_are_counted(void **state)
     assert_int_equal(fixture_position(f).stale, false);
 }
 
+/* The file itself is there. What it lacks is counted, and the folder goes on. */
+static void test_an_outbox_whose_wal_is_removed_opens_and_counts_what_is_gone(void **state)
+{
+    fixture *f = *state;
+    char wal[256];
+    for (int edit = 0; edit < 3; edit++)
+        fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
+    fixture_close(f);
+    assert_true(size_of(f, "outbox.db-wal") > 0);
+    file_path(f, "outbox.db-wal", wal);
+    assert_int_equal(unlink(wal), 0);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).unrecovered + fixture_position(f).pending, 3);
+    assert_int_equal(fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":2}"), 4);
+    fixture_expect(f, "a", "2");
+    fixture_sync(f);
+    fixture_check(f);
+}
+
 /* ---- what is no database ---- */
 
 static void test_an_outbox_that_is_replaced_while_open_takes_no_edit(void **state)
@@ -446,6 +465,7 @@ int main(void)
         TEST(test_a_damaged_outbox_is_reported_with_what_can_be_read),
         TEST(test_a_missing_outbox_is_never_made_anew),
         TEST(test_edits_that_a_damaged_wal_has_lost_are_counted),
+        TEST(test_an_outbox_whose_wal_is_removed_opens_and_counts_what_is_gone),
         TEST(test_an_outbox_that_is_replaced_while_open_takes_no_edit),
         TEST(test_a_file_in_place_of_the_folder_is_named),
         TEST(test_a_folder_below_nothing_is_named),
