@@ -52,6 +52,16 @@ static kedge_status integrity(kedge_store_db *db, bool *sound, kedge_error *erro
     return kedge_store_db_fail(db, code, "checking it as a whole", error);
 }
 
+/* Rows of a table that have one key cannot be indexed: they are on a page that belongs
+ * elsewhere. */
+static kedge_status make_indexes(kedge_store_db *db, kedge_error *error)
+{
+    kedge_status status = kedge_store_db_execute(db, "REINDEX", error);
+    if (status != KEDGE_OK && (sqlite3_errcode(db->handle) & 255) == SQLITE_CONSTRAINT)
+        status = kedge_store_db_fail(db, SQLITE_CORRUPT, "making its indexes anew", error);
+    return status;
+}
+
 kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error)
 {
     bool sound = false;
@@ -59,7 +69,7 @@ kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error)
     if (status != KEDGE_OK || sound) return status;
     /* An index can be made again from its table. */
     status = kedge_store_db_begin(db, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(db, "REINDEX", error);
+    if (status == KEDGE_OK) status = make_indexes(db, error);
     if (status == KEDGE_OK) status = integrity(db, &sound, error);
     if (status == KEDGE_OK && !sound)
         status = kedge_store_db_fail(db, SQLITE_CORRUPT, "checking it as a whole", error);

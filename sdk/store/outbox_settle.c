@@ -23,6 +23,16 @@ static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge
     return kedge_store_db_run(db, statement, error);
 }
 
+kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1 AND state = 0";
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, statement, 1, sequence);
+    return kedge_store_db_run(db, statement, error);
+}
+
 kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
                                  const kedge_wire_outcome *outcome, int64_t now_ms,
                                  kedge_error *error)
@@ -34,7 +44,8 @@ kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
         " origin_client, origin_id, ?2 AS version, ?3 AS code, ?4 AS message, 0 AS state,"
         " ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
     sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    kedge_status status = kedge_outbox_forget_rejection(db, sequence, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &insert, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, insert, 1, sequence);
     kedge_store_bind_integer(db, insert, 2, outcome->version);

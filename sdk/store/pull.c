@@ -119,12 +119,38 @@ static bool any_rejected(const kedge_wire_outcomes *outcomes)
     return false;
 }
 
-static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state *state,
-                                      const kedge_wire_outcomes *outcomes, kedge_error *error)
+/* Whether the inbox has a rejection of a pending row, which is not shown yet. The server decides in
+ * the order of sequences, so that hardly any row of the inbox is looked at. */
+static kedge_status find_noted(kedge_store *store, bool *any, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT EXISTS(SELECT 1 FROM rejected WHERE sequence >= (SELECT min(sequence) FROM pending)"
+        " AND state = 0 AND sequence IN (SELECT sequence FROM pending))";
+    int64_t found = 0;
+    kedge_status status = kedge_store_db_number(&store->outbox, sql, &found, error);
+    *any = found != 0;
+    return status;
+}
+
+/* A pull that did not come to its end may have noted a rejection, and the backend was restored
+ * since: what counts is the outcome that is told now. Only the replay of an entry that is marked as
+ * a duplicate does not tell how the first one was decided. */
+static kedge_status note_outcome(kedge_store *store, const kedge_wire_outcome *outcome,
+                                 bool replayed, int64_t sequence, kedge_error *error)
+{
+    int64_t now_ms = store->environment->now_ms(store->environment->context);
+    if (kedge_wire_is_rejection(outcome->decision))
+        return kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
+    if (replayed && outcome->decision == KEDGE_WIRE_DUPLICATE) return KEDGE_OK;
+    return kedge_outbox_forget_rejection(&store->outbox, sequence, error);
+}
+
+static kedge_status note_outcomes(kedge_store *store, const kedge_pull_state *state,
+                                  const kedge_wire_outcomes *outcomes, bool replayed,
+                                  kedge_error *error)
 {
     kedge_pending row;
     sqlite3_stmt *cursor;
-    int64_t now_ms = store->environment->now_ms(store->environment->context);
     int64_t last_id = outcomes->count > 0 ? outcomes->rows[outcomes->count - 1].id : 0;
     kedge_status status = kedge_outbox_cursor_open(&store->outbox, &state->cache, &cursor, error);
     if (status != KEDGE_OK) return status;
@@ -132,8 +158,7 @@ static kedge_status insert_rejections(kedge_store *store, const kedge_pull_state
         if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
         if (row.id > last_id) break;
         const kedge_wire_outcome *outcome = kedge_pull_outcome_of(outcomes, &row);
-        if (!outcome || !kedge_wire_is_rejection(outcome->decision)) continue;
-        status = kedge_outbox_reject(&store->outbox, row.sequence, outcome, now_ms, error);
+        if (outcome) status = note_outcome(store, outcome, replayed, row.sequence, error);
         if (status != KEDGE_OK) break;
     }
     sqlite3_reset(cursor);
@@ -159,10 +184,13 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *st
                                         const kedge_origins *origins, kedge_error *error)
 {
     kedge_outbox_meta next = state->outbox;
-    if (!any_rejected(outcomes) && !(origins && origins->any_rejected)) return KEDGE_OK;
+    bool noted = false;
+    kedge_status status = find_noted(store, &noted, error);
+    if (status != KEDGE_OK) return status;
+    if (!noted && !any_rejected(outcomes) && !(origins && origins->any_rejected)) return KEDGE_OK;
     next.revision++;
-    kedge_status status = kedge_store_db_begin(&store->outbox, error);
-    if (status == KEDGE_OK) status = insert_rejections(store, state, outcomes, error);
+    status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = note_outcomes(store, state, outcomes, origins != NULL, error);
     if (status == KEDGE_OK) status = insert_origins(store, origins, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
@@ -289,8 +317,9 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     KEDGE_ASSERT(response->version >= state->cache.version && response->lmid >= state->cache.lmid);
     KEDGE_ASSERT(response->lmid <= state->outbox.highest_id);
     kedge_store_phase(store, "pull-before-inbox");
-    kedge_status status = kedge_pull_keep_rejections(store, state, &response->outcomes,
-                                                     &asked->entries.origins, error);
+    const kedge_origins *origins = asked->entries.store ? &asked->entries.origins : NULL;
+    kedge_status status =
+        kedge_pull_keep_rejections(store, state, &response->outcomes, origins, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-cache");
     status = kedge_pull_begin_durable(store, error);

@@ -105,9 +105,12 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
 {
     static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
     int64_t now_ms = store->environment->now_ms(store->environment->context);
-    if (!kedge_wire_is_rejection(outcome->decision))
-        return cover_row(store, sequence, outcome->version, error);
-    kedge_status status = kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
+    kedge_status status;
+    if (!kedge_wire_is_rejection(outcome->decision)) {
+        status = kedge_outbox_forget_rejection(&store->outbox, sequence, error);
+        return status == KEDGE_OK ? cover_row(store, sequence, outcome->version, error) : status;
+    }
+    status = kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, error);
     return status;
 }

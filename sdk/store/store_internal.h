@@ -367,10 +367,15 @@ kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error);
 /* Counts `pending` again into `meta`; the caller must write `meta`. */
 kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
                                         kedge_error *error);
-/* Copies the row into the inbox. Does nothing when it is there already, in any state. */
+/* Copies the row into the inbox. Does nothing when it is there as dismissed, resubmitted or
+ * damaged. */
 kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
                                  const kedge_wire_outcome *outcome, int64_t now_ms,
                                  kedge_error *error);
+/* Of a pending row that is decided otherwise: deletes the rejection that a pull has noted which did
+ * not come to its end, from a version that the server has lost since. */
+kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence,
+                                           kedge_error *error);
 void kedge_outbox_digest(kedge_bytes name, kedge_bytes args, kedge_bytes uid,
                          uint8_t digest[KEDGE_DIGEST_SIZE]);
 /* Deletes what the cache covers, extends the tail by the applied ones, and writes `meta`. With

@@ -1,8 +1,10 @@
-/* Rows that a disk has brought back, or taken away, where what counts them is doubtful too. */
+/* Rows that a disk has brought back, or taken away, where what counts them is doubtful too; and a
+ * page that it has put elsewhere. */
 #include "sdk/store/repair.h"
 #include "tests/store/outbox_scenario.h"
 
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +225,65 @@ static void test_a_damaged_row_hides_no_other_edit(void **state)
     }
 }
 
+/* ---- pages of an index in the place of a table ---- */
+
+#define PAGE 4096
+
+static long offset_of(const fixture *f, const char *name)
+{
+    char sql[128];
+    sqlite3_stmt *find;
+    sqlite3 *db = outbox_open_raw(f);
+    snprintf(sql, sizeof sql, "SELECT rootpage FROM sqlite_master WHERE name = '%s'", name);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &find, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(find), SQLITE_ROW);
+    long page = (long)sqlite3_column_int64(find, 0) - 1;
+    sqlite3_finalize(find);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return page * PAGE;
+}
+
+static void exchange_pages(const fixture *f, long one, long other)
+{
+    char path[200], pages[2][PAGE];
+    snprintf(path, sizeof path, "%s/outbox.db", f->path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    long at[2] = {one, other};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fseek(file, at[i], SEEK_SET), 0);
+        assert_int_equal(fread(pages[i], 1, PAGE, file), PAGE);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fseek(file, at[i], SEEK_SET), 0);
+        assert_int_equal(fwrite(pages[1 - i], 1, PAGE, file), PAGE);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* `totals` has its rows in the tree of its key. Seen as such, each entry of the index has the key
+ * 1, so that it cannot be made anew either. */
+static void test_a_table_whose_rows_have_one_key_is_refused_as_damaged(void **state)
+{
+    fixture *f = *state;
+    char saved[160];
+    kedge_store *store = NULL;
+    kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
+    outbox_fill(f, false);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    assert_int_equal(fixture_position(f).withheld, 7);
+    fixture_close_flat(f);
+    exchange_pages(f, offset_of(f, "totals"), offset_of(f, "pending_withheld"));
+    assert_int_equal(fixture_try_open(f, f->path, &store), KEDGE_CORRUPT);
+    assert_string_equal(f->error.code, "outbox-damaged");
+    snprintf(saved, sizeof saved, "%s/saved", f->folder);
+    assert_int_equal(kedge_store_repair(&f->environment, f->path, saved, &report, &f->error),
+                     KEDGE_OK);
+    assert_int_equal(report.pending, 7);
+    assert_int_equal(report.confirmed, 4);
+    assert_int_equal(report.rejected, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -235,6 +296,7 @@ int main(void)
         TEST(test_old_rows_are_withheld_as_those_were_that_they_replace),
         TEST(test_a_cancelled_edit_that_an_old_row_brings_back_is_not_shown),
         TEST(test_a_damaged_row_hides_no_other_edit),
+        TEST(test_a_table_whose_rows_have_one_key_is_refused_as_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /* A backend that was restored, and answers a retire before a pull has told the client so: what it
  * says it has applied is not in the state that the client has. */
+#include "sdk/store/store_internal.h"
 #include "tests/store/outbox_scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -138,6 +140,100 @@ static void test_an_older_outbox_predicts_nothing_that_waits_for_another_lineage
     fixture_check(f);
 }
 
+/* ---- a rejection that a pull has noted which did not come to its end ---- */
+
+static void break_off(void *context, const char *phase)
+{
+    const fixture *f = context;
+    char from[200], to[200];
+    if (strcmp(phase, "pull-before-cache") != 0) return;
+    for (int i = 0; i < 2; i++) {
+        snprintf(from, sizeof from, "%s/outbox.db%s", f->path, i == 0 ? "" : "-wal");
+        snprintf(to, sizeof to, "%s/kept%s", f->folder, i == 0 ? "" : "-wal");
+        fixture_copy_file(from, to);
+    }
+}
+
+/* The files are those that a process leaves which is killed at that point of a pull. */
+static void pull_halfway(fixture *f)
+{
+    char from[200], to[200], before[160];
+    snprintf(before, sizeof before, "%s/before", f->folder);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, before);
+    f->options.phase = break_off;
+    f->options.phase_context = f;
+    fixture_open(f);
+    fixture_pull(f);
+    fixture_close(f);
+    f->options.phase = NULL;
+    outbox_restore_folder(f, before);
+    for (int i = 0; i < 2; i++) {
+        snprintf(from, sizeof from, "%s/kept%s", f->folder, i == 0 ? "" : "-wal");
+        snprintf(to, sizeof to, "%s/outbox.db%s", f->path, i == 0 ? "" : "-wal");
+        fixture_copy_file(from, to);
+    }
+    fixture_open(f);
+}
+
+/* Half a pull has noted that the edit is rejected; the server forgets that and applies it. */
+static void reject_then_restore(fixture *f)
+{
+    others_edit(f, 1);
+    fixture_pull(f);
+    int64_t kept = f->server->version;
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":9}");
+    assert_int_equal(fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}"), 1);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    pull_halfway(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    assert_int_equal(fixture_position(f).pending, 1);
+    naive_server_restore(f->server, kept);
+}
+
+static void expect_applied(fixture *f)
+{
+    fixture_sync(f);
+    assert_int_equal(fixture_outcome(f, 1), KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    fixture_check(f);
+    fixture_reopen(f);
+    assert_int_equal(fixture_outcome(f, 1), KEDGE_OUTCOME_APPLIED);
+    /* It stands in the tail, from where it is sent again. */
+    naive_server_restore(f->server, 0);
+    fixture_sync(f);
+    fixture_expect(f, "touched", "true");
+}
+
+static void test_a_noted_rejection_gives_way_to_what_a_restored_backend_decides(void **state)
+{
+    reject_then_restore(*state);
+    expect_applied(*state);
+}
+
+static void test_a_noted_rejection_gives_way_in_a_rotation_too(void **state)
+{
+    reject_then_restore(*state);
+    assert_int_equal(fixture_push(*state), NAIVE_OK);
+    assert_int_equal(fixture_try_rotate(*state), KEDGE_OK);
+    expect_applied(*state);
+}
+
+static void test_a_noted_rejection_is_kept_as_it_was_decided_last(void **state)
+{
+    fixture *f = *state;
+    int64_t version = 0;
+    reject_then_restore(f);
+    others_edit(f, 8);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 1);
+    assert_int_equal(
+        kedge_store_db_number(&f->store->outbox, "SELECT version FROM rejected", &version, NULL),
+        KEDGE_OK);
+    assert_int_equal(version, f->server->version);
+    fixture_check(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -146,6 +242,9 @@ int main(void)
         TEST(test_an_edit_that_was_applied_below_the_version_of_the_cache_is_not_covered),
         TEST(test_an_answer_older_than_the_staged_state_settles_nothing),
         TEST(test_an_older_outbox_predicts_nothing_that_waits_for_another_lineage),
+        TEST(test_a_noted_rejection_gives_way_to_what_a_restored_backend_decides),
+        TEST(test_a_noted_rejection_gives_way_in_a_rotation_too),
+        TEST(test_a_noted_rejection_is_kept_as_it_was_decided_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
