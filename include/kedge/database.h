@@ -4,6 +4,7 @@
 #define KEDGE_DATABASE_H
 
 #include <kedge/allocator.h>
+#include <kedge/log.h>
 #include <kedge/mutator.h>
 
 KEDGE_BEGIN_DECLS
@@ -66,7 +67,11 @@ typedef struct kedge_options {
     kedge_token_function KEDGE_NULLABLE token;
     /* NULL: callbacks run on the worker thread. */
     kedge_dispatch_function KEDGE_NULLABLE dispatch;
-    void *KEDGE_NULLABLE userdata; /* for `token` and `dispatch` */
+    /* NULL: nothing is told. `log_level`: the least important lines that are told; 0 is
+     * KEDGE_LOG_ERROR. */
+    kedge_log_function KEDGE_NULLABLE log;
+    kedge_log_level log_level;
+    void *KEDGE_NULLABLE userdata; /* for `token`, `dispatch` and `log` */
     void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE userdata);
     /* NULL: malloc, realloc, free. The allocator must outlive the database and all work that was
      * given to `dispatch`. */
@@ -76,7 +81,7 @@ typedef struct kedge_options {
 #define KEDGE_OPTIONS_INIT                                                                         \
     {                                                                                              \
         KEDGE_OPTIONS_VERSION, sizeof(kedge_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
-            NULL, false, false, NULL, NULL, NULL, NULL, NULL                                       \
+            NULL, false, false, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL                \
     }
 
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again. Returns

@@ -11,10 +11,12 @@
 #include <kedge/error.h>
 #include <kedge/index.h>
 #include <kedge/limits.h>
+#include <kedge/log.h>
 #include <kedge/mutator.h>
 #include <kedge/order.h>
 #include <kedge/read.h>
 #include <kedge/repair.h>
+#include <kedge/stats.h>
 #include <kedge/sync.h>
 #include <kedge/text.h>
 #include <kedge/watch.h>

@@ -87,11 +87,12 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
                                        .response_bytes_max = request->response_bytes_max,
                                        .done = request_done,
                                        .context = slot};
-    if (request->url != NULL) {
-        return send_elsewhere(net, request, &http_request, &slot->call, error);
-    }
-    return kedge_net_send(net, &http_request, request->path, request->accept, request->token,
-                          &slot->call, error);
+    kedge_status status = request->url != NULL
+                              ? send_elsewhere(net, request, &http_request, &slot->call, error)
+                              : kedge_net_send(net, &http_request, request->path, request->accept,
+                                               request->token, &slot->call, error);
+    if (status == KEDGE_OK) net->sink.sent(net->sink.context, request);
+    return status;
 }
 
 static void cancel_request(void *context, uint64_t number)

@@ -14,6 +14,8 @@ typedef struct kedge_net kedge_net;
 
 typedef struct kedge_net_sink {
     void *context;
+    /* The transport has sent a request. */
+    void (*sent)(void *context, const kedge_driver_request *request);
     void (*response)(void *context, const kedge_driver_response *response);
     void (*stream_up)(void *context);
     void (*stream_event)(void *context, kedge_bytes event, kedge_bytes data);

@@ -31,6 +31,11 @@ static kedge_status check_options(const kedge_options *options, kedge_error *err
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "allocator-invalid",
                           "an allocator needs allocate, reallocate and release");
     }
+    if (options->log_level < KEDGE_LOG_ERROR || options->log_level > KEDGE_LOG_DEBUG) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "log-level-invalid",
+                          "the log level is %d; KEDGE_LOG_ERROR to KEDGE_LOG_DEBUG are allowed",
+                          (int)options->log_level);
+    }
     if (options->ca_file != NULL && access(options->ca_file, R_OK) != 0) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "ca-file-unreadable",
                           "the certificates of `ca_file` cannot be read: %s", options->ca_file);
@@ -209,6 +214,8 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
     made->token.userdata = options->userdata;
     made->shared.online = !options->offline;
     made->create_project = options->create_project;
+    made->log.function = options->log;
+    made->log.level = options->log_level;
     init_lock(made);
 
     status = copy_strings(made, options, error);

@@ -23,6 +23,7 @@ kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args, size
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     kedge_status status = kedge_store_mutate(
         db->store, kedge_bytes_of(name), (kedge_bytes){args, args_size}, &given, &changes, error);
+    kedge_count(status == KEDGE_OK ? &db->counters.edits : &db->counters.edits_refused, 1);
     if (status == KEDGE_OK) {
         if (sequence != NULL) *sequence = given;
         kedge_db_committed(db, &changes);

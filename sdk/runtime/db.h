@@ -13,6 +13,7 @@
 #include "sdk/runtime/callbacks.h"
 #include "sdk/runtime/history.h"
 #include "sdk/runtime/peers.h"
+#include "sdk/runtime/stats.h"
 #include "sdk/runtime/sync_watches.h"
 #include "sdk/runtime/token.h"
 #include "sdk/runtime/watches.h"
@@ -70,6 +71,14 @@ typedef struct kedge_project_creation {
 
 #define KEDGE_CREATION_RETRY_MS 2000
 
+/* What the log was told last (worker_log.c). */
+typedef struct kedge_log_state {
+    bool known; /* `position` was read once */
+    kedge_store_position position;
+    kedge_connection connection;
+    char code[sizeof((kedge_error *)0)->code];
+} kedge_log_state;
+
 typedef struct kedge_worker {
     bool leading;
     bool core_online;
@@ -94,6 +103,8 @@ typedef struct kedge_worker {
     kedge_store_position position; /* as it was told to the peers last */
     kedge_history_call *history;   /* running */
     kedge_project_creation creation;
+    const char *cause; /* of the requests that are sent now, for the log */
+    kedge_log_state told;
 } kedge_worker;
 
 struct kedge_db {
@@ -112,6 +123,11 @@ struct kedge_db {
     kedge_watches *watches;
     kedge_sync_watches *sync_watches;
     kedge_callbacks callbacks;
+    kedge_counters counters;
+    struct {
+        kedge_log_function function;
+        kedge_log_level level;
+    } log;
     kedge_peers *peers;
     kedge_http *http;
     kedge_net *net;       /* NULL without a url */

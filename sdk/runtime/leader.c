@@ -25,6 +25,7 @@ static bool has_token(kedge_db *db)
 static void set_core_online(kedge_db *db, bool online)
 {
     db->worker.core_online = online;
+    db->worker.cause = "going online";
     if (online) kedge_driver_mutated(db->driver); /* others may have written since */
     kedge_driver_set_online(db->driver, online);
 }

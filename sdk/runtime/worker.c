@@ -24,34 +24,56 @@
 
 /* ---- what the net tells ---- */
 
+static void net_sent(void *context, const kedge_driver_request *request)
+{
+    kedge_db *db = context;
+    kedge_count(&db->counters.requests, 1);
+    kedge_count(&db->counters.request_bytes, (int64_t)request->body.size);
+    kedge_log_request(db, request);
+}
+
 static void net_response(void *context, const kedge_driver_response *response)
 {
     kedge_db *db = context;
+    if (response->status != 0) kedge_count(&db->counters.responses, 1);
+    if (response->status == 0 || response->status >= 400) kedge_count(&db->counters.failures, 1);
+    kedge_count(&db->counters.response_bytes, (int64_t)response->body.size);
+    kedge_log_response(db, response);
     db->worker.moved = true;
+    db->worker.cause = "a response";
     kedge_driver_response_arrived(db->driver, response);
 }
 
 static void net_stream_up(void *context)
 {
     kedge_db *db = context;
+    db->worker.cause = "the stream";
     kedge_driver_stream_up(db->driver);
 }
 
 static void net_stream_event(void *context, kedge_bytes event, kedge_bytes data)
 {
     kedge_db *db = context;
+    if (kedge_bytes_equal_text(event, "poke")) {
+        kedge_count(&db->counters.pokes, 1);
+        kedge_log_write(db, KEDGE_LOG_DEBUG, "poke", "%.*s", data.size < 100 ? (int)data.size : 100,
+                        data.data);
+    }
+    db->worker.cause = "a poke";
     kedge_driver_stream_event(db->driver, event, data);
 }
 
 static void net_stream_down(void *context, const kedge_error *error)
 {
     kedge_db *db = context;
+    db->worker.cause = "the stream";
     kedge_driver_stream_down(db->driver, error);
 }
 
 kedge_net_sink kedge_worker_sink(kedge_db *db)
 {
     return (kedge_net_sink){.context = db,
+                            .sent = net_sent,
                             .response = net_response,
                             .stream_up = net_stream_up,
                             .stream_event = net_stream_event,
@@ -70,12 +92,14 @@ static void host_ask_token(void *context)
 {
     kedge_db *db = context;
     db->worker.token_asked = true;
+    kedge_log_write(db, KEDGE_LOG_DEBUG, "token-asked", "the server wants another token");
 }
 
 static void host_changed(void *context, const kedge_change_set *changes)
 {
     kedge_db *db = context;
     db->worker.moved = true;
+    kedge_count(&db->counters.pulls, 1);
     kedge_watches_post(db->watches, changes);
 }
 
@@ -139,6 +163,7 @@ static void provide_token(kedge_db *db)
     worker->token_asked = false;
     kedge_status status = kedge_token_ask(&db->token, &worker->token_error);
     worker->token_refused = status != KEDGE_OK && db->token.function != NULL;
+    worker->cause = "a token";
     kedge_driver_token(db->driver, kedge_token_text(&db->token));
 }
 
@@ -163,6 +188,7 @@ static void after_edit(kedge_db *db)
 {
     db->worker.tell_peers = true;
     plan_maintenance(db);
+    db->worker.cause = "an edit";
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
@@ -196,6 +222,7 @@ static void run_timers(kedge_db *db)
     int64_t now = kedge_db_now_ms(db);
     if (worker->timer_at_ms != 0 && worker->timer_at_ms <= now) {
         worker->timer_at_ms = 0;
+        worker->cause = "a timer";
         worker->moved = true; /* a response that is held may be applied now */
         kedge_driver_timer(db->driver);
     }
@@ -262,6 +289,8 @@ static void *run(void *context)
     db->shared.worker = pthread_self();
     db->shared.worker_runs = true;
     pthread_mutex_unlock(&db->lock);
+    kedge_log_write(db, KEDGE_LOG_INFO, "started", "Kedge %s on %s", KEDGE_VERSION_STRING,
+                    db->path);
     plan_maintenance(db); /* the opening may have met a full disk */
     if (db->driver != NULL) kedge_driver_start(db->driver);
     requests asked;
@@ -289,6 +318,7 @@ static void *run(void *context)
     kedge_worker_history_cancel(db);
     kedge_worker_creation_cancel(db);
     if (db->driver != NULL) kedge_driver_shutdown(db->driver);
+    kedge_log_write(db, KEDGE_LOG_INFO, "stopped", "the database is being closed");
     return NULL;
 }
 
@@ -314,11 +344,14 @@ static kedge_error error_of(const kedge_worker *worker)
 
 void kedge_worker_publish(kedge_db *db, bool online, bool moved)
 {
+    kedge_connection connection = connection_of(db, online);
+    kedge_error error = error_of(&db->worker);
     db->worker.moved = false;
+    kedge_log_round(db, moved, connection, &error);
     pthread_mutex_lock(&db->lock);
     db->shared.dozing = db->worker.look_at_ms != 0;
-    db->shared.connection = connection_of(db, online);
-    db->shared.last_error = error_of(&db->worker);
+    db->shared.connection = connection;
+    db->shared.last_error = error;
     if (moved) {
         db->shared.generation++;
         pthread_cond_broadcast(&db->moved);

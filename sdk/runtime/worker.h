@@ -24,6 +24,17 @@ void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls,
                           bool online);         /* sync_history.c */
 void kedge_worker_history_cancel(kedge_db *db); /* sync_history.c */
 
+/* ---- worker_log.c: on the worker thread ---- */
+
+bool kedge_log_takes(const kedge_db *db, kedge_log_level level);
+void kedge_log_write(const kedge_db *db, kedge_log_level level, const char *event,
+                     const char *format, ...) KEDGE_PRINTF(4, 5);
+void kedge_log_request(const kedge_db *db, const kedge_driver_request *request);
+void kedge_log_response(const kedge_db *db, const kedge_driver_response *response);
+/* What has changed since the round before; `stirred`: the store may have moved. */
+void kedge_log_round(kedge_db *db, bool stirred, kedge_connection connection,
+                     const kedge_error *error);
+
 /* ---- worker_project.c ---- */
 
 /* Creates the project when the app wants that and it is not known to exist. False: this is not done

@@ -23,6 +23,8 @@ static void answered(void *context, const kedge_http_response *response)
     db->worker.moved = true;
     if (response->status == 200 || response->status == 201) {
         creation->settled = true;
+        kedge_log_write(db, KEDGE_LOG_INFO, "project-created", "%s/%s", db->organization,
+                        db->project);
         return;
     }
     if (response->status == 401 && !creation->token_renewed && db->token.function != NULL) {

@@ -93,6 +93,7 @@ static void sync_as_leader(kedge_db *db, uint64_t requested)
     if (!app_waits(db, requested) && waits->peers_asked <= waits->peers_taken) return;
     waits->app_taken = requested;
     waits->peers_taken = waits->peers_asked;
+    db->worker.cause = "a wait for a sync";
     kedge_driver_sync(db->driver);
     KEDGE_ASSERT(waits->over || kedge_driver_syncs(db->driver));
 }

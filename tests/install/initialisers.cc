@@ -35,6 +35,7 @@ int main(int, char **arguments)
     kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
     kedge_mutation mutation = KEDGE_MUTATION_INIT;
     kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
+    kedge_stats stats = KEDGE_STATS_INIT;
     kedge_error error = {};
     check(options.url == nullptr && options.allocator == nullptr && !options.offline, "options");
     check(range.limit == 0 && range.prefix == nullptr, "scan options");
@@ -57,6 +58,8 @@ int main(int, char **arguments)
     kedge_scan_close(scan);
 
     check(kedge_get_sync_status(db, &status, &error), error);
+    check(kedge_get_stats(db, &stats, &error), error);
+    check(stats.edits == 1 && stats.outbox_bytes > 0, "the stats");
     check(status.pending == 1 && status.last_error.status == KEDGE_OK, "one edit is pending");
     kedge_mutation_list *list = nullptr;
     check(kedge_pending_open(db, &list, &error), error);

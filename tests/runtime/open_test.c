@@ -63,6 +63,14 @@ static void test_options_of_another_version_are_refused(void **state)
     refuses(options, KEDGE_INVALID_ARGUMENT, "struct-version", "version 2");
 }
 
+static void test_a_log_level_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    kedge_options options = client_options(folder, NULL);
+    options.log_level = (kedge_log_level)4;
+    refuses(options, KEDGE_INVALID_ARGUMENT, "log-level-invalid", "4");
+}
+
 static void test_a_certificate_file_that_cannot_be_read_is_refused(void **state)
 {
     (void)state;
@@ -302,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(test_options_of_another_version_are_refused),
+        FOLDER_TEST(test_a_log_level_that_is_none_is_refused),
         FOLDER_TEST(test_a_certificate_file_that_cannot_be_read_is_refused),
         FOLDER_TEST(test_a_missing_option_is_named),
         FOLDER_TEST(test_a_bad_name_is_refused),

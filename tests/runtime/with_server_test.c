@@ -384,6 +384,102 @@ static void test_a_server_in_open_mode_takes_the_user_from_the_options(void **st
     kedge_close(db);
 }
 
+/* ---- the log and the counters ---- */
+
+typedef struct log_lines {
+    pthread_mutex_t lock;
+    char text[16384];
+} log_lines;
+
+static void take_line(void *userdata, kedge_log_level level, const char *event, const char *message)
+{
+    log_lines *lines = userdata;
+    pthread_mutex_lock(&lines->lock);
+    size_t size = strlen(lines->text);
+    snprintf(lines->text + size, sizeof lines->text - size, "%d %s: %s\n", (int)level, event,
+             message);
+    pthread_mutex_unlock(&lines->lock);
+}
+
+static void has_line(const log_lines *lines, const char *text)
+{
+    if (strstr(lines->text, text) == NULL) fail_msg("no \"%s\" in:\n%s", text, lines->text);
+}
+
+static void test_the_log_tells_what_was_done_and_why(void **state)
+{
+    place *here = *state;
+    log_lines lines = {.text = ""};
+    pthread_mutex_init(&lines.lock, NULL);
+    kedge_options options = client_options(here->folders[1], here->server.url);
+    options.log = take_line;
+    options.log_level = KEDGE_LOG_DEBUG;
+    options.userdata = &lines;
+    kedge_db *db = client_open(&options);
+    sync_now(db);
+    client_put(db, "secret", "\"hidden\"");
+    assert_int_equal(kedge_wait(db, 1, WAIT_MS, NULL, NULL), KEDGE_OK);
+    kedge_db *two = open_client(here, 2);
+    be_rejected(db, two);
+    sync_now(db);
+    kedge_close(two);
+    kedge_close(db);
+    has_line(&lines, "2 started: Kedge ");
+    has_line(&lines, "2 connection: connecting");
+    has_line(&lines, "2 connection: online");
+    has_line(&lines, ": POST push, ");
+    has_line(&lines, "bytes (an edit)");
+    has_line(&lines, "bytes (a wait for a sync)");
+    has_line(&lines, "3 response: ");
+    has_line(&lines, "2 pulled: version ");
+    has_line(&lines, "2 connection: offline");
+    has_line(&lines, "1 edits-rejected: 1 edits are in the inbox, 0 before");
+    has_line(&lines, "2 stopped: ");
+    assert_null(strstr(lines.text, "hidden"));
+    assert_null(strstr(lines.text, "secret"));
+}
+
+static void test_the_log_has_the_level_that_the_app_wants(void **state)
+{
+    place *here = *state;
+    log_lines lines = {.text = ""};
+    pthread_mutex_init(&lines.lock, NULL);
+    kedge_options options = client_options(here->folders[1], here->server.url);
+    options.log = take_line;
+    options.log_level = KEDGE_LOG_WARNING;
+    options.userdata = &lines;
+    kedge_db *db = client_open(&options);
+    sync_now(db);
+    server_process_stop(&here->server);
+    assert_int_equal(kedge_sync(db, 500, NULL), KEDGE_TIMEOUT);
+    kedge_close(db);
+    has_line(&lines, "1 request-failed: ");
+    assert_null(strstr(lines.text, "2 started"));
+    assert_null(strstr(lines.text, "2 connection"));
+    assert_null(strstr(lines.text, "3 request"));
+}
+
+static void test_the_stats_count_what_was_done(void **state)
+{
+    place *here = *state;
+    kedge_stats stats = KEDGE_STATS_INIT;
+    kedge_db *db = open_client(here, 1);
+    client_put(db, "a", "1");
+    assert_int_equal(kedge_mutate(db, "none", "{}", 2, NULL, NULL), KEDGE_NOT_FOUND);
+    sync_now(db);
+    assert_int_equal(kedge_get_stats(db, &stats, NULL), KEDGE_OK);
+    assert_int_equal(stats.edits, 1);
+    assert_int_equal(stats.edits_refused, 1);
+    assert_in_range(stats.requests, 2, 20);
+    assert_in_range(stats.responses, 2, stats.requests);
+    assert_int_equal(stats.failures, 0);
+    assert_in_range(stats.request_bytes, 100, 10000);
+    assert_in_range(stats.response_bytes, 100, 10000);
+    assert_true(stats.outbox_bytes > 0 && stats.cache_bytes > 0);
+    assert_true(stats.outbox_wal_bytes > 0 && stats.cache_wal_bytes > 0);
+    kedge_close(db);
+}
+
 #define SERVER_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(int count, char **arguments)
@@ -394,6 +490,9 @@ int main(int count, char **arguments)
         SERVER_TEST(test_a_callback_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_of_items_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_may_be_freed_in_its_own_callback),
+        SERVER_TEST(test_the_log_tells_what_was_done_and_why),
+        SERVER_TEST(test_the_log_has_the_level_that_the_app_wants),
+        SERVER_TEST(test_the_stats_count_what_was_done),
         SERVER_TEST(test_a_server_in_open_mode_takes_the_user_from_the_options),
     };
     if (count != 2) return 2;

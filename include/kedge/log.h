@@ -1,0 +1,43 @@
+/* What a database tells of its work: a line for each event, by a function of the app (the options
+ * `log` and `log_level`). */
+#ifndef KEDGE_LOG_H
+#define KEDGE_LOG_H
+
+#include <kedge/base.h>
+
+KEDGE_BEGIN_DECLS
+
+typedef enum kedge_log_level {
+    KEDGE_LOG_ERROR = 0,
+    KEDGE_LOG_WARNING = 1,
+    KEDGE_LOG_INFO = 2,
+    KEDGE_LOG_DEBUG = 3
+} kedge_log_level;
+
+/* `event` is stable and for programs; `message` is an English text for people, and may change. No
+ * token, no args and no value of an item is told. Both are borrowed during the call. Kedge calls
+ * the function on the worker thread, one line at a time; it may call what a callback of a watch may
+ * call.
+ *
+ *   error    outbox-damaged     outbox.db is damaged: sync has stopped
+ *   warning  request-failed     a request had no response, or one that is not good
+ *            token-refused      the app's token function gave none
+ *            cache-resync       the cache was set aside, and is fetched again
+ *            edits-rejected     edits came into the inbox
+ *            edits-unrecovered  edits are lost (kedge_sync_status.unrecovered has risen)
+ *            client-changed     the folder has a new client id
+ *   info     started, stopped   the worker thread
+ *            connection         the connection is another one: its name
+ *            pulled             the pulled version has risen
+ *            project-created    by the option create_project
+ *   debug    request, response  number, method, path and bytes; the number, status and bytes. A
+ *                               request tells in brackets what caused it: an edit, a poke, a timer,
+ *                               a wait for a sync, a response, a token, going online, the stream
+ *            poke               the server has told of a version
+ *            token-asked        the app's token function is called */
+typedef void (*kedge_log_function)(void *KEDGE_NULLABLE userdata, kedge_log_level level,
+                                   const char *event, const char *message);
+
+KEDGE_END_DECLS
+
+#endif

@@ -1,0 +1,40 @@
+/* Counters and sizes of an open database, for monitoring and for tests of an app. */
+#ifndef KEDGE_STATS_H
+#define KEDGE_STATS_H
+
+#include <kedge/database.h>
+
+KEDGE_BEGIN_DECLS
+
+/* Start from KEDGE_STATS_INIT (see kedge/base.h). */
+typedef struct kedge_stats {
+    uint32_t size;
+    /* Counted since kedge_open, of this process alone. */
+    int64_t edits;          /* kedge_mutate and the like that returned KEDGE_OK */
+    int64_t edits_refused;  /* … that returned another status */
+    int64_t requests;       /* sent to the server, without the event stream's */
+    int64_t request_bytes;  /* of their bodies, before any compression */
+    int64_t responses;      /* that were complete, whatever their status */
+    int64_t response_bytes; /* of their bodies, decoded */
+    int64_t failures;       /* requests without a response, or with a status from 400 on */
+    int64_t pokes;          /* on the event stream */
+    int64_t pulls;          /* commits of a response that changed what reads show */
+    /* Of the files now, in bytes; 0: there is none. */
+    int64_t outbox_bytes;
+    int64_t outbox_wal_bytes;
+    int64_t cache_bytes;
+    int64_t cache_wal_bytes;
+} kedge_stats;
+
+#define KEDGE_STATS_INIT                                                                           \
+    {                                                                                              \
+        sizeof(kedge_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
+    }
+
+/* Fills `stats`, without using the network. Any thread. It takes a few microseconds. */
+KEDGE_API kedge_status kedge_get_stats(kedge_db *db, kedge_stats *stats,
+                                       kedge_error *KEDGE_NULLABLE error);
+
+KEDGE_END_DECLS
+
+#endif
