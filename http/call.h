@@ -2,6 +2,7 @@
 #ifndef KEDGE_HTTP_CALL_H
 #define KEDGE_HTTP_CALL_H
 
+#include "http/descriptor.h"
 #include "http/http.h"
 
 #include <curl/curl.h>
@@ -9,8 +10,9 @@
 struct kedge_http {
     const kedge_environment *environment;
     CURLM *multi;
-    char *ca_file;          /* NULL: the system's authorities */
-    kedge_http_call *calls; /* all that were sent and have not ended */
+    kedge_http_descriptor_set set; /* used when its `epoll` is one */
+    char *ca_file;                 /* NULL: the system's authorities */
+    kedge_http_call *calls;        /* all that were sent and have not ended */
 };
 
 struct kedge_http_call {

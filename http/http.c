@@ -32,6 +32,8 @@ kedge_status kedge_http_new(const kedge_environment *environment, uint32_t conne
         kedge_release(environment->allocator, made);
         return kedge_fail_no_memory(error);
     }
+    made->set = (kedge_http_descriptor_set){
+        .environment = environment, .multi = made->multi, .epoll = -1, .wake = -1};
     curl_multi_setopt(made->multi, CURLMOPT_MAXCONNECTS, (long)connections_max);
     curl_multi_setopt(made->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)connections_max);
     *http = made;
@@ -42,6 +44,21 @@ kedge_status kedge_http_trust(kedge_http *http, const char *ca_file, kedge_error
 {
     http->ca_file = kedge_copy_text(http->environment->allocator, kedge_bytes_of(ca_file));
     return http->ca_file == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
+}
+
+kedge_status kedge_http_use_descriptor(kedge_http *http, kedge_error *error)
+{
+    return kedge_http_descriptor_open(&http->set, error);
+}
+
+int kedge_http_descriptor(const kedge_http *http)
+{
+    return http->set.epoll;
+}
+
+int64_t kedge_http_due_ms(const kedge_http *http)
+{
+    return kedge_http_descriptor_due_ms(&http->set);
 }
 
 /* Takes the call out of the client; nothing of libcurl or of the list refers to it any more. */
@@ -67,6 +84,7 @@ void kedge_http_free(kedge_http *http)
         kedge_http_cancel(http->calls);
     }
     curl_multi_cleanup(http->multi);
+    kedge_http_descriptor_close(&http->set);
     kedge_release(http->environment->allocator, http->ca_file);
     kedge_release(http->environment->allocator, http);
 }
@@ -155,45 +173,68 @@ static bool deliver_finished(kedge_http *http)
     return delivered;
 }
 
+static bool deliver(kedge_http *http)
+{
+    bool streams = deliver_streams(http);
+    bool finished = deliver_finished(http);
+    return streams || finished;
+}
+
 /* Lets libcurl do what it can without waiting, and calls back. */
 static CURLMcode advance(kedge_http *http, bool *delivered)
 {
     int running = 0;
     CURLMcode code = curl_multi_perform(http->multi, &running);
-    if (code != CURLM_OK) return code;
-    bool streams = deliver_streams(http);
-    bool finished = deliver_finished(http);
-    *delivered = streams || finished;
-    return CURLM_OK;
+    if (code == CURLM_OK) *delivered = deliver(http);
+    return code;
 }
 
-kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
-                             kedge_error *error)
+/* Data that has arrived must be handled before waiting: libcurl would sleep although it has already
+ * read a response. */
+static CURLMcode wait_in_libcurl(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable)
 {
     struct curl_waitfd extra = {.fd = wake_fd, .events = CURL_WAIT_POLLIN};
     bool delivered = false;
-    if (readable != NULL) *readable = false;
-    if (timeout_ms < 0) timeout_ms = 0;
     if (timeout_ms > INT_MAX) timeout_ms = INT_MAX;
-
-    /* Data that has arrived must be handled before waiting: libcurl would sleep although it has
-     * already read a response. */
     CURLMcode code = advance(http, &delivered);
     if (delivered) timeout_ms = 0;
     if (code == CURLM_OK) {
         code = curl_multi_poll(http->multi, &extra, wake_fd < 0 ? 0 : 1, (int)timeout_ms, NULL);
     }
     if (code == CURLM_OK) code = advance(http, &delivered);
+    *readable = wake_fd >= 0 && (extra.revents & CURL_WAIT_POLLIN) != 0;
+    return code;
+}
+
+static CURLMcode wait_with_descriptor(kedge_http *http, int64_t timeout_ms, int wake_fd,
+                                      bool *readable)
+{
+    CURLMcode code = kedge_http_descriptor_wait(&http->set, timeout_ms, wake_fd, readable);
+    if (code == CURLM_OK) (void)deliver(http);
+    return code;
+}
+
+kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
+                             kedge_error *error)
+{
+    bool extra_readable = false;
+    if (timeout_ms < 0) timeout_ms = 0;
+    CURLMcode code = kedge_http_descriptor(http) < 0
+                         ? wait_in_libcurl(http, timeout_ms, wake_fd, &extra_readable)
+                         : wait_with_descriptor(http, timeout_ms, wake_fd, &extra_readable);
+    if (readable != NULL) *readable = code == CURLM_OK && extra_readable;
     if (code == CURLM_OUT_OF_MEMORY) return kedge_fail_no_memory(error);
     if (code != CURLM_OK) {
         return kedge_fail(error, KEDGE_INTERNAL, "http-client-failed", "libcurl failed: %s",
                           curl_multi_strerror(code));
     }
-    if (readable != NULL) *readable = wake_fd >= 0 && (extra.revents & CURL_WAIT_POLLIN) != 0;
     return KEDGE_OK;
 }
 
 void kedge_http_wake(kedge_http *http)
 {
-    curl_multi_wakeup(http->multi);
+    if (kedge_http_descriptor(http) < 0)
+        curl_multi_wakeup(http->multi);
+    else
+        kedge_http_descriptor_wake(&http->set);
 }

@@ -78,6 +78,9 @@ kedge_status kedge_http_new(const kedge_environment *environment, uint32_t conne
 /* Trusts only servers whose certificate is signed by one of this file (PEM). Before the first
  * request. */
 kedge_status kedge_http_trust(kedge_http *http, const char *ca_file, kedge_error *error);
+/* Makes one descriptor for all that the client waits for. Before the first request. Errors:
+ * KEDGE_IO, KEDGE_UNSUPPORTED "descriptor-unsupported". */
+kedge_status kedge_http_use_descriptor(kedge_http *http, kedge_error *error);
 void kedge_http_free(kedge_http *http); /* cancels what runs */
 
 /* Starts a request. `call` (may be NULL) is its handle for kedge_http_cancel until `done` was
@@ -91,6 +94,11 @@ void kedge_http_cancel(kedge_http_call *call);
  * none) can be read, which is told in `readable`; then calls back what is due. */
 kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
                              kedge_error *error);
+/* With kedge_http_use_descriptor: can be read when kedge_http_poll has something to do, also the
+ * `wake_fd` of the last call. Otherwise -1. */
+int kedge_http_descriptor(const kedge_http *http);
+/* How soon kedge_http_poll has something to do, although the descriptor is not ready; -1: never. */
+int64_t kedge_http_due_ms(const kedge_http *http);
 /* Ends a running kedge_http_poll, or the next one, early. Any thread. */
 void kedge_http_wake(kedge_http *http);
 

@@ -76,12 +76,14 @@ typedef struct kedge_options {
     /* NULL: malloc, realloc, free. The allocator must outlive the database and all work that was
      * given to `dispatch`. */
     const kedge_allocator *KEDGE_NULLABLE allocator;
+    /* True: there is no worker thread, and the app calls kedge_loop_run: see kedge/loop.h. */
+    bool caller_driven;
 } kedge_options;
 
 #define KEDGE_OPTIONS_INIT                                                                         \
     {                                                                                              \
         KEDGE_OPTIONS_VERSION, sizeof(kedge_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
-            NULL, false, false, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL                \
+            NULL, false, false, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL, false         \
     }
 
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again. Returns

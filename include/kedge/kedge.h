@@ -12,6 +12,7 @@
 #include <kedge/index.h>
 #include <kedge/limits.h>
 #include <kedge/log.h>
+#include <kedge/loop.h>
 #include <kedge/mutator.h>
 #include <kedge/order.h>
 #include <kedge/read.h>

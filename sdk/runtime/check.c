@@ -1,4 +1,4 @@
-/* Checks of the app's parameters, before anything is changed. */
+/* Checks of what the app calls, before anything is changed. */
 #include "sdk/runtime/check.h"
 
 #include "common/error.h"
@@ -22,4 +22,19 @@ kedge_status kedge_check_key(const char *collection, const char *id, size_t id_s
     if (status != KEDGE_OK) return status;
     if (id == NULL && id_size > 0) return kedge_fail_null("id", error);
     return kedge_check_item_id((kedge_bytes){id, id_size}, error);
+}
+
+kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error)
+{
+    if (!db->shared.worker_runs || !pthread_equal(db->shared.worker, pthread_self())) {
+        return KEDGE_OK;
+    }
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "called-back",
+                      "a callback on the worker thread cannot wait for the worker thread; give the "
+                      "database a dispatcher, or wait on a thread of the app");
+}
+
+kedge_status kedge_offline(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_NETWORK, "offline", "the database is offline");
 }

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/names.h"
 #include "sdk/runtime/check.h"
+#include "sdk/runtime/loop.h"
 #include "sdk/runtime/structs.h"
 #include "sdk/runtime/worker.h"
 
@@ -105,6 +106,9 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     }
     if (status == KEDGE_OK) {
         status = kedge_http_new(&db->environment, CONNECTIONS_MAX, &db->http, error);
+    }
+    if (status == KEDGE_OK && db->caller_driven) {
+        status = kedge_http_use_descriptor(db->http, error);
     }
     if (status == KEDGE_OK && options->ca_file != NULL) {
         status = kedge_http_trust(db->http, options->ca_file, error);
@@ -216,6 +220,7 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
     made->create_project = options->create_project;
     made->log.function = options->log;
     made->log.level = options->log_level;
+    made->caller_driven = options->caller_driven;
     init_lock(made);
 
     status = copy_strings(made, options, error);
@@ -248,6 +253,7 @@ kedge_status kedge_close(kedge_db *db)
     if (runs_a_callback(db)) return KEDGE_INVALID_ARGUMENT;
     void *userdata = db->userdata;
     void (*userdata_free)(void *) = db->userdata_free;
+    if (db->caller_driven) kedge_loop_end(db);
     kedge_worker_stop(db);
     free_db(db);
     if (userdata_free != NULL) userdata_free(userdata);

@@ -1,130 +1,15 @@
-/* kedge/sync.h: kedge_history. The app's thread queues a call and waits; the worker sends it, with
- * the token that the sync uses, asks for another one after a 401, and reshapes the response. */
+/* kedge/sync.h: kedge_history. The app's thread queues a call and waits; the worker does it
+ * (worker_history.c). */
 #include "sdk/runtime/history.h"
 
 #include "common/error.h"
-#include "common/json.h"
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/document.h"
 #include "sdk/runtime/wait.h"
-#include "sdk/runtime/worker.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
-#define RESPONSE_BYTES_MAX 67108864
-#define LIMIT_MAX          100
-
-static void send_call(kedge_db *db, kedge_history_call *call);
-
-/* Hands the call back to the thread that waits; it may be gone right after. */
-static void end_call(kedge_db *db, kedge_history_call *call, kedge_status status)
-{
-    kedge_history_call **place = &db->worker.history;
-    while (*place != NULL && *place != call) {
-        place = &(*place)->next;
-    }
-    if (*place == call) *place = call->next;
-    pthread_mutex_lock(&db->lock);
-    call->status = status;
-    call->over = true;
-    db->shared.generation++;
-    pthread_cond_broadcast(&db->moved);
-    pthread_mutex_unlock(&db->lock);
-}
-
-static void answered(void *context, const kedge_http_response *response)
-{
-    kedge_history_call *call = context;
-    kedge_db *db = call->db;
-    call->http_call = NULL;
-    if (response->status == 401 && !call->token_renewed && db->token.function != NULL) {
-        call->token_renewed = true;
-        /* Unless it was renewed while this call was under way. */
-        if (call->token_asks == db->token.asks) kedge_token_forget(&db->token);
-        send_call(db, call);
-        return;
-    }
-    if (response->status == 0) {
-        call->error = response->error;
-        end_call(db, call, response->error.status);
-    } else if (response->status != 200) {
-        kedge_net_problem(db->environment.allocator, response->status, response->content_type,
-                          response->body, &call->error);
-        end_call(db, call, call->error.status);
-    } else {
-        end_call(db, call, kedge_history_reshape(response->body, &call->versions, &call->error));
-    }
-}
-
-static int64_t time_left_ms(kedge_db *db, const kedge_history_call *call)
-{
-    int64_t left = KEDGE_LIMIT_REQUEST_DEADLINE_MS;
-    if (call->deadline_ms == 0) return left;
-    int64_t given = call->deadline_ms - kedge_db_now_ms(db);
-    if (given < 1) return 1;
-    return given < left ? given : left;
-}
-
-static void send_call(kedge_db *db, kedge_history_call *call)
-{
-    char path[96];
-    kedge_status status = KEDGE_OK;
-    if (db->token.function != NULL && !db->token.known) {
-        status = kedge_token_ask(&db->token, &call->error);
-        if (status == KEDGE_OK) {
-            db->worker.token_asked = false; /* what the driver wanted is there */
-            kedge_driver_token(db->driver, kedge_token_text(&db->token));
-        }
-    }
-    call->token_asks = db->token.asks;
-    if (call->before > 0) {
-        snprintf(path, sizeof path, "versions?before=%" PRId64 "&limit=%" PRId32, call->before,
-                 call->limit);
-    } else {
-        snprintf(path, sizeof path, "versions?limit=%" PRId32, call->limit);
-    }
-    if (status == KEDGE_OK) {
-        status = kedge_net_ask(db->net, "GET", path, kedge_token_text(&db->token),
-                               time_left_ms(db, call), RESPONSE_BYTES_MAX, answered, call,
-                               &call->http_call, &call->error);
-    }
-    if (status != KEDGE_OK) end_call(db, call, status);
-}
-
-void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool online)
-{
-    while (new_calls != NULL) {
-        kedge_history_call *call = new_calls;
-        new_calls = call->next;
-        call->next = db->worker.history;
-        db->worker.history = call;
-        if (online) {
-            send_call(db, call);
-        } else {
-            end_call(db, call, kedge_offline(&call->error));
-        }
-    }
-}
-
-void kedge_worker_history_cancel(kedge_db *db)
-{
-    pthread_mutex_lock(&db->lock);
-    kedge_history_call **last = &db->worker.history;
-    while (*last != NULL) {
-        last = &(*last)->next;
-    }
-    *last = db->shared.history;
-    db->shared.history = NULL;
-    pthread_mutex_unlock(&db->lock);
-    while (db->worker.history != NULL) {
-        kedge_history_call *call = db->worker.history;
-        if (call->http_call != NULL) kedge_http_cancel(call->http_call);
-        end_call(
-            db, call,
-            kedge_fail(&call->error, KEDGE_CANCELLED, "closing", "the database is being closed"));
-    }
-}
+#define LIMIT_MAX 100
 
 /* Waits until the worker is done with the call, which is on this thread's stack: closing and the
  * deadline are the worker's to see to. */
@@ -144,9 +29,8 @@ static void wait_until_over(kedge_db *db, kedge_history_call *call, int32_t time
         db->shared.history = call;
         kedge_http_wake(db->http);
     }
-    while (!call->over) {
-        pthread_cond_wait(&db->moved, &db->lock);
-    }
+    while (!call->over)
+        (void)kedge_wait_moved(db, &(kedge_wait_deadline){.forever = true});
     kedge_wait_end(db);
     pthread_mutex_unlock(&db->lock);
 }
@@ -180,64 +64,5 @@ kedge_status kedge_history(kedge_db *db, int64_t before, int32_t limit, int32_t 
                                     kedge_buffer_bytes(&call.versions), versions, error);
     }
     kedge_buffer_free(&call.versions);
-    return status;
-}
-
-/* Copies the members of `object` that `names` lists, as they are. */
-static void copy_members(kedge_json_writer *writer, kedge_bytes object, const char *const *names)
-{
-    kedge_bytes value;
-    for (; *names != NULL; names++) {
-        if (!kedge_json_member(object, *names, &value)) continue;
-        kedge_json_key(writer, *names);
-        kedge_json_raw(writer, value);
-    }
-}
-
-static void copy_mutations(kedge_json_writer *writer, kedge_bytes version)
-{
-    static const char *const names[] = {"args", "client",  "code",      "id",   "message",
-                                        "name", "outcome", "timestamp", "user", NULL};
-    kedge_bytes mutations = {"[]", 2};
-    kedge_bytes mutation;
-    kedge_json_member(version, "mutations", &mutations);
-    kedge_json_iterator iterator = kedge_json_iterate(mutations);
-    kedge_json_begin_array(writer);
-    while (kedge_json_next_element(&iterator, &mutation)) {
-        kedge_json_begin_object(writer);
-        copy_members(writer, mutation, names);
-        kedge_json_end_object(writer);
-    }
-    kedge_json_end_array(writer);
-}
-
-kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, kedge_error *error)
-{
-    static const char *const names[] = {"created", "version", NULL};
-    kedge_bytes list;
-    kedge_bytes version;
-    kedge_buffer text = kedge_buffer_make(versions->allocator);
-    kedge_json_writer writer = kedge_json_write(&text);
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, versions->allocator, NULL) != KEDGE_OK ||
-        !kedge_json_member(body, "versions", &list) ||
-        kedge_json_type_of(list) != KEDGE_JSON_ARRAY) {
-        return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                          "the server's response is no list of versions");
-    }
-    kedge_json_iterator iterator = kedge_json_iterate(list);
-    kedge_json_begin_array(&writer);
-    while (kedge_json_next_element(&iterator, &version)) {
-        kedge_json_begin_object(&writer);
-        copy_members(&writer, version, names);
-        kedge_json_key(&writer, "mutations");
-        copy_mutations(&writer, version);
-        kedge_json_end_object(&writer);
-    }
-    kedge_json_end_array(&writer);
-    kedge_status status = kedge_buffer_status(&text, error);
-    if (status == KEDGE_OK) {
-        status = kedge_json_canonical(kedge_buffer_bytes(&text), versions, error);
-    }
-    kedge_buffer_free(&text);
     return status;
 }

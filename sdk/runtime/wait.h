@@ -1,5 +1,4 @@
-/* Waiting for the worker (sync.c). All but kedge_offline is called with the database's lock
- * held. */
+/* Waiting for the worker (sync_wait.c). All is called with the database's lock held. */
 #ifndef KEDGE_SDK_RUNTIME_WAIT_H
 #define KEDGE_SDK_RUNTIME_WAIT_H
 
@@ -16,13 +15,12 @@ typedef struct kedge_wait_deadline {
 kedge_wait_deadline kedge_wait_begin(kedge_db *db, int32_t timeout_ms);
 void kedge_wait_end(kedge_db *db);
 
-/* KEDGE_INVALID_ARGUMENT "called-back" on the worker thread, which would wait for itself. */
-kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error);
+/* Waits until something may have changed; ETIMEDOUT at the deadline. When the app drives the loop,
+ * this thread does it meanwhile. */
+int kedge_wait_moved(kedge_db *db, const kedge_wait_deadline *deadline);
 /* Returns KEDGE_OK when something has changed since the call, KEDGE_TIMEOUT, or KEDGE_CANCELLED
  * when the database closes. */
 kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadline,
                                  kedge_error *error);
-
-kedge_status kedge_offline(kedge_error *error);
 
 #endif

@@ -235,12 +235,12 @@ static void earlier(int64_t *at, int64_t other)
     if (other != 0 && other < *at) *at = other;
 }
 
-static void wait_for_news(kedge_db *db, bool more)
+int64_t kedge_worker_wait_ms(kedge_db *db, bool more)
 {
     kedge_worker *worker = &db->worker;
     int64_t now = kedge_db_now_ms(db);
     int64_t until = now + WAIT_MAX_MS;
-    bool readable = false;
+    if (more || worker->sync.over || worker->token_asked || worker->moved) return 0;
     earlier(&until, worker->timer_at_ms);
     earlier(&until, worker->tick_at_ms);
     earlier(&until, worker->maintenance_at_ms);
@@ -249,11 +249,17 @@ static void wait_for_news(kedge_db *db, bool more)
     earlier(&until, worker->status_at_ms);
     if (kedge_worker_creates(db) && worker->leading && worker->creation.call == NULL)
         earlier(&until, worker->creation.at_ms);
-    if (more || worker->sync.over || worker->token_asked || worker->moved) until = now;
+    return until < now ? 0 : until - now;
+}
+
+void kedge_worker_hear(kedge_db *db, int64_t timeout_ms)
+{
+    kedge_worker *worker = &db->worker;
+    bool readable = false;
     kedge_status polled =
-        kedge_http_poll(db->http, until - now, kedge_peers_wake_fd(db->peers), &readable, NULL);
+        kedge_http_poll(db->http, timeout_ms, kedge_peers_wake_fd(db->peers), &readable, NULL);
     if (polled != KEDGE_OK) poll(NULL, 0, POLL_FAILED_MS);
-    now = kedge_db_now_ms(db);
+    int64_t now = kedge_db_now_ms(db);
     if (readable || (worker->tick_at_ms != 0 && worker->tick_at_ms <= now)) {
         kedge_worker_hear_peers(db);
     }
@@ -262,10 +268,10 @@ static void wait_for_news(kedge_db *db, bool more)
 
 /* A process that closes right after an edit must still wake the other processes, which do not know
  * of the edit otherwise. */
-static void tell_last_edits(kedge_db *db, bool edited)
+static void tell_last_edits(kedge_db *db)
 {
     bool readable = false;
-    if (edited) db->worker.tell_peers = true;
+    if (take_requests(db).edited) db->worker.tell_peers = true;
     for (int attempt = 0; db->worker.tell_peers && attempt < LAST_WORDS_MAX; attempt++) {
         if (attempt > 0) kedge_http_poll(db->http, 1, -1, &readable, NULL);
         kedge_worker_tell_peers(db);
@@ -282,43 +288,61 @@ static void tell_sync(kedge_db *db, bool inbox_touched)
     if (!again) worker->inbox_touched = false;
 }
 
-static void *run(void *context)
+void kedge_worker_begin(kedge_db *db)
 {
-    kedge_db *db = context;
-    pthread_mutex_lock(&db->lock);
-    db->shared.worker = pthread_self();
-    db->shared.worker_runs = true;
-    pthread_mutex_unlock(&db->lock);
     kedge_log_write(db, KEDGE_LOG_INFO, "started", "Kedge %s on %s", KEDGE_VERSION_STRING,
                     db->path);
     plan_maintenance(db); /* the opening may have met a full disk */
     if (db->driver != NULL) kedge_driver_start(db->driver);
-    requests asked;
-    for (;;) {
-        asked = take_requests(db);
-        if (asked.closing) break;
-        bool online = asked.online;
-        look_after_store(db, &asked);
-        if (asked.edited || asked.retry) db->worker.token_refused = false;
-        kedge_worker_lead(db, asked.online, asked.retry);
-        if (asked.edited) after_edit(db);
-        kedge_worker_sync(db, asked.online, asked.syncs);
-        if (asked.history != NULL) kedge_worker_history(db, asked.history, online);
-        provide_token(db);
-        bool moved = db->worker.moved;
-        if (moved) plan_maintenance(db);
-        kedge_worker_tell_peers(db);
-        kedge_worker_set_tick(db, asked.online);
-        db->worker.look_at_ms = asked.edited && !asked.online ? kedge_db_now_ms(db) + DOZE_MS : 0;
-        kedge_worker_publish(db, asked.online, moved);
-        tell_sync(db, asked.inbox_touched);
-        wait_for_news(db, kedge_watches_deliver(db->watches));
-    }
-    tell_last_edits(db, asked.edited);
+}
+
+void kedge_worker_end(kedge_db *db)
+{
+    tell_last_edits(db);
     kedge_worker_history_cancel(db);
     kedge_worker_creation_cancel(db);
     if (db->driver != NULL) kedge_driver_shutdown(db->driver);
     kedge_log_write(db, KEDGE_LOG_INFO, "stopped", "the database is being closed");
+}
+
+bool kedge_worker_round(kedge_db *db, bool *more)
+{
+    requests asked = take_requests(db);
+    bool online = asked.online;
+    if (asked.closing) {
+        if (asked.edited) db->worker.tell_peers = true;
+        return false;
+    }
+    look_after_store(db, &asked);
+    if (asked.edited || asked.retry) db->worker.token_refused = false;
+    kedge_worker_lead(db, asked.online, asked.retry);
+    if (asked.edited) after_edit(db);
+    kedge_worker_sync(db, asked.online, asked.syncs);
+    if (asked.history != NULL) kedge_worker_history(db, asked.history, online);
+    provide_token(db);
+    bool moved = db->worker.moved;
+    if (moved) plan_maintenance(db);
+    kedge_worker_tell_peers(db);
+    kedge_worker_set_tick(db, asked.online);
+    db->worker.look_at_ms = asked.edited && !asked.online ? kedge_db_now_ms(db) + DOZE_MS : 0;
+    kedge_worker_publish(db, asked.online, moved);
+    tell_sync(db, asked.inbox_touched);
+    *more = kedge_watches_deliver(db->watches);
+    return true;
+}
+
+static void *run(void *context)
+{
+    kedge_db *db = context;
+    bool more = false;
+    pthread_mutex_lock(&db->lock);
+    db->shared.worker = pthread_self();
+    db->shared.worker_runs = true;
+    pthread_mutex_unlock(&db->lock);
+    kedge_worker_begin(db);
+    while (kedge_worker_round(db, &more))
+        kedge_worker_hear(db, kedge_worker_wait_ms(db, more));
+    kedge_worker_end(db);
     return NULL;
 }
 
@@ -363,6 +387,10 @@ kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
 {
     sigset_t all;
     sigset_t before;
+    if (db->caller_driven) {
+        kedge_worker_begin(db);
+        return KEDGE_OK;
+    }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&db->thread, NULL, run, db);

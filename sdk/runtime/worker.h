@@ -1,4 +1,5 @@
-/* The worker thread: the driver's one thread, and the one that calls the app back. */
+/* The worker: the driver's one thread, and the one that calls the app back. Of a database that is
+ * caller-driven it is the app's thread while it runs the loop (loop.h). */
 #ifndef KEDGE_SDK_RUNTIME_WORKER_H
 #define KEDGE_SDK_RUNTIME_WORKER_H
 
@@ -8,10 +9,23 @@
 kedge_net_sink kedge_worker_sink(kedge_db *db);
 kedge_driver_host kedge_worker_host(kedge_db *db);
 
-/* Start and end the thread; all signals are blocked in it. Ending cancels running requests and
- * wakes waiting threads with KEDGE_CANCELLED. */
+/* Start and end the worker; in its thread all signals are blocked. Ending cancels running requests
+ * and wakes waiting threads with KEDGE_CANCELLED. */
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
 void kedge_worker_stop(kedge_db *db);
+
+/* ---- a round ---- */
+
+/* Before the first round, and after the last one. */
+void kedge_worker_begin(kedge_db *db);
+void kedge_worker_end(kedge_db *db);
+/* Does all that can be done without waiting. `*more`: there is more already. False: the database
+ * closes. */
+bool kedge_worker_round(kedge_db *db, bool *more);
+/* How long kedge_worker_hear may wait now. */
+int64_t kedge_worker_wait_ms(kedge_db *db, bool more);
+/* Waits at most `timeout_ms` for the network or a peer, hears them, and runs the timers. */
+void kedge_worker_hear(kedge_db *db, int64_t timeout_ms);
 
 /* The steps of a round that have files of their own. */
 void kedge_worker_lead(kedge_db *db, bool online, bool retry); /* leader.c */
@@ -21,8 +35,8 @@ void kedge_worker_tell_peers(kedge_db *db);                    /* leader.c */
  * waits for the lock to fall free, or where nothing wakes this process. */
 void kedge_worker_set_tick(kedge_db *db, bool online); /* leader.c */
 void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls,
-                          bool online);         /* sync_history.c */
-void kedge_worker_history_cancel(kedge_db *db); /* sync_history.c */
+                          bool online);         /* worker_history.c */
+void kedge_worker_history_cancel(kedge_db *db); /* worker_history.c */
 
 /* ---- worker_log.c: on the worker thread ---- */
 

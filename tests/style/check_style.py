@@ -190,6 +190,14 @@ def check_links(root, path, text):
                 yield number, f"the link {target} leads nowhere"
 
 
+def check_examples(root, path):
+    """A page quotes the example beside it whole: what is read is what is compiled and run."""
+    page = path.with_suffix(".md")
+    if path.parts[0] == "docs" and (root / page).exists():
+        if (root / path).read_text(encoding="utf-8") not in (root / page).read_text(encoding="utf-8"):
+            yield 1, f"{page.name} does not quote this file as it is"
+
+
 def check_places(path, text, files):
     """An explanation names files by their path, or by its end: `sdk/store/scan.c`, `scan.c`."""
     if path.parts[:2] != ("docs", "explanation"):
@@ -222,6 +230,8 @@ def check_tree(root):
     files = tracked(root)
     for path in files:
         checks = []
+        if path.suffix in (".c", ".cc", ".h", ".py"):
+            findings += [f"{path}:{number}: {what}" for number, what in check_examples(root, path)]
         if path.suffix in (".c", ".h"):
             text = (root / path).read_text(encoding="utf-8")
             checks = [check_includes, check_lengths, check_calls, check_opening, check_public_docs,
@@ -268,6 +278,7 @@ def self_test():
         "backend/planted.h": "/* m */\n",
         "include/kedge/o.h": "/* o */\n\n/* f */\nKEDGE_API void f(void);\n",
         "tests/p/CMakeLists.txt": 'set_tests_properties(p PROPERTIES LABELS "sim;unit" TIMEOUT 9)\n',
+        "docs/q.c": '/* q */\n',
         "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
     }
     for name, text in bad.items():
@@ -275,6 +286,8 @@ def self_test():
             root = pathlib.Path(folder)
             (root / name).parent.mkdir(parents=True)
             (root / name).write_text(text)
+            if name == "docs/q.c":
+                (root / "docs/q.md").write_text("```c\n/* another */\n```\n")
             if name == "include/kedge/o.h":
                 (root / "sdk/runtime").mkdir(parents=True)
                 (root / "sdk/runtime/o.c").write_text("/* o */\n")
