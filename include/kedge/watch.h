@@ -6,15 +6,32 @@
 
 KEDGE_BEGIN_DECLS
 
-/* One changed key. `collection` is "" for the project record. Borrowed during the callback. */
+/* Where a change comes from. A pull tells as well what its rebase has changed of this process's
+ * pending edits. */
+typedef enum kedge_change_source {
+    KEDGE_CHANGE_LOCAL = 1, /* an edit of this process, or its cancellation */
+    KEDGE_CHANGE_PULLED = 2 /* from the server */
+} kedge_change_source;
+
+/* One changed key, with its values as canonical JSON. `collection` is "" for the project record. A
+ * value is NULL where there is no item: `old_value` of a new one, `new_value` of a deleted one. All
+ * texts are NUL-terminated, and borrowed during the callback. */
 typedef struct kedge_change {
     const char *collection;
     const char *id;
     size_t id_size;
+    const char *KEDGE_NULLABLE old_value;
+    size_t old_size;
+    const char *KEDGE_NULLABLE new_value;
+    size_t new_size;
+    kedge_change_source source;
 } kedge_change;
 
-/* `count` 0 means that the changes are not listed (after a resync, or when another process wrote):
- * read everything again that the app shows. */
+/* The changes of one commit. Commits are told in their order: the old value of a key is the new
+ * value that was told last. `count` 0 means that changes are not listed: after a resync, when
+ * another process wrote, when one commit changed more than 4,096 keys or 64 MiB of values, and when
+ * more than 64 commits or 64 MiB wait for the callback. Read everything again that the app
+ * shows. */
 typedef void (*kedge_watch_function)(void *KEDGE_NULLABLE userdata, const kedge_change *changes,
                                      size_t count);
 
@@ -22,17 +39,18 @@ typedef struct kedge_watch_token kedge_watch_token;
 
 /* Calls `callback` after each commit, local or pulled, that changed what reads show in `collection`
  * (NULL: in any collection). `callback` runs through the dispatcher, or on the worker thread when
- * there is none, never inside a call of the app. It may call any function but kedge_watch_free, and
- * kedge_close refuses; on the worker thread, the functions that wait for the server (kedge_sync,
- * kedge_wait, kedge_history) fail. The caller owns `*token` and must free it with
- * kedge_watch_free before it closes the database. */
+ * there is none, never inside a call of the app. It may call any function, kedge_watch_free of its
+ * own token included; kedge_close refuses, and on the worker thread the functions that
+ * wait for the server (kedge_sync, kedge_wait, kedge_history) fail. The caller owns `*token` and
+ * must free it with kedge_watch_free before it closes the database. */
 KEDGE_API kedge_status kedge_watch(kedge_db *db, const char *KEDGE_NULLABLE collection,
                                    kedge_watch_function callback, void *KEDGE_NULLABLE userdata,
                                    void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE),
                                    kedge_watch_token **token, kedge_error *KEDGE_NULLABLE error);
 
 /* Ends the watch: waits for a running callback, then calls `userdata_free`. The callback does not
- * run after this function has returned. NULL is allowed. */
+ * run after this function has returned. Called in the callback itself, it does not wait:
+ * `userdata_free` is called when the callback has returned. NULL is allowed. */
 KEDGE_API void kedge_watch_free(kedge_watch_token *KEDGE_NULLABLE token);
 
 KEDGE_END_DECLS

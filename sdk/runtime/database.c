@@ -126,32 +126,50 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
 /* Readers see another state, and the worker must pull. */
 static void cache_set_aside(void *context)
 {
-    kedge_db_committed(context, NULL);
+    kedge_db *db = context;
+    kedge_watches_post(db->watches, NULL);
+    kedge_db_committed(db);
 }
 
 /* The worker is to stop, and the app to look at the status: a watch may be all that it listens
  * to. */
 static void outbox_refused(void *context)
 {
-    kedge_db_committed(context, NULL);
+    kedge_db *db = context;
+    kedge_watches_post(db->watches, NULL);
+    kedge_db_committed(db);
+}
+
+static bool store_watched(void *context)
+{
+    kedge_db *db = context;
+    return kedge_watches_any(db->watches);
+}
+
+static void store_changed(void *context, const kedge_change_set *changes)
+{
+    kedge_db *db = context;
+    kedge_watches_post(db->watches, changes);
 }
 
 static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, void *phase_context,
                                kedge_error *error)
 {
-    kedge_store_options options = {.environment = &db->environment,
-                                   .path = db->path,
-                                   .organization = db->organization,
-                                   .project = db->project,
-                                   .user = db->user,
-                                   .role = db->role,
-                                   .registry = db->registry,
-                                   .phase = phase,
-                                   .phase_context = phase_context,
-                                   .set_aside = cache_set_aside,
-                                   .set_aside_context = db,
-                                   .refused = outbox_refused,
-                                   .refused_context = db};
+    kedge_store_options options = {
+        .environment = &db->environment,
+        .path = db->path,
+        .organization = db->organization,
+        .project = db->project,
+        .user = db->user,
+        .role = db->role,
+        .registry = db->registry,
+        .phase = phase,
+        .phase_context = phase_context,
+        .set_aside = cache_set_aside,
+        .set_aside_context = db,
+        .refused = outbox_refused,
+        .refused_context = db,
+        .observer = {.context = db, .watched = store_watched, .changed = store_changed}};
     kedge_status status = kedge_store_open(&options, &db->store, error);
     if (status == KEDGE_OK) {
         status = kedge_peers_open(&db->environment, db->path, &db->peers, error);

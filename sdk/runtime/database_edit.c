@@ -3,9 +3,8 @@
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
 
-void kedge_db_committed(kedge_db *db, const kedge_change_set *changes)
+void kedge_db_committed(kedge_db *db)
 {
-    kedge_watches_post(db->watches, changes);
     pthread_mutex_lock(&db->lock);
     bool told = db->shared.edited || db->shared.dozing;
     db->shared.edited = true;
@@ -26,7 +25,7 @@ kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args, size
     kedge_count(status == KEDGE_OK ? &db->counters.edits : &db->counters.edits_refused, 1);
     if (status == KEDGE_OK) {
         if (sequence != NULL) *sequence = given;
-        kedge_db_committed(db, &changes);
+        kedge_db_committed(db);
     }
     kedge_change_set_free(&changes);
     return status;
@@ -37,7 +36,7 @@ kedge_status kedge_cancel(kedge_db *db, int64_t sequence, kedge_error *error)
     if (db == NULL) return kedge_fail_null("db", error);
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     kedge_status status = kedge_store_cancel(db->store, sequence, &changes, error);
-    if (status == KEDGE_OK) kedge_db_committed(db, &changes);
+    if (status == KEDGE_OK) kedge_db_committed(db);
     kedge_change_set_free(&changes);
     return status;
 }

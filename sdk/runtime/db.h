@@ -154,8 +154,7 @@ static inline int64_t kedge_db_now_ms(const kedge_db *db)
     return db->environment.monotonic_ms(db->environment.context);
 }
 
-/* After a commit of this process: notifies the watches (NULL: any key may have changed) and the
- * worker. */
-void kedge_db_committed(kedge_db *db, const kedge_change_set *changes);
+/* After a commit of this process, which the store has told to the watches: notifies the worker. */
+void kedge_db_committed(kedge_db *db);
 
 #endif

@@ -38,22 +38,19 @@ void kedge_mutation_list_close(kedge_mutation_list *list)
 }
 
 /* The worker is to look at the inbox, though it may hold as many edits as before. */
-static void touch_inbox(kedge_db *db, const kedge_change_set *changes)
+static void touch_inbox(kedge_db *db)
 {
     pthread_mutex_lock(&db->lock);
     db->shared.inbox_touched = true;
     pthread_mutex_unlock(&db->lock);
-    kedge_db_committed(db, changes);
+    kedge_db_committed(db);
 }
 
 kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence, kedge_error *error)
 {
     if (db == NULL) return kedge_fail_null("db", error);
     kedge_status status = kedge_store_dismiss(db->store, sequence, error);
-    if (status == KEDGE_OK) {
-        kedge_change_set none = kedge_change_set_make(db->environment.allocator);
-        touch_inbox(db, &none);
-    }
+    if (status == KEDGE_OK) touch_inbox(db);
     return status;
 }
 
@@ -66,7 +63,7 @@ kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence, int64_t *ne
     kedge_status status = kedge_store_resubmit(db->store, sequence, &given, &changes, error);
     if (status == KEDGE_OK) {
         if (new_sequence != NULL) *new_sequence = given;
-        touch_inbox(db, &changes);
+        touch_inbox(db);
     }
     kedge_change_set_free(&changes);
     return status;

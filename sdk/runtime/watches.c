@@ -36,11 +36,14 @@ struct kedge_watch_token {
     pthread_cond_t idle;
     bool dead;
     bool running;
+    pthread_t runner; /* the thread that runs the callback */
+    bool free_later;  /* freed by its own callback */
     bool dispatched;
     pthread_t deliverer; /* the thread that found it ready last */
     bool everything;     /* comes before the queue */
     size_t first;
     size_t count;
+    size_t bytes; /* in the queue */
     kedge_commit *queue[KEDGE_WATCH_QUEUE_MAX];
 };
 
@@ -66,12 +69,19 @@ static kedge_status token_new(const kedge_allocator *allocator, const char *coll
     return KEDGE_OK;
 }
 
+static kedge_commit *take_first(kedge_watch_token *token)
+{
+    kedge_commit *commit = token->queue[token->first];
+    token->first = (token->first + 1) % KEDGE_WATCH_QUEUE_MAX;
+    token->count--;
+    token->bytes -= commit->changes.bytes.size;
+    return commit;
+}
+
 static void clear_queue(kedge_watch_token *token)
 {
     while (token->count > 0) {
-        commit_release(token->queue[token->first]);
-        token->first = (token->first + 1) % KEDGE_WATCH_QUEUE_MAX;
-        token->count--;
+        commit_release(take_first(token));
     }
 }
 
@@ -91,12 +101,11 @@ static bool is_watched(const kedge_watch_token *token, kedge_bytes collection)
 
 static bool touches(const kedge_watch_token *token, const kedge_change_set *changes)
 {
-    kedge_bytes collection;
-    kedge_bytes id;
+    kedge_changed change;
     size_t offset = 0;
     if (changes->all) return true;
-    while (kedge_change_set_next(changes, &offset, &collection, &id)) {
-        if (is_watched(token, collection)) return true;
+    while (kedge_change_set_next(changes, &offset, &change)) {
+        if (is_watched(token, change.collection)) return true;
     }
     return false;
 }
@@ -106,7 +115,8 @@ static void token_post(kedge_watch_token *token, kedge_commit *commit)
 {
     if (commit != NULL && !touches(token, &commit->changes)) return;
     pthread_mutex_lock(&token->lock);
-    if (commit == NULL || commit->changes.all || token->count == KEDGE_WATCH_QUEUE_MAX) {
+    if (commit == NULL || commit->changes.all || token->count == KEDGE_WATCH_QUEUE_MAX ||
+        token->bytes + commit->changes.bytes.size > KEDGE_WATCH_QUEUE_BYTES) {
         clear_queue(token);
         token->everything = true;
     } else {
@@ -114,25 +124,36 @@ static void token_post(kedge_watch_token *token, kedge_commit *commit)
         atomic_fetch_add(&commit->references, 1);
         token->queue[place] = commit;
         token->count++;
+        token->bytes += commit->changes.bytes.size;
     }
     pthread_mutex_unlock(&token->lock);
+}
+
+static kedge_change_source source_of(const kedge_change_set *changes)
+{
+    return changes->by == KEDGE_CHANGED_BY_PULL ? KEDGE_CHANGE_PULLED : KEDGE_CHANGE_LOCAL;
 }
 
 /* Calls back with the watched keys, or with count 0 when they cannot be listed. */
 static void call_back(const kedge_watch_token *token, const kedge_commit *commit)
 {
-    kedge_bytes collection;
-    kedge_bytes id;
+    kedge_changed change;
     size_t offset = 0;
     size_t count = 0;
     kedge_change *list = NULL;
     if (commit != NULL) {
         list = kedge_allocate(token->allocator, commit->changes.count * sizeof *list);
     }
-    while (list != NULL && kedge_change_set_next(&commit->changes, &offset, &collection, &id)) {
-        if (!is_watched(token, collection)) continue;
-        list[count++] =
-            (kedge_change){.collection = collection.data, .id = id.data, .id_size = id.size};
+    while (list != NULL && kedge_change_set_next(&commit->changes, &offset, &change)) {
+        if (!is_watched(token, change.collection)) continue;
+        list[count++] = (kedge_change){.collection = change.collection.data,
+                                       .id = change.id.data,
+                                       .id_size = change.id.size,
+                                       .old_value = change.before.data,
+                                       .old_size = change.before.size,
+                                       .new_value = change.after.data,
+                                       .new_size = change.after.size,
+                                       .source = source_of(&commit->changes)};
     }
     token->callback(token->userdata, list, count);
     kedge_release(token->allocator, list);
@@ -147,10 +168,15 @@ static bool take_next(kedge_watch_token *token, kedge_commit **commit)
         token->everything = false;
         return true;
     }
-    *commit = token->queue[token->first];
-    token->first = (token->first + 1) % KEDGE_WATCH_QUEUE_MAX;
-    token->count--;
+    *commit = take_first(token);
     return true;
+}
+
+/* Gives up the app's reference. */
+static void token_end(kedge_watch_token *token)
+{
+    if (token->userdata_free != NULL) token->userdata_free(token->userdata);
+    token_release(token);
 }
 
 /* Calls back until the queue is empty or the watch is dead. On the deliverer's own thread only for
@@ -165,6 +191,7 @@ static void token_run(kedge_watch_token *token)
     size_t left = token->count + (token->everything ? 1 : 0);
     while ((!bounded || left-- > 0) && take_next(token, &commit)) {
         token->running = true;
+        token->runner = pthread_self();
         pthread_mutex_unlock(&token->lock);
         kedge_callbacks_enter(token->callbacks, &frame);
         call_back(token, commit);
@@ -175,19 +202,26 @@ static void token_run(kedge_watch_token *token)
         pthread_cond_broadcast(&token->idle);
     }
     token->dispatched = false;
+    bool free_now = token->free_later;
+    token->free_later = false;
     pthread_mutex_unlock(&token->lock);
+    if (free_now) token_end(token);
 }
 
-/* No callback starts after this, and none runs when it returns. */
-static void token_kill(kedge_watch_token *token)
+/* No callback starts after this, and none runs when it returns true. False: it was called in the
+ * callback, behind which token_run ends the token. */
+static bool token_kill(kedge_watch_token *token)
 {
     pthread_mutex_lock(&token->lock);
     token->dead = true;
-    while (token->running) {
+    token->free_later = token->running && pthread_equal(token->runner, pthread_self());
+    while (token->running && !token->free_later) {
         pthread_cond_wait(&token->idle, &token->lock);
     }
     clear_queue(token);
+    bool idle = !token->free_later;
     pthread_mutex_unlock(&token->lock);
+    return idle;
 }
 
 /* ---- the list ---- */
@@ -256,9 +290,7 @@ void kedge_watches_remove(kedge_watch_token *token)
     if (*place == token) *place = token->next;
     pthread_mutex_unlock(&watches->lock);
 
-    token_kill(token);
-    if (token->userdata_free != NULL) token->userdata_free(token->userdata);
-    token_release(token);
+    if (token_kill(token)) token_end(token);
 }
 
 /* A copy that the queues can hold; NULL: no memory. */
@@ -270,9 +302,11 @@ static kedge_commit *copy_changes(const kedge_allocator *allocator, const kedge_
     atomic_init(&commit->references, 1);
     commit->changes = kedge_change_set_make(allocator);
     commit->changes.all = changes->all;
+    commit->changes.values = changes->values;
+    commit->changes.by = changes->by;
     commit->changes.count = changes->count;
-    kedge_buffer_append_bytes(&commit->changes.keys, kedge_buffer_bytes(&changes->keys));
-    if (commit->changes.keys.no_memory) {
+    kedge_buffer_append_bytes(&commit->changes.bytes, kedge_buffer_bytes(&changes->bytes));
+    if (commit->changes.bytes.no_memory) {
         commit_release(commit);
         return NULL;
     }
@@ -282,6 +316,8 @@ static kedge_commit *copy_changes(const kedge_allocator *allocator, const kedge_
 void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes)
 {
     if (changes != NULL && !changes->all && changes->count == 0) return;
+    /* A watch that was added while the commit was under way. */
+    if (changes != NULL && !changes->values) changes = NULL;
     pthread_mutex_lock(&watches->lock);
     if (watches->list != NULL) {
         kedge_commit *commit = changes == NULL ? NULL : copy_changes(watches->allocator, changes);
@@ -291,6 +327,14 @@ void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes)
         commit_release(commit);
     }
     pthread_mutex_unlock(&watches->lock);
+}
+
+bool kedge_watches_any(kedge_watches *watches)
+{
+    pthread_mutex_lock(&watches->lock);
+    bool any = watches->list != NULL;
+    pthread_mutex_unlock(&watches->lock);
+    return any;
 }
 
 static bool is_ready(const kedge_watch_token *token)

@@ -11,7 +11,8 @@
 #include "sdk/store/store.h"
 #include <kedge/watch.h>
 
-#define KEDGE_WATCH_QUEUE_MAX 64
+#define KEDGE_WATCH_QUEUE_MAX   64
+#define KEDGE_WATCH_QUEUE_BYTES 67108864 /* 64 MiB, of one watch */
 
 typedef struct kedge_watches kedge_watches;
 
@@ -28,8 +29,12 @@ kedge_status kedge_watches_add(kedge_watches *watches, const char *collection,
                                void (*userdata_free)(void *), kedge_watch_token **token,
                                kedge_error *error);
 
-/* No callback of the watch starts after this, and none runs when it returns; any thread. */
+/* No callback of the watch starts after this, and none runs when it returns, but the one that it is
+ * called in; any thread. */
 void kedge_watches_remove(kedge_watch_token *token);
+
+/* Whether there is any watch; any thread. */
+bool kedge_watches_any(kedge_watches *watches);
 
 /* Queues one commit's changes; any thread. NULL: too much to list. */
 void kedge_watches_post(kedge_watches *watches, const kedge_change_set *changes);

@@ -98,9 +98,9 @@ static void host_ask_token(void *context)
 static void host_changed(void *context, const kedge_change_set *changes)
 {
     kedge_db *db = context;
+    (void)changes; /* the store has told them to the watches */
     db->worker.moved = true;
     kedge_count(&db->counters.pulls, 1);
-    kedge_watches_post(db->watches, changes);
 }
 
 static void host_report(void *context, kedge_connection connection, const kedge_error *error)
@@ -208,7 +208,6 @@ static void maintain(kedge_db *db)
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     db->worker.maintenance_at_ms = 0;
     kedge_status caught_up = kedge_store_catch_up(db->store, &changes, NULL);
-    if (caught_up == KEDGE_OK) kedge_watches_post(db->watches, &changes);
     kedge_change_set_free(&changes);
     kedge_status checkpointed = kedge_store_checkpoint(db->store, NULL);
     /* A driver has a timer for it. */

@@ -1,17 +1,28 @@
-/* The set of keys that one commit changed for readers. */
+/* The set of keys that one commit changed for readers, with their values before and after.
+ *
+ * A change is written as: collection, NUL; the size of the id in 4 bytes, the id, NUL; then the
+ * value before and the one after, each as its size in 4 bytes (NONE: no item), the value, NUL.
+ * Numbers are in host order: a set never leaves the machine. */
 #include "sdk/store/store_internal.h"
 
 #include <string.h>
 
+#define NONE UINT32_MAX
+
 kedge_change_set kedge_change_set_make(const kedge_allocator *allocator)
 {
-    return (kedge_change_set){.keys = kedge_buffer_make(allocator)};
+    return (kedge_change_set){.by = KEDGE_CHANGED_BY_EDIT, .bytes = kedge_buffer_make(allocator)};
 }
 
 void kedge_change_set_free(kedge_change_set *changes)
 {
     kedge_changes_clear(changes);
-    kedge_buffer_free(&changes->keys);
+    kedge_buffer_free(&changes->bytes);
+}
+
+void kedge_changes_are_pulled(kedge_change_set *changes)
+{
+    if (changes) changes->by = KEDGE_CHANGED_BY_PULL;
 }
 
 void kedge_changes_clear(kedge_change_set *changes)
@@ -19,7 +30,7 @@ void kedge_changes_clear(kedge_change_set *changes)
     if (!changes) return;
     changes->all = false;
     changes->count = 0;
-    kedge_buffer_clear(&changes->keys);
+    kedge_buffer_clear(&changes->bytes);
 }
 
 void kedge_changes_all(kedge_change_set *changes)
@@ -29,30 +40,61 @@ void kedge_changes_all(kedge_change_set *changes)
     changes->all = true;
 }
 
-void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_bytes id)
+static void append(kedge_buffer *bytes, const kedge_bytes *text)
+{
+    uint32_t size = text ? (uint32_t)text->size : NONE;
+    kedge_buffer_append(bytes, &size, sizeof size);
+    if (!text) return;
+    kedge_buffer_append_bytes(bytes, *text);
+    kedge_buffer_append_byte(bytes, '\0');
+}
+
+void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_bytes id,
+                       const kedge_bytes *before, const kedge_bytes *after)
 {
     if (!changes || changes->all) return;
-    uint32_t size = (uint32_t)id.size;
-    kedge_buffer_append_bytes(&changes->keys, collection);
-    kedge_buffer_append_byte(&changes->keys, '\0');
-    kedge_buffer_append(&changes->keys, &size, sizeof size);
-    kedge_buffer_append_bytes(&changes->keys, id);
+    kedge_buffer_append_bytes(&changes->bytes, collection);
+    kedge_buffer_append_byte(&changes->bytes, '\0');
+    append(&changes->bytes, &id);
+    append(&changes->bytes, changes->values ? before : NULL);
+    append(&changes->bytes, changes->values ? after : NULL);
     changes->count++;
-    /* When the keys cannot be listed, the set says that any key may have changed. */
-    if (changes->count > KEDGE_STORE_CHANGES_MAX || changes->keys.no_memory)
+    /* When the changes cannot be listed, the set says that any key may have changed. */
+    if (changes->count > KEDGE_STORE_CHANGES_MAX || changes->bytes.no_memory ||
+        changes->bytes.size > KEDGE_STORE_CHANGES_BYTES)
         kedge_changes_all(changes);
 }
 
-bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_bytes *collection,
-                           kedge_bytes *id)
+/* A text with its size in front and a NUL behind. Returns false when the bytes do not hold one. */
+static bool take(kedge_bytes *bytes, bool *present, kedge_bytes *text)
 {
-    if (*offset >= changes->keys.size) return false;
-    const char *at = changes->keys.data + *offset;
-    size_t name = strlen(at);
     uint32_t size;
-    memcpy(&size, at + name + 1, sizeof size);
-    *collection = (kedge_bytes){at, name};
-    *id = (kedge_bytes){at + name + 1 + sizeof size, size};
-    *offset += name + 1 + sizeof size + size;
+    *text = (kedge_bytes){0};
+    if (bytes->size < sizeof size) return false;
+    memcpy(&size, bytes->data, sizeof size);
+    *bytes = (kedge_bytes){bytes->data + sizeof size, bytes->size - sizeof size};
+    *present = size != NONE;
+    if (!*present) return true;
+    if (bytes->size <= size || bytes->data[size] != '\0') return false;
+    *text = (kedge_bytes){bytes->data, size};
+    *bytes = (kedge_bytes){bytes->data + size + 1, bytes->size - size - 1};
+    return true;
+}
+
+bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_changed *next)
+{
+    kedge_bytes all = kedge_buffer_bytes(&changes->bytes);
+    if (*offset >= all.size) return false;
+    kedge_bytes rest = {all.data + *offset, all.size - *offset};
+    const char *end = memchr(rest.data, '\0', rest.size);
+    bool present = false;
+    if (!end) return false;
+    next->collection = (kedge_bytes){rest.data, (size_t)(end - rest.data)};
+    rest = (kedge_bytes){end + 1, rest.size - next->collection.size - 1};
+    if (!take(&rest, &present, &next->id) || !present ||
+        !take(&rest, &next->was_there, &next->before) ||
+        !take(&rest, &next->is_there, &next->after))
+        return false;
+    *offset = all.size - rest.size;
     return true;
 }

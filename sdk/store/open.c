@@ -49,6 +49,7 @@ static kedge_status copy_options(kedge_store *store, const kedge_store_options *
     store->set_aside_context = options->set_aside_context;
     store->refused = options->refused;
     store->refused_context = options->refused_context;
+    store->observer = options->observer;
     store->registry = options->registry;
     store->path = copy(store, options->path);
     store->cache_path = path_of(store, options->path, "cache.db");

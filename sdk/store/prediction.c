@@ -96,12 +96,13 @@ static kedge_status read_item(kedge_store *store, kedge_bytes collection, kedge_
 }
 
 static kedge_status write_item(kedge_store *store, kedge_row_total *items, kedge_bytes collection,
-                               kedge_bytes id, key_state state, kedge_change_set *changes,
-                               kedge_error *error)
+                               kedge_bytes id, key_state before, key_state state,
+                               kedge_change_set *changes, kedge_error *error)
 {
     bool changed;
     kedge_store_db *db = &store->cache;
-    kedge_changes_add(changes, collection, id);
+    kedge_changes_add(changes, collection, id, before.present ? &before.value : NULL,
+                      state.present ? &state.value : NULL);
     if (!state.present) return kedge_cache_delete(db, items, collection, id, &changed, error);
     return kedge_cache_put(db, items, collection, id, state.value, &changed, error);
 }
@@ -122,8 +123,8 @@ kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay 
             status = kedge_cache_keep_base(&store->cache, &next->bases, entry.collection, entry.id,
                                            before.present ? &before.value : NULL, error);
         if (status == KEDGE_OK)
-            status = write_item(store, &next->items, entry.collection, entry.id, state_of(&entry),
-                                changes, error);
+            status = write_item(store, &next->items, entry.collection, entry.id, before,
+                                state_of(&entry), changes, error);
         if (status != KEDGE_OK) return status;
     }
     return KEDGE_OK;
@@ -214,7 +215,8 @@ static kedge_status write_key(kedge_store *store, const key_cursor *all, kedge_c
     status =
         write_base(store, &next->bases, all, canonical, !same_state(visible, canonical), error);
     if (status == KEDGE_OK && !same_state(visible, before))
-        status = write_item(store, &next->items, all->collection, all->id, visible, changes, error);
+        status = write_item(store, &next->items, all->collection, all->id, before, visible, changes,
+                            error);
     return status;
 }
 
@@ -328,29 +330,53 @@ static kedge_status advance_in_memory(kedge_store *store, const kedge_wire_patch
     return status;
 }
 
+static kedge_status stream_one(kedge_store *store, const kedge_wire_patch_operation *operation,
+                               kedge_row_total *items, kedge_change_set *changes,
+                               kedge_error *error)
+{
+    bool changed = false;
+    kedge_store_db *db = &store->cache;
+    kedge_bytes collection = operation->collection;
+    kedge_status status;
+    if (operation->kind == KEDGE_WIRE_PATCH_DELETE)
+        status = kedge_cache_delete(db, items, collection, operation->id, &changed, error);
+    else
+        status = kedge_cache_put(db, items, collection, operation->id, operation->value, &changed,
+                                 error);
+    if (status == KEDGE_OK && changed)
+        kedge_changes_add(changes, collection, operation->id, NULL, NULL);
+    return status;
+}
+
+/* The same for a change set with values: the row is read first. */
+static kedge_status stream_told(kedge_store *store, const kedge_wire_patch_operation *operation,
+                                kedge_row_total *items, kedge_change_set *changes,
+                                kedge_error *error)
+{
+    key_state before;
+    key_state after = {operation->kind != KEDGE_WIRE_PATCH_DELETE, operation->value};
+    kedge_status status = read_item(store, operation->collection, operation->id, &before, error);
+    if (status != KEDGE_OK || same_state(before, after)) return status;
+    return write_item(store, items, operation->collection, operation->id, before, after, changes,
+                      error);
+}
+
 /* With nothing pending before or after, the patch goes straight into `item`. */
 static kedge_status stream_patch(kedge_store *store, const kedge_wire_patch *patch,
                                  kedge_row_total *items, kedge_change_set *changes,
                                  kedge_error *error)
 {
-    kedge_store_db *db = &store->cache;
     kedge_status status = KEDGE_OK;
-    bool changed;
     for (size_t i = 0; patch && i < patch->count && status == KEDGE_OK; i++) {
         const kedge_wire_patch_operation *operation = &patch->operations[i];
         if (operation->kind == KEDGE_WIRE_PATCH_CLEAR) {
             kedge_changes_all(changes);
-            status = kedge_cache_clear(db, items, error);
-            continue;
+            status = kedge_cache_clear(&store->cache, items, error);
+        } else if (changes && changes->values && !changes->all) {
+            status = stream_told(store, operation, items, changes, error);
+        } else {
+            status = stream_one(store, operation, items, changes, error);
         }
-        if (operation->kind == KEDGE_WIRE_PATCH_DELETE)
-            status = kedge_cache_delete(db, items, operation->collection, operation->id, &changed,
-                                        error);
-        else
-            status = kedge_cache_put(db, items, operation->collection, operation->id,
-                                     operation->value, &changed, error);
-        if (status == KEDGE_OK && changed)
-            kedge_changes_add(changes, operation->collection, operation->id);
     }
     return status;
 }

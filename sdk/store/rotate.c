@@ -421,6 +421,7 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_resp
                                 kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.response = response, .changes = changes};
+    kedge_changes_are_pulled(changes);
     return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 
@@ -431,6 +432,7 @@ kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire
                                      kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.lost = true, .response = response, .changes = changes};
+    kedge_changes_are_pulled(changes);
     return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 

@@ -34,6 +34,52 @@ typedef struct kedge_store kedge_store;
  * "rotate-before-outbox", "rotate-after-outbox", "repair-between-commits". */
 typedef void (*kedge_store_phase_function)(void *context, const char *phase);
 
+typedef enum kedge_changed_by {
+    KEDGE_CHANGED_BY_EDIT = 1, /* made or cancelled */
+    KEDGE_CHANGED_BY_PULL = 2
+} kedge_changed_by;
+
+/* The keys that one commit changed for readers, in key order, with their values; {"",""} is the
+ * project record. When there are too many to list (over 4,096, or 64 MiB) `all` is set and the list
+ * is empty. */
+typedef struct kedge_change_set {
+    bool all;
+    bool values; /* the list has the values, too; a store sets it when they are wanted */
+    kedge_changed_by by;
+    size_t count;
+    kedge_buffer bytes; /* as changes.c says */
+} kedge_change_set;
+
+/* One change of a set; borrowed from it. Each text has a NUL behind it. Without values, both are
+ * as if there were no item. */
+typedef struct kedge_changed {
+    kedge_bytes collection;
+    kedge_bytes id;
+    bool was_there;
+    kedge_bytes before;
+    bool is_there;
+    kedge_bytes after;
+} kedge_changed;
+
+kedge_change_set kedge_change_set_make(const kedge_allocator *allocator);
+void kedge_change_set_free(kedge_change_set *changes);
+/* `before` and `after` NULL: no item. Does nothing when `changes` is NULL. */
+void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_bytes id,
+                       const kedge_bytes *before, const kedge_bytes *after);
+/* Reads the next change; `*offset` starts at 0. Returns false when there are no more. */
+bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_changed *next);
+
+/* Who is told of changes. */
+typedef struct kedge_store_observer {
+    void *context;
+    /* Called from any thread. Returns whether change sets are to have values. */
+    bool (*watched)(void *context);
+    /* Called from any thread, within a call that changed what readers see, before the next commit
+     * of any thread or process: so calls come in the order of the commits. Must not call the
+     * store. */
+    void (*changed)(void *context, const kedge_change_set *changes);
+} kedge_store_observer;
+
 typedef struct kedge_store_options {
     const kedge_environment *environment; /* must outlive the store */
     const char *path;                     /* the folder; made when absent */
@@ -54,6 +100,7 @@ typedef struct kedge_store_options {
      * no edit is acknowledged or sent. May be NULL. */
     void (*refused)(void *context);
     void *refused_context;
+    kedge_store_observer observer; /* its functions may be NULL */
 } kedge_store_options;
 
 /* Opens or creates, and repairs what a crash left: deletes covered pending rows, rebuilds the
@@ -92,20 +139,6 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
  * call that needs it then fails with `error`. `position` (may be NULL) gets what can be read:
  * `client` may be "", and `pending` includes rows that cannot be read. */
 bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error);
-
-/* The keys that one commit changed for readers, in key order; {"",""} is the project record. When
- * too many to list (over 4,096) `all` is set and the list is empty. */
-typedef struct kedge_change_set {
-    bool all;
-    size_t count;
-    kedge_buffer keys; /* count times: collection, NUL, 4-byte id size (host order), id */
-} kedge_change_set;
-
-kedge_change_set kedge_change_set_make(const kedge_allocator *allocator);
-void kedge_change_set_free(kedge_change_set *changes);
-/* Reads the next key; `*offset` starts at 0. Returns false when there are no more. */
-bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedge_bytes *collection,
-                           kedge_bytes *id);
 
 /* ---- writing (mutate.c, cancel.c, inbox.c; while the cache cannot be written: shadow.c) ---- */
 

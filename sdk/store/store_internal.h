@@ -36,8 +36,9 @@
 /* How often a write turn is repeated because something damaged was set aside. */
 #define KEDGE_STORE_HEALS_MAX 4
 /* Damaged caches that are kept until the resync is complete. */
-#define KEDGE_STORE_DAMAGED_MAX 8
-#define KEDGE_STORE_CHANGES_MAX 4096
+#define KEDGE_STORE_DAMAGED_MAX   8
+#define KEDGE_STORE_CHANGES_MAX   4096
+#define KEDGE_STORE_CHANGES_BYTES 67108864 /* 64 MiB, of one commit */
 /* Rows that one call of kedge_store_check_cache looks at: about a millisecond. */
 #define KEDGE_STORE_CHECK_ROWS 2000
 /* The most SQLite instructions for one row of a query: some ten seconds. */
@@ -172,6 +173,7 @@ struct kedge_store {
     bool locked; /* a write turn is running; guarded by the mutex */
     void (*refused)(void *context);
     void *refused_context;
+    kedge_store_observer observer;
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
     kedge_store_db cache;
     kedge_store_db outbox;
@@ -451,7 +453,8 @@ kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *ba
 void kedge_cache_check_end(kedge_store *store);
 
 /* ---- changes.c ---- */
-void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_bytes id);
+/* `changes` may be NULL for all of these. */
+void kedge_changes_are_pulled(kedge_change_set *changes);
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
 

@@ -146,11 +146,15 @@ static kedge_status checkpoint_one(kedge_store_db *db, kedge_error *error)
     return kedge_store_db_fail(db, code, "moving the WAL into the file", error);
 }
 
+/* Behind the commit, still in the turn: whoever commits next tells it later. */
 static void tell(kedge_store *store, kedge_change_set *changes)
 {
-    if (!store->untold || !changes) return;
-    kedge_changes_all(changes);
+    const kedge_store_observer *observer = &store->observer;
+    if (!changes) return;
+    if (store->untold) kedge_changes_all(changes);
     store->untold = false;
+    if (observer->changed && (changes->all || changes->count > 0))
+        observer->changed(observer->context, changes);
 }
 
 static kedge_status refuse(kedge_store *store, kedge_error *error)
@@ -244,6 +248,8 @@ kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work 
                                            kedge_change_set *changes, kedge_error *error)
 {
     bool again;
+    const kedge_store_observer *observer = &store->observer;
+    if (changes) changes->values = observer->watched && observer->watched(observer->context);
     kedge_status status = repeat(store, work, context, changes, error);
     if (status == KEDGE_DISK_FULL &&
         one_turn(store, make_room, NULL, NULL, &again, NULL) == KEDGE_OK)

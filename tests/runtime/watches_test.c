@@ -43,14 +43,12 @@ static void commit(kedge_watches *watches, ...)
     va_list keys;
     const char *collection;
     kedge_change_set changes = kedge_change_set_make(&kedge_allocator_default);
+    changes.values = true;
     va_start(keys, watches);
     while ((collection = va_arg(keys, const char *)) != NULL) {
         const char *id = va_arg(keys, const char *);
-        uint32_t id_size = (uint32_t)strlen(id);
-        kedge_buffer_append(&changes.keys, collection, strlen(collection) + 1);
-        kedge_buffer_append(&changes.keys, &id_size, sizeof id_size);
-        kedge_buffer_append(&changes.keys, id, id_size);
-        changes.count++;
+        kedge_bytes value = KEDGE_BYTES("1");
+        kedge_changes_add(&changes, kedge_bytes_of(collection), kedge_bytes_of(id), NULL, &value);
     }
     va_end(keys);
     kedge_watches_post(watches, &changes);
@@ -106,7 +104,7 @@ static void test_a_watch_hears_of_its_collection_once_a_commit(void **state)
 static void test_everything_is_told_when_a_commit_is_too_large(void **state)
 {
     heard got;
-    kedge_change_set all = {.all = true, .keys = kedge_buffer_make(&kedge_allocator_default)};
+    kedge_change_set all = {.all = true, .bytes = kedge_buffer_make(&kedge_allocator_default)};
     (void)state;
     kedge_watches *watches = make(NULL, NULL);
     kedge_watch_token *token = add(watches, "notes", &got);

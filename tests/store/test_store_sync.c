@@ -168,14 +168,13 @@ static void test_the_changes_of_a_commit_are_the_keys_whose_visible_value_change
 {
     fixture *f = *state;
     size_t offset = 0;
-    kedge_bytes collection;
-    kedge_bytes id;
+    kedge_changed change;
     fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
     assert_int_equal(f->changes.count, 1);
-    assert_true(kedge_change_set_next(&f->changes, &offset, &collection, &id));
-    assert_true(kedge_bytes_equal_text(collection, "notes"));
-    assert_true(kedge_bytes_equal_text(id, "a"));
-    assert_false(kedge_change_set_next(&f->changes, &offset, &collection, &id));
+    assert_true(kedge_change_set_next(&f->changes, &offset, &change));
+    assert_true(kedge_bytes_equal_text(change.collection, "notes"));
+    assert_true(kedge_bytes_equal_text(change.id, "a"));
+    assert_false(kedge_change_set_next(&f->changes, &offset, &change));
     fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
     assert_int_equal(f->changes.count, 0);
     naive_server_edit(f->server, "set", "{\"id\":\"a\",\"value\":9}");
@@ -184,8 +183,8 @@ static void test_the_changes_of_a_commit_are_the_keys_whose_visible_value_change
     /* The pending edits hide what happened to "a". */
     offset = 0;
     assert_int_equal(f->changes.count, 1);
-    assert_true(kedge_change_set_next(&f->changes, &offset, &collection, &id));
-    assert_true(kedge_bytes_equal_text(id, "z"));
+    assert_true(kedge_change_set_next(&f->changes, &offset, &change));
+    assert_true(kedge_bytes_equal_text(change.id, "z"));
     fixture_sync(f);
     assert_int_equal(f->changes.count, 0);
 }
