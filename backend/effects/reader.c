@@ -349,3 +349,20 @@ kedge_status kedge_stream_reader_round(kedge_stream_reader *reader, kedge_stream
         kedge_stream_shards_free(&pages[i]);
     return status;
 }
+
+/* ---- leaving ---- */
+
+kedge_status kedge_stream_reader_leave(kedge_stream_reader *reader, kedge_error *error)
+{
+    kedge_checkpoints checkpoints = {.allocator = reader->options.environment->allocator};
+    kedge_status status = kedge_checkpoints_load(&reader->options, &checkpoints, error);
+    for (size_t i = 0; i < checkpoints.count && status == KEDGE_OK; i++) {
+        kedge_checkpoint *checkpoint = &checkpoints.of[i];
+        if (checkpoint->finished || strcmp(checkpoint->owner, reader->owner) != 0) continue;
+        checkpoint->until_ms = 0;
+        status = kedge_checkpoint_save(&reader->options, checkpoint, NULL, error);
+        if (status == KEDGE_CONFLICT) status = KEDGE_OK; /* it is another's by now */
+    }
+    kedge_checkpoints_free(&checkpoints);
+    return status;
+}

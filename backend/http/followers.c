@@ -228,6 +228,14 @@ void kedge_followers_appended(kedge_followers *self)
     count_up(self, &self->appends);
 }
 
+static void leave(kedge_followers *self)
+{
+    kedge_error error = {0};
+    if (kedge_stream_reader_leave(self->reader, &error) == KEDGE_OK) return;
+    kedge_logger_write(self->options.log, KEDGE_LOGGER_WARNING, "stream-not-left", "code",
+                       error.code, "detail", error.message, NULL);
+}
+
 void kedge_followers_stop(kedge_followers *self)
 {
     if (self == NULL) return;
@@ -236,6 +244,7 @@ void kedge_followers_stop(kedge_followers *self)
     pthread_cond_broadcast(&self->signal);
     pthread_mutex_unlock(&self->mutex);
     if (self->reads) pthread_join(self->thread, NULL);
+    if (self->reads && !self->options.alone) leave(self);
     self->reads = false;
     for (uint32_t i = 0; i < self->worker_count; i++)
         pthread_join(self->workers[i], NULL);

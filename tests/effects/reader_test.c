@@ -257,6 +257,25 @@ static void test_a_shard_has_one_reader_until_its_lease_ends(void **state)
     kedge_stream_reader_free(second);
 }
 
+static void test_a_reader_that_leaves_lets_another_one_in_at_once(void **state)
+{
+    fixture *f = *state;
+    kedge_stream_reader *first = make_reader(f), *second = make_reader(f);
+    put(f, 0);
+    read_all(f, first);
+    assert_ok(kedge_stream_reader_leave(first, &f->error));
+    put(f, 0);
+    read_all(f, second);
+    assert_int_equal(f->seen.handled, 2);
+    assert_ok(kedge_stream_reader_leave(first, &f->error)); /* what is another's stays so */
+    kedge_stream_round round;
+    put(f, 0);
+    assert_ok(kedge_stream_reader_round(first, &round, &f->error));
+    assert_int_equal(round.shards, 0);
+    kedge_stream_reader_free(first);
+    kedge_stream_reader_free(second);
+}
+
 static void test_a_lease_that_a_wrong_clock_set_far_ahead_does_not_hold(void **state)
 {
     fixture *f = *state;
@@ -556,6 +575,7 @@ int main(void)
         READER(test_a_reader_does_not_keep_itself_busy),
         READER(test_another_reader_goes_on_behind_the_checkpoint),
         READER(test_a_shard_has_one_reader_until_its_lease_ends),
+        READER(test_a_reader_that_leaves_lets_another_one_in_at_once),
         READER(test_a_lease_that_a_wrong_clock_set_far_ahead_does_not_hold),
         READER(test_a_reader_that_was_overtaken_moves_no_checkpoint),
         READER(test_what_a_failed_handler_has_done_is_not_given_again),

@@ -90,7 +90,7 @@ static void trim_sqlite(world *around, stream_ports *ports)
 const char *const stream_engine = NULL;
 
 const stream_implementation stream_implementations[] = {
-    {"stream: memory", open_memory, close_ports, roll_memory, trim_memory},
-    {"stream: SQLite", open_sqlite, close_ports, roll_sqlite, trim_sqlite},
+    {"stream: memory", open_memory, close_ports, roll_memory, trim_memory, false},
+    {"stream: SQLite", open_sqlite, close_ports, roll_sqlite, trim_sqlite, false},
     {0},
 };

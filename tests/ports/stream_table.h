@@ -19,6 +19,8 @@ typedef struct stream_implementation {
     void (*roll)(world *around, stream_ports *ports);
     /* Trims all changes but the newest one; NULL: it cannot be made to. */
     void (*trim)(world *around, stream_ports *ports);
+    /* It may call the start of a shard trimmed that it lists. */
+    bool refuses_starts;
 } stream_implementation;
 
 /* The table that the program was linked with; ends with {0}. */
