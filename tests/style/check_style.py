@@ -183,11 +183,32 @@ def check_planted(path, text):
             return
 
 
+def anchors_of(text):
+    """The anchors of a page's headings, as GitHub makes them; code in between has none."""
+    anchors, code = set(), False
+    for line in text.split("\n"):
+        code ^= line.startswith("```")
+        heading = re.match(r"#{1,6} (.*)", line)
+        if heading and not code:
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1).strip().lower())
+            anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            again = 0
+            while (anchor if not again else f"{anchor}-{again}") in anchors:
+                again += 1
+            anchors.add(anchor if not again else f"{anchor}-{again}")
+    return anchors
+
+
 def check_links(root, path, text):
     for number, line in enumerate(text.split("\n"), 1):
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", line):
-            if not re.match(r"[a-z]+:", target) and not (root / path.parent / target).exists():
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", line):
+            if re.match(r"[a-z]+:", target):
+                continue
+            page = root / path.parent / target if target else root / path
+            if not page.exists():
                 yield number, f"the link {target} leads nowhere"
+            elif anchor and page.suffix == ".md" and anchor not in anchors_of(page.read_text(encoding="utf-8")):
+                yield number, f"{page.name} has no heading #{anchor}"
 
 
 def check_examples(root, path):
@@ -272,6 +293,7 @@ def self_test():
         "common/h.c": "/* h */\nint " + "x" * 100 + ";\n",
         "include/kedge/i.h": "/* i */\n\nKEDGE_API void f(void);\n",
         "docs/j.md": "[gone](nowhere.md)\n",
+        "docs/q.md": "## Some (words) here\n[there](#some-words-here) [gone](#elsewhere)\n",
         "docs/explanation/p.md": "`sdk/store/gone.c`\n",
         "common/k.c": "/* TO" + "DO */\n",
         "sdk/store/l.c": "/* l */\nbool late = KEDGE_PLANTED_BUG(1);\n",
