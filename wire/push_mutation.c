@@ -217,6 +217,7 @@ static kedge_status check_frame(kedge_bytes element, kedge_bytes args, kedge_buf
                             error);
 }
 
+/* To the next whole number; one that is whole stays what it is, up to 2^53 - 1. */
 static void read_timestamp(const mutation_members *members, kedge_wire_mutation *out)
 {
     double number;
@@ -230,7 +231,10 @@ static void read_timestamp(const mutation_members *members, kedge_wire_mutation 
     } else if (number <= -most) {
         out->timestamp_ms = -KEDGE_LIMIT_MUTATION_ID;
     } else {
-        out->timestamp_ms = (int64_t)(number < 0 ? number - 0.5 : number + 0.5);
+        out->timestamp_ms = (int64_t)number;
+        double rest = number - (double)out->timestamp_ms;
+        if (rest >= 0.5) out->timestamp_ms++;
+        if (rest <= -0.5) out->timestamp_ms--;
     }
 }
 
