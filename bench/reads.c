@@ -293,7 +293,8 @@ static bench_row compare(reads *r, const char *name, block ours, block floor, do
                        .floor = bench_median(floors, ROUNDS),
                        .ratio = bench_median(ratios, ROUNDS),
                        .target = target,
-                       .target_is_ratio = true};
+                       .target_is_ratio = true,
+                       .see = BENCH_SEE_SPEED};
 }
 
 size_t bench_reads(bench_row *rows)

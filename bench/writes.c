@@ -134,6 +134,7 @@ size_t bench_writes(bench_row *rows)
                           .floor = bench_median(floors, BLOCKS),
                           .ratio = bench_median(ratios, BLOCKS),
                           .target = 0.85,
-                          .target_is_ratio = true};
+                          .target_is_ratio = true,
+                          .see = BENCH_SEE_SPEED};
     return 1;
 }
