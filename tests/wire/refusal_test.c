@@ -182,6 +182,9 @@ static void test_a_timestamp_is_rounded_and_bounded(void **state)
         int64_t timestamp_ms;
     } cases[] = {{MUTATION("\"timestamp\":1.5"), 2},
                  {MUTATION("\"timestamp\":-1.5"), -2},
+                 {MUTATION("\"timestamp\":1.4999"), 1},
+                 {MUTATION("\"timestamp\":4503599627370497"), 4503599627370497},
+                 {MUTATION("\"timestamp\":-4503599627370497"), -4503599627370497},
                  {MUTATION("\"timestamp\":1e300"), KEDGE_LIMIT_MUTATION_ID},
                  {MUTATION("\"timestamp\":-1e300"), -KEDGE_LIMIT_MUTATION_ID}};
     (void)state;
