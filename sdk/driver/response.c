@@ -68,8 +68,13 @@ static kedge_response_class refusal_class(kedge_request_kind kind, int status, c
 
 /* ---- what a 200 says, and a response about a part ---- */
 
-static kedge_status keep_body(kedge_buffer *copy, kedge_bytes body, kedge_error *error)
+/* Begins what is held of a pull or a page: a copy of its body, from which it borrows. */
+static kedge_status hold(kedge_driver_held *held, kedge_request_kind source, kedge_buffer *copy,
+                         kedge_bytes body, kedge_error *error)
 {
+    held->source = source;
+    held->next_body = 0;
+    held->damage = (kedge_driver_damage){.count = 0};
     kedge_buffer_clear(copy);
     kedge_buffer_append_bytes(copy, body);
     return kedge_buffer_status(copy, error);
@@ -89,18 +94,14 @@ static kedge_status read_pull(kedge_driver *driver, kedge_bytes body, kedge_erro
 {
     kedge_driver_held *held = &driver->held;
     kedge_driver_held_free_pull(held);
-    held->source = KEDGE_REQUEST_PULL;
-    held->next_body = 0;
-    kedge_status status = keep_body(&held->pull_body, body, error);
-    if (status == KEDGE_OK) {
+    kedge_status status = hold(held, KEDGE_REQUEST_PULL, &held->pull_body, body, error);
+    if (status == KEDGE_OK)
         status = kedge_wire_pull_response_read(
             driver->allocator, kedge_buffer_bytes(&held->pull_body), &held->pull, error);
-    }
-    if (status == KEDGE_OK) kedge_driver_bound_pull(&held->pull);
-    held->damage = (kedge_driver_damage){.count = 0};
-    /* A snapshot's pages tell theirs. */
-    if (status == KEDGE_OK && !held->pull.snapshot && held->pull.damaged.count > 0) {
-        kedge_driver_damage_add_told(&held->damage, &held->pull.damaged);
+    if (status == KEDGE_OK) {
+        kedge_driver_bound_pull(&held->pull);
+        /* A snapshot's pages tell theirs. */
+        if (!held->pull.snapshot) kedge_driver_damage_add_told(&held->damage, &held->pull.damaged);
     }
     held->pull_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_pull(held);
@@ -111,15 +112,11 @@ static kedge_status read_page(kedge_driver *driver, kedge_bytes body, kedge_erro
 {
     kedge_driver_held *held = &driver->held;
     kedge_driver_held_free_page(held);
-    held->source = KEDGE_REQUEST_PAGE;
-    held->next_body = 0;
-    kedge_status status = keep_body(&held->page_body, body, error);
-    if (status == KEDGE_OK) {
+    kedge_status status = hold(held, KEDGE_REQUEST_PAGE, &held->page_body, body, error);
+    if (status == KEDGE_OK)
         status = kedge_wire_page_response_read(
             driver->allocator, kedge_buffer_bytes(&held->page_body), &held->page, error);
-    }
     if (status == KEDGE_OK) status = kedge_driver_bound_page(&held->page, error);
-    held->damage = (kedge_driver_damage){.count = 0};
     if (status == KEDGE_OK) kedge_driver_damage_add_told(&held->damage, &held->page.damaged);
     held->page_there = status == KEDGE_OK;
     if (status != KEDGE_OK) kedge_driver_held_free_page(held);
