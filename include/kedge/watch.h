@@ -9,8 +9,9 @@ KEDGE_BEGIN_DECLS
 /* Where a change comes from. A pull tells as well what its rebase has changed of this process's
  * pending edits. */
 typedef enum kedge_change_source {
-    KEDGE_CHANGE_LOCAL = 1, /* an edit of this process, or its cancellation */
-    KEDGE_CHANGE_PULLED = 2 /* from the server */
+    KEDGE_CHANGE_LOCAL = 1,        /* an edit of this process, or its cancellation */
+    KEDGE_CHANGE_PULLED = 2,       /* from the server, pulled by whichever process of the folder */
+    KEDGE_CHANGE_OTHER_PROCESS = 3 /* an edit of another process, or its cancellation */
 } kedge_change_source;
 
 /* One changed key, with its values as canonical JSON. `collection` is "" for the project record. A
@@ -29,9 +30,9 @@ typedef struct kedge_change {
 
 /* The changes of one commit. Commits are told in their order: the old value of a key is the new
  * value that was told last. `count` 0 means that changes are not listed: after a resync, when
- * another process wrote, when one commit changed more than 4,096 keys or 64 MiB of values, and when
- * more than 64 commits or 64 MiB wait for the callback. Read everything again that the app
- * shows. */
+ * one commit changed more than 4,096 keys or 64 MiB of values (256 KiB, when another process made
+ * it), and when more wait for the callback than 64 commits, 64 MiB, or 256 commits of other
+ * processes. Read everything again that the app shows. */
 typedef void (*kedge_watch_function)(void *KEDGE_NULLABLE userdata, const kedge_change *changes,
                                      size_t count);
 

@@ -146,6 +146,13 @@ static bool store_watched(void *context)
     return kedge_watches_any(db->watches);
 }
 
+/* Nobody is told before this process shows the others that it is there. */
+static bool store_has_company(void *context)
+{
+    kedge_db *db = context;
+    return db->peers != NULL && kedge_peers_present(db->peers);
+}
+
 static void store_changed(void *context, const kedge_change_set *changes)
 {
     kedge_db *db = context;
@@ -155,24 +162,30 @@ static void store_changed(void *context, const kedge_change_set *changes)
 static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, void *phase_context,
                                kedge_error *error)
 {
-    kedge_store_options options = {
-        .environment = &db->environment,
-        .path = db->path,
-        .organization = db->organization,
-        .project = db->project,
-        .user = db->user,
-        .role = db->role,
-        .registry = db->registry,
-        .phase = phase,
-        .phase_context = phase_context,
-        .set_aside = cache_set_aside,
-        .set_aside_context = db,
-        .refused = outbox_refused,
-        .refused_context = db,
-        .observer = {.context = db, .watched = store_watched, .changed = store_changed}};
+    kedge_store_options options = {.environment = &db->environment,
+                                   .path = db->path,
+                                   .organization = db->organization,
+                                   .project = db->project,
+                                   .user = db->user,
+                                   .role = db->role,
+                                   .registry = db->registry,
+                                   .phase = phase,
+                                   .phase_context = phase_context,
+                                   .set_aside = cache_set_aside,
+                                   .set_aside_context = db,
+                                   .refused = outbox_refused,
+                                   .refused_context = db,
+                                   .observer = {.context = db,
+                                                .watched = store_watched,
+                                                .company = store_has_company,
+                                                .changed = store_changed}};
     kedge_status status = kedge_store_open(&options, &db->store, error);
     if (status == KEDGE_OK) {
         status = kedge_peers_open(&db->environment, db->path, &db->peers, error);
+    }
+    /* Behind this turn, whoever commits knows that this process is there. */
+    if (status == KEDGE_OK && kedge_peers_present(db->peers)) {
+        status = kedge_store_follow(db->store, error);
     }
     if (status == KEDGE_OK && db->net != NULL) {
         kedge_transport transport = kedge_net_transport(db->net);

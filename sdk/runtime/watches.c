@@ -131,7 +131,8 @@ static void token_post(kedge_watch_token *token, kedge_commit *commit)
 
 static kedge_change_source source_of(const kedge_change_set *changes)
 {
-    return changes->by == KEDGE_CHANGED_BY_PULL ? KEDGE_CHANGE_PULLED : KEDGE_CHANGE_LOCAL;
+    if (changes->by == KEDGE_CHANGED_BY_PULL) return KEDGE_CHANGE_PULLED;
+    return changes->by == KEDGE_CHANGED_BY_EDIT ? KEDGE_CHANGE_LOCAL : KEDGE_CHANGE_OTHER_PROCESS;
 }
 
 /* Calls back with the watched keys, or with count 0 when they cannot be listed. */

@@ -14,6 +14,7 @@
 #define KEDGE_ROW_CACHE_META     103
 #define KEDGE_ROW_STAGING        104
 #define KEDGE_ROW_STAGED_OUTCOME 105
+#define KEDGE_ROW_CHANGE         106
 
 /* The number in the text of an SQL statement. */
 #define KEDGE_SQL_NUMBER(number)      KEDGE_SQL_NUMBER_TEXT(number)
@@ -38,6 +39,9 @@
 #define KEDGE_STAGED_OUTCOME_CHECKSUM                                                              \
     "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_STAGED_OUTCOME) ", id, version, digest,"          \
                                                                  " decision, code, message)"
+
+#define KEDGE_CHANGE_CHECKSUM                                                                      \
+    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_CHANGE) ", number, writer, by, changes)"
 
 /* How many rows a table has, and the sum of their checksums. */
 typedef struct kedge_row_total {

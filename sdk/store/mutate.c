@@ -50,7 +50,8 @@ kedge_status kedge_edit_commit(kedge_store *store, const kedge_outbox_meta *outb
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->cache));
     kedge_store_phase(store, "mutate-before-outbox");
-    kedge_status status = kedge_wal_reserve(&store->cache, error);
+    kedge_status status = kedge_change_log_write(store, changes, KEDGE_CHANGED_BY_EDIT, error);
+    if (status == KEDGE_OK) status = kedge_wal_reserve(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_wal_reserve(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
     if (status != KEDGE_OK) {

@@ -197,6 +197,7 @@ kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error
         status = kedge_store_rename_damaged(store, error);
         if (status == KEDGE_OK) status = open_cache_once(store, false, error);
     }
+    if (status == KEDGE_OK) status = kedge_change_log_begin(store, error);
     if (status != KEDGE_OK) kedge_store_db_close(&store->cache);
     return status;
 }

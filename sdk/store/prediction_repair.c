@@ -169,6 +169,9 @@ static kedge_status repair_cache(kedge_store *store, misfit *at, kedge_change_se
     memcpy(next.client, at->outbox.client, sizeof next.client);
     if (status == KEDGE_OK)
         status = kedge_prediction_rebase(store, NULL, &at->outbox, &next, changes, error);
+    if (status == KEDGE_OK)
+        status = kedge_change_log_write(store, at->rotated ? NULL : changes, KEDGE_CHANGED_BY_EDIT,
+                                        error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
     if (status == KEDGE_OK && !store->cache.rehearsing) kedge_store_stamp_footprints(store, &next);
     return status;

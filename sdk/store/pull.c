@@ -332,6 +332,8 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     if (status == KEDGE_OK)
         status = kedge_prediction_advance(store, &response->patch, &state->outbox, &state->cache,
                                           &next, changes, error);
+    if (status == KEDGE_OK)
+        status = kedge_change_log_write(store, changes, KEDGE_CHANGED_BY_PULL, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
     if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);

@@ -396,6 +396,8 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
     bool resyncing = status == KEDGE_OK && work->cache.resyncing;
     if (status == KEDGE_OK) status = rotate_outbox(store, work, error);
     if (status == KEDGE_OK) status = rotate_cache(store, work, error);
+    if (status == KEDGE_OK)
+        status = kedge_change_log_write(store, work->changes, KEDGE_CHANGED_BY_PULL, error);
     if (status == KEDGE_OK) {
         kedge_store_phase(store, "rotate-before-outbox");
         status = kedge_store_db_commit(&store->outbox, error);

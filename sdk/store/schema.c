@@ -142,7 +142,14 @@ const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" *
                                           .layout_count = COUNT(OUTBOX_LAYOUTS),
                                           .layouts = OUTBOX_LAYOUTS};
 
-/* ---- cache.db, layout 2 ---- */
+/* ---- cache.db, layout 3 ---- */
+
+/* What a commit changed, for other processes. A row that is missing or wrong costs nothing but that
+ * they read again what they show. */
+#define CACHE_CHANGE                                                                               \
+    "CREATE TABLE change("                                                                         \
+    " number INTEGER PRIMARY KEY, writer INTEGER NOT NULL, by INTEGER NOT NULL, changes BLOB,"     \
+    " checksum INTEGER NOT NULL);"
 
 static const kedge_schema_table CACHE_TABLES[] = {
     {"meta",
@@ -177,6 +184,7 @@ static const kedge_schema_table CACHE_TABLES[] = {
                        " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
                        " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,"
                        " checksum INTEGER NOT NULL);"},
+    {"change", CACHE_CHANGE},
 };
 
 /* ---- cache.db, from older layouts ---- */
@@ -207,7 +215,11 @@ static const char *const CACHE_LAYOUT_2[] = {
     "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM,
     NULL};
 
-static const kedge_schema_layout CACHE_LAYOUTS[] = {{1, NULL}, {2, CACHE_LAYOUT_2}};
+/* Layout 3 has changes for other processes. */
+static const char *const CACHE_LAYOUT_3[] = {CACHE_CHANGE, NULL};
+
+static const kedge_schema_layout CACHE_LAYOUTS[] = {
+    {1, NULL}, {2, CACHE_LAYOUT_2}, {3, CACHE_LAYOUT_3}};
 
 const kedge_schema kedge_cache_schema = {.application = 0x4b646331, /* "Kdc1" */
                                          .table_count = COUNT(CACHE_TABLES),

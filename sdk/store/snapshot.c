@@ -115,6 +115,8 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
     if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
     if (status == KEDGE_OK)
         status = kedge_prediction_rebase(store, NULL, &state->outbox, &next, NULL, error);
+    if (status == KEDGE_OK)
+        status = kedge_change_log_write(store, NULL, KEDGE_CHANGED_BY_PULL, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
     if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);

@@ -35,8 +35,9 @@ typedef struct kedge_store kedge_store;
 typedef void (*kedge_store_phase_function)(void *context, const char *phase);
 
 typedef enum kedge_changed_by {
-    KEDGE_CHANGED_BY_EDIT = 1, /* made or cancelled */
-    KEDGE_CHANGED_BY_PULL = 2
+    KEDGE_CHANGED_BY_EDIT = 1,  /* made or cancelled */
+    KEDGE_CHANGED_BY_PULL = 2,  /* of whichever process */
+    KEDGE_CHANGED_BY_OTHERS = 3 /* an edit of another process */
 } kedge_changed_by;
 
 /* The keys that one commit changed for readers, in key order, with their values; {"",""} is the
@@ -74,6 +75,9 @@ typedef struct kedge_store_observer {
     void *context;
     /* Called from any thread. Returns whether change sets are to have values. */
     bool (*watched)(void *context);
+    /* Called in a turn, from any thread. Returns whether another process has the folder open, and
+     * is to be told of this commit. */
+    bool (*company)(void *context);
     /* Called from any thread, within a call that changed what readers see, before the next commit
      * of any thread or process: so calls come in the order of the commits. Must not call the
      * store. */
@@ -154,6 +158,8 @@ kedge_status kedge_store_dismiss(kedge_store *store, int64_t sequence, kedge_err
  * kept). */
 kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t *new_sequence,
                                   kedge_change_set *changes, kedge_error *error);
+/* Tells the observer what other processes have committed. */
+kedge_status kedge_store_follow(kedge_store *store, kedge_error *error);
 /* Returns true when the cache cannot be written and lacks edits, which reads show nevertheless;
  * `error` says why. */
 bool kedge_store_cache_error(kedge_store *store, kedge_error *error);

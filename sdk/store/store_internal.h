@@ -39,6 +39,9 @@
 #define KEDGE_STORE_DAMAGED_MAX   8
 #define KEDGE_STORE_CHANGES_MAX   4096
 #define KEDGE_STORE_CHANGES_BYTES 67108864 /* 64 MiB, of one commit */
+/* Of the commits that other processes are told of: how many are kept, and of which size. */
+#define KEDGE_STORE_LOG_ROWS  256
+#define KEDGE_STORE_LOG_BYTES 262144 /* 256 KiB */
 /* Rows that one call of kedge_store_check_cache looks at: about a millisecond. */
 #define KEDGE_STORE_CHECK_ROWS 2000
 /* The most SQLite instructions for one row of a query: some ten seconds. */
@@ -174,6 +177,11 @@ struct kedge_store {
     void (*refused)(void *context);
     void *refused_context;
     kedge_store_observer observer;
+    /* Of writers, in their turn (change_log.c). */
+    bool in_company;           /* another process has the folder open */
+    int64_t log_writer;        /* this store, in the rows that it writes; random */
+    int64_t log_told;          /* the number up to which the observer was told */
+    uint32_t log_data_version; /* SQLite's, at the end of the last turn */
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
     kedge_store_db cache;
     kedge_store_db outbox;
@@ -457,6 +465,19 @@ void kedge_cache_check_end(kedge_store *store);
 void kedge_changes_are_pulled(kedge_change_set *changes);
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
+
+/* ---- change_log.c ---- */
+/* The cache was opened: what stands in its log already is not told. */
+kedge_status kedge_change_log_begin(kedge_store *store, kedge_error *error);
+/* Call in the transaction of a commit that changes what readers see, before it ends. `changes`
+ * NULL: any key may have changed. */
+kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *changes,
+                                    kedge_changed_by by, kedge_error *error);
+/* Call in a turn. Tells the observer what others wrote since it was told last. */
+kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error);
+/* Tells the observer that any key may have changed. */
+void kedge_change_log_tell_all(kedge_store *store);
+void kedge_change_log_end_turn(kedge_store *store);
 
 /* ---- mutate.c, inbox.c ---- */
 /* Commits the outbox, then the cache, whose meta rows are these now: the end of each edit. */

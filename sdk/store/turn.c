@@ -114,8 +114,10 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
         return KEDGE_OK;
     kedge_store_db_close(&store->cache);
     kedge_status status = kedge_schema_open_cache(store, false, error);
-    if (status == KEDGE_OK) (void)kedge_index_fit(store, NULL);
-    return status;
+    if (status != KEDGE_OK) return status;
+    (void)kedge_index_fit(store, NULL);
+    kedge_change_log_tell_all(store);
+    return KEDGE_OK;
 }
 
 /* A commit to a file that was renamed or deleted would be lost. */
@@ -213,6 +215,15 @@ static kedge_status make_room(kedge_store *store, void *context, kedge_error *er
 
 /* ---- the turn ---- */
 
+/* Who wants to know of this turn's commits. */
+static void look_around(kedge_store *store, kedge_change_set *changes)
+{
+    const kedge_store_observer *observer = &store->observer;
+    store->in_company = observer->company && observer->company(observer->context);
+    bool watched = observer->watched && observer->watched(observer->context);
+    if (changes) changes->values = watched || store->in_company;
+}
+
 static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *context,
                              kedge_change_set *changes, bool *again, kedge_error *error)
 {
@@ -224,11 +235,13 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     status = check_outbox_there(store, error);
     if (status == KEDGE_OK) status = kedge_store_check_refused(store, error);
     if (status == KEDGE_OK) status = open_current_cache(store, error);
+    look_around(store, changes);
     if (status == KEDGE_OK) status = work(store, context, error);
     if (status == KEDGE_OK) tell(store, changes);
     kedge_store_db_rollback(&store->outbox);
     kedge_store_db_rollback(&store->cache);
     status = heal(store, status, again, error);
+    kedge_change_log_end_turn(store);
     kedge_store_unlock(store);
     return status;
 }
@@ -248,8 +261,6 @@ kedge_status kedge_store_take_telling_turn(kedge_store *store, kedge_store_work 
                                            kedge_change_set *changes, kedge_error *error)
 {
     bool again;
-    const kedge_store_observer *observer = &store->observer;
-    if (changes) changes->values = observer->watched && observer->watched(observer->context);
     kedge_status status = repeat(store, work, context, changes, error);
     if (status == KEDGE_DISK_FULL &&
         one_turn(store, make_room, NULL, NULL, &again, NULL) == KEDGE_OK)

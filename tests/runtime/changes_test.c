@@ -1,20 +1,25 @@
 /* What watches tell through the public API, with a kedge-server: the values before and after, where
- * a change comes from, and callbacks that free their watch or close their database. */
+ * a change comes from, the edits of another process, and callbacks that free their watch or close
+ * their database. */
 #include "tests/runtime/client.h"
 #include "tests/support/server_process.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
 #define SYNC_MS 20000
+
+extern char **environ;
 
 static const char *server_program;
 
@@ -213,6 +218,97 @@ static void test_a_database_cannot_be_closed_in_a_callback(void **state)
     kedge_watch_free(to.token);
 }
 
+/* ---- another process ---- */
+
+#define EDITS 60
+
+/* The other process: this program with arguments. */
+static int be_the_other(const char *path)
+{
+    char value[32];
+    kedge_db *db = NULL;
+    kedge_options options = client_options(path, NULL);
+    if (kedge_open(&options, &db, NULL) != KEDGE_OK) return 1;
+    for (int i = 1; i <= EDITS; i++) {
+        snprintf(value, sizeof value, "\"there %d\"", i);
+        client_put(db, "a", value);
+    }
+    return kedge_close(db) == KEDGE_OK ? 0 : 2;
+}
+
+static pid_t spawn_other(const world *at)
+{
+    pid_t child;
+    char program[] = "/proc/self/exe";
+    char path[CLIENT_PATH_SIZE + 16];
+    char *arguments[] = {program, path, program, NULL};
+    snprintf(path, sizeof path, "%s/here", at->folder);
+    assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
+    return child;
+}
+
+/* Follows the value of "a" from change to change. */
+typedef struct chain {
+    pthread_mutex_t lock;
+    char value[64];
+    int here;
+    int others;
+    int breaks; /* a value before that was not the value after of the change in front */
+    int everything;
+} chain;
+
+static void follow(void *userdata, const kedge_change *changes, size_t count)
+{
+    chain *to = userdata;
+    pthread_mutex_lock(&to->lock);
+    if (count == 0) to->everything++;
+    for (size_t i = 0; i < count; i++) {
+        const char *before = changes[i].old_value != NULL ? changes[i].old_value : "";
+        if (strcmp(before, to->value) != 0) to->breaks++;
+        snprintf(to->value, sizeof to->value, "%s",
+                 changes[i].new_value != NULL ? changes[i].new_value : "");
+        if (changes[i].source == KEDGE_CHANGE_LOCAL) to->here++;
+        if (changes[i].source == KEDGE_CHANGE_OTHER_PROCESS) to->others++;
+    }
+    pthread_mutex_unlock(&to->lock);
+}
+
+static int told(chain *of)
+{
+    pthread_mutex_lock(&of->lock);
+    int sum = of->here + of->others;
+    pthread_mutex_unlock(&of->lock);
+    return sum;
+}
+
+static void test_edits_of_two_processes_are_told_in_one_order_with_their_values(void **state)
+{
+    world *at = *state;
+    chain to = {0};
+    char value[32];
+    int result = 0;
+    kedge_watch_token *token = NULL;
+    pthread_mutex_init(&to.lock, NULL);
+    assert_int_equal(kedge_watch(at->here, "notes", follow, &to, NULL, &token, NULL), KEDGE_OK);
+    pid_t child = spawn_other(at);
+    for (int i = 1; i <= EDITS; i++) {
+        snprintf(value, sizeof value, "\"here %d\"", i);
+        client_put(at->here, "a", value);
+        poll(NULL, 0, 1);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+    int64_t until = client_now_ms() + 10000;
+    while (told(&to) < 2 * EDITS && client_now_ms() < until)
+        poll(NULL, 0, 2);
+    kedge_watch_free(token);
+    assert_int_equal(to.here, EDITS);
+    assert_int_equal(to.others, EDITS);
+    assert_int_equal(to.breaks, 0);
+    assert_int_equal(to.everything, 0);
+    assert_string_equal(to.value, client_get(at->here, "a"));
+}
+
 /* ---- with a dispatcher ---- */
 
 typedef struct desk {
@@ -268,6 +364,7 @@ static void test_the_same_holds_on_the_thread_of_a_dispatcher(void **state)
 
 int main(int argc, char **argv)
 {
+    if (argc == 3) return be_the_other(argv[1]);
     if (argc != 2) return 2;
     server_program = argv[1];
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
@@ -276,6 +373,7 @@ int main(int argc, char **argv)
         TEST(test_a_pull_below_pending_edits_tells_what_is_seen),
         TEST(test_a_watch_may_be_freed_in_its_own_callback),
         TEST(test_a_database_cannot_be_closed_in_a_callback),
+        TEST(test_edits_of_two_processes_are_told_in_one_order_with_their_values),
         TEST(test_the_same_holds_on_the_thread_of_a_dispatcher),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,8 +105,12 @@ static bool wait_value(kedge_db *db, const char *id, const char *value)
 
 static void hear(void *userdata, const kedge_change *changes, size_t count)
 {
-    (void)changes;
-    if (count == 0) atomic_fetch_add((atomic_int *)userdata, 1);
+    for (size_t i = 0; i < count; i++) {
+        bool theirs = strcmp(changes[i].id, "theirs") == 0;
+        if (theirs && changes[i].source == KEDGE_CHANGE_PULLED) {
+            atomic_fetch_add((atomic_int *)userdata, 1);
+        }
+    }
 }
 
 static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_killed(void **state)

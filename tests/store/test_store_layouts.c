@@ -22,7 +22,7 @@ static const char TO_LAYOUT_1[] =
     "ALTER TABLE staging DROP COLUMN outcome_sum; ALTER TABLE meta DROP COLUMN checksum;"
     "ALTER TABLE meta DROP COLUMN item_rows; ALTER TABLE meta DROP COLUMN item_sum;"
     "ALTER TABLE meta DROP COLUMN base_rows; ALTER TABLE meta DROP COLUMN base_sum;"
-    "PRAGMA user_version=1";
+    "DROP TABLE change; PRAGMA user_version=1";
 
 static void test_a_cache_of_the_older_layout_is_brought_up_to_date(void **state)
 {

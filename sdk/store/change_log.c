@@ -1,0 +1,146 @@
+/* What other processes that have the folder open are told of a commit: the cache's table `change`.
+ *
+ * A row is written in the transaction of the commit itself, and only while another process is
+ * there. `number` rises by one a row. `changes` is the commit's set, or NULL when it is too large
+ * to be kept here. The newest KEDGE_STORE_LOG_ROWS rows stay.
+ *
+ * Each store remembers the number up to which it has told its own observer. It tells what is behind
+ * that in a turn: before it commits itself, and when it is asked to look. So all processes tell all
+ * commits in one order. Where a number is missing, where `changes` is NULL, and where a row is not
+ * what was written, any key may have changed.
+ *
+ * A process that is alone writes nothing. One that opens the folder first shows that it is there,
+ * and then takes a turn: who commits after that turn knows of it. */
+#include "sdk/store/store_internal.h"
+
+#include "common/assert.h"
+#include "common/error.h"
+#include <string.h>
+
+static bool is_off(const kedge_store *store)
+{
+    return !store->observer.changed;
+}
+
+static void tell(kedge_store *store, const kedge_change_set *changes)
+{
+    store->observer.changed(store->observer.context, changes);
+}
+
+void kedge_change_log_tell_all(kedge_store *store)
+{
+    kedge_change_set all = {.all = true};
+    if (!is_off(store)) tell(store, &all);
+}
+
+/* ---- reading ---- */
+
+static uint32_t data_version(kedge_store *store)
+{
+    unsigned int version = 0;
+    if (store->cache.handle)
+        sqlite3_file_control(store->cache.handle, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+void kedge_change_log_end_turn(kedge_store *store)
+{
+    if (!is_off(store)) store->log_data_version = data_version(store);
+}
+
+kedge_status kedge_change_log_begin(kedge_store *store, kedge_error *error)
+{
+    if (is_off(store)) return KEDGE_OK;
+    if (store->log_writer == 0)
+        store->environment->random(store->environment->context, (char *)&store->log_writer,
+                                   sizeof store->log_writer);
+    return kedge_store_db_number(&store->cache, "SELECT max(number) FROM change", &store->log_told,
+                                 error);
+}
+
+/* Returns false when the row does not hold a list of changes. */
+static bool read_row(kedge_store *store, sqlite3_stmt *row, kedge_change_set *changes)
+{
+    kedge_changed change;
+    size_t offset = 0;
+    bool pulled = sqlite3_column_int(row, 2) == KEDGE_CHANGED_BY_PULL;
+    *changes = kedge_change_set_make(store->allocator);
+    changes->by = pulled ? KEDGE_CHANGED_BY_PULL : KEDGE_CHANGED_BY_OTHERS;
+    changes->values = true;
+    if (sqlite3_column_type(row, 3) != SQLITE_BLOB || sqlite3_column_int(row, 4) != 1) return false;
+    kedge_buffer_append_bytes(&changes->bytes, kedge_store_column(row, 3));
+    if (changes->bytes.no_memory) return false;
+    while (kedge_change_set_next(changes, &offset, &change))
+        changes->count++;
+    return offset == changes->bytes.size;
+}
+
+static void tell_row(kedge_store *store, sqlite3_stmt *row)
+{
+    kedge_change_set changes;
+    int64_t number = sqlite3_column_int64(row, 0);
+    bool next = number == store->log_told + 1;
+    store->log_told = number;
+    if (!next) kedge_change_log_tell_all(store);
+    if (sqlite3_column_int64(row, 1) == store->log_writer) return;
+    if (read_row(store, row, &changes))
+        tell(store, &changes);
+    else
+        kedge_change_log_tell_all(store);
+    kedge_change_set_free(&changes);
+}
+
+kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT number, writer, by, changes, checksum = " KEDGE_CHANGE_CHECKSUM
+        " FROM change WHERE number > ?1 ORDER BY number";
+    sqlite3_stmt *rows;
+    kedge_status status = kedge_store_db_take(&store->cache, sql, &rows, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(&store->cache, rows, 1, store->log_told);
+    while ((status = kedge_store_db_step(&store->cache, rows, error)) == KEDGE_OK)
+        tell_row(store, rows);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+/* ---- writing ---- */
+
+static kedge_status insert(kedge_store *store, const kedge_change_set *changes, kedge_changed_by by,
+                           kedge_error *error)
+{
+    static const char sql[] =
+        "INSERT INTO change SELECT number, ?1, ?2, ?3, kedge_checksum(" KEDGE_SQL_NUMBER(
+            KEDGE_ROW_CHANGE) ", number, ?1, ?2, ?3)"
+                              " FROM (SELECT ifnull(max(number), 0) + 1 AS number FROM change)";
+    kedge_store_db *db = &store->cache;
+    sqlite3_stmt *statement;
+    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    if (status != KEDGE_OK) return status;
+    bool listed =
+        changes && !changes->all && changes->values && changes->bytes.size <= KEDGE_STORE_LOG_BYTES;
+    kedge_store_bind_integer(db, statement, 1, store->log_writer);
+    kedge_store_bind_integer(db, statement, 2, by);
+    if (listed) kedge_store_bind_blob(db, statement, 3, changes->bytes.data, changes->bytes.size);
+    return kedge_store_db_run(db, statement, error);
+}
+
+kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *changes,
+                                    kedge_changed_by by, kedge_error *error)
+{
+    static const char trim[] =
+        "DELETE FROM change WHERE number <="
+        " (SELECT max(number) FROM change) - " KEDGE_SQL_NUMBER(KEDGE_STORE_LOG_ROWS);
+    kedge_store_db *db = &store->cache;
+    sqlite3_stmt *statement;
+    KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(db));
+    if (is_off(store) || db->rehearsing) return KEDGE_OK;
+    kedge_status status = KEDGE_OK;
+    if (store->in_company || data_version(store) != store->log_data_version)
+        status = kedge_change_log_follow(store, error);
+    bool nothing = changes && !changes->all && changes->count == 0;
+    if (status != KEDGE_OK || nothing || !store->in_company) return status;
+    status = insert(store, changes, by, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, trim, &statement, error);
+    return status == KEDGE_OK ? kedge_store_db_run(db, statement, error) : status;
+}
