@@ -2,6 +2,7 @@
  * refused. */
 #include "tests/backend/world.h"
 
+#include "backend/versioned/model/layout.h"
 #include "backend/versioned/model/map.h"
 #include "tests/support/project.h"
 
@@ -301,6 +302,96 @@ static void test_a_version_over_its_limit_moves_its_delta_and_args_to_blobs(void
     world_check(world);
 }
 
+/* An unknown mutator's args may be anything. */
+static const char *repeated_args(void)
+{
+    static char args[60000];
+    memset(args, 'x', sizeof args);
+    args[0] = args[sizeof args - 2] = '"';
+    args[sizeof args - 1] = '\0';
+    return args;
+}
+
+static bool has_attribute(test_world *world, int64_t number, const char *name)
+{
+    kedge_key partition = kedge_key_partition(&notes);
+    kedge_key sort = kedge_key_version(number);
+    kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
+    const kedge_records *records = &world->store_records;
+    kedge_record_set set = {0};
+    assert_int_equal(records->vtable->get(records->self, &key, true, &set, NULL), KEDGE_OK);
+    bool has = kedge_record_attribute(&set.records[0], name) != NULL;
+    kedge_record_set_free(&set);
+    return has;
+}
+
+static void test_large_args_leave_the_record_and_many_small_ones_stay(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    const kedge_version *version = NULL;
+    push_begin(&builder);
+    push_add_dense(&builder, "c1", 1, "a", 1, 20000);
+    push_add(&builder, "c1", 2, "b", 2);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_true(has_attribute(world, 1, "args_parts"));
+    assert_false(has_attribute(world, 1, "args"));
+    assert_true(has_attribute(world, 1, "delta"));
+    assert_int_equal(count_blobs(world, "versions"), 1);
+    assert_int_equal(kedge_version_load(NOTES(world), 1, &version, NULL), KEDGE_OK);
+    kedge_buffer canonical = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(kedge_json_canonical(builder.mutations[0].args, &canonical, NULL), KEDGE_OK);
+    assert_true(kedge_bytes_equal(version->mutations[0].args, kedge_buffer_bytes(&canonical)));
+    assert_true(kedge_bytes_equal(version->mutations[1].args, builder.mutations[1].args));
+    kedge_buffer_free(&canonical);
+    kedge_version_release(version);
+
+    /* Together they pack into more than 8 KB; each of them is small. */
+    push_begin(&builder);
+    for (int i = 3; i < 60; i++)
+        push_add_dense(&builder, "c1", i, "c", i, 900);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    assert_true(has_attribute(world, 2, "args"));
+    /* These are large, and pack into little. */
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 60, "no.such.mutator", "{}");
+    builder.mutations[0].args = kedge_bytes_of(repeated_args());
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_true(has_attribute(world, 3, "args"));
+    assert_int_equal(count_blobs(world, "versions"), 1);
+    world_check(world);
+}
+
+/* Pushes, index rows and reads of the state do not need them. */
+static void test_lost_args_are_missed_by_those_alone_who_ask_for_them(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    kedge_error error = {0};
+    const kedge_version *version = NULL;
+    push_begin(&builder);
+    push_add_dense(&builder, "c1", 1, "a", 1, 20000);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    world_remove_one_blob(world, "acme/projects/notes/versions/");
+    world_restart(world);
+    for (int i = 2; i <= 20; i++)
+        assert_int_equal(world_put(world, "c1", i, "b", i), i);
+    index_project(world);
+    assert_int_equal(world_count_records(world, "Mutation#c1#"), 20);
+    assert_int_equal(world_lmid(world, "c1"), 20);
+    assert_string_equal(world_value(world, "b"), "{\"v\":20}");
+    assert_int_equal(
+        kedge_version_load_detail(NOTES(world), 1, KEDGE_VERSION_STATE, &version, &error),
+        KEDGE_OK);
+    assert_true(version->without_args);
+    assert_int_equal(version->mutations[0].args.size, 0);
+    assert_int_equal(version->change_count, 1);
+    kedge_version_release(version);
+    assert_int_equal(kedge_version_load(NOTES(world), 1, &version, &error), KEDGE_CORRUPT);
+    assert_string_equal(error.code, "version-part-missing");
+}
+
 /* ---- limits ---- */
 
 static void test_a_257th_collection_is_rejected(void **state)
@@ -462,6 +553,8 @@ int main(void)
         OVER_ALL(test_the_changes_between_versions_lead_from_one_to_the_other),
         OVER_BOTH(test_a_push_of_large_args_is_cut_into_versions_that_fit),
         OVER_BOTH(test_a_version_over_its_limit_moves_its_delta_and_args_to_blobs),
+        OVER_BOTH(test_large_args_leave_the_record_and_many_small_ones_stay),
+        OVER_BOTH(test_lost_args_are_missed_by_those_alone_who_ask_for_them),
         OVER_MEMORY(test_a_257th_collection_is_rejected),
         OVER_ALL(test_declared_fields_are_kept_as_metadata),
         OVER_SEED(test_a_mutation_that_no_transaction_holds_is_rejected_and_blocks_nothing),

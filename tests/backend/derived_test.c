@@ -32,7 +32,7 @@ static void add_random(story *told, int client, int64_t id)
         snprintf(args, sizeof args, "{\"collection\":\"items\",\"id\":\"%s\"}", item);
         push_add_call(&builder, name, id, "kedge.delete", args);
     } else if (kind == 1) {
-        push_add_large(&builder, name, id, item, value, 9000);
+        push_add_dense(&builder, name, id, item, value, 12000);
     } else if (kind == 2) {
         push_add_call(&builder, name, id, "no.such.mutator", "{}");
     } else if (kind == 3) {

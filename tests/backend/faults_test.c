@@ -20,7 +20,7 @@ static kedge_status push_story(test_world *world, int i, kedge_push_result *resu
     snprintf(item, sizeof item, "a%d", i % 3);
     push_begin(&builder);
     if (i % 5 == 0) {
-        push_add_large(&builder, "c1", i, item, i, 20000);
+        push_add_dense(&builder, "c1", i, item, i, 20000);
     } else if (i % 7 == 0) {
         push_add_call(&builder, "c1", i, "no.such.mutator", "{\"n\":1}");
     } else {

@@ -285,8 +285,9 @@ void push_add(push_builder *builder, const char *client, int64_t id, const char 
     push_add_call(builder, client, id, "kedge.put", args);
 }
 
-void push_add_large(push_builder *builder, const char *client, int64_t id, const char *item,
-                    int value, size_t size)
+/* `seed` NULL: a text of one letter. */
+static void add_sized(push_builder *builder, const char *client, int64_t id, const char *item,
+                      int value, size_t size, uint64_t *seed)
 {
     static char texts[3][101000];
     static size_t next;
@@ -296,6 +297,10 @@ void push_add_large(push_builder *builder, const char *client, int64_t id, const
                       "{\"collection\":\"items\",\"id\":\"%s\",\"value\":{\"v\":%d,\"text\":\"",
                       item, value);
     memset(text + at, 'x', size);
+    for (size_t i = 0; seed != NULL && i < size; i++)
+        text[(size_t)at + i] =
+            "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[world_random(seed) %
+                                                                               64];
     snprintf(text + at + (int)size, 16, "\"}}");
     push_add_call(builder, client, id, "kedge.put", "{}");
     kedge_push_mutation *mutation = &builder->mutations[builder->push.count - 1];
@@ -303,6 +308,19 @@ void push_add_large(push_builder *builder, const char *client, int64_t id, const
     mutation->args = kedge_bytes_of(text);
     kedge_sha256(mutation->args, hash);
     memcpy(mutation->digest, hash, sizeof mutation->digest);
+}
+
+void push_add_large(push_builder *builder, const char *client, int64_t id, const char *item,
+                    int value, size_t size)
+{
+    add_sized(builder, client, id, item, value, size, NULL);
+}
+
+void push_add_dense(push_builder *builder, const char *client, int64_t id, const char *item,
+                    int value, size_t size)
+{
+    uint64_t seed = (uint64_t)value;
+    add_sized(builder, client, id, item, value, size, &seed);
 }
 
 uint32_t world_random(uint64_t *seed)

@@ -121,6 +121,10 @@ void push_add_call(push_builder *builder, const char *client, int64_t id, const 
  * `size` is at most 100,000; three at once. */
 void push_add_large(push_builder *builder, const char *client, int64_t id, const char *item,
                     int value, size_t size);
+/* The same of a text that hardly compresses, and that `value` makes: from 12,000 bytes on args go
+ * to blobs, too. */
+void push_add_dense(push_builder *builder, const char *client, int64_t id, const char *item,
+                    int value, size_t size);
 void push_set_origin(push_builder *builder, const char *client, int64_t id);
 /* Of the whole push. */
 void push_set_sender(push_builder *builder, const kedge_identity *who);

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LARGE_BYTES 9000 /* over what stays in a version */
+#define LARGE_BYTES 9000  /* over what stays in a version */
+#define DENSE_BYTES 16000 /* of random text: the args do not stay in the record either */
+#define DENSE       "dense"
 
 #define PUSH(client, first, last)                                                                  \
     {                                                                                              \
@@ -36,6 +38,8 @@ const story stories[] = {
     {"one push comes twice, seed cadence", KEDGE_CADENCE_SEED, 1, PUSH("c1", 2, 4),
      PUSH("c1", 2, 4)},
     {"two clients push, seed cadence", KEDGE_CADENCE_SEED, 1, PUSH("c1", 2, 3), PUSH("c2", 2, 3)},
+    {"a push of large args comes twice", KEDGE_CADENCE_COMPACT, 1, PUSH(DENSE, 1, 2),
+     PUSH(DENSE, 1, 2)},
 };
 const size_t story_count = sizeof stories / sizeof stories[0];
 
@@ -44,7 +48,7 @@ static const kedge_push_sender sender = {{"g1", 2}, &ann};
 
 typedef struct pushed {
     kedge_push_mutation mutations[STORY_MUTATIONS_MAX];
-    char args[STORY_MUTATIONS_MAX][LARGE_BYTES + 256];
+    char args[STORY_MUTATIONS_MAX][DENSE_BYTES + 256];
     kedge_push push;
 } pushed;
 
@@ -57,8 +61,14 @@ static void add(pushed *made, const char *client, int64_t id, int64_t origin)
                         "{\"collection\":\"items\",\"id\":\"i%d\",\"value\":{\"by\":\"%s\","
                         "\"n\":%d,\"text\":\"",
                         (int)(id % 4), origin > 0 ? "old" : client, (int)id);
-    size_t text = id % 3 == 0 ? LARGE_BYTES : 10;
+    bool dense = strcmp(client, DENSE) == 0;
+    size_t text = dense ? DENSE_BYTES : id % 3 == 0 ? LARGE_BYTES : 10;
     memset(args + size, 'x', text);
+    uint64_t seed = (uint64_t)id;
+    for (size_t i = 0; dense && i < text; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        args[(size_t)size + i] = (char)('a' + (seed >> 40) % 26);
+    }
     snprintf(args + size + text, 8, "\"}}");
     *mutation = (kedge_push_mutation){
         .client = kedge_bytes_of(client),

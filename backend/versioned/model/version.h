@@ -17,6 +17,7 @@
 
 /* The tuned values of the layout. */
 #define KEDGE_BODY_INLINE_BYTES   8192 /* a body up to this stays in the delta and the checkpoint */
+#define KEDGE_ARGS_INLINE_BYTES   8192 /* larger args of a mutation leave the record, too */
 #define KEDGE_VERSION_BYTES_MAX   350000 /* a record over this moves its delta or args to blobs */
 #define KEDGE_RECENT_RUNS_MAX     256    /* index rows are completed before a commit passes these */
 #define KEDGE_RECENT_VERSIONS_MAX 64

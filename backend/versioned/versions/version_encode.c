@@ -22,8 +22,9 @@
  *   delta_parts      text     instead of delta, the same
  *
  * "packed" is JSON, as text up to KEDGE_PACK_TEXT_BYTES and as binary gzip above when that is
- * smaller. When the record would exceed KEDGE_VERSION_BYTES_MAX the larger of args and delta moves
- * to blobs, then the other. */
+ * smaller. Packed args of more than KEDGE_ARGS_INLINE_BYTES move to blobs when those of one
+ * mutation have as many by themselves. When the record would still exceed KEDGE_VERSION_BYTES_MAX
+ * the larger of args and delta moves to blobs, then the other. */
 #include "backend/versioned/versions/version_codec.h"
 
 #include "backend/base/packed.h"
@@ -189,16 +190,21 @@ static kedge_status add_packed(kedge_version_record *record, const char *name,
 
 /* ---- moving a text to blobs ---- */
 
-static kedge_status add_part(kedge_version_record *record, kedge_bytes plain, kedge_error *error)
+/* `compressed`: the same bytes as gzip, when they were compressed before; else empty. */
+static kedge_status add_part(kedge_version_record *record, kedge_bytes plain,
+                             kedge_bytes compressed, kedge_error *error)
 {
-    kedge_buffer compressed = kedge_buffer_make(record->arena.allocator);
-    kedge_version_part part;
-    kedge_status status = kedge_gzip(plain, &compressed, error);
-    if (status == KEDGE_OK &&
-        !kedge_arena_copy(&record->arena, kedge_buffer_bytes(&compressed), &part.compressed)) {
-        status = kedge_fail_no_memory(error);
+    kedge_buffer made = kedge_buffer_make(record->arena.allocator);
+    kedge_version_part part = {.compressed = compressed};
+    kedge_status status = KEDGE_OK;
+    if (compressed.size == 0) {
+        status = kedge_gzip(plain, &made, error);
+        if (status == KEDGE_OK &&
+            !kedge_arena_copy(&record->arena, kedge_buffer_bytes(&made), &part.compressed)) {
+            status = kedge_fail_no_memory(error);
+        }
     }
-    kedge_buffer_free(&compressed);
+    kedge_buffer_free(&made);
     if (status != KEDGE_OK) return status;
     kedge_sha256(plain, part.hash);
 
@@ -219,11 +225,16 @@ static kedge_status move(kedge_version_record *record, size_t index, const char 
     KEDGE_ASSERT(index < record->attribute_count);
     kedge_buffer names = kedge_buffer_make(record->arena.allocator);
     kedge_bytes rest = kedge_buffer_bytes(plain);
+    kedge_bytes compressed = {NULL, 0}; /* of a text that is one part: it is the attribute */
+    if (record->attributes[index].type == KEDGE_ATTRIBUTE_BINARY &&
+        rest.size <= KEDGE_VERSION_PART_BYTES) {
+        compressed = record->attributes[index].bytes;
+    }
     kedge_status status = KEDGE_OK;
     while (rest.size > 0 && status == KEDGE_OK) {
         kedge_bytes part = rest;
         if (part.size > KEDGE_VERSION_PART_BYTES) part.size = KEDGE_VERSION_PART_BYTES;
-        status = add_part(record, part, error);
+        status = add_part(record, part, compressed, error);
         if (status != KEDGE_OK) break;
         char hex[KEDGE_SHA256_HEX];
         kedge_hex_encode(record->parts[record->part_count - 1].hash, KEDGE_SHA256_SIZE, hex);
@@ -271,6 +282,16 @@ static kedge_status add_lists(kedge_version_record *record, const kedge_version 
     return add_packed(record, "mutations", text, error);
 }
 
+static bool has_large_args(const kedge_version *version)
+{
+    for (size_t i = 0; i < version->mutation_count; i++) {
+        if (version->mutations[i].args.size > KEDGE_ARGS_INLINE_BYTES) return true;
+    }
+    return false;
+}
+
+/* Large args stand in a blob: each KB of a record is paid for as it is written, and again by each
+ * reader. Many small ones do not, since a blob is one more request in front of the commit. */
 static kedge_status add_args_and_delta(kedge_version_record *record, const kedge_version *version,
                                        kedge_buffer *args, kedge_buffer *delta, kedge_error *error)
 {
@@ -282,10 +303,14 @@ static kedge_status add_args_and_delta(kedge_version_record *record, const kedge
 
     size_t at_args = record->attribute_count - 2;
     size_t at_delta = record->attribute_count - 1;
-    bool args_larger =
-        record->attributes[at_args].bytes.size > record->attributes[at_delta].bytes.size;
+    size_t args_bytes = record->attributes[at_args].bytes.size;
+    bool args_larger = args_bytes > record->attributes[at_delta].bytes.size;
+    bool args_moved = args_bytes > KEDGE_ARGS_INLINE_BYTES && has_large_args(version);
+    if (args_moved) status = move(record, at_args, "args_parts", args, error);
+    if (status != KEDGE_OK) return status;
     for (int moved = 0; moved < 2 && record->bytes > KEDGE_VERSION_BYTES_MAX; moved++) {
         bool take_args = args_larger == (moved == 0);
+        if (take_args && args_moved) continue;
         status = take_args ? move(record, at_args, "args_parts", args, error)
                            : move(record, at_delta, "delta_parts", delta, error);
         if (status != KEDGE_OK) return status;
