@@ -59,8 +59,8 @@ typedef struct kedge_stream_reader kedge_stream_reader;
 
 kedge_status kedge_stream_reader_new(const kedge_stream_reader_options *options,
                                      kedge_stream_reader **reader, kedge_error *error);
-/* Ends its leases, so that others need not wait for that. Behind this only free it. After a failure
- * the leases end by themselves. */
+/* Ends its leases, so that others need not wait for that. Another round takes what is free then.
+ * After a failure the leases end by themselves. */
 kedge_status kedge_stream_reader_leave(kedge_stream_reader *reader, kedge_error *error);
 /* Its leases stay, unless it has left. NULL is allowed. */
 void kedge_stream_reader_free(kedge_stream_reader *reader);
