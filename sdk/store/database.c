@@ -167,10 +167,12 @@ kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_e
 
 kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
 {
+    int highest = 0;
     sqlite3_stmt *statement;
     if (db->rehearsing && kedge_store_db_in_transaction(db)) return KEDGE_OK;
     KEDGE_ASSERT(!kedge_store_db_in_transaction(db));
     db->runs = db->bound_bytes = 0;
+    (void)sqlite3_db_status(db->handle, SQLITE_DBSTATUS_CACHE_WRITE, &db->written, &highest, 0);
     kedge_status status = kedge_store_db_take(db, "BEGIN IMMEDIATE", &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
     return status;

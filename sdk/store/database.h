@@ -25,6 +25,7 @@ typedef struct kedge_store_db {
     int bind_code;       /* the first failed bind since a statement was taken */
     int wal_pages;       /* after the last commit here */
     int wal_held;        /* pages at the last move, when a reader still needed some; 0: none */
+    int written;         /* pages that were written when the transaction began */
     int64_t runs;        /* statements without rows, since the transaction began */
     int64_t bound_bytes; /* … and bytes that were bound */
     bool damaged;        /* SQLite reported damage */

@@ -193,7 +193,7 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *st
     if (status == KEDGE_OK) status = note_outcomes(store, state, outcomes, origins != NULL, error);
     if (status == KEDGE_OK) status = insert_origins(store, origins, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, error);
     if (status == KEDGE_OK)
         state->outbox = next;
     else
@@ -208,7 +208,7 @@ void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox
     next.ask_settled = 0;
     kedge_status status = kedge_store_db_begin(&store->outbox, NULL);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, NULL);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, NULL);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, NULL);
     if (status != KEDGE_OK) kedge_store_db_rollback(&store->outbox);
 }
 
@@ -225,7 +225,7 @@ void kedge_pull_settle(kedge_store *store)
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, NULL);
     if (status == KEDGE_OK)
         status = kedge_outbox_settle(&store->outbox, &cache, &outbox, now_ms, true, NULL);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, NULL);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, NULL);
     if (status != KEDGE_OK) kedge_store_db_rollback(&store->outbox);
 }
 
@@ -303,7 +303,7 @@ static kedge_status stage_response(kedge_store *store, const kedge_pull_state *s
         if (status == KEDGE_OK)
             status = kedge_staging_after(store, &staging, (kedge_bytes){"", 0}, true, error);
     }
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     if (status == KEDGE_OK) *result = response->snapshot ? KEDGE_APPLY_PAGES : KEDGE_APPLY_LOST;
     return status;
 }
@@ -334,7 +334,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
                                           &next, changes, error);
     if (status == KEDGE_OK)
         status = kedge_change_log_write(store, changes, KEDGE_CHANGED_BY_PULL, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);
     if (status != KEDGE_OK) {

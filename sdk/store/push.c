@@ -66,7 +66,7 @@ static kedge_status commit_sent(kedge_store *store, kedge_outbox_meta *outbox, i
     outbox->sent_through = last_id;
     kedge_status status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, outbox, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, error);
     return status;
 }
 

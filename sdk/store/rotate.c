@@ -400,7 +400,7 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
         status = kedge_change_log_write(store, work->changes, KEDGE_CHANGED_BY_PULL, error);
     if (status == KEDGE_OK) {
         kedge_store_phase(store, "rotate-before-outbox");
-        status = kedge_store_db_commit(&store->outbox, error);
+        status = kedge_wal_commit(&store->outbox, error);
     }
     if (status == KEDGE_OK) {
         kedge_store_phase(store, "rotate-after-outbox");

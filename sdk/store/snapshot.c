@@ -47,7 +47,7 @@ static kedge_status unstage_work(kedge_store *store, void *context, kedge_error 
     (void)context;
     kedge_status status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     return status;
 }
 
@@ -93,7 +93,7 @@ static kedge_status keep_page(kedge_store *store, stage *asked, const kedge_stag
     kedge_status status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_staging_put(store, &next, &page->items, error);
     if (status == KEDGE_OK) status = kedge_staging_after(store, &next, page->next, complete, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     asked->result = complete ? KEDGE_APPLY_LOST : KEDGE_APPLY_PAGES;
     return status;
 }
@@ -117,7 +117,7 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
         status = kedge_prediction_rebase(store, NULL, &state->outbox, &next, NULL, error);
     if (status == KEDGE_OK)
         status = kedge_change_log_write(store, NULL, KEDGE_CHANGED_BY_PULL, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);
     if (status == KEDGE_OK) kedge_changes_all(asked->changes);

@@ -24,6 +24,8 @@
 #define INDEX_PAGES  5
 /* Reserves this many frames more than needed, so that zeros are not written at each edit. */
 #define RESERVE_AHEAD 15
+/* A commit writes its last frame, and may fill a sector with copies of it. */
+#define FRAMES_OF_END 4
 
 static const char zeros[RESERVE_AHEAD * FRAME_BYTES];
 
@@ -37,7 +39,8 @@ static sqlite3_file *file_of(const kedge_store_db *db, int which)
 typedef struct wal_facts {
     sqlite3_file *wal;
     int64_t size;
-    int64_t used;   /* up to the last frame */
+    int64_t used; /* up to the last frame */
+    int64_t file_size;
     int64_t growth; /* of the file, when all is moved into it */
 } wal_facts;
 
@@ -53,6 +56,7 @@ static bool look(const kedge_store_db *db, wal_facts *facts)
     if (code != SQLITE_OK || !index) return false;
     const uint32_t volatile *words = index;
     if (database->pMethods->xFileSize(database, &size) != SQLITE_OK) return false;
+    facts->file_size = size;
     facts->used = WAL_HEADER_BYTES + (int64_t)words[INDEX_FRAMES] * FRAME_BYTES;
     facts->growth = (int64_t)words[INDEX_PAGES] * KEDGE_STORE_PAGE_BYTES - size;
     if (facts->growth < 0 || words[INDEX_FRAMES] == 0) facts->growth = 0;
@@ -85,18 +89,53 @@ static int extend(const wal_facts *at, int64_t to)
     return code;
 }
 
+/* Zeros behind the last frame: for so many frames, and as far as the file would grow then. */
+static kedge_status reserve(kedge_store_db *db, wal_facts *at, int64_t frames, kedge_error *error)
+{
+    sqlite3_int64 size;
+    int64_t needed = at->used + frames * FRAME_BYTES + at->growth;
+    if (at->size >= needed) return KEDGE_OK;
+    int code = extend(at, needed + RESERVE_AHEAD * FRAME_BYTES);
+    if (code == SQLITE_OK) return KEDGE_OK;
+    /* The space that is needed may be there, though less than was wanted. */
+    if (at->wal->pMethods->xFileSize(at->wal, &size) == SQLITE_OK && size >= needed)
+        return KEDGE_OK;
+    return kedge_store_db_fail(db, code, "reserving room for a commit", error);
+}
+
 kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error)
 {
     wal_facts at;
-    sqlite3_int64 size;
     if (!look(db, &at)) return KEDGE_OK;
-    int64_t needed = at.used + pages_of_commit(db) * FRAME_BYTES + at.growth;
-    if (at.size >= needed) return KEDGE_OK;
-    int code = extend(&at, needed + RESERVE_AHEAD * FRAME_BYTES);
-    if (code == SQLITE_OK) return KEDGE_OK;
-    /* The space that is needed may be there, though less than was wanted. */
-    if (at.wal->pMethods->xFileSize(at.wal, &size) == SQLITE_OK && size >= needed) return KEDGE_OK;
-    return kedge_store_db_fail(db, code, "reserving room for the edit", error);
+    return reserve(db, &at, pages_of_commit(db), error);
+}
+
+/* How many frames the transaction has written: all but the last one, which the commit writes. */
+static kedge_status flush(kedge_store_db *db, int64_t *frames, kedge_error *error)
+{
+    int written = 0, highest = 0;
+    int code = sqlite3_db_cacheflush(db->handle);
+    if (code == SQLITE_OK)
+        code = sqlite3_db_status(db->handle, SQLITE_DBSTATUS_CACHE_WRITE, &written, &highest, 0);
+    *frames = written - db->written;
+    return code == SQLITE_OK ? KEDGE_OK
+                             : kedge_store_db_fail(db, code, "writing what is to commit", error);
+}
+
+kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error)
+{
+    wal_facts at;
+    int64_t frames = 0, pages = 0;
+    kedge_store_db_reset(db);
+    if (db->rehearsing) return KEDGE_OK;
+    kedge_status status = flush(db, &frames, error);
+    if (status == KEDGE_OK && look(db, &at)) {
+        status = kedge_store_db_number(db, "PRAGMA page_count", &pages, error);
+        int64_t growth = pages * KEDGE_STORE_PAGE_BYTES - at.file_size;
+        at.growth = growth > 0 ? growth : 0;
+        if (status == KEDGE_OK) status = reserve(db, &at, frames + FRAMES_OF_END, error);
+    }
+    return status == KEDGE_OK ? kedge_store_db_commit(db, error) : status;
 }
 
 /* A move reads the index of the whole WAL. So while a reader holds pages there, the next one comes
