@@ -233,7 +233,8 @@ static bench_row measure(const push_case *of, const kedge_environment *environme
                        .floor = floor_us,
                        .ratio = floor_us / server_us,
                        .target = of->target_us,
-                       .target_is_ceiling = true};
+                       .target_is_ceiling = true,
+                       .see = "docs/explanation/cost.md"};
 }
 
 int main(int argc, char **argv)
