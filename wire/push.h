@@ -20,6 +20,8 @@ typedef struct kedge_wire_mutation {
     kedge_bytes origin_client_id; /* empty: there is no origin */
     int64_t origin_id;
     int64_t mutator_version; /* that the client has; from 1 on, and 0 is taken for 1 */
+    /* A server that lacks the mutator, or has an older version, is to leave it undecided. */
+    bool waits;
     /* Set by the reader. */
     uint8_t digest[KEDGE_DIGEST_SIZE];
     const char *invalid_code; /* static storage; NULL: the mutation is valid */

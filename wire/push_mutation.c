@@ -57,6 +57,10 @@ void kedge_wire_push_request_mutation(kedge_json_writer *writer,
         kedge_json_key(writer, "version");
         kedge_json_integer(writer, mutation->mutator_version);
     }
+    if (mutation->waits) {
+        kedge_json_key(writer, "wait");
+        kedge_json_boolean(writer, true);
+    }
     if (mutation->origin_client_id.size > 0) {
         kedge_json_key(writer, "origin");
         kedge_json_begin_object(writer);
@@ -82,6 +86,7 @@ typedef struct mutation_members {
     kedge_bytes uid;
     kedge_bytes origin;
     kedge_bytes version;
+    kedge_bytes wait;
     bool ambiguous; /* clientID or id occurs twice */
 } mutation_members;
 
@@ -97,6 +102,7 @@ static void find_members(kedge_bytes element, mutation_members *members)
         {"name", &members->name},           {"args", &members->args},
         {"timestamp", &members->timestamp}, {"uid", &members->uid},
         {"origin", &members->origin},       {"version", &members->version},
+        {"wait", &members->wait},
     };
     kedge_bytes key;
     kedge_bytes value;
@@ -284,6 +290,12 @@ static void read_version(const mutation_members *members, kedge_wire_mutation *o
     set_invalid(out, "mutation-invalid", "version must be a whole number from 1 to 2^32 - 1");
 }
 
+static void read_wait(const mutation_members *members, kedge_wire_mutation *out)
+{
+    if (members->wait.data == NULL || kedge_json_to_boolean(members->wait, &out->waits)) return;
+    set_invalid(out, "mutation-invalid", "wait must be true or false");
+}
+
 static kedge_status read_members(push_text *into, const mutation_members *members,
                                  kedge_wire_mutation *out, kedge_error *error)
 {
@@ -294,6 +306,7 @@ static kedge_status read_members(push_text *into, const mutation_members *member
     }
     read_timestamp(members, out);
     read_version(members, out);
+    read_wait(members, out);
     status = read_uid(into, members, out, error);
     return status == KEDGE_OK ? read_origin(into, members, out, error) : status;
 }

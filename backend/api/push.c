@@ -25,6 +25,7 @@ static void take(const kedge_wire_mutation *read, kedge_push_mutation *out)
                                  .origin_client = read->origin_client_id,
                                  .origin_id = read->origin_id,
                                  .mutator = read->mutator_version,
+                                 .waits = read->waits,
                                  .invalid_code = read->invalid_code};
     memcpy(out->digest, read->digest, sizeof out->digest);
     memcpy(out->invalid_message, read->invalid_message, sizeof out->invalid_message);
@@ -157,6 +158,9 @@ static void respond_problem(kedge_api_call *call, bool native, const kedge_push_
     case KEDGE_PUSH_GAP:
         kedge_api_refuse(call, 409, "mutation-gap", "%s", result->detail);
         return;
+    case KEDGE_PUSH_SERVER_OLD:
+        kedge_api_refuse(call, 409, "server-too-old", "%s", result->detail);
+        return;
     case KEDGE_PUSH_FINE:
         return;
     default:
@@ -191,11 +195,12 @@ static void respond_applied(kedge_api_call *call, bool native, int64_t version)
 
 /* ---- queued mode ---- */
 
-/* A problem that a later version cannot resolve. */
+/* A problem that a later version cannot resolve. A newer server can resolve SERVER_OLD, and the
+ * client is told at once that it has to wait. */
 static bool is_final(kedge_push_problem problem)
 {
     return problem == KEDGE_PUSH_MISMATCH || problem == KEDGE_PUSH_RETIRED ||
-           problem == KEDGE_PUSH_CLIENT_FOREIGN;
+           problem == KEDGE_PUSH_CLIENT_FOREIGN || problem == KEDGE_PUSH_SERVER_OLD;
 }
 
 static kedge_status examine(kedge_api_call *call, const kedge_push *push, kedge_push_result *result,

@@ -182,6 +182,7 @@ void kedge_queued_write_metrics(kedge_queued *queued, kedge_buffer *out)
         [KEDGE_PUSH_MISMATCH] = "mismatch",
         [KEDGE_PUSH_RETIRED] = "retired",
         [KEDGE_PUSH_CLIENT_UNKNOWN] = "unknown",
+        [KEDGE_PUSH_SERVER_OLD] = "server-old",
         [KEDGE_PUSH_CLIENT_FOREIGN] = "foreign"};
     kedge_queued_counters *counters = &queued->counters;
     write_counter(out, "kedge_queued_messages_total", &counters->queued);

@@ -63,6 +63,12 @@ typedef struct kedge_options {
      * kedge_sync_status.last_error says why. False, or refused: the client waits for the project,
      * with the error "project-not-found", and syncs once it is there. */
     bool create_project;
+    /* How long an edit waits for a server that lacks its mutator or has an older version than this
+     * app: from the edit's timestamp on. Meanwhile it stays pending, with those behind it, and
+     * kedge_sync_status.last_error has the code "server-too-old". Then the server decides without
+     * the mutator: the edit comes into the inbox. 0: it waits until the server is a newer one; -1:
+     * not at all. */
+    int64_t server_wait_ms;
     /* NULL: no token is sent (a server in open mode on loopback). */
     kedge_token_function KEDGE_NULLABLE token;
     /* NULL: callbacks run on the worker thread. */
@@ -83,7 +89,7 @@ typedef struct kedge_options {
 #define KEDGE_OPTIONS_INIT                                                                         \
     {                                                                                              \
         KEDGE_OPTIONS_VERSION, sizeof(kedge_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
-            NULL, false, false, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL, false         \
+            NULL, false, false, 0, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL, false      \
     }
 
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again. Returns

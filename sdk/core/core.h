@@ -67,8 +67,8 @@ typedef enum kedge_response_class {
     KEDGE_RESPONSE_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
     KEDGE_RESPONSE_GONE,    /* version-gone, body-not-found: start over with a pull */
     KEDGE_RESPONSE_SHORTER, /* push-too-large: halve the batch; a single mutation is uploaded */
-    KEDGE_RESPONSE_ABSENT,  /* project-not-found: it may be created, so go on asking */
-    KEDGE_RESPONSE_REFUSED  /* 403, 400 and the like: stop until the app says so */
+    KEDGE_RESPONSE_LATER,  /* project-not-found, server-too-old: this may change, so go on asking */
+    KEDGE_RESPONSE_REFUSED /* 403, 400 and the like: stop until the app says so */
 } kedge_response_class;
 
 typedef struct kedge_request_result {
@@ -317,7 +317,7 @@ typedef struct kedge_core {
     bool sync_wanted;
     bool sync_begun;         /* a pull begun after the wait is running */
     bool sync_pulled;        /* a pull begun after the wait has ended */
-    bool sync_absent;        /* since the wait began, the server had no such project */
+    bool sync_later;         /* since the wait began, a response said to ask later */
     int64_t sync_through_id; /* the id that the wait needs covered */
 
     int64_t timer_ms;

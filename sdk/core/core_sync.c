@@ -1,7 +1,7 @@
 /* Waits of kedge_sync: over when all that was pending at the call is covered and a pull begun after
  * the call has ended; or when nothing can be sent any more, or not before the wait for another
- * client id is over; or when the server has said that there is no such project. Another failed
- * request does not end them. */
+ * client id is over; or when the server has no such project, or cannot run a mutation yet. Another
+ * failed request does not end them. */
 #include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
@@ -11,7 +11,7 @@ void kedge_core_sync_asked(kedge_core *core)
     core->sync_wanted = true;
     core->sync_begun = false;
     core->sync_pulled = false;
-    core->sync_absent = false;
+    core->sync_later = false;
     core->sync_through_id = core->position.highest_id;
     core->pull_due = true;
     kedge_core_sync_hurried(core);
@@ -42,7 +42,7 @@ void kedge_core_sync_end(kedge_core *core, kedge_core_actions *actions, const ke
     } else if (!core->online) {
         kedge_fail(&offline, KEDGE_NETWORK, "offline", "the database is offline");
         end(core, actions, &offline);
-    } else if (core->stopped || core->sync_absent) {
+    } else if (core->stopped || core->sync_later) {
         end(core, actions, &core->error);
     } else if (core->pull_blocked) {
         end(core, actions, &core->blocked_error);

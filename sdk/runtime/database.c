@@ -32,6 +32,10 @@ static kedge_status check_options(const kedge_options *options, kedge_error *err
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "allocator-invalid",
                           "an allocator needs allocate, reallocate and release");
     }
+    if (options->server_wait_ms < -1) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "server-wait-invalid",
+                          "server_wait_ms is a time in milliseconds, 0 or -1");
+    }
     if (options->log_level < KEDGE_LOG_ERROR || options->log_level > KEDGE_LOG_DEBUG) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "log-level-invalid",
                           "the log level is %d; KEDGE_LOG_ERROR to KEDGE_LOG_DEBUG are allowed",
@@ -169,6 +173,7 @@ static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, v
                                    .user = db->user,
                                    .role = db->role,
                                    .registry = db->registry,
+                                   .server_wait_ms = db->server_wait_ms,
                                    .phase = phase,
                                    .phase_context = phase_context,
                                    .set_aside = cache_set_aside,
@@ -249,6 +254,7 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
     made->token.userdata = options->userdata;
     made->shared.online = !options->offline;
     made->create_project = options->create_project;
+    made->server_wait_ms = options->server_wait_ms;
     made->log.function = options->log;
     made->log.level = options->log_level;
     made->caller_driven = options->caller_driven;

@@ -117,6 +117,7 @@ struct kedge_db {
     char *user;
     char *role;
     bool create_project;
+    int64_t server_wait_ms;
     void *userdata;
     void (*userdata_free)(void *);
     kedge_registry *registry;

@@ -51,6 +51,7 @@ static kedge_status copy_options(kedge_store *store, const kedge_store_options *
     store->refused_context = options->refused_context;
     store->observer = options->observer;
     store->registry = options->registry;
+    store->server_wait_ms = options->server_wait_ms;
     store->path = copy(store, options->path);
     store->cache_path = path_of(store, options->path, "cache.db");
     store->outbox_path = path_of(store, options->path, "outbox.db");

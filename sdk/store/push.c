@@ -20,6 +20,16 @@ static int64_t mutator_version(const kedge_store *store, kedge_bytes name)
     return mutator ? mutator->version : 1;
 }
 
+/* An edit waits for a newer server until the app's deadline; then the server decides it. A clock
+ * that was ahead when the edit was made may make it wait twice as long, and not longer. */
+static bool waits(const kedge_store *store, int64_t timestamp_ms)
+{
+    int64_t wait_ms = store->server_wait_ms;
+    if (wait_ms <= 0) return wait_ms == 0;
+    int64_t elapsed_ms = store->environment->now_ms(store->environment->context) - timestamp_ms;
+    return elapsed_ms < wait_ms && elapsed_ms > -wait_ms;
+}
+
 static kedge_status give_row(kedge_store *store, const push *asked, const kedge_pending *row,
                              kedge_error *error)
 {
@@ -31,7 +41,8 @@ static kedge_status give_row(kedge_store *store, const push *asked, const kedge_
                                     .timestamp_ms = row->timestamp_ms,
                                     .origin_client_id = row->origin_client,
                                     .origin_id = row->origin_id,
-                                    .mutator_version = mutator_version(store, row->name)};
+                                    .mutator_version = mutator_version(store, row->name),
+                                    .waits = waits(store, row->timestamp_ms)};
     kedge_hex_encode((const uint8_t *)row->uid.data, row->uid.size, uid);
     mutation.uid = kedge_bytes_of(uid);
     return asked->taker->take(asked->taker->context, &mutation, error);

@@ -92,6 +92,7 @@ typedef struct kedge_store_options {
     const char *user;
     const char *role;
     const kedge_registry *registry; /* must outlive the store */
+    int64_t server_wait_ms;         /* as in kedge_options */
     const char *vfs;                /* name of an SQLite VFS; NULL: the default */
     kedge_store_phase_function phase;
     void *phase_context;

@@ -156,6 +156,7 @@ struct kedge_store {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
     const kedge_registry *registry;
+    int64_t server_wait_ms;
     char *path;
     char *cache_path;
     char *outbox_path;

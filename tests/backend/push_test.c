@@ -147,6 +147,56 @@ static void test_a_rejected_mutation_advances_and_blocks_nothing(void **state)
     assert_int_equal(world_head(world), 2);
 }
 
+/* Nothing of the client is lost: neither the edit that waits nor those behind it are decided. */
+static void test_a_mutation_that_waits_for_a_newer_server_is_not_decided(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    push_add_call(&builder, "c1", 2, "no.such.mutator", "{}");
+    builder.mutations[1].waits = true;
+    push_add(&builder, "c1", 3, "a", 3);
+    push_add(&builder, "c2", 1, "b", 1);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_SERVER_OLD);
+    assert_non_null(strstr(result.detail, "no.such.mutator"));
+    assert_int_equal(world_lmid(world, "c1"), 1);
+    assert_int_equal(world_lmid(world, "c2"), 1);
+
+    /* A version that this server does not have, also in a batch. */
+    push_begin(&builder);
+    push_add(&builder, "c1", 2, "a", 2);
+    builder.mutations[0].mutator = 2;
+    builder.mutations[0].waits = true;
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_SERVER_OLD);
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 2, "kedge.batch",
+                  "{\"mutations\":[{\"args\":null,\"name\":\"no.such.part\"}]}");
+    builder.mutations[0].args_are_canonical = true;
+    builder.mutations[0].waits = true;
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_SERVER_OLD);
+    assert_non_null(strstr(result.detail, "version 1 of \"no.such.part\""));
+    assert_int_equal(world_lmid(world, "c1"), 1);
+    world_check(world);
+}
+
+static void test_an_edit_of_a_newer_mutator_that_does_not_wait_is_rejected(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    char code[64];
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    builder.mutations[0].mutator = 2;
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    assert_int_equal(last_outcome(world, code, sizeof code), KEDGE_MUTATION_REJECTED);
+    assert_string_equal(code, "server-too-old");
+}
+
 static void test_an_invalid_mutation_is_rejected_with_its_code(void **state)
 {
     test_world *world = *state;
@@ -253,6 +303,8 @@ int main(void)
         OVER_ALL(test_one_push_with_two_mutations_under_one_id_is_a_mismatch),
         OVER_ALL(test_an_unknown_client_must_start_with_1),
         OVER_ALL(test_a_rejected_mutation_advances_and_blocks_nothing),
+        OVER_ALL(test_a_mutation_that_waits_for_a_newer_server_is_not_decided),
+        OVER_ALL(test_an_edit_of_a_newer_mutator_that_does_not_wait_is_rejected),
         OVER_ALL(test_an_invalid_mutation_is_rejected_with_its_code),
         OVER_ALL(test_a_client_belongs_to_its_first_user_and_group),
         OVER_ALL(test_a_timestamp_beyond_what_json_holds_is_cut),

@@ -298,8 +298,8 @@ static void test_an_absent_project_ends_a_sync_and_is_asked_for_again(void **sta
     trace *t = *state;
     trace_start(t, 0, 1, 0);
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_ABSENT);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_ABSENT);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_LATER);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_LATER);
     trace_timer(t);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied(t, 1, 0);
@@ -307,11 +307,11 @@ static void test_an_absent_project_ends_a_sync_and_is_asked_for_again(void **sta
                     "          send pull\n"
                     "          report connecting\n"
                     "[    0] sync\n"
-                    "[    0] pull absent\n"
+                    "[    0] pull later\n"
                     "          send pull\n"
-                    "          report connecting: absent\n"
-                    "          synced absent\n"
-                    "[    0] pull absent\n"
+                    "          report connecting: later\n"
+                    "          synced later\n"
+                    "[    0] pull later\n"
                     "[  124] timer\n"
                     "          send pull\n"
                     "[  124] pull ok\n"

@@ -82,6 +82,7 @@ kedge_options damage_options(const char *folder, const char *url)
     options.project = DAMAGE_PROJECT;
     options.mutators = damage_mutators;
     options.mutator_count = 1;
+    options.server_wait_ms = -1;
     options.offline = true;
     return options;
 }

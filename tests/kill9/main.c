@@ -163,6 +163,7 @@ static int check(const char *folder, const char *url)
     options.project = KILL9_PROJECT;
     options.mutators = kill9_mutators;
     options.mutator_count = 1;
+    options.server_wait_ms = -1;
     kedge_db *db = NULL;
     kedge_error error = {0};
     kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;

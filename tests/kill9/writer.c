@@ -80,6 +80,7 @@ int kill9_write(const kill9_writer *writer)
     options.project = KILL9_PROJECT;
     options.mutators = kill9_mutators;
     options.mutator_count = 1;
+    options.server_wait_ms = -1;
     kedge_db *db = NULL;
     kedge_error error = {0};
     kedge_status status = kedge_open_with_phases(&options, on_phase, &set, &db, &error);

@@ -62,6 +62,7 @@ kedge_options powercut_options(const char *folder, const char *url)
     options.project = POWERCUT_PROJECT;
     options.mutators = powercut_mutators;
     options.mutator_count = 1;
+    options.server_wait_ms = -1;
     options.offline = true;
     return options;
 }

@@ -333,6 +333,7 @@ static void make_seed(world *w)
     kedge_error error = {0};
     kedge_options options = options_of(w, w->seed);
     kedge_db *db = NULL;
+    options.server_wait_ms = -1; /* the server does not know app.refused, and shall decide it */
     must(kedge_open(&options, &db, &error), &error);
     client_put(db, "a", "{\"v\":1}");
     client_put(db, "b", "{\"v\":2}");

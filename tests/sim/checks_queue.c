@@ -5,13 +5,15 @@
 #include "backend/api/push.h"
 #include "backend/queued/message.h"
 #include "common/gzip.h"
+#include "mutate/batch.h"
+#include "mutate/registry.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* What the message's push says of a client so far. */
 typedef struct blocked {
-    char clients[8][64]; /* met a mismatch or a gap */
+    char clients[8][64]; /* met a mismatch, a gap or a mutation that waits */
     size_t count;
 } blocked;
 
@@ -41,6 +43,27 @@ static int64_t *next_of(sim_instance *instance, const char *client)
     return &round->clients[round->count++].next;
 }
 
+static bool is_unknown(const sim_instance *instance, kedge_bytes name)
+{
+    return kedge_registry_find(instance->world->server.registry, name) == NULL;
+}
+
+/* For a backend that has its mutator, or those of its parts: its client keeps it. */
+static bool waits(const sim_instance *instance, const kedge_push_mutation *mutation)
+{
+    kedge_batch_part part;
+    if (!mutation->waits) return false;
+    if (is_unknown(instance, mutation->name)) return true;
+    if (!kedge_bytes_equal_text(mutation->name, KEDGE_BATCH_MUTATOR) ||
+        kedge_batch_check(mutation->args, NULL) != KEDGE_OK)
+        return false;
+    kedge_json_iterator parts = kedge_batch_iterate(mutation->args);
+    while (kedge_batch_next(&parts, &part)) {
+        if (is_unknown(instance, kedge_bytes_of(part.name))) return true;
+    }
+    return false;
+}
+
 static void check_mutation(sim_instance *instance, const kedge_push_mutation *mutation,
                            blocked *all)
 {
@@ -58,7 +81,7 @@ static void check_mutation(sim_instance *instance, const kedge_push_mutation *mu
             block(all, client);
         else if (mutation->id == *next)
             ++*next;
-    } else if (mutation->id > *next) {
+    } else if (mutation->id > *next || waits(instance, mutation)) {
         block(all, client);
     } else {
         sim_violate(instance->world, SIM_I2,

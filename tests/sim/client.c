@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of edits that the server does not know (sim.newer). */
+#define SERVER_WAIT_MS 5000
 bool sim_client_runs(const sim_client *client)
 {
     return client->store != NULL && !client->disk.dead;
@@ -226,6 +228,7 @@ static kedge_status open_store(sim_client *client, kedge_error *error)
                                    .user = client->user,
                                    .role = "member",
                                    .registry = world->registry,
+                                   .server_wait_ms = SERVER_WAIT_MS,
                                    .vfs = SIM_VFS_NAME,
                                    .phase = at_phase,
                                    .phase_context = client,

@@ -34,6 +34,7 @@ static void test_a_push_has_these_bytes(void **state)
     mutation.origin_client_id = KEDGE_BYTES("c0");
     mutation.origin_id = 3;
     mutation.mutator_version = 4;
+    mutation.waits = true;
     kedge_wire_push_request_mutation(&writer, &mutation);
     kedge_wire_push_request_end(&writer, "c1");
     assert_string_equal(
@@ -44,7 +45,7 @@ static void test_a_push_has_these_bytes(void **state)
         "\"timestamp\":-5,\"uid\":\"" UID "\"},"
         "{\"clientID\":\"c1\",\"id\":8,\"name\":\"kedge.put\",\"args\":{\"a\":1},"
         "\"timestamp\":-5,\"uid\":\"" UID
-        "\",\"version\":4,\"origin\":{\"client\":\"c0\",\"id\":3}}],"
+        "\",\"version\":4,\"wait\":true,\"origin\":{\"client\":\"c0\",\"id\":3}}],"
         "\"kedge\":{\"client\":\"c1\"}}");
     kedge_buffer_free(&out);
 }
@@ -113,7 +114,8 @@ static kedge_wire_mutation draw_mutation(draw *from)
         .args = draw_value(from),
         .timestamp_ms = draw_integer(from, -KEDGE_LIMIT_MUTATION_ID, KEDGE_LIMIT_MUTATION_ID),
         .uid = draw_hex(from, 32),
-        .mutator_version = draw_integer(from, 1, UINT32_MAX)};
+        .mutator_version = draw_integer(from, 1, UINT32_MAX),
+        .waits = draw_boolean(from)};
     do {
         mutation.name = draw_text(from, KEDGE_LIMIT_NAME_BYTES);
     } while (mutation.name.size == 0);
@@ -141,6 +143,7 @@ static void assert_mutation(const kedge_wire_mutation *found, const kedge_wire_m
     assert_bytes(found->origin_client_id, expected->origin_client_id);
     assert_int_equal(found->origin_id, expected->origin_id);
     assert_int_equal(found->mutator_version, expected->mutator_version);
+    assert_int_equal(found->waits, expected->waits);
 }
 
 static void check_copy(const kedge_wire_push_request *read)

@@ -35,6 +35,8 @@
  *   id < next, another digest      MISMATCH         Two mutations have one id, for example after a
  *                                                   folder was copied. One is decided. The other
  *                                                   must not pass for it: it would be lost.
+ *   id == next, and it waits for   SERVER_OLD       It is not decided, and neither are the ids
+ *   a newer mutator                                 behind it. The client pushes them again.
  *   id == next                     applied          The only case that decides. `next` goes up, so
  *                                                   the same id further on is a repetition.
  *
@@ -63,6 +65,8 @@
 #include "backend/base/backend.h"
 #include "common/assert.h"
 #include "common/error.h"
+#include "mutate/batch.h"
+#include "mutate/registry.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -239,6 +243,54 @@ static bool is_foreign(const planning *work, const kedge_plan_client *client)
            strcmp(sender->identity->user, state->user) != 0;
 }
 
+/* Whether this backend has the mutator in the version that the client has, or a newer one. */
+static bool has_mutator(const planning *work, kedge_bytes name, int64_t version)
+{
+    const kedge_registry *registry = work->project->backend->options.registry;
+    const kedge_mutator *mutator = kedge_registry_find(registry, name);
+    return mutator != NULL && (int64_t)mutator->version >= version;
+}
+
+/* The first part of a batch that this backend cannot run; false: there is none. A batch that cannot
+ * be read here is for the mutator to reject. */
+static bool lacks_part(const planning *work, const kedge_push_mutation *mutation,
+                       kedge_batch_part *lack)
+{
+    if (!mutation->args_are_canonical || kedge_batch_check(mutation->args, NULL) != KEDGE_OK)
+        return false;
+    kedge_json_iterator parts = kedge_batch_iterate(mutation->args);
+    while (kedge_batch_next(&parts, lack)) {
+        if (!has_mutator(work, kedge_bytes_of(lack->name), lack->version)) return true;
+    }
+    return false;
+}
+
+/* Whether the mutation waits for a mutator that this backend lacks, which `lack` then names. What
+ * is pushed to a log project is not run. */
+static bool has_to_wait(const planning *work, const kedge_push_mutation *mutation,
+                        kedge_batch_part *lack)
+{
+    if (!mutation->waits || mutation->invalid_code != NULL || work->project->history != NULL)
+        return false;
+    if (!has_mutator(work, mutation->name, mutation->mutator)) {
+        snprintf(lack->name, sizeof lack->name, "%.*s", (int)mutation->name.size,
+                 mutation->name.data);
+        lack->version = mutation->mutator;
+        return true;
+    }
+    return kedge_bytes_equal_text(mutation->name, KEDGE_BATCH_MUTATOR) &&
+           lacks_part(work, mutation, lack);
+}
+
+static void block_waiting(planning *work, kedge_plan_client *client,
+                          const kedge_push_mutation *mutation, const kedge_batch_part *lack)
+{
+    char what[160];
+    snprintf(what, sizeof what, "it waits for a server with version %" PRId64 " of \"%s\"",
+             lack->version, lack->name);
+    block(work, client, mutation->sender, KEDGE_PUSH_SERVER_OLD, what, mutation->id);
+}
+
 static kedge_status plan_mutation(planning *work, size_t index, kedge_error *error)
 {
     const kedge_push_mutation *mutation = &work->push->mutations[index];
@@ -258,6 +310,7 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
         return KEDGE_OK;
     }
 
+    kedge_batch_part lack;
     bool unknown = !client->state.known && client->next == 1 && mutation->id > 1;
     if (is_foreign(work, client)) {
         block(work, client, mutation->sender, KEDGE_PUSH_CLIENT_FOREIGN, "there is no such client",
@@ -273,6 +326,8 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
               mutation->id);
     } else if (mutation->id < client->next) {
         status = check_decided(work, owner, mutation, error);
+    } else if (has_to_wait(work, mutation, &lack)) {
+        block_waiting(work, client, mutation, &lack);
     } else {
         KEDGE_ASSERT(mutation->id > client->state.lmid && !client->state.retired);
         plan->apply[plan->apply_count++] = index;

@@ -2,7 +2,8 @@
  *
  *   id <= lmid, same digest       skipped
  *   id <= lmid, another digest    MISMATCH; nothing more of this client and sender
- *   id == lmid + 1                to be applied
+ *   id == lmid + 1                to be applied, or SERVER_OLD when it waits for a newer mutator;
+ *                                 nothing more of this client and sender then
  *   id >  lmid + 1                GAP; nothing more of this client and sender
  *   a client that is retired, reserved, unknown with a first id above 1, or of another group
  *   or user                       nothing of it

@@ -33,6 +33,7 @@ typedef struct kedge_push_mutation {
     kedge_bytes origin_client; /* empty: none */
     int64_t origin_id;
     int64_t mutator; /* the version of the mutator that the client has */
+    bool waits;      /* for a backend that has this version */
     uint8_t digest[KEDGE_DIGEST_SIZE];
     /* Set when the mutation is not I-JSON or a member is wrong: it is decided as rejected with
      * these. */
@@ -60,6 +61,7 @@ typedef enum kedge_push_problem {
     KEDGE_PUSH_MISMATCH,
     KEDGE_PUSH_RETIRED,
     KEDGE_PUSH_CLIENT_UNKNOWN,
+    KEDGE_PUSH_SERVER_OLD,     /* this backend lacks the mutator, or has an older version */
     KEDGE_PUSH_CLIENT_FOREIGN, /* of another group or user: reported as if it did not exist */
     KEDGE_PUSH_PROBLEMS
 } kedge_push_problem;

@@ -163,6 +163,14 @@ static kedge_status leave_open(kedge_slice *slice, const kedge_push_mutation *pu
                           error);
 }
 
+/* The client has predicted with a version of the mutator that this backend does not have. */
+static bool is_newer(const kedge_slice *slice, const kedge_push_mutation *pushed)
+{
+    const kedge_registry *registry = slice->project->backend->options.registry;
+    const kedge_mutator *mutator = kedge_registry_find(registry, pushed->name);
+    return mutator != NULL && pushed->mutator > (int64_t)mutator->version;
+}
+
 static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mutation *mutation,
                            kedge_error *error)
 {
@@ -182,6 +190,10 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
     if (slice->refuse) {
         return keep_rejection(slice, mutation, "version-too-large",
                               "what the mutation changes does not fit one version", error);
+    }
+    if (slice->project->history == NULL && is_newer(slice, pushed)) {
+        return keep_rejection(slice, mutation, "server-too-old",
+                              "the server has an older version of the mutator", error);
     }
     if (slice->project->history != NULL) return leave_open(slice, pushed, mutation, error);
     return run_mutator(slice, pushed, mutation, error);
