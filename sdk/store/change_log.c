@@ -35,17 +35,10 @@ void kedge_change_log_tell_all(kedge_store *store)
 
 /* ---- reading ---- */
 
-static uint32_t data_version(kedge_store *store)
-{
-    unsigned int version = 0;
-    if (store->cache.handle)
-        sqlite3_file_control(store->cache.handle, "main", SQLITE_FCNTL_DATA_VERSION, &version);
-    return version;
-}
-
 void kedge_change_log_end_turn(kedge_store *store)
 {
-    if (!is_off(store)) store->log_data_version = data_version(store);
+    store->log_version_known = !is_off(store) && store->cache.handle &&
+                               kedge_store_db_version(&store->cache, &store->log_version);
 }
 
 kedge_status kedge_change_log_begin(kedge_store *store, kedge_error *error)
@@ -125,6 +118,14 @@ static kedge_status insert(kedge_store *store, const kedge_change_set *changes, 
     return kedge_store_db_run(db, statement, error);
 }
 
+/* Since the last turn. */
+static bool others_wrote(const kedge_store *store)
+{
+    unsigned version = 0;
+    return !store->log_version_known || !kedge_store_db_version(&store->cache, &version) ||
+           version != store->log_version;
+}
+
 kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *changes,
                                     kedge_changed_by by, kedge_error *error)
 {
@@ -136,8 +137,7 @@ kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(db));
     if (is_off(store) || db->rehearsing) return KEDGE_OK;
     kedge_status status = KEDGE_OK;
-    if (store->in_company || data_version(store) != store->log_data_version)
-        status = kedge_change_log_follow(store, error);
+    if (store->in_company || others_wrote(store)) status = kedge_change_log_follow(store, error);
     bool nothing = changes && !changes->all && changes->count == 0;
     if (status != KEDGE_OK || nothing || !store->in_company) return status;
     status = insert(store, changes, by, error);

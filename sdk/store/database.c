@@ -211,7 +211,7 @@ void kedge_store_db_rollback(kedge_store_db *db)
     sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static bool data_version(const kedge_store_db *db, unsigned *version)
+bool kedge_store_db_version(const kedge_store_db *db, unsigned *version)
 {
     return sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_DATA_VERSION, version) ==
            SQLITE_OK;
@@ -219,13 +219,13 @@ static bool data_version(const kedge_store_db *db, unsigned *version)
 
 void kedge_store_db_mark(kedge_store_db *db)
 {
-    db->marked = !db->rehearsing && data_version(db, &db->mark);
+    db->marked = !db->rehearsing && kedge_store_db_version(db, &db->mark);
 }
 
 bool kedge_store_db_is_as_marked(const kedge_store_db *db)
 {
     unsigned version;
-    return db->marked && data_version(db, &version) && version == db->mark;
+    return db->marked && kedge_store_db_version(db, &version) && version == db->mark;
 }
 
 static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,

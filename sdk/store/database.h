@@ -63,6 +63,9 @@ void kedge_store_db_reset(kedge_store_db *db);
 void kedge_store_db_rollback(kedge_store_db *db); /* may be called when nothing is open */
 bool kedge_store_db_in_transaction(const kedge_store_db *db);
 
+/* SQLite's number of the state of the file: another one after each commit of any connection, once
+ * this one has begun a transaction. False: it is not known. */
+bool kedge_store_db_version(const kedge_store_db *db, unsigned *version);
 /* Remembers the state of the file; call right after a commit. */
 void kedge_store_db_mark(kedge_store_db *db);
 /* In a transaction: whether nobody, this connection included, has committed to the file since it

@@ -179,10 +179,11 @@ struct kedge_store {
     void *refused_context;
     kedge_store_observer observer;
     /* Of writers, in their turn (change_log.c). */
-    bool in_company;           /* another process has the folder open */
-    int64_t log_writer;        /* this store, in the rows that it writes; random */
-    int64_t log_told;          /* the number up to which the observer was told */
-    uint32_t log_data_version; /* SQLite's, at the end of the last turn */
+    bool in_company;    /* another process has the folder open */
+    int64_t log_writer; /* this store, in the rows that it writes; random */
+    int64_t log_told;   /* the number up to which the observer was told */
+    bool log_version_known;
+    unsigned log_version; /* of the cache, at the end of the last turn */
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
     kedge_store_db cache;
     kedge_store_db outbox;
