@@ -1,8 +1,7 @@
 /* Shared by the files of the store, and private to sdk/store.
  *
- * Writers of all threads and processes take turns: a mutex for the threads, the lock file for the
- * processes (turn.c). Everything that a writer needs to know (client id, counters, version)
- * is read from the files inside its turn; only the connections are kept between turns. */
+ * Writers take turns: a mutex for the threads, the lock file for the processes (turn.c). What a
+ * writer needs (ids, counters, version) is read inside its turn; only connections are kept. */
 #ifndef KEDGE_SDK_STORE_INTERNAL_H
 #define KEDGE_SDK_STORE_INTERNAL_H
 
@@ -52,8 +51,7 @@
 #define KEDGE_STORE_IDS_AHEAD  1000
 #define KEDGE_STORE_UID_SIZE   16
 #define KEDGE_STORE_PATH_BYTES 4096
-
-#define KEDGE_ASK_SETTLED 1
+#define KEDGE_ASK_SETTLED      1
 
 typedef struct kedge_outbox_meta {
     char client[KEDGE_CLIENT_ID_SIZE];
