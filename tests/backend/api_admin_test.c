@@ -387,7 +387,7 @@ static void test_dead_letters_are_listed_with_their_reasons_and_put_back(void **
     folder_world *folder = *state;
     char redrive[128];
     assert_int_equal(run(folder, "dead-letters"), 0);
-    assert_string_equal(folder->text, "{\"dead_letters\":[]}\n");
+    assert_string_equal(folder->text, "{\"dead_letters\":[],\"snapshots\":[]}\n");
     bury(folder, "1", "nothing");
     bury(folder, "2",
          "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"ann\","
