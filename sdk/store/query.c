@@ -20,10 +20,11 @@ struct kedge_query {
     bool ended;
 };
 
-/* Each row of a view is checked by this condition. `likelihood` tells SQLite that it is always
+/* Each row of a view is checked by this condition, over columns that the app's conditions cannot
+ * name (schema.c says why). `likelihood` tells SQLite that it is always
  * true, so that it does not change the query plan. It comes before the conditions of the app's SQL,
  * so that a damaged value cannot hide its row. */
-#define ROW_IS_SOUND " likelihood(kedge_sound(collection, id, value, checksum), 1.0)"
+#define ROW_IS_SOUND " likelihood(kedge_sound(own_collection, own_id, own_value, checksum), 1.0)"
 
 /* The table-valued functions are used once here, because making them for the first time looks to
  * the authorizer like the making of a table. */

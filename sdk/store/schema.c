@@ -142,7 +142,7 @@ const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" *
                                           .layout_count = COUNT(OUTBOX_LAYOUTS),
                                           .layouts = OUTBOX_LAYOUTS};
 
-/* ---- cache.db, layout 3 ---- */
+/* ---- cache.db, layout 4 ---- */
 
 /* What a commit changed, for other processes. A row that is missing or wrong costs nothing but that
  * they read again what they show. */
@@ -150,6 +150,12 @@ const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" *
     "CREATE TABLE change("                                                                         \
     " number INTEGER PRIMARY KEY, writer INTEGER NOT NULL, by INTEGER NOT NULL, changes BLOB,"     \
     " checksum INTEGER NOT NULL);"
+
+/* The same values under other names, which take no space on the disk: for the check of a row in the
+ * views of queries. SQLite puts the constant of `id = 'a'` in place of `id` in all conditions, and
+ * would check every row as if it were that one. */
+#define OWN_COLUMNS                                                                                \
+    "own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value)"
 
 static const kedge_schema_table CACHE_TABLES[] = {
     {"meta",
@@ -165,7 +171,7 @@ static const kedge_schema_table CACHE_TABLES[] = {
     {"item",
      "CREATE TABLE item("
      " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
-     " PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
+     " " OWN_COLUMNS ", PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
     {"base", "CREATE TABLE base("
              " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT, checksum INTEGER NOT NULL,"
              " PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
@@ -179,7 +185,7 @@ static const kedge_schema_table CACHE_TABLES[] = {
     {"staged_item",
      "CREATE TABLE staged_item("
      " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
-     " PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
+     " " OWN_COLUMNS ", PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
     {"staged_outcome", "CREATE TABLE staged_outcome("
                        " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
                        " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,"
@@ -218,8 +224,18 @@ static const char *const CACHE_LAYOUT_2[] = {
 /* Layout 3 has changes for other processes. */
 static const char *const CACHE_LAYOUT_3[] = {CACHE_CHANGE, NULL};
 
+/* Layout 4 has the columns by which queries check a row. */
+static const char *const CACHE_LAYOUT_4[] = {
+    "ALTER TABLE item ADD COLUMN own_collection TEXT AS (collection);"
+    "ALTER TABLE item ADD COLUMN own_id TEXT AS (id);"
+    "ALTER TABLE item ADD COLUMN own_value TEXT AS (value);"
+    "ALTER TABLE staged_item ADD COLUMN own_collection TEXT AS (collection);"
+    "ALTER TABLE staged_item ADD COLUMN own_id TEXT AS (id);"
+    "ALTER TABLE staged_item ADD COLUMN own_value TEXT AS (value)",
+    NULL};
+
 static const kedge_schema_layout CACHE_LAYOUTS[] = {
-    {1, NULL}, {2, CACHE_LAYOUT_2}, {3, CACHE_LAYOUT_3}};
+    {1, NULL}, {2, CACHE_LAYOUT_2}, {3, CACHE_LAYOUT_3}, {4, CACHE_LAYOUT_4}};
 
 const kedge_schema kedge_cache_schema = {.application = 0x4b646331, /* "Kdc1" */
                                          .table_count = COUNT(CACHE_TABLES),

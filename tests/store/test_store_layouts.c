@@ -15,6 +15,9 @@
 #define POINTS 60
 
 static const char TO_LAYOUT_1[] =
+    "ALTER TABLE item DROP COLUMN own_collection; ALTER TABLE item DROP COLUMN own_id;"
+    "ALTER TABLE item DROP COLUMN own_value; ALTER TABLE staged_item DROP COLUMN own_collection;"
+    "ALTER TABLE staged_item DROP COLUMN own_id; ALTER TABLE staged_item DROP COLUMN own_value;"
     "ALTER TABLE item DROP COLUMN checksum; ALTER TABLE base DROP COLUMN checksum;"
     "ALTER TABLE staged_item DROP COLUMN checksum; ALTER TABLE staged_outcome DROP COLUMN checksum;"
     "ALTER TABLE staging DROP COLUMN checksum; ALTER TABLE staging DROP COLUMN item_rows;"

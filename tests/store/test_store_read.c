@@ -243,6 +243,22 @@ static void test_sql_reads_the_views(void **state)
                  "a|1;b|2;");
 }
 
+/* SQLite puts the constant in place of the column in all conditions of a query. */
+static void test_a_constant_for_a_column_does_not_reach_the_check_of_other_rows(void **state)
+{
+    fixture *f = *state;
+    expect_query(f, "SELECT collection FROM kedge_items WHERE id = 'ab'", NULL, "notes;");
+    expect_query(f, "SELECT collection FROM kedge_items WHERE id = ?1", "[\"ab\"]", "notes;");
+    expect_query(f, "SELECT id FROM kedge_items WHERE value = '\"\\\"quoted\\\"\"'", NULL, "t;");
+    expect_query(f, "SELECT id FROM kedge_items WHERE collection = 'tags.x-y' AND id = 't'", NULL,
+                 "t;");
+    expect_query(f, "SELECT id FROM notes WHERE value = '\"quoted\"'", NULL, "");
+    expect_query(f,
+                 "SELECT n.id FROM notes n JOIN kedge_items k ON k.id = n.id WHERE k.id = 'ab'"
+                 " AND n.value = k.value",
+                 NULL, "ab;");
+}
+
 static void test_parameters_are_bound_by_their_json_type(void **state)
 {
     fixture *f = *state;
@@ -416,6 +432,7 @@ int main(void)
         TEST(test_scans_are_bounded_in_number),
         TEST(test_wrong_names_are_refused),
         TEST(test_sql_reads_the_views),
+        TEST(test_a_constant_for_a_column_does_not_reach_the_check_of_other_rows),
         TEST(test_parameters_are_bound_by_their_json_type),
         TEST(test_a_collection_without_items_is_an_empty_view),
         TEST(test_columns_have_names_and_types),

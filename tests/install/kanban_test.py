@@ -1,0 +1,47 @@
+"""The boards of docs/tutorial/kanban.md, in C, C++ and Python: each prints what the page says.
+
+usage: kanban_test.py KEDGE_SERVER LIBRARY_FOLDER PAGE PROGRAM...   (a program that ends in .py is run by Python)
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+server, libraries, page, *programs = sys.argv[1:]
+
+
+def transcript():
+    """Pairs of a command and what it prints."""
+    blocks = re.findall(r"```console\n(.*?)```", pathlib.Path(page).read_text(encoding="utf-8"), re.S)
+    for part in re.split(r"^\$ ", "".join(blocks), flags=re.M)[1:]:
+        command, _, printed = part.partition("\n")
+        yield shlex.split(command), printed
+
+
+def play(program, folder):
+    with subprocess.Popen([server, "--data", f"{folder}/server", "--listen", "127.0.0.1:0", "--open",
+                           "--log-level", "error"], stdout=subprocess.PIPE, text=True) as serving:
+        try:
+            url = serving.stdout.readline().split()[-1]
+            environment = {**os.environ, "KANBAN_URL": url, "LD_LIBRARY_PATH": libraries}
+            start = [sys.executable, program] if program.endswith(".py") else [program]
+            count = 0
+            for command, expected in transcript():
+                assert command[0] == "kanban", command
+                done = subprocess.run(start + command[1:], cwd=folder, env=environment,
+                                      capture_output=True, text=True, timeout=60)
+                if done.returncode != 0 or done.stdout != expected:
+                    sys.exit(f"{program}: {command}\nprinted {done.stdout!r} {done.stderr!r}\n"
+                             f"expected {expected!r}")
+                count += 1
+        finally:
+            serving.terminate()
+    return count
+
+
+for each in programs:
+    with tempfile.TemporaryDirectory() as temporary:
+        print(f"{each}: {play(each, temporary)} commands")
