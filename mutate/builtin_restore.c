@@ -344,6 +344,7 @@ static kedge_status make_changes(restore *work, kedge_bytes changes)
     }
     if (status == KEDGE_OK && work->loaded) status = store_item(work);
     unload(work);
+    kedge_tx_pass_over(work->tx, work->at.index - work->made);
     if (status == KEDGE_OK && work->made == 0 && work->at.index > 0)
         status = kedge_builtin_refuse(work->tx, work->error, "restore-conflict",
                                       "all of the %zu places were changed since", work->at.index);

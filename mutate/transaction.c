@@ -42,6 +42,11 @@ void kedge_tx_free(kedge_tx *tx)
     kedge_release(tx->allocator, tx);
 }
 
+uint64_t kedge_tx_passed_over(const kedge_tx *tx)
+{
+    return tx->passed_over;
+}
+
 void kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context)
 {
     tx->accept = accept;
@@ -91,7 +96,7 @@ static kedge_status take_args(kedge_tx *tx, const kedge_call *call, kedge_error 
 static void begin(kedge_tx *tx, const kedge_call *call)
 {
     tx->call = call;
-    tx->operations = tx->bytes = 0;
+    tx->operations = tx->bytes = tx->passed_over = 0;
     tx->postponed = tx->over = tx->rejection = tx->last = (kedge_error){0};
     tx->mark = kedge_overlay_set_mark(tx->overlay);
 }

@@ -42,6 +42,9 @@ void kedge_tx_set_accept(kedge_tx *tx, kedge_tx_accept accept, void *context);
  * project-record-too-large, … */
 kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *error);
 
+/* How many changes of a kedge.restore the last run has passed over. */
+uint64_t kedge_tx_passed_over(const kedge_tx *tx);
+
 /* For mutators of Kedge's own, not for an app's. */
 
 const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx);
@@ -56,6 +59,8 @@ kedge_status kedge_tx_charge(kedge_tx *tx, uint64_t bytes, kedge_error *error);
 /* What the running mutation sees, its own changes included. Reads through it cost nothing and their
  * failures are not remembered. */
 kedge_state_reader kedge_tx_reader(kedge_tx *tx);
+/* Counts changes that the running mutation has passed over, for kedge_tx_passed_over. */
+void kedge_tx_pass_over(kedge_tx *tx, uint64_t count);
 /* The mutation cannot be decided now: kedge_tx_run will return `cause`, whatever the mutator
  * returns. Returns cause->status. */
 kedge_status kedge_tx_postpone(kedge_tx *tx, const kedge_error *cause, kedge_error *error);

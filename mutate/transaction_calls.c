@@ -304,6 +304,11 @@ const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx)
     return tx->allocator;
 }
 
+void kedge_tx_pass_over(kedge_tx *tx, uint64_t count)
+{
+    tx->passed_over += count;
+}
+
 kedge_state_reader kedge_tx_reader(kedge_tx *tx)
 {
     return kedge_overlay_reader(&tx->view);

@@ -20,6 +20,7 @@ struct kedge_tx {
     kedge_overlay_mark mark;
     uint64_t operations;
     uint64_t bytes;
+    uint64_t passed_over; /* changes of a kedge.restore */
 
     /* What went wrong in it; status KEDGE_OK: nothing. In the order in which they win: */
     kedge_error postponed; /* a transient failure: nothing can be decided */

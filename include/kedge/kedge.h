@@ -20,6 +20,7 @@
 #include <kedge/stats.h>
 #include <kedge/sync.h>
 #include <kedge/text.h>
+#include <kedge/undo.h>
 #include <kedge/watch.h>
 
 #endif

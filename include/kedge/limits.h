@@ -34,6 +34,12 @@
 #define KEDGE_LIMIT_EARLIER_CLIENTS     64 /* named in one retire request */
 #define KEDGE_LIMIT_REQUEST_DEADLINE_MS 30000
 
+/* What can be undone: groups, the changes and bytes of one, and the bytes of all. */
+#define KEDGE_LIMIT_UNDO_GROUPS      100
+#define KEDGE_LIMIT_UNDO_CHANGES     10000
+#define KEDGE_LIMIT_UNDO_GROUP_BYTES 4194304  /* 4 MiB */
+#define KEDGE_LIMIT_UNDO_BYTES       16777216 /* 16 MiB */
+
 /* How many confirmed mutations a client keeps for a restore of the backend, and for how long. */
 #define KEDGE_LIMIT_CONFIRMED_TAIL    10000
 #define KEDGE_LIMIT_CONFIRMED_TAIL_MS 2592000000 /* 30 days */

@@ -1,4 +1,5 @@
 /* Cancelling an edit that has not been sent. */
+#include "sdk/store/edit.h"
 #include "sdk/store/prediction.h"
 
 #include "common/error.h"

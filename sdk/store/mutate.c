@@ -7,6 +7,7 @@
  * When the mutator refuses, nothing is written. When the cache's commit fails after the outbox's,
  * the edit is made nevertheless, and reads show it (shadow.c). The revisions then differ, and the
  * prediction is rebuilt as soon as possible. */
+#include "sdk/store/edit.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
 
@@ -14,15 +15,6 @@
 #include "common/error.h"
 #include "common/json.h"
 #include <string.h>
-
-/* The inputs and results of making one mutation. */
-typedef struct edit {
-    kedge_bytes name;
-    kedge_bytes args; /* canonical, unless they come from the inbox */
-    int64_t rejected; /* the sequence of the inbox row that it replaces; 0: none */
-    int64_t sequence; /* out */
-    kedge_change_set *changes;
-} edit;
 
 /* The cache's commit failed after the outbox's. The edit's change set already has the changed
  * keys. */
@@ -97,7 +89,7 @@ typedef struct edit_state {
 } edit_state;
 
 /* Runs the mutator on the visible state, and writes its changes to the cache. */
-static kedge_status run_edit(kedge_store *store, const edit *made, edit_state *state,
+static kedge_status run_edit(kedge_store *store, kedge_edit *made, edit_state *state,
                              kedge_error *error)
 {
     kedge_call call = {.name = made->name,
@@ -115,9 +107,13 @@ static kedge_status run_edit(kedge_store *store, const edit *made, edit_state *s
         status = kedge_tx_new(store->allocator, store->registry, written,
                               kedge_recording_reader(&read), &tx, error);
     if (status == KEDGE_OK) status = kedge_tx_run(tx, &call, error);
+    if (status == KEDGE_OK) made->passed_over = kedge_tx_passed_over(tx);
     kedge_tx_free(tx);
     if (status == KEDGE_OK) {
         kedge_replay_record(store, &state->outbox, &state->cache, &read, written);
+        status = kedge_undo_record(store, made, written, error);
+    }
+    if (status == KEDGE_OK) {
         status = kedge_prediction_write_run(store, written, &state->cache, made->changes, error);
     }
     kedge_recording_end(&read);
@@ -126,7 +122,7 @@ static kedge_status run_edit(kedge_store *store, const edit *made, edit_state *s
 }
 
 /* Numbers the mutation and inserts it. */
-static kedge_status enter_edit(kedge_store *store, edit *made, kedge_outbox_meta *outbox,
+static kedge_status enter_edit(kedge_store *store, kedge_edit *made, kedge_outbox_meta *outbox,
                                int64_t now_ms, kedge_error *error)
 {
     char uid[KEDGE_STORE_UID_SIZE];
@@ -191,11 +187,11 @@ static kedge_status begin_fitting_edit(kedge_store *store, edit_state *state, ke
     return status == KEDGE_OK ? begin_edit(store, state, error) : status;
 }
 
-static kedge_status make_edit(kedge_store *store, void *context, kedge_error *error)
+kedge_status kedge_edit_make(kedge_store *store, kedge_edit *made, kedge_error *error)
 {
-    edit *made = context;
     edit_state state = {.now_ms = store->environment->now_ms(store->environment->context)};
     kedge_changes_clear(made->changes);
+    made->recorded = kedge_undo_group_make(store->allocator);
     if (!kedge_registry_find(store->registry, made->name))
         return kedge_fail(error, KEDGE_NOT_FOUND, "mutator-unknown",
                           "there is no mutator %.*s; the app's mutators are given when opening",
@@ -208,11 +204,20 @@ static kedge_status make_edit(kedge_store *store, void *context, kedge_error *er
         state.cache.reflected_sequence = state.outbox.last_sequence;
         status = kedge_cache_meta_write(&store->cache, &state.cache, error);
     }
-    if (status != KEDGE_OK) {
+    if (status != KEDGE_OK)
         kedge_changes_clear(made->changes);
-        return status;
-    }
-    return kedge_edit_commit(store, &state.outbox, &state.cache, made->changes, error);
+    else
+        status = kedge_edit_commit(store, &state.outbox, &state.cache, made->changes, error);
+    if (status == KEDGE_OK)
+        kedge_undo_keep(store, made);
+    else
+        kedge_undo_group_clear(&made->recorded);
+    return status;
+}
+
+static kedge_status mutate_work(kedge_store *store, void *context, kedge_error *error)
+{
+    return kedge_edit_make(store, context, error);
 }
 
 static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)
@@ -237,8 +242,8 @@ kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_byte
     kedge_buffer normal = kedge_buffer_make(store->allocator);
     kedge_status status = normalize_args(args, &normal, error);
     if (status == KEDGE_OK) {
-        edit made = {.name = name, .args = kedge_buffer_bytes(&normal), .changes = changes};
-        status = kedge_store_take_telling_turn(store, make_edit, &made, changes, error);
+        kedge_edit made = {.name = name, .args = kedge_buffer_bytes(&normal), .changes = changes};
+        status = kedge_store_take_telling_turn(store, mutate_work, &made, changes, error);
         if (status == KEDGE_OK && sequence) *sequence = made.sequence;
     }
     kedge_buffer_free(&normal);
@@ -249,14 +254,14 @@ kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_byte
 
 static kedge_status resubmit_work(kedge_store *store, void *context, kedge_error *error)
 {
-    edit *made = context;
+    kedge_edit *made = context;
     kedge_buffer name = kedge_buffer_make(store->allocator);
     kedge_buffer args = kedge_buffer_make(store->allocator);
     kedge_status status = kedge_inbox_find(store, made->rejected, &name, &args, error);
     if (status == KEDGE_OK) {
         made->name = kedge_buffer_bytes(&name);
         made->args = kedge_buffer_bytes(&args);
-        status = make_edit(store, made, error);
+        status = kedge_edit_make(store, made, error);
     }
     kedge_buffer_free(&name);
     kedge_buffer_free(&args);
@@ -266,7 +271,7 @@ static kedge_status resubmit_work(kedge_store *store, void *context, kedge_error
 kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t *new_sequence,
                                   kedge_change_set *changes, kedge_error *error)
 {
-    edit made = {.rejected = sequence, .changes = changes};
+    kedge_edit made = {.rejected = sequence, .changes = changes};
     kedge_status status =
         kedge_store_take_telling_turn(store, resubmit_work, &made, changes, error);
     if (status == KEDGE_OK && new_sequence) *new_sequence = made.sequence;

@@ -188,6 +188,7 @@ static kedge_store *make(const kedge_store_options *options)
     store->environment = options->environment;
     store->allocator = allocator;
     kedge_footprints_init(&store->footprints, allocator);
+    kedge_undo_log_init(&store->undo, allocator);
     store->registry_text = kedge_buffer_make(allocator);
     store->lock_file = store->presence_file = -1;
     atomic_init(&store->check_due, true);
@@ -227,6 +228,7 @@ void kedge_store_close(kedge_store *store)
     kedge_readers_close(store);
     kedge_shadow_free(store);
     kedge_footprints_clear(&store->footprints);
+    kedge_undo_log_clear(&store->undo);
     kedge_store_db_close(&store->cache);
     kedge_store_db_close(&store->outbox);
     kedge_store_locks_close(store);

@@ -15,6 +15,7 @@
  *
  * Of a log project the patch and the outcomes come from a replay (entries.c). It runs when it is
  * known that they are needed, and before anything is written. */
+#include "sdk/store/edit.h"
 #include "sdk/store/entries.h"
 #include "sdk/store/prediction.h"
 
@@ -345,6 +346,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
         kedge_store_forget_damaged(store);
         atomic_store(&store->check_due, true);
     }
+    kedge_undo_rebase(store, &response->patch, &next);
     kedge_store_phase(store, "pull-before-delete");
     kedge_pull_note_settled(store, &state->outbox);
     kedge_pull_settle(store);

@@ -1,5 +1,6 @@
 /* The pages of a snapshot: each is kept in the staging tables, and with the last one the staged
  * version takes the place of the canonical state, in the same three steps as a delta. */
+#include "sdk/store/edit.h"
 #include "sdk/store/prediction.h"
 
 #include "common/error.h"
@@ -120,7 +121,10 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
     if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);
-    if (status == KEDGE_OK) kedge_changes_all(asked->changes);
+    if (status == KEDGE_OK) {
+        kedge_changes_all(asked->changes);
+        kedge_undo_rebase(store, NULL, &next);
+    }
     return status;
 }
 

@@ -25,6 +25,7 @@
 #include <kedge/index.h>
 #include <kedge/limits.h>
 #include <kedge/sync.h>
+#include <kedge/undo.h>
 
 typedef struct kedge_store kedge_store;
 
@@ -167,6 +168,15 @@ bool kedge_store_cache_error(kedge_store *store, kedge_error *error);
 /* Rebuilds a stale prediction; KEDGE_OK and nothing done when it is not stale. */
 kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
                                   kedge_error *error);
+
+/* ---- undo (undo.c), as kedge/undo.h says ---- */
+
+kedge_status kedge_store_undo_begin(kedge_store *store, const char *label, kedge_error *error);
+kedge_status kedge_store_undo_end(kedge_store *store, kedge_error *error);
+void kedge_store_undo_state(kedge_store *store, kedge_undo_state *state);
+/* Takes back the newest group or, when `redo`, the newest undo. */
+kedge_status kedge_store_undo(kedge_store *store, bool redo, kedge_undo_result *result,
+                              kedge_change_set *changes, kedge_error *error);
 
 /* ---- sending (push.c) ---- */
 

@@ -11,6 +11,7 @@
 #include "sdk/store/rebase.h"
 #include "sdk/store/schema.h"
 #include "sdk/store/store.h"
+#include "sdk/store/undo_log.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -208,6 +209,7 @@ struct kedge_store {
      * marked. */
     kedge_outbox_meta edited_outbox;
     kedge_cache_meta edited_cache;
+    kedge_undo_log undo; /* of writers, in their turn */
     int divergences; /* of writers, in their turn: hashes in a row that the state did not have */
     atomic_bool check_due;       /* the cache has not been checked in the background yet */
     kedge_cache_check *check;    /* under way: of the thread that calls for it; NULL: none */
@@ -483,10 +485,6 @@ void kedge_change_log_tell_all(kedge_store *store);
 void kedge_change_log_end_turn(kedge_store *store);
 
 /* ---- mutate.c, inbox.c ---- */
-/* Commits the outbox, then the cache, whose meta rows are these now: the end of each edit. */
-kedge_status kedge_edit_commit(kedge_store *store, const kedge_outbox_meta *outbox,
-                               const kedge_cache_meta *cache, kedge_change_set *changes,
-                               kedge_error *error);
 /* Reads name and args of a rejected mutation that the inbox lists. */
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error);
