@@ -2,6 +2,8 @@
 #include "mutate/apply.h"
 
 #include "common/assert.h"
+#include "common/json.h"
+#include "common/names.h"
 
 void kedge_apply_hash(kedge_bytes value, char hex[KEDGE_DIGEST_HEX])
 {
@@ -35,4 +37,27 @@ void kedge_apply_hash_end(kedge_sha256_stream *piece, char hex[KEDGE_DIGEST_HEX]
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_sha256_end(piece, hash);
     kedge_hex_encode(hash, KEDGE_DIGEST_SIZE, hex);
+}
+
+/* An integer from 1 on that may be left out. */
+static bool read_number(kedge_bytes object, const char *name, int64_t absent, int64_t *out)
+{
+    kedge_bytes value;
+    *out = absent;
+    if (!kedge_json_member(object, name, &value)) return true;
+    return kedge_json_to_integer(value, out) && *out >= 1;
+}
+
+bool kedge_apply_read_made(kedge_bytes args, kedge_apply_made *made, bool *valid)
+{
+    kedge_bytes object;
+    *valid = true;
+    if (!kedge_json_member(args, "made", &object)) return false;
+    *valid = kedge_json_type_of(object) == KEDGE_JSON_OBJECT &&
+             kedge_json_member_chars(object, "name", made->name, sizeof made->name) &&
+             kedge_check_name("mutator", kedge_bytes_of(made->name), NULL) == KEDGE_OK &&
+             kedge_json_member(object, "args", &made->args) &&
+             read_number(object, "attempt", 1, &made->attempt) &&
+             read_number(object, "sequence", 0, &made->sequence);
+    return *valid;
 }

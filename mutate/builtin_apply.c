@@ -219,11 +219,15 @@ kedge_status kedge_builtin_apply(kedge_tx *tx, const char *args, size_t args_siz
     size_t members = 0;
     kedge_json_iterator iterator = kedge_json_iterate(text);
     bool object = kedge_json_type_of(text) == KEDGE_JSON_OBJECT;
+    kedge_apply_made made;
+    bool valid = true;
+    size_t expected = object && kedge_apply_read_made(text, &made, &valid) ? 3 : 2;
     while (object && kedge_json_next_member(&iterator, &key, &value))
         members++;
-    if (members != 2)
+    if (members != expected || !valid)
         return kedge_builtin_refuse(tx, error, "args-invalid",
-                                    "the args must be an object {\"reads\", \"ops\"}");
+                                    "the args must be an object {\"reads\", \"ops\"}, and may have "
+                                    "\"made\" with the name and the args of a mutator");
     kedge_status status = for_each(tx, text, "reads", check_read, error);
     return status == KEDGE_OK ? for_each(tx, text, "ops", run_op, error) : status;
 }

@@ -5,14 +5,20 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
+#include "mutate/batch.h"
 #include "mutate/builtin.h"
 
 #include <string.h>
 
+typedef struct entry {
+    kedge_mutator mutator;
+    bool client_only;
+} entry;
+
 struct kedge_registry {
     const kedge_allocator *allocator;
     size_t count;
-    kedge_mutator mutators[];
+    entry entries[];
 };
 
 static kedge_status check_mutator(const kedge_mutator *mutator, kedge_error *error)
@@ -47,7 +53,8 @@ static size_t place_of(const kedge_registry *registry, kedge_bytes name, bool *f
     size_t high = registry->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = kedge_bytes_compare(kedge_bytes_of(registry->mutators[middle].name), name);
+        int order =
+            kedge_bytes_compare(kedge_bytes_of(registry->entries[middle].mutator.name), name);
         if (order == 0) {
             *found = true;
             return middle;
@@ -62,7 +69,8 @@ static size_t place_of(const kedge_registry *registry, kedge_bytes name, bool *f
     return low;
 }
 
-static kedge_status add(kedge_registry *registry, const kedge_mutator *mutator, kedge_error *error)
+static kedge_status add(kedge_registry *registry, const kedge_mutator *mutator, bool client_only,
+                        kedge_error *error)
 {
     bool found;
     size_t place = place_of(registry, kedge_bytes_of(mutator->name), &found);
@@ -70,35 +78,52 @@ static kedge_status add(kedge_registry *registry, const kedge_mutator *mutator, 
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "mutator-invalid",
                           "the mutator \"%s\" is given twice", mutator->name);
     }
-    kedge_mutator *at = &registry->mutators[place];
+    entry *at = &registry->entries[place];
     memmove(at + 1, at, (registry->count - place) * sizeof *at);
-    *at = *mutator;
+    *at = (entry){*mutator, client_only};
     registry->count++;
     return KEDGE_OK;
+}
+
+static kedge_status add_all(kedge_registry *registry, const kedge_mutator *mutators, size_t count,
+                            bool client_only, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
+        status = check_mutator(&mutators[i], error);
+        if (status == KEDGE_OK) status = add(registry, &mutators[i], client_only, error);
+    }
+    return status;
 }
 
 kedge_status kedge_registry_new(const kedge_allocator *allocator, const kedge_mutator *mutators,
                                 size_t count, kedge_registry **registry, kedge_error *error)
 {
+    return kedge_registry_new_for_client(allocator, mutators, count, NULL, 0, registry, error);
+}
+
+kedge_status kedge_registry_new_for_client(const kedge_allocator *allocator,
+                                           const kedge_mutator *mutators, size_t count,
+                                           const kedge_mutator *client_only, size_t client_count,
+                                           kedge_registry **registry, kedge_error *error)
+{
     kedge_status status = KEDGE_OK;
-    if (count > KEDGE_LIMIT_MUTATORS) {
+    if (count > KEDGE_LIMIT_MUTATORS || client_count > KEDGE_LIMIT_MUTATORS - count) {
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-mutators",
-                          "%zu mutators are given; at most %d are allowed", count,
+                          "%zu mutators are given; at most %d are allowed", count + client_count,
                           KEDGE_LIMIT_MUTATORS);
     }
-    size_t total = kedge_builtin_mutator_count + count;
+    size_t total = kedge_builtin_mutator_count + count + client_count;
     kedge_registry *made =
-        kedge_allocate(allocator, sizeof *made + total * sizeof made->mutators[0]);
+        kedge_allocate(allocator, sizeof *made + total * sizeof made->entries[0]);
     if (made == NULL) return kedge_fail_no_memory(error);
     made->allocator = allocator;
     for (size_t i = 0; i < kedge_builtin_mutator_count; i++) {
-        status = add(made, &kedge_builtin_mutators[i], error);
+        status = add(made, &kedge_builtin_mutators[i], false, error);
         KEDGE_ASSERT(status == KEDGE_OK);
     }
-    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
-        status = check_mutator(&mutators[i], error);
-        if (status == KEDGE_OK) status = add(made, &mutators[i], error);
-    }
+    status = add_all(made, mutators, count, false, error);
+    if (status == KEDGE_OK) status = add_all(made, client_only, client_count, true, error);
     if (status != KEDGE_OK) {
         kedge_registry_free(made);
         return status;
@@ -116,7 +141,29 @@ const kedge_mutator *kedge_registry_find(const kedge_registry *registry, kedge_b
 {
     bool found;
     size_t place = place_of(registry, name, &found);
-    return found ? &registry->mutators[place] : NULL;
+    return found ? &registry->entries[place].mutator : NULL;
+}
+
+static bool is_client_only(const kedge_registry *registry, kedge_bytes name, bool *known)
+{
+    size_t place = place_of(registry, name, known);
+    return *known && registry->entries[place].client_only;
+}
+
+bool kedge_registry_is_client_only(const kedge_registry *registry, kedge_bytes name,
+                                   kedge_bytes args)
+{
+    bool known, any = false;
+    kedge_batch_part part;
+    if (!kedge_bytes_equal_text(name, KEDGE_BATCH_MUTATOR))
+        return is_client_only(registry, name, &known);
+    if (kedge_batch_check(args, NULL) != KEDGE_OK) return false;
+    kedge_json_iterator parts = kedge_batch_iterate(args);
+    while (kedge_batch_next(&parts, &part)) {
+        any = is_client_only(registry, kedge_bytes_of(part.name), &known) || any;
+        if (!known) return false;
+    }
+    return any;
 }
 
 bool kedge_registry_has_app(const kedge_registry *registry)
@@ -131,8 +178,9 @@ kedge_status kedge_registry_describe(const kedge_registry *registry, kedge_buffe
     kedge_json_begin_array(&writer);
     for (size_t i = 0; i < registry->count; i++) {
         kedge_json_begin_array(&writer);
-        kedge_json_chars(&writer, registry->mutators[i].name);
-        kedge_json_integer(&writer, registry->mutators[i].version);
+        kedge_json_chars(&writer, registry->entries[i].mutator.name);
+        kedge_json_integer(&writer, registry->entries[i].mutator.version);
+        if (registry->entries[i].client_only) kedge_json_chars(&writer, "client");
         kedge_json_end_array(&writer);
     }
     kedge_json_end_array(&writer);

@@ -13,14 +13,23 @@ typedef struct kedge_registry kedge_registry;
  * bad or reserved name, a duplicate, version 0, or a NULL function, naming it. */
 kedge_status kedge_registry_new(const kedge_allocator *allocator, const kedge_mutator *mutators,
                                 size_t count, kedge_registry **registry, kedge_error *error);
+/* The same with mutators that only a client has: what one reads and writes is sent. */
+kedge_status kedge_registry_new_for_client(const kedge_allocator *allocator,
+                                           const kedge_mutator *mutators, size_t count,
+                                           const kedge_mutator *client_only, size_t client_count,
+                                           kedge_registry **registry, kedge_error *error);
 void kedge_registry_free(kedge_registry *registry);
 
 /* NULL when unknown. */
 const kedge_mutator *kedge_registry_find(const kedge_registry *registry, kedge_bytes name);
+/* Whether the mutation is run by client-only mutators: by one, or as a batch with one in it. All
+ * that it needs must be known. `args` are canonical. */
+bool kedge_registry_is_client_only(const kedge_registry *registry, kedge_bytes name,
+                                   kedge_bytes args);
 /* Whether it has mutators of an app besides the built-in ones. */
 bool kedge_registry_has_app(const kedge_registry *registry);
-/* Names and versions, sorted, as canonical JSON [["name",version],…]: equal
- * text, equal mutators. */
+/* Names and versions, sorted, as canonical JSON [["name",version],…], with a third element
+ * "client" of a client-only one: equal text, equal mutators. */
 kedge_status kedge_registry_describe(const kedge_registry *registry, kedge_buffer *out,
                                      kedge_error *error);
 

@@ -84,12 +84,20 @@ typedef struct kedge_options {
     const kedge_allocator *KEDGE_NULLABLE allocator;
     /* True: there is no worker thread, and the app calls kedge_loop_run: see kedge/loop.h. */
     bool caller_driven;
+    /* Mutators that the server does not have: client-only ones. What such a mutator has read and
+     * written is sent as a kedge.apply. When something that it has read was changed meanwhile, the
+     * edit is made again on the new state, behind the edits that are pending then, at most
+     * KEDGE_LIMIT_APPLY_ATTEMPTS times in all; its sequence stays the same. Then it is rejected as
+     * "conflict". */
+    const kedge_mutator *KEDGE_NULLABLE client_mutators;
+    size_t client_mutator_count;
 } kedge_options;
 
 #define KEDGE_OPTIONS_INIT                                                                         \
     {                                                                                              \
         KEDGE_OPTIONS_VERSION, sizeof(kedge_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
-            NULL, false, false, 0, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL, false      \
+            NULL, false, false, 0, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL, false,     \
+            NULL, 0                                                                                \
     }
 
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again. Returns

@@ -97,12 +97,13 @@ KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
 
 /* Pushes all edits that are pending at the call and then pulls once. When it returns KEDGE_OK, the
  * server has decided every edit made before the call, and reads show a version that the server had
- * after the call. Returns KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), KEDGE_NETWORK at once
- * when offline, and KEDGE_UNAVAILABLE with the code client-id-unstable at once when the server
- * refused several new client ids in a row and the client waits before it tries another. After any
- * of these no edit is lost, and sync continues in the background. Returns KEDGE_CORRUPT when
- * outbox.db is damaged: sync has stopped, see kedge_get_sync_status. Returns KEDGE_INVALID_ARGUMENT
- * in a callback on the worker thread, as all functions that wait do. */
+ * after the call. A client-only edit that has conflicted is made again, and may be pending still.
+ * Returns KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), KEDGE_NETWORK at once when offline,
+ * and KEDGE_UNAVAILABLE with the code client-id-unstable at once when the server refused several
+ * new client ids in a row and the client waits before it tries another. After any of these no edit
+ * is lost, and sync continues in the background. Returns KEDGE_CORRUPT when outbox.db is damaged:
+ * sync has stopped, see kedge_get_sync_status. Returns KEDGE_INVALID_ARGUMENT in a callback on the
+ * worker thread, as all functions that wait do. */
 KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 

@@ -26,6 +26,8 @@ static kedge_status check_options(const kedge_options *options, kedge_error *err
     if (options->organization == NULL) return missing("organization", error);
     if (options->project == NULL) return missing("project", error);
     if (options->mutators == NULL && options->mutator_count > 0) return missing("mutators", error);
+    if (options->client_mutators == NULL && options->client_mutator_count > 0)
+        return missing("client_mutators", error);
     if (options->allocator != NULL &&
         (options->allocator->allocate == NULL || options->allocator->reallocate == NULL ||
          options->allocator->release == NULL)) {
@@ -98,8 +100,9 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
 {
     const kedge_allocator *allocator = db->environment.allocator;
     kedge_net_sink sink = kedge_worker_sink(db);
-    kedge_status status = kedge_registry_new(allocator, options->mutators, options->mutator_count,
-                                             &db->registry, error);
+    kedge_status status = kedge_registry_new_for_client(
+        allocator, options->mutators, options->mutator_count, options->client_mutators,
+        options->client_mutator_count, &db->registry, error);
     if (status == KEDGE_OK) {
         status = kedge_watches_new(allocator, options->dispatch, options->userdata, &db->callbacks,
                                    &db->watches, error);

@@ -1,4 +1,5 @@
 /* Cancelling an edit that has not been sent. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
 #include "sdk/store/prediction.h"
 
@@ -50,14 +51,15 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_pending row;
+    int64_t sequence = asked->sequence;
     kedge_changes_clear(asked->changes);
     kedge_status status = kedge_prediction_repair(store, false, NULL, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
-    if (status == KEDGE_OK)
-        status = check_cancel(store, asked->sequence, &outbox, &cache, &row, error);
+    if (status == KEDGE_OK) status = kedge_inbox_follow(&store->outbox, &sequence, error);
+    if (status == KEDGE_OK) status = check_cancel(store, sequence, &outbox, &cache, &row, error);
     if (status == KEDGE_OK) status = rewrite_as_noop(store, &row, &outbox, error);
     if (status == KEDGE_OK) {
         outbox.revision++;

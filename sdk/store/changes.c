@@ -3,7 +3,7 @@
  * A change is written as: collection, NUL; the size of the id in 4 bytes, the id, NUL; then the
  * value before and the one after, each as its size in 4 bytes (NONE: no item), the value, NUL.
  * Numbers are in host order: a set never leaves the machine. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/client_only.h"
 
 #include <string.h>
 
@@ -97,4 +97,57 @@ bool kedge_change_set_next(const kedge_change_set *changes, size_t *offset, kedg
         return false;
     *offset = all.size - rest.size;
     return true;
+}
+
+/* ---- two sets as one ---- */
+
+static bool keep(kedge_overlay *values, const kedge_changed *change, bool there, kedge_bytes value)
+{
+    kedge_status status =
+        there ? kedge_overlay_put(values, change->collection, change->id, value, NULL)
+              : kedge_overlay_delete(values, change->collection, change->id, NULL);
+    return status == KEDGE_OK;
+}
+
+static bool keep_all(const kedge_change_set *from, kedge_overlay *befores, kedge_overlay *afters)
+{
+    size_t offset = 0;
+    kedge_changed change;
+    while (kedge_change_set_next(from, &offset, &change))
+        if ((befores && !keep(befores, &change, change.was_there, change.before)) ||
+            (afters && !keep(afters, &change, change.is_there, change.after)))
+            return false;
+    return true;
+}
+
+static void add_all(kedge_change_set *changes, const kedge_overlay *befores,
+                    const kedge_overlay *afters)
+{
+    kedge_overlay_entry before, after = {.deleted = true}, at;
+    for (bool more = kedge_overlay_next(befores, NULL, &before); more;
+         more = kedge_overlay_next(befores, &at, &before)) {
+        at = before;
+        (void)kedge_overlay_get(afters, before.collection, before.id, &after);
+        bool same = before.deleted == after.deleted && kedge_bytes_equal(before.value, after.value);
+        if (same && changes->values) continue;
+        kedge_changes_add(changes, before.collection, before.id,
+                          before.deleted ? NULL : &before.value,
+                          after.deleted ? NULL : &after.value);
+    }
+}
+
+void kedge_changes_merge(kedge_change_set *changes, const kedge_change_set *later)
+{
+    if (!changes || changes->all || (!later->all && later->count == 0)) return;
+    kedge_overlay *befores = kedge_overlay_new(changes->bytes.allocator);
+    kedge_overlay *afters = kedge_overlay_new(changes->bytes.allocator);
+    if (later->all || !befores || !afters || !keep_all(later, befores, NULL) ||
+        !keep_all(changes, befores, afters) || !keep_all(later, NULL, afters)) {
+        kedge_changes_all(changes);
+    } else {
+        kedge_changes_clear(changes);
+        add_all(changes, befores, afters);
+    }
+    kedge_overlay_free(afters);
+    kedge_overlay_free(befores);
 }

@@ -2,14 +2,18 @@
 #ifndef KEDGE_SDK_STORE_EDIT_H
 #define KEDGE_SDK_STORE_EDIT_H
 
+#include "mutate/apply.h"
 #include "sdk/store/store_internal.h"
 
 /* The inputs and results of making one mutation. */
 typedef struct kedge_edit {
     kedge_bytes name;
-    kedge_bytes args; /* canonical, unless they come from the inbox */
-    int64_t rejected; /* the sequence of the inbox row that it replaces; 0: none */
-    int64_t sequence; /* out */
+    kedge_bytes args;     /* canonical, unless they come from the inbox */
+    int64_t rejected;     /* the sequence of the inbox row that it replaces; 0: none */
+    int64_t attempt;      /* of a client-only one that is made again, from 2 on; else 0 */
+    int64_t first;        /* the sequence of its first attempt */
+    int64_t timestamp_ms; /* of its first attempt */
+    int64_t sequence;     /* out */
     kedge_change_set *changes;
     /* What the edit changes is recorded when it takes back a group (an undo, a redo), or belongs to
      * one. */
@@ -18,7 +22,24 @@ typedef struct kedge_edit {
     uint64_t passed_over;               /* out: changes of a kedge.restore that did not fit */
 } kedge_edit;
 
-/* In a write turn: runs the mutator, writes the mutation to the outbox and commits. */
+/* The meta rows of both files, in the transactions of the edit. */
+typedef struct kedge_edit_state {
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    int64_t now_ms;
+} kedge_edit_state;
+
+/* Begins the transactions of both files, with a prediction that fits. */
+kedge_status kedge_edit_begin(kedge_store *store, kedge_edit_state *state, kedge_error *error);
+/* Runs the mutator inside them, and writes the mutation to the outbox. When the mutator refuses, or
+ * the edit is over a limit, nothing was written. After another failure both transactions must be
+ * rolled back. */
+kedge_status kedge_edit_write(kedge_store *store, kedge_edit *made, kedge_edit_state *state,
+                              kedge_error *error);
+/* Commits what was written. */
+kedge_status kedge_edit_end(kedge_store *store, kedge_edit_state *state, kedge_change_set *changes,
+                            kedge_error *error);
+/* In a write turn: all of these. */
 kedge_status kedge_edit_make(kedge_store *store, kedge_edit *made, kedge_error *error);
 
 /* Commits the outbox, then the cache, whose meta rows are these now: the end of each edit. */

@@ -3,8 +3,8 @@
  * A row of the inbox is listed when its mutation is no longer predicted: when the cache covers it,
  * or when it is no longer pending. Until then the mutation is listed only as pending. A damaged
  * mutation is listed at once, since a no-op has replaced it among the pending ones. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/store_internal.h"
 
 #include "common/error.h"
 
@@ -42,6 +42,16 @@ static kedge_status check_resubmit(kedge_store *store, sqlite3_stmt *find, int64
     return pending ? not_in_inbox(sequence, error) : KEDGE_OK;
 }
 
+/* What is made again of a client-only edit is that edit, and not what it had read and written. */
+static void copy_call(const kedge_store *store, kedge_bytes row_name, kedge_bytes row_args,
+                      kedge_buffer *name, kedge_buffer *args)
+{
+    kedge_apply_made made;
+    bool own = kedge_client_only_row(store->registry, row_name, row_args, &made);
+    kedge_buffer_append_bytes(name, own ? kedge_bytes_of(made.name) : row_name);
+    kedge_buffer_append_bytes(args, own ? made.args : row_args);
+}
+
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error)
 {
@@ -58,19 +68,28 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
     if (status != KEDGE_OK) return status;
     status = check_resubmit(store, find, sequence, pending, error);
     if (status != KEDGE_OK) return status;
-    kedge_buffer_append_bytes(name, kedge_store_column(find, 0));
-    kedge_buffer_append_bytes(args, kedge_store_column(find, 1));
+    copy_call(store, kedge_store_column(find, 0), kedge_store_column(find, 1), name, args);
     sqlite3_reset(find);
     status = kedge_buffer_status(name, error);
     return status == KEDGE_OK ? kedge_buffer_status(args, error) : status;
+}
+
+kedge_status kedge_inbox_seal(kedge_store *store, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] =
+        "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM " WHERE sequence = ?1";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *update;
+    kedge_status status = kedge_store_db_take(db, sql, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, update, 1, sequence);
+    return kedge_store_db_run(db, update, error);
 }
 
 kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int state,
                                    kedge_error *error)
 {
     static const char sql[] = "UPDATE rejected SET state = ?2, args = '' WHERE sequence = ?1";
-    static const char seal[] =
-        "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM " WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_take(db, sql, &update, error);
@@ -78,10 +97,61 @@ kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int sta
     kedge_store_bind_integer(db, update, 1, sequence);
     kedge_store_bind_integer(db, update, 2, state);
     status = kedge_store_db_run(db, update, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, seal, &update, error);
+    return status == KEDGE_OK ? kedge_inbox_seal(store, sequence, error) : status;
+}
+
+/* ---- a client-only edit under the number of its first attempt ---- */
+
+static kedge_status lead_to(kedge_store *store, int64_t row, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] =
+        "UPDATE rejected SET state = 5, args = CAST(?2 AS TEXT) WHERE sequence = ?1";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *update;
+    kedge_status status = kedge_store_db_take(db, sql, &update, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, update, 1, sequence);
-    return kedge_store_db_run(db, update, error);
+    kedge_store_bind_integer(db, update, 1, row);
+    kedge_store_bind_integer(db, update, 2, sequence);
+    status = kedge_store_db_run(db, update, error);
+    return status == KEDGE_OK ? kedge_inbox_seal(store, row, error) : status;
+}
+
+/* The row of the first attempt may be gone with its age, or be another one after a repair. */
+static kedge_status is_remade(kedge_store_db *db, int64_t row, bool *remade, kedge_error *error)
+{
+    int64_t led = row;
+    kedge_status status = kedge_inbox_follow(db, &led, error);
+    *remade = led != row;
+    return status;
+}
+
+kedge_status kedge_inbox_set_remade(kedge_store *store, int64_t row, int64_t first,
+                                    int64_t sequence, kedge_error *error)
+{
+    bool remade = false;
+    kedge_status status = lead_to(store, row, sequence, error);
+    if (status == KEDGE_OK && first != row)
+        status = is_remade(&store->outbox, first, &remade, error);
+    if (status == KEDGE_OK && remade) status = lead_to(store, first, sequence, error);
+    return status;
+}
+
+kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_error *error)
+{
+    static const char sql[] = "SELECT CAST(args AS INTEGER), checksum = " KEDGE_REJECTED_CHECKSUM
+                              " FROM rejected WHERE sequence = ?1 AND state = 5";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, *sequence);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
+    int64_t found = sqlite3_column_int64(find, 0), row = *sequence;
+    bool sound = sqlite3_column_int(find, 1) == 1;
+    sqlite3_reset(find);
+    if (!sound) return kedge_outbox_fail_row(db, "rejected", row, error);
+    *sequence = found;
+    return KEDGE_OK;
 }
 
 /* Whether the row is listed. A damaged row is healed first. */
@@ -111,6 +181,7 @@ static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error 
     kedge_store_db *db = &store->outbox;
     int64_t sequence = *(const int64_t *)context;
     kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK) status = kedge_inbox_follow(db, &sequence, error);
     if (status == KEDGE_OK) status = check_shown(store, sequence, error);
     if (status == KEDGE_OK)
         status = kedge_inbox_set_state(store, sequence, KEDGE_INBOX_DISMISSED, error);

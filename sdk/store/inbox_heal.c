@@ -139,8 +139,9 @@ static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *e
  * damaged, it has nothing left to show. */
 static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM rejected WHERE state IN (1, 2) AND args = ''"
-                              " AND checksum IS NOT " KEDGE_REJECTED_CHECKSUM;
+    static const char sql[] =
+        "DELETE FROM rejected WHERE ((state IN (1, 2) AND args = '')"
+        " OR (state = 5 AND args GLOB '[1-9]*')) AND checksum IS NOT " KEDGE_REJECTED_CHECKSUM;
     kedge_store_db *db = &heal->store->outbox;
     kedge_status status = kedge_store_db_execute(db, sql, error);
     if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0) heal->changed = true;

@@ -176,8 +176,8 @@ static kedge_status trace_rejected(kedge_inspect *inspect, int64_t sequence,
 {
     static const char sql[] = "SELECT " IDENTITY ", version, code, message, state FROM rejected"
                               " WHERE sequence = ?1";
-    static const char *const states[] = {"in the inbox", "dismissed", "resubmitted",
-                                         "damaged, in the inbox"};
+    static const char *const states[] = {"in the inbox",          "dismissed",        "resubmitted",
+                                         "damaged, in the inbox", "to be made again", "made again"};
     sqlite3_stmt *row;
     kedge_status status = find(inspect, sql, sequence, &row, error);
     if (status == KEDGE_OK) status = put_identity(inspect, row, sequence, sink, error);
@@ -187,7 +187,7 @@ static kedge_status trace_rejected(kedge_inspect *inspect, int64_t sequence,
     int64_t state = sqlite3_column_int64(row, 9);
     return put_format(inspect, sink, error, "rejected in version %lld: %.*s: %.*s (%s)",
                       sqlite3_column_int64(row, 6), (int)code.size, code.data, (int)message.size,
-                      message.data, state >= 0 && state < 4 ? states[state] : "state unknown");
+                      message.data, state >= 0 && state < 6 ? states[state] : "state unknown");
 }
 
 static kedge_status trace_confirmed(kedge_inspect *inspect, int64_t sequence,

@@ -1,8 +1,10 @@
 /* The lists of pending and of rejected mutations. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
 
 #include "common/error.h"
+#include <string.h>
 
 struct kedge_mutation_list {
     kedge_store *store;
@@ -10,6 +12,7 @@ struct kedge_mutation_list {
     sqlite3_stmt *cursor;
     kedge_cache_meta cache;
     kedge_outbox_meta outbox;
+    kedge_buffer own; /* name and args of a client-only mutation, each with a NUL behind it */
     bool ended;
 };
 
@@ -64,6 +67,7 @@ static kedge_status open_once(kedge_store *store, const char *sql, kedge_mutatio
     *again = false;
     if (!made) return kedge_fail_no_memory(error);
     made->store = store;
+    made->own = kedge_buffer_make(store->allocator);
     kedge_status status = kedge_reader_take(store, &made->reader, error);
     if (status == KEDGE_OK) status = prepare(made, sql, error);
     if (status == KEDGE_OK) status = check_rows(made, sql, error);
@@ -106,6 +110,26 @@ static const char *text_of(sqlite3_stmt *cursor, int column)
     return (const char *)sqlite3_column_text(cursor, column);
 }
 
+/* A client-only mutation is listed as what the app has called. */
+static kedge_status name_own(kedge_mutation_list *list, kedge_mutation *row, kedge_error *error)
+{
+    bool valid;
+    kedge_apply_made made;
+    if (strcmp(row->name, KEDGE_APPLY_MUTATOR) != 0 ||
+        !kedge_apply_read_made((kedge_bytes){row->args, row->args_size}, &made, &valid))
+        return KEDGE_OK;
+    kedge_buffer_clear(&list->own);
+    kedge_buffer_append_text(&list->own, made.name);
+    kedge_buffer_append_byte(&list->own, '\0');
+    kedge_buffer_append_bytes(&list->own, made.args);
+    kedge_status status = kedge_buffer_status(&list->own, error);
+    if (status != KEDGE_OK) return status;
+    row->name = list->own.data;
+    row->args = list->own.data + strlen(made.name) + 1;
+    row->args_size = made.args.size;
+    return KEDGE_OK;
+}
+
 kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
                                    kedge_error *error)
 {
@@ -113,8 +137,7 @@ kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mu
     kedge_status status = kedge_store_db_step(&list->reader->outbox, list->cursor, error);
     list->ended = status != KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    kedge_mutation row = {.sequence = sqlite3_column_int64(list->cursor, 0),
-                          .timestamp_ms = sqlite3_column_int64(list->cursor, 1),
+    kedge_mutation row = {.timestamp_ms = sqlite3_column_int64(list->cursor, 1),
                           .sent = sqlite3_column_int(list->cursor, 6) != 0,
                           .withheld = sqlite3_column_int(list->cursor, 8) != 0,
                           .name = text_of(list->cursor, 2),
@@ -122,17 +145,21 @@ kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mu
                           .args_size = (size_t)sqlite3_column_bytes(list->cursor, 3),
                           .code = text_of(list->cursor, 4),
                           .message = text_of(list->cursor, 5)};
-    if (!row.name || !row.args || !row.code || !row.message) {
-        list->ended = true;
-        return kedge_fail_no_memory(error);
-    }
-    *mutation = row;
-    return KEDGE_OK;
+    list->ended = true;
+    if (!row.name || !row.args || !row.code || !row.message) return kedge_fail_no_memory(error);
+    row.sequence =
+        kedge_client_only_sequence(kedge_bytes_of(row.name), (kedge_bytes){row.args, row.args_size},
+                                   sqlite3_column_int64(list->cursor, 0));
+    status = name_own(list, &row, error);
+    list->ended = status != KEDGE_OK;
+    if (status == KEDGE_OK) *mutation = row;
+    return status;
 }
 
 void kedge_store_list_close(kedge_mutation_list *list)
 {
     if (!list) return;
+    kedge_buffer_free(&list->own);
     if (list->reader) kedge_reader_give(list->store, list->reader);
     kedge_release(list->store->allocator, list);
 }

@@ -7,6 +7,7 @@
  * When the mutator refuses, nothing is written. When the cache's commit fails after the outbox's,
  * the edit is made nevertheless, and reads show it (shadow.c). The revisions then differ, and the
  * prediction is rebuilt as soon as possible. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
@@ -81,20 +82,26 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
     return kedge_store_take_telling_turn(store, catch_up_work, changes, changes, error);
 }
 
-/* The meta rows of both files, in the transactions of the edit. */
-typedef struct edit_state {
-    kedge_outbox_meta outbox;
-    kedge_cache_meta cache;
-    int64_t now_ms;
-} edit_state;
-
-/* Runs the mutator on the visible state, and writes its changes to the cache. */
-static kedge_status run_edit(kedge_store *store, kedge_edit *made, edit_state *state,
-                             kedge_error *error)
+/* What a client-only mutation is as a row (client_only.h). */
+static kedge_status write_row_args(const kedge_edit *made, const kedge_recording *read,
+                                   const kedge_overlay *written, kedge_buffer *row_args,
+                                   kedge_error *error)
 {
+    kedge_apply_made own = {.args = made->args, .attempt = made->attempt, .sequence = made->first};
+    KEDGE_ASSERT(made->name.size < sizeof own.name);
+    memcpy(own.name, made->name.data, made->name.size);
+    return kedge_client_only_args(read, written, &own, row_args, error);
+}
+
+/* Runs the mutator on the visible state, and writes its changes to the cache. `row_args` gets the
+ * args of the row of a client-only mutation; NULL: it is none. */
+static kedge_status run_edit(kedge_store *store, kedge_edit *made, kedge_edit_state *state,
+                             kedge_buffer *row_args, kedge_error *error)
+{
+    int64_t at_ms = made->attempt > 0 ? made->timestamp_ms : state->now_ms;
     kedge_call call = {.name = made->name,
                        .args = made->args,
-                       .caller = {store->user, store->role, state->outbox.client, state->now_ms},
+                       .caller = {store->user, store->role, state->outbox.client, at_ms},
                        .args_are_canonical = made->rejected == 0};
     kedge_overlay *written = kedge_overlay_new(store->allocator);
     kedge_recording read;
@@ -109,9 +116,12 @@ static kedge_status run_edit(kedge_store *store, kedge_edit *made, edit_state *s
     if (status == KEDGE_OK) status = kedge_tx_run(tx, &call, error);
     if (status == KEDGE_OK) made->passed_over = kedge_tx_passed_over(tx);
     kedge_tx_free(tx);
+    if (status == KEDGE_OK && row_args)
+        status = write_row_args(made, &read, written, row_args, error);
     if (status == KEDGE_OK) {
         kedge_replay_record(store, &state->outbox, &state->cache, &read, written);
-        status = kedge_undo_record(store, made, written, error);
+        /* An edit that is made again is no new step for an undo. */
+        if (made->attempt == 0) status = kedge_undo_record(store, made, written, error);
     }
     if (status == KEDGE_OK) {
         status = kedge_prediction_write_run(store, written, &state->cache, made->changes, error);
@@ -122,9 +132,11 @@ static kedge_status run_edit(kedge_store *store, kedge_edit *made, edit_state *s
 }
 
 /* Numbers the mutation and inserts it. */
-static kedge_status enter_edit(kedge_store *store, kedge_edit *made, kedge_outbox_meta *outbox,
-                               int64_t now_ms, kedge_error *error)
+static kedge_status enter_edit(kedge_store *store, kedge_edit *made, kedge_edit_state *state,
+                               const kedge_buffer *row_args, kedge_error *error)
 {
+    kedge_outbox_meta *outbox = &state->outbox;
+    bool again = made->attempt > 0;
     char uid[KEDGE_STORE_UID_SIZE];
     uint8_t digest[KEDGE_DIGEST_SIZE];
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
@@ -141,12 +153,14 @@ static kedge_status enter_edit(kedge_store *store, kedge_edit *made, kedge_outbo
                          .id = outbox->highest_id,
                          .uid = {uid, sizeof uid},
                          .digest = {(const char *)digest, sizeof digest},
-                         .name = made->name,
-                         .args = made->args,
-                         .timestamp_ms = now_ms};
+                         .name = row_args ? KEDGE_BYTES(KEDGE_APPLY_MUTATOR) : made->name,
+                         .args = row_args ? kedge_buffer_bytes(row_args) : made->args,
+                         .timestamp_ms = again ? made->timestamp_ms : state->now_ms};
     kedge_outbox_digest(row.name, row.args, row.uid, digest);
     kedge_status status = kedge_outbox_insert(&store->outbox, &row, outbox, error);
-    if (status == KEDGE_OK && made->rejected > 0)
+    if (status == KEDGE_OK && again)
+        status = kedge_inbox_set_remade(store, made->rejected, made->first, row.sequence, error);
+    else if (status == KEDGE_OK && made->rejected > 0)
         status = kedge_inbox_set_state(store, made->rejected, KEDGE_INBOX_RESUBMITTED, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, outbox, error);
     if (status == KEDGE_OK) made->sequence = row.sequence;
@@ -155,7 +169,7 @@ static kedge_status enter_edit(kedge_store *store, kedge_edit *made, kedge_outbo
 
 /* While nobody has committed to a file since the last edit, its meta row is the one that this edit
  * has written. */
-static kedge_status read_state(kedge_store *store, edit_state *state, kedge_error *error)
+static kedge_status read_state(kedge_store *store, kedge_edit_state *state, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     if (kedge_store_db_is_as_marked(&store->outbox))
@@ -170,15 +184,16 @@ static kedge_status read_state(kedge_store *store, edit_state *state, kedge_erro
 }
 
 /* Both transactions are begun before anything is read, so that each file is locked once. */
-static kedge_status begin_edit(kedge_store *store, edit_state *state, kedge_error *error)
+static kedge_status begin_edit(kedge_store *store, kedge_edit_state *state, kedge_error *error)
 {
     kedge_status status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
     return status == KEDGE_OK ? read_state(store, state, error) : status;
 }
 
-static kedge_status begin_fitting_edit(kedge_store *store, edit_state *state, kedge_error *error)
+kedge_status kedge_edit_begin(kedge_store *store, kedge_edit_state *state, kedge_error *error)
 {
+    state->now_ms = store->environment->now_ms(store->environment->context);
     kedge_status status = begin_edit(store, state, error);
     if (status != KEDGE_OK || kedge_prediction_fits(&state->outbox, &state->cache)) return status;
     kedge_store_db_rollback(&store->outbox);
@@ -187,31 +202,46 @@ static kedge_status begin_fitting_edit(kedge_store *store, edit_state *state, ke
     return status == KEDGE_OK ? begin_edit(store, state, error) : status;
 }
 
+kedge_status kedge_edit_write(kedge_store *store, kedge_edit *made, kedge_edit_state *state,
+                              kedge_error *error)
+{
+    kedge_buffer row_args = kedge_buffer_make(store->allocator);
+    bool client_only = kedge_registry_is_client_only(store->registry, made->name, made->args);
+    kedge_buffer *own = client_only ? &row_args : NULL;
+    kedge_status status = run_edit(store, made, state, own, error);
+    if (status == KEDGE_OK) status = enter_edit(store, made, state, own, error);
+    kedge_buffer_free(&row_args);
+    return status;
+}
+
+kedge_status kedge_edit_end(kedge_store *store, kedge_edit_state *state, kedge_change_set *changes,
+                            kedge_error *error)
+{
+    state->cache.revision = state->outbox.revision;
+    state->cache.reflected_sequence = state->outbox.last_sequence;
+    kedge_status status = kedge_cache_meta_write(&store->cache, &state->cache, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_edit_commit(store, &state->outbox, &state->cache, changes, error);
+}
+
 kedge_status kedge_edit_make(kedge_store *store, kedge_edit *made, kedge_error *error)
 {
-    edit_state state = {.now_ms = store->environment->now_ms(store->environment->context)};
+    kedge_edit_state state;
     kedge_changes_clear(made->changes);
     made->recorded = kedge_undo_group_make(store->allocator);
     if (!kedge_registry_find(store->registry, made->name))
         return kedge_fail(error, KEDGE_NOT_FOUND, "mutator-unknown",
                           "there is no mutator %.*s; the app's mutators are given when opening",
                           (int)(made->name.size < 80 ? made->name.size : 80), made->name.data);
-    kedge_status status = begin_fitting_edit(store, &state, error);
-    if (status == KEDGE_OK) status = run_edit(store, made, &state, error);
-    if (status == KEDGE_OK) status = enter_edit(store, made, &state.outbox, state.now_ms, error);
+    kedge_status status = kedge_edit_begin(store, &state, error);
+    if (status == KEDGE_OK) status = kedge_edit_write(store, made, &state, error);
+    if (status == KEDGE_OK) status = kedge_edit_end(store, &state, made->changes, error);
     if (status == KEDGE_OK) {
-        state.cache.revision = state.outbox.revision;
-        state.cache.reflected_sequence = state.outbox.last_sequence;
-        status = kedge_cache_meta_write(&store->cache, &state.cache, error);
-    }
-    if (status != KEDGE_OK)
-        kedge_changes_clear(made->changes);
-    else
-        status = kedge_edit_commit(store, &state.outbox, &state.cache, made->changes, error);
-    if (status == KEDGE_OK)
         kedge_undo_keep(store, made);
-    else
+    } else {
+        kedge_changes_clear(made->changes);
         kedge_undo_group_clear(&made->recorded);
+    }
     return status;
 }
 
@@ -236,11 +266,25 @@ static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_er
     return status;
 }
 
+/* What an app calls "made" would be taken for a client-only mutation. */
+static kedge_status check_made(kedge_bytes name, kedge_bytes args, kedge_error *error)
+{
+    kedge_bytes made;
+    if (!kedge_bytes_equal_text(name, KEDGE_APPLY_MUTATOR) ||
+        !kedge_json_member(args, "made", &made))
+        return KEDGE_OK;
+    return kedge_fail(
+        error, KEDGE_INVALID_ARGUMENT, "args-invalid",
+        "the member \"made\" of a kedge.apply is written by Kedge itself; allowed are "
+        "\"reads\" and \"ops\"");
+}
+
 kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_bytes args,
                                 int64_t *sequence, kedge_change_set *changes, kedge_error *error)
 {
     kedge_buffer normal = kedge_buffer_make(store->allocator);
     kedge_status status = normalize_args(args, &normal, error);
+    if (status == KEDGE_OK) status = check_made(name, kedge_buffer_bytes(&normal), error);
     if (status == KEDGE_OK) {
         kedge_edit made = {.name = name, .args = kedge_buffer_bytes(&normal), .changes = changes};
         status = kedge_store_take_telling_turn(store, mutate_work, &made, changes, error);
@@ -257,7 +301,8 @@ static kedge_status resubmit_work(kedge_store *store, void *context, kedge_error
     kedge_edit *made = context;
     kedge_buffer name = kedge_buffer_make(store->allocator);
     kedge_buffer args = kedge_buffer_make(store->allocator);
-    kedge_status status = kedge_inbox_find(store, made->rejected, &name, &args, error);
+    kedge_status status = kedge_inbox_follow(&store->outbox, &made->rejected, error);
+    if (status == KEDGE_OK) status = kedge_inbox_find(store, made->rejected, &name, &args, error);
     if (status == KEDGE_OK) {
         made->name = kedge_buffer_bytes(&name);
         made->args = kedge_buffer_bytes(&args);

@@ -1,5 +1,6 @@
 /* Opening and closing. Opening repairs the state that a crash left: covered mutations that were not
  * deleted yet, a prediction that does not fit the outbox, a damaged cache. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/index.h"
 #include "sdk/store/prediction.h"
 
@@ -164,6 +165,8 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     /* Written after the rebuild, so that a crash in between repeats it. */
     if (status == KEDGE_OK && rebuild) status = write_registry(store, error);
     if (status == KEDGE_OK) status = fit_indexes(store, error);
+    store->conflicts_due = true;
+    if (status == KEDGE_OK) status = kedge_store_remake(store, NULL, error);
     if (status != KEDGE_DISK_FULL) return status;
     kedge_shadow_note(store, status);
     return KEDGE_OK;

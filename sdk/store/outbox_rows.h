@@ -43,7 +43,9 @@ typedef enum kedge_inbox_state {
     KEDGE_INBOX_SHOWN = 0,
     KEDGE_INBOX_DISMISSED = 1,
     KEDGE_INBOX_RESUBMITTED = 2,
-    KEDGE_INBOX_DAMAGED = 3 /* listed: the legible part of a damaged edit */
+    KEDGE_INBOX_DAMAGED = 3,  /* listed: the legible part of a damaged edit */
+    KEDGE_INBOX_CONFLICT = 4, /* not listed: a client-only edit that is about to be made again */
+    KEDGE_INBOX_REMADE = 5    /* it was; `args` is the sequence of its newest attempt */
 } kedge_inbox_state;
 
 /* Which rows of `rejected` are listed to the app; ?1 to ?3 as for KEDGE_PENDING_IS_COVERED. */

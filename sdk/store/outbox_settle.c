@@ -4,8 +4,8 @@
  * The tail keeps confirmed mutations, which are sent again when a restored backend lacks them.
  * Their number, age and bytes are limited. A mutation that is trimmed from the tail raises
  * trimmed_through, so that lost mutations can be counted after a restore. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/store_internal.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge
 
 kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1 AND state = 0";
+    static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1 AND state IN (0, 4)";
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
     if (status != KEDGE_OK) return status;
@@ -33,25 +33,44 @@ kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence,
     return kedge_store_db_run(db, statement, error);
 }
 
-kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
-                                 const kedge_wire_outcome *outcome, int64_t now_ms,
-                                 kedge_error *error)
+/* A client-only edit that conflicts does not stay in the inbox: it is made again. */
+static kedge_status state_of(kedge_store *store, int64_t sequence,
+                             const kedge_wire_outcome *outcome, int *state, kedge_error *error)
+{
+    kedge_pending row;
+    *state = KEDGE_INBOX_SHOWN;
+    if (strcmp(outcome->code, KEDGE_APPLY_CONFLICT) != 0) return KEDGE_OK;
+    kedge_status status = kedge_outbox_find(&store->outbox, sequence, &row, error);
+    if (status != KEDGE_OK) return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+    if (!kedge_client_only_again(store->registry, row.name, row.args)) return KEDGE_OK;
+    *state = KEDGE_INBOX_CONFLICT;
+    store->conflicts_due = true;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
+                                 const kedge_wire_outcome *outcome, kedge_error *error)
 {
     static const char sql[] =
         "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum)"
         " SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM " FROM (SELECT sequence,"
         " client, id, uid, digest, name, args, timestamp,"
-        " origin_client, origin_id, ?2 AS version, ?3 AS code, ?4 AS message, 0 AS state,"
+        " origin_client, origin_id, ?2 AS version, ?3 AS code, ?4 AS message, ?6 AS state,"
         " ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
+    kedge_store_db *db = &store->outbox;
     sqlite3_stmt *insert;
+    int state;
     kedge_status status = kedge_outbox_forget_rejection(db, sequence, error);
+    if (status == KEDGE_OK) status = state_of(store, sequence, outcome, &state, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &insert, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, insert, 1, sequence);
     kedge_store_bind_integer(db, insert, 2, outcome->version);
     kedge_store_bind_chars(db, insert, 3, outcome->code);
     kedge_store_bind_chars(db, insert, 4, outcome->message);
-    kedge_store_bind_integer(db, insert, 5, now_ms);
+    kedge_store_bind_integer(db, insert, 5,
+                             store->environment->now_ms(store->environment->context));
+    kedge_store_bind_integer(db, insert, 6, state);
     return kedge_store_db_run(db, insert, error);
 }
 
@@ -122,8 +141,9 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
                                     int64_t now_ms, kedge_error *error)
 {
     static const char sql[] =
-        "DELETE FROM rejected WHERE state IN (1, 2) AND (decided_ms < ?1 OR sequence <= ?2)"
-        " AND sequence NOT IN (SELECT sequence FROM pending)";
+        "DELETE FROM rejected WHERE state IN (1, 2, 5) AND (decided_ms < ?1 OR sequence <= ?2)"
+        " AND sequence NOT IN (SELECT sequence FROM pending)"
+        " AND NOT (state = 5 AND CAST(args AS INTEGER) IN (SELECT sequence FROM pending))";
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
     if (status != KEDGE_OK) return status;

@@ -1,5 +1,6 @@
 /* Where the store stands: its position, what became of one mutation, whether its cache is to be
  * checked. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
 
@@ -147,17 +148,22 @@ bool kedge_store_check_is_due(kedge_store *store)
 
 /* ---- one mutation ---- */
 
-static kedge_status is_rejected(kedge_store_db *db, int64_t sequence, bool *rejected,
-                                kedge_error *error)
+/* What a row of `rejected` says; none: the edit was applied. */
+static kedge_status read_rejected(kedge_store_db *db, int64_t sequence, kedge_outcome *outcome,
+                                  kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM rejected WHERE sequence = ?1";
+    static const char sql[] = "SELECT state FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, find, 1, sequence);
     status = kedge_store_db_step(db, find, error);
-    *rejected = status == KEDGE_OK;
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    if (status == KEDGE_DONE) *outcome = KEDGE_OUTCOME_APPLIED;
+    if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
+    bool again = sqlite3_column_int(find, 0) == KEDGE_INBOX_CONFLICT;
+    *outcome = again ? KEDGE_OUTCOME_PENDING : KEDGE_OUTCOME_REJECTED;
+    sqlite3_reset(find);
+    return KEDGE_OK;
 }
 
 static kedge_status read_outcome(kedge_store *store, kedge_store_reader *reader, int64_t sequence,
@@ -166,7 +172,6 @@ static kedge_status read_outcome(kedge_store *store, kedge_store_reader *reader,
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
     kedge_pending row;
-    bool rejected = false;
     kedge_status status = kedge_reader_begin(store, reader, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&reader->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&reader->cache, &cache, error);
@@ -176,15 +181,14 @@ static kedge_status read_outcome(kedge_store *store, kedge_store_reader *reader,
         return kedge_fail(error, KEDGE_NOT_FOUND, "sequence-unknown",
                           "no mutation has had the sequence %lld; the last one is %lld",
                           (long long)sequence, (long long)outbox.last_sequence);
-    status = kedge_outbox_find(&reader->outbox, sequence, &row, error);
+    status = kedge_inbox_follow(&reader->outbox, &sequence, error);
+    if (status == KEDGE_OK) status = kedge_outbox_find(&reader->outbox, sequence, &row, error);
     if (status == KEDGE_OK && !kedge_outbox_covers(&cache, &row)) {
         *outcome = KEDGE_OUTCOME_PENDING;
         return KEDGE_OK;
     }
     if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
-    status = is_rejected(&reader->outbox, sequence, &rejected, error);
-    if (status == KEDGE_OK) *outcome = rejected ? KEDGE_OUTCOME_REJECTED : KEDGE_OUTCOME_APPLIED;
-    return status;
+    return read_rejected(&reader->outbox, sequence, outcome, error);
 }
 
 kedge_status kedge_store_outcome(kedge_store *store, int64_t sequence, kedge_outcome *outcome,

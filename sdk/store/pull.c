@@ -15,6 +15,7 @@
  *
  * Of a log project the patch and the outcomes come from a replay (entries.c). It runs when it is
  * known that they are needed, and before anything is written. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
 #include "sdk/store/entries.h"
 #include "sdk/store/prediction.h"
@@ -126,7 +127,7 @@ static kedge_status find_noted(kedge_store *store, bool *any, kedge_error *error
 {
     static const char sql[] =
         "SELECT EXISTS(SELECT 1 FROM rejected WHERE sequence >= (SELECT min(sequence) FROM pending)"
-        " AND state = 0 AND sequence IN (SELECT sequence FROM pending))";
+        " AND state IN (0, 4) AND sequence IN (SELECT sequence FROM pending))";
     int64_t found = 0;
     kedge_status status = kedge_store_db_number(&store->outbox, sql, &found, error);
     *any = found != 0;
@@ -139,9 +140,8 @@ static kedge_status find_noted(kedge_store *store, bool *any, kedge_error *error
 static kedge_status note_outcome(kedge_store *store, const kedge_wire_outcome *outcome,
                                  bool replayed, int64_t sequence, kedge_error *error)
 {
-    int64_t now_ms = store->environment->now_ms(store->environment->context);
     if (kedge_wire_is_rejection(outcome->decision))
-        return kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
+        return kedge_outbox_reject(store, sequence, outcome, error);
     if (replayed && outcome->decision == KEDGE_WIRE_DUPLICATE) return KEDGE_OK;
     return kedge_outbox_forget_rejection(&store->outbox, sequence, error);
 }
@@ -170,12 +170,10 @@ static kedge_status insert_origins(kedge_store *store, const kedge_origins *orig
                                    kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
-    int64_t now_ms = store->environment->now_ms(store->environment->context);
     for (size_t i = 0; origins && i < origins->count && status == KEDGE_OK; i++) {
         const kedge_origin *origin = &origins->rows[i];
         if (origin->rejected)
-            status = kedge_outbox_reject(&store->outbox, origin->sequence, &origin->outcome, now_ms,
-                                         error);
+            status = kedge_outbox_reject(store, origin->sequence, &origin->outcome, error);
     }
     return status;
 }
@@ -497,6 +495,8 @@ static kedge_status apply_work(kedge_store *store, void *context, kedge_error *e
     }
     if (status == KEDGE_OK) status = decide(store, &state, asked, error);
     kedge_entries_free(&asked->entries);
+    if (status == KEDGE_OK && asked->result == KEDGE_APPLY_DONE)
+        status = kedge_store_remake(store, asked->changes, error);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 

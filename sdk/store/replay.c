@@ -1,5 +1,6 @@
 /* Running pending mutations: all of them, or again those that a footprint tells of. Both record the
  * footprints, which are of the cache that was committed last (kedge_footprints_are_of). */
+#include "sdk/store/client_only.h"
 #include "sdk/store/prediction.h"
 
 #include "common/assert.h"
@@ -51,8 +52,10 @@ static kedge_status run_row(kedge_store *store, kedge_tx *tx, const kedge_pendin
     KEDGE_ASSERT(row->client.size < sizeof client);
     memcpy(client, row->client.data, row->client.size);
     client[row->client.size] = '\0';
-    kedge_call call = {.name = row->name,
-                       .args = row->args,
+    kedge_apply_made made;
+    bool own = kedge_client_only_row(store->registry, row->name, row->args, &made);
+    kedge_call call = {.name = own ? kedge_bytes_of(made.name) : row->name,
+                       .args = own ? made.args : row->args,
                        .caller = {store->user, store->role, client, row->timestamp_ms}};
     kedge_status status = kedge_tx_run(tx, &call, error);
     return status == KEDGE_REJECTED ? KEDGE_OK : status;

@@ -4,6 +4,7 @@
  * by their digests, and the others get the ids 1, 2, 3… of the new client in the order of their
  * making. A renumbered one carries its first (client, id) as origin, and the server applies an
  * origin once. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
 
@@ -104,13 +105,12 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
                                  int64_t sequence, kedge_error *error)
 {
     static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
-    int64_t now_ms = store->environment->now_ms(store->environment->context);
     kedge_status status;
     if (!kedge_wire_is_rejection(outcome->decision)) {
         status = kedge_outbox_forget_rejection(&store->outbox, sequence, error);
         return status == KEDGE_OK ? cover_row(store, sequence, outcome->version, error) : status;
     }
-    status = kedge_outbox_reject(&store->outbox, sequence, outcome, now_ms, error);
+    status = kedge_outbox_reject(store, sequence, outcome, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, error);
     return status;
 }
@@ -269,9 +269,10 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
 static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 {
     static const char *const steps[] = {
-        RECALL("rejected WHERE state = 0 AND uid IS NOT NULL"
+        RECALL("rejected WHERE state IN (0, 4) AND uid IS NOT NULL"
                " AND sequence NOT IN (SELECT sequence FROM pending)"),
-        "DELETE FROM rejected WHERE state = 0 AND sequence IN (SELECT sequence FROM pending)"};
+        "DELETE FROM rejected WHERE state IN (0, 4) AND sequence IN (SELECT sequence FROM "
+        "pending)"};
     static const char damaged[] =
         "SELECT coalesce(min(sequence), 0) FROM rejected WHERE checksum IS"
         " NOT " KEDGE_REJECTED_CHECKSUM;
@@ -417,7 +418,7 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
         kedge_changes_clear(work->changes);
     }
     kedge_pull_end_durable(store);
-    return status;
+    return status == KEDGE_OK ? kedge_store_remake(store, work->changes, error) : status;
 }
 
 kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_response *response,

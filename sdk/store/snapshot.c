@@ -1,5 +1,6 @@
 /* The pages of a snapshot: each is kept in the staging tables, and with the last one the staged
  * version takes the place of the canonical state, in the same three steps as a delta. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
 #include "sdk/store/prediction.h"
 
@@ -149,7 +150,7 @@ static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *s
     kedge_doubt_end(store);
     kedge_store_phase(store, "pull-done");
     asked->result = KEDGE_APPLY_DONE;
-    return KEDGE_OK;
+    return kedge_store_remake(store, asked->changes, error);
 }
 
 static bool belongs(const kedge_pull_state *state, const kedge_wire_page_response *page)

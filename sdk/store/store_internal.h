@@ -210,6 +210,7 @@ struct kedge_store {
     kedge_outbox_meta edited_outbox;
     kedge_cache_meta edited_cache;
     kedge_undo_log undo; /* of writers, in their turn */
+    bool conflicts_due;  /* of writers, in their turn: there is work for kedge_store_remake */
     int divergences; /* of writers, in their turn: hashes in a row that the state did not have */
     atomic_bool check_due;       /* the cache has not been checked in the background yet */
     kedge_cache_check *check;    /* under way: of the thread that calls for it; NULL: none */
@@ -384,9 +385,8 @@ kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *m
                                         kedge_error *error);
 /* Copies the row into the inbox. Does nothing when it is there as dismissed, resubmitted or
  * damaged. */
-kedge_status kedge_outbox_reject(kedge_store_db *db, int64_t sequence,
-                                 const kedge_wire_outcome *outcome, int64_t now_ms,
-                                 kedge_error *error);
+kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
+                                 const kedge_wire_outcome *outcome, kedge_error *error);
 /* Of a pending row that is decided otherwise: deletes the rejection that a pull has noted which did
  * not come to its end, from a version that the server has lost since. */
 kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence,

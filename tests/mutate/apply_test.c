@@ -169,6 +169,22 @@ static void test_the_ops_are_done_in_their_order_or_not_at_all(void **state)
     assert_string_equal(tx_fixture_item(*state, "", ""), "{\"name\":\"x\"}");
 }
 
+static void test_what_has_made_the_edit_changes_nothing(void **state)
+{
+    kedge_apply_made made;
+    bool valid;
+    const char *args = "{\"made\":{\"args\":{\"id\":1},\"attempt\":2,\"name\":\"stock.take\","
+                       "\"sequence\":9},\"ops\":[],\"reads\":[]}";
+    assert_int_equal(tx_fixture_run(*state, "kedge.apply", args), KEDGE_OK);
+    assert_true(kedge_apply_read_made(kedge_bytes_of(args), &made, &valid));
+    assert_string_equal(made.name, "stock.take");
+    assert_true(kedge_bytes_equal_text(made.args, "{\"id\":1}"));
+    assert_int_equal(made.attempt, 2);
+    assert_int_equal(made.sequence, 9);
+    assert_false(kedge_apply_read_made(KEDGE_BYTES("{\"ops\":[]}"), &made, &valid));
+    assert_true(valid);
+}
+
 static void test_a_read_that_fails_is_no_conflict(void **state)
 {
     tx_fixture *fixture = *state;
@@ -194,6 +210,10 @@ static void test_wrong_args_are_refused_with_what_is_allowed(void **state)
         {"null", "an object {\"reads\", \"ops\"}"},
         {"{\"reads\":[]}", "an object {\"reads\", \"ops\"}"},
         {"{\"reads\":[],\"ops\":[],\"more\":1}", "an object {\"reads\", \"ops\"}"},
+        {"{\"reads\":[],\"ops\":[],\"made\":7}", "\"made\" with the name and the args"},
+        {"{\"reads\":[],\"ops\":[],\"made\":{\"name\":\"x\"}}", "\"made\" with the name"},
+        {"{\"reads\":[],\"ops\":[],\"made\":{\"name\":\"x\",\"args\":1,\"attempt\":0}}",
+         "\"made\""},
         {"{\"read\":[],\"ops\":[]}", "an array \"reads\""},
         {"{\"reads\":[],\"ops\":{}}", "an array \"ops\""},
         {"{\"reads\":[7],\"ops\":[]}", "\"reads\", element 0: it must be an object"},
@@ -230,6 +250,7 @@ int main(void)
         TEST(test_the_project_record_that_was_read_must_be_the_same),
         TEST(test_a_piece_of_a_collection_that_was_read_must_have_the_same_items),
         TEST(test_the_ops_are_done_in_their_order_or_not_at_all),
+        TEST(test_what_has_made_the_edit_changes_nothing),
         TEST(test_a_read_that_fails_is_no_conflict),
         TEST(test_wrong_args_are_refused_with_what_is_allowed),
     };

@@ -1,6 +1,7 @@
 /* Checkers of clients whose files lie (and of all others): what is shown on top of a state that has
  * it, what is sent that nobody made, what never ends. */
 #include "common/json.h"
+#include "mutate/apply.h"
 #include "sdk/store/store_internal.h"
 #include "tests/sim/files.h"
 #include "tests/sim/sim.h"
@@ -167,6 +168,14 @@ void sim_content(kedge_bytes name, kedge_bytes args, uint8_t content[KEDGE_SHA25
 {
     kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer canonical = kedge_buffer_make(&kedge_allocator_default);
+    kedge_apply_made own;
+    bool valid;
+    /* What has made a kedge.apply says more than what it does. */
+    if (kedge_bytes_equal_text(name, KEDGE_APPLY_MUTATOR) &&
+        kedge_apply_read_made(args, &own, &valid)) {
+        name = kedge_bytes_of(own.name);
+        args = own.args;
+    }
     bool good = kedge_json_canonical(args, &canonical, NULL) == KEDGE_OK;
     kedge_buffer_append_bytes(&text, name);
     kedge_buffer_append_byte(&text, good ? '\0' : '\1');
@@ -210,6 +219,26 @@ static bool is_made(sim_world *world, const uint8_t *uid, const uint8_t *content
     return false;
 }
 
+static bool is_again(kedge_bytes args)
+{
+    kedge_apply_made own;
+    bool valid;
+    return kedge_apply_read_made(args, &own, &valid) && own.attempt > 1 &&
+           own.attempt <= KEDGE_LIMIT_APPLY_ATTEMPTS;
+}
+
+/* Another attempt of an edit that was made. */
+static bool is_made_again(const sim_world *world, const uint8_t *content, int64_t timestamp)
+{
+    for (size_t i = 0; i < world->made.count; i++) {
+        const sim_made *edit = &world->made.edits[i];
+        if (memcmp(edit->content, content, sizeof edit->content) == 0 &&
+            (!edit->told || edit->timestamp_ms == timestamp))
+            return true;
+    }
+    return false;
+}
+
 static void check_mutation(sim_world *world, const sim_message *message, kedge_bytes mutation)
 {
     char name[256] = "", uid_text[64] = "";
@@ -226,7 +255,8 @@ static void check_mutation(sim_world *world, const sim_message *message, kedge_b
     if (strcmp(name, "kedge.noop") == 0 && kedge_bytes_equal_text(args, "null")) return;
     sim_content(kedge_bytes_of(name), args, content);
     bool known = kedge_hex_decode(kedge_bytes_of(uid_text), uid, sizeof uid) &&
-                 is_made(world, uid, content, timestamp);
+                 (is_again(args) ? is_made_again(world, content, timestamp)
+                                 : is_made(world, uid, content, timestamp));
     if (!known)
         sim_violate(world, SIM_I22,
                     "client %u sends %s under id %" PRId64 " as %.8s…, which nobody made like that",

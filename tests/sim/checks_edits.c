@@ -18,10 +18,49 @@ static bool has_entry(const sim_ledger *ledger, int64_t sequence)
     return false;
 }
 
+/* The edit that was made again: from now on the new row is what is owed. What was applied is not
+ * made again. */
+static void follow_remade(const sim_view *of, sim_entry *entry, const sim_inbox_row *row)
+{
+    static const char sql[] = "SELECT uid, digest FROM pending WHERE sequence = ?1"
+                              " UNION ALL SELECT uid, digest FROM rejected WHERE sequence = ?1"
+                              " UNION ALL SELECT uid, digest FROM confirmed WHERE sequence = ?1";
+    sqlite3_stmt *find;
+    sqlite3 *outbox = of->client->store->outbox.handle;
+    const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, NULL);
+    if (decided != NULL && !decided->rejected)
+        sim_violate(of->client->world, SIM_I6,
+                    "client %u: %" PRId64 " is made again, and version %" PRId64
+                    " holds it as applied",
+                    of->client->index, entry->sequence, of->position.version);
+    if (sqlite3_prepare_v2(outbox, sql, -1, &find, NULL) != SQLITE_OK) return;
+    sqlite3_bind_int64(find, 1, row->remade);
+    if (sqlite3_step(find) == SQLITE_ROW && sqlite3_column_bytes(find, 0) == SIM_UID_SIZE &&
+        sqlite3_column_bytes(find, 1) == KEDGE_DIGEST_SIZE) {
+        memcpy(entry->uid, sqlite3_column_blob(find, 0), SIM_UID_SIZE);
+        memcpy(entry->digest, sqlite3_column_blob(find, 1), KEDGE_DIGEST_SIZE);
+        entry->found = NULL;
+        of->client->world->report->remade++;
+    }
+    sqlite3_finalize(find);
+}
+
+static void follow_all(const sim_view *of)
+{
+    sim_ledger *ledger = &of->client->ledger;
+    for (size_t i = 0; i < of->inbox_count; i++) {
+        const sim_inbox_row *row = &of->inbox[i];
+        for (size_t j = 0; row->remade > 0 && row->has_uid && j < ledger->count; j++)
+            if (memcmp(ledger->entries[j].uid, row->uid, SIM_UID_SIZE) == 0)
+                follow_remade(of, &ledger->entries[j], row);
+    }
+}
+
 static bool is_in_inbox(const sim_view *of, const sim_entry *entry)
 {
     for (size_t i = 0; i < of->inbox_count; i++) {
         const sim_inbox_row *row = &of->inbox[i];
+        if (row->remade > 0) continue;
         if (sim_entry_is(entry, row->sequence)) return true;
         if (row->has_uid && memcmp(row->uid, entry->uid, SIM_UID_SIZE) == 0) return true;
     }
@@ -107,6 +146,7 @@ static bool waits_in_tail(const sim_view *of, const sim_entry *entry)
 void check_i6_nothing_lost(const sim_view *of)
 {
     sim_ledger *ledger = &of->client->ledger;
+    follow_all(of);
     for (size_t i = 0; i < ledger->count; i++) {
         sim_entry *entry = &ledger->entries[i];
         if (entry->cancelled || entry->released) continue;

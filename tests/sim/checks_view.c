@@ -44,7 +44,8 @@ static bool read_pending(sim_view *of)
 static bool read_inbox(sim_view *of)
 {
     static const char sql[] =
-        "SELECT sequence, client, id, state, code, uid FROM rejected ORDER BY sequence";
+        "SELECT sequence, client, id, state, code, uid, CAST(args AS INTEGER) FROM rejected"
+        " ORDER BY sequence";
     sqlite3_stmt *cursor;
     sqlite3 *outbox = of->client->store->outbox.handle;
     if (sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
@@ -56,6 +57,7 @@ static bool read_inbox(sim_view *of)
                        (const char *)sqlite3_column_text(cursor, 1));
         row->id = sqlite3_column_int64(cursor, 2);
         row->state = sqlite3_column_int(cursor, 3);
+        row->remade = row->state == 5 ? sqlite3_column_int64(cursor, 6) : 0;
         row->damaged =
             sqlite3_stricmp((const char *)sqlite3_column_text(cursor, 4), "damaged") == 0;
         row->has_uid = sqlite3_column_bytes(cursor, 5) == SIM_UID_SIZE;

@@ -17,7 +17,8 @@ typedef struct sim_inbox_row {
     int64_t sequence;
     char client[64];
     int64_t id;
-    int state;    /* 0: the app sees it */
+    int state; /* 0: the app sees it; 5: made again as `remade` */
+    int64_t remade;
     bool damaged; /* so it is told */
     bool has_uid;
     uint8_t uid[SIM_UID_SIZE];

@@ -150,5 +150,10 @@ const kedge_mutator sim_mutators[] = {
     {"sim.count", 1, count, NULL}, {"sim.append", 1, append, NULL},   {"sim.shift", 1, shift, NULL},
     {"sim.claim", 1, claim, NULL}, {"sim.limited", 1, limited, NULL}, {"sim.newer", 1, newer, NULL},
 };
+/* The same on the same items, and nobody else has them: they are sent as what they do. */
+const kedge_mutator sim_client_mutators[] = {{"sim.own-count", 1, count, NULL},
+                                             {"sim.own-append", 1, append, NULL},
+                                             {"sim.own-shift", 1, shift, NULL}};
+const size_t sim_client_mutator_count = sizeof sim_client_mutators / sizeof sim_client_mutators[0];
 const size_t sim_mutator_count = sizeof sim_mutators / sizeof sim_mutators[0];
 const size_t sim_mutator_count_server = sizeof sim_mutators / sizeof sim_mutators[0] - 1;

@@ -221,8 +221,9 @@ static bool make_world(sim_world *world)
     world->edits_left = world->options.edits;
     sim_vfs_seed(world->options.seed);
     choose_faults(world);
-    if (kedge_registry_new(&kedge_allocator_default, sim_mutators, sim_mutator_count,
-                           &world->registry, NULL) != KEDGE_OK)
+    if (kedge_registry_new_for_client(&kedge_allocator_default, sim_mutators, sim_mutator_count,
+                                      sim_client_mutators, sim_client_mutator_count,
+                                      &world->registry, NULL) != KEDGE_OK)
         return false;
     if (!sim_server_open(world) || !sim_oracle_open(world)) return false;
     for (uint32_t i = 0; i < world->client_count; i++)

@@ -80,6 +80,7 @@ typedef struct sim_report {
     uint64_t queued; /* messages */
     uint64_t consumed;
     uint64_t reopened;
+    uint64_t remade; /* client-only edits, after a conflict */
     uint64_t rotations;
     uint64_t lineages_lost;
     uint64_t repaired; /* folders that could not be opened */
@@ -395,6 +396,8 @@ void sim_same_edit(sim_client *client);
 /* Writes over items whose bodies were lost with the blobs, and over those that some client goes
  * without, as an operator would. */
 void sim_replace_lost_bodies(sim_world *world);
+extern const kedge_mutator sim_client_mutators[]; /* client-only */
+extern const size_t sim_client_mutator_count;
 extern const kedge_mutator sim_mutators[];
 extern const size_t sim_mutator_count;        /* that clients know */
 extern const size_t sim_mutator_count_server; /* … and the server */

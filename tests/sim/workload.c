@@ -79,8 +79,9 @@ static const char *write_builtin(sim_dice *dice, kedge_buffer *args)
 
 static const char *write_own(sim_dice *dice, kedge_buffer *args)
 {
+    static const char *const clients_own[] = {"sim.own-count", "sim.own-append", "sim.own-shift"};
     uint64_t number = sim_dice_below(dice, 20);
-    switch (sim_dice_below(dice, 10)) {
+    switch (sim_dice_below(dice, 13)) {
     case 0:
     case 1:
     case 2:
@@ -100,6 +101,11 @@ static const char *write_own(sim_dice *dice, kedge_buffer *args)
     case 8:
         kedge_buffer_append_format(args, "{\"id\":\"%" PRIu64 "\"}", number);
         return "sim.limited";
+    case 10:
+    case 11:
+    case 12:
+        kedge_buffer_append_format(args, "{\"by\":1,\"id\":\"%" PRIu64 "\"}", number % 2);
+        return clients_own[number % 3];
     default:
         kedge_buffer_append_format(args, "{\"id\":\"%" PRIu64 "\"}", number);
         return "sim.newer";

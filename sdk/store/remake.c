@@ -1,0 +1,154 @@
+/* Client-only edits that are made again after a conflict.
+ *
+ * The rejection came into `rejected` as KEDGE_INBOX_CONFLICT, with all that is needed to make the
+ * edit again. When the cache covers it, the mutator runs on the state that is now visible, and one
+ * transaction of the outbox has both: the new row of `pending`, and the mark in `rejected` that the
+ * old one was made again as that row. So after a crash the edit is in one of the two, and never in
+ * both. Those that conflict together are made again in the order in which they were made first, in
+ * one transaction. They come behind all that is pending.
+ *
+ * An edit that the mutator refuses now, or that this build cannot make again, is shown in the
+ * inbox. */
+#include "sdk/store/client_only.h"
+#include "sdk/store/edit.h"
+#include "sdk/store/outbox_rows.h"
+#include "sdk/store/prediction.h"
+
+#include "common/error.h"
+
+/* One row of `rejected`. */
+typedef struct conflict {
+    int64_t sequence;
+    int64_t timestamp_ms;
+    kedge_buffer args; /* of the kedge.apply */
+} conflict;
+
+/* KEDGE_DONE: there is none behind `sequence`. */
+static kedge_status next_conflict(kedge_store *store, int64_t behind, conflict *found,
+                                  kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT sequence, timestamp, args, checksum = " KEDGE_REJECTED_CHECKSUM
+        " FROM rejected WHERE state = 4 AND sequence > ?1"
+        " ORDER BY sequence LIMIT 1";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, behind);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status;
+    found->sequence = sqlite3_column_int64(find, 0);
+    found->timestamp_ms = sqlite3_column_int64(find, 1);
+    bool sound = sqlite3_column_int(find, 3) == 1;
+    kedge_buffer_clear(&found->args);
+    kedge_buffer_append_bytes(&found->args, kedge_store_column(find, 2));
+    sqlite3_reset(find);
+    if (!sound) return kedge_outbox_fail_row(db, "rejected", found->sequence, error);
+    return kedge_buffer_status(&found->args, error);
+}
+
+/* Still predicted: the pull that brought the conflict has not come to its end. */
+static kedge_status is_predicted(kedge_store *store, const kedge_cache_meta *cache,
+                                 int64_t sequence, bool *predicted, kedge_error *error)
+{
+    kedge_pending row;
+    kedge_status status = kedge_outbox_find(&store->outbox, sequence, &row, error);
+    *predicted = status == KEDGE_OK && !kedge_outbox_covers(cache, &row);
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+}
+
+/* `why` NULL: with the reason that it has. */
+static kedge_status show(kedge_store *store, int64_t sequence, const kedge_error *why,
+                         kedge_error *error)
+{
+    static const char sql[] = "UPDATE rejected SET state = 0, code = coalesce(?2, code),"
+                              " message = coalesce(?3, message) WHERE sequence = ?1";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *update;
+    kedge_status status = kedge_store_db_take(db, sql, &update, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, update, 1, sequence);
+    if (why) kedge_store_bind_chars(db, update, 2, why->code);
+    if (why) kedge_store_bind_chars(db, update, 3, why->message);
+    status = kedge_store_db_run(db, update, error);
+    return status == KEDGE_OK ? kedge_inbox_seal(store, sequence, error) : status;
+}
+
+/* Whether the failure is about the edit, and would come again. */
+static bool is_final(kedge_status status)
+{
+    return status == KEDGE_REJECTED || status == KEDGE_LIMIT_EXCEEDED;
+}
+
+static kedge_status remake_one(kedge_store *store, const conflict *old, kedge_edit_state *state,
+                               kedge_change_set *changes, kedge_error *error)
+{
+    kedge_apply_made made;
+    kedge_error why = {0};
+    kedge_bytes args = kedge_buffer_bytes(&old->args);
+    kedge_bytes name = KEDGE_BYTES(KEDGE_APPLY_MUTATOR);
+    if (!kedge_client_only_row(store->registry, name, args, &made))
+        return show(store, old->sequence, NULL, error);
+    kedge_edit edit = {.name = kedge_bytes_of(made.name),
+                       .args = made.args,
+                       .rejected = old->sequence,
+                       .attempt = made.attempt + 1,
+                       .first = made.sequence > 0 ? made.sequence : old->sequence,
+                       .timestamp_ms = old->timestamp_ms,
+                       .changes = changes};
+    kedge_status status = kedge_edit_write(store, &edit, state, &why);
+    if (status == KEDGE_OK) return KEDGE_OK;
+    if (is_final(status)) return show(store, old->sequence, &why, error);
+    return kedge_fail(error, status, why.code, "%s", why.message);
+}
+
+/* `*left`: of some it is too early; `*done`: something is to be committed. */
+static kedge_status remake_all(kedge_store *store, kedge_edit_state *state, bool *left, bool *done,
+                               kedge_change_set *changes, kedge_error *error)
+{
+    conflict old = {.args = kedge_buffer_make(store->allocator)};
+    kedge_status status;
+    while ((status = next_conflict(store, old.sequence, &old, error)) == KEDGE_OK) {
+        bool predicted = false;
+        status = is_predicted(store, &state->cache, old.sequence, &predicted, error);
+        *left = *left || predicted;
+        *done = *done || !predicted;
+        if (status == KEDGE_OK && !predicted)
+            status = remake_one(store, &old, state, changes, error);
+        if (status != KEDGE_OK) break;
+    }
+    kedge_buffer_free(&old.args);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+static kedge_status remake(kedge_store *store, bool *left, kedge_change_set *changes,
+                           kedge_error *error)
+{
+    kedge_edit_state state;
+    bool done = false;
+    kedge_status status = kedge_edit_begin(store, &state, error);
+    if (status == KEDGE_OK) status = remake_all(store, &state, left, &done, changes, error);
+    if (status == KEDGE_OK && done) return kedge_edit_end(store, &state, changes, error);
+    kedge_store_db_rollback(&store->outbox);
+    kedge_store_db_rollback(&store->cache);
+    return status;
+}
+
+kedge_status kedge_store_remake(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+{
+    static const char any[] = "SELECT count(*) FROM rejected WHERE state = 4";
+    bool left = false;
+    int64_t count = 0;
+    if (!store->conflicts_due) return KEDGE_OK;
+    kedge_change_set made = kedge_change_set_make(store->allocator);
+    made.values = changes && changes->values;
+    kedge_status status = kedge_store_db_number(&store->outbox, any, &count, error);
+    if (status == KEDGE_OK && count > 0) status = remake(store, &left, &made, error);
+    if (status == KEDGE_OK) {
+        store->conflicts_due = left;
+        kedge_changes_merge(changes, &made);
+    }
+    kedge_change_set_free(&made);
+    return status == KEDGE_CORRUPT ? status : KEDGE_OK;
+}

@@ -1,0 +1,364 @@
+/* Client-only mutators with a kedge-server that does not have them: what they do is sent as data,
+ * and made again when somebody else was first. */
+#include "tests/runtime/client.h"
+#include "tests/support/server_process.h"
+
+#include <inttypes.h>
+#include <kedge/cjson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SYNC_MS 20000
+#define COPIES  2
+
+const kedge_mutator *kedge_plugin_mutators(size_t *count); /* stock.take, of write-a-mutator.c */
+
+static const char *server_program;
+
+/* {"text"}: a line behind the last one of the list. It reads all of the list. */
+static kedge_status append_line(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
+{
+    (void)userdata;
+    char last[32] = "0", made[32];
+    const char *id, *value;
+    size_t id_size, value_size, last_size = 0;
+    kedge_status status;
+    while ((status = kedge_tx_next(tx, "lines", last_size == 0 ? NULL : last, last_size, &id,
+                                   &id_size, &value, &value_size, error)) == KEDGE_OK) {
+        memcpy(last, id, id_size);
+        last_size = id_size;
+        last[id_size] = '\0';
+    }
+    if (status != KEDGE_DONE) return status;
+    (void)snprintf(made, sizeof made, "%04d", (int)strtol(last, NULL, 10) + 1);
+    return kedge_tx_put_json(tx, "lines", made, cJSON_GetObjectItem(args, "text"), error);
+}
+
+static const kedge_mutator append[] = {KEDGE_JSON_MUTATOR("lines.append", 1, append_line)};
+
+typedef struct world {
+    char folder[CLIENT_PATH_SIZE];
+    char paths[COPIES][CLIENT_PATH_SIZE + 16];
+    char data[CLIENT_PATH_SIZE + 16];
+    server_process server;
+    kedge_mutator mutators[2];
+    kedge_db *dbs[COPIES];
+} world;
+
+/* `with`: with its client-only mutators. */
+static void open_copy(world *at, int copy, bool with)
+{
+    kedge_options options = client_options(at->paths[copy], at->server.url);
+    options.client_mutators = at->mutators;
+    options.client_mutator_count = with ? 2 : 0;
+    at->dbs[copy] = client_open(&options);
+}
+
+static int open_world(void **state)
+{
+    static world at;
+    size_t count;
+    *state = &at;
+    client_make_folder(at.folder);
+    snprintf(at.data, sizeof at.data, "%s/server", at.folder);
+    server_process_start(&at.server, server_program, at.data);
+    at.mutators[0] = kedge_plugin_mutators(&count)[0];
+    at.mutators[1] = append[0];
+    for (int i = 0; i < COPIES; i++) {
+        snprintf(at.paths[i], sizeof at.paths[i], "%s/copy%d", at.folder, i);
+        open_copy(&at, i, true);
+    }
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    world *at = *state;
+    for (int i = 0; i < COPIES; i++)
+        kedge_close(at->dbs[i]);
+    server_process_stop(&at->server);
+    client_remove_folder(at->folder);
+    return 0;
+}
+
+static void sync_copy(kedge_db *db)
+{
+    kedge_error error = {0};
+    if (kedge_sync(db, SYNC_MS, &error) != KEDGE_OK) fail_msg("%s", error.message);
+}
+
+static void go(kedge_db *db, bool online)
+{
+    assert_int_equal(kedge_set_online(db, online, NULL), KEDGE_OK);
+}
+
+static int64_t edit(kedge_db *db, const char *name, const char *args)
+{
+    int64_t sequence = 0;
+    kedge_error error = {0};
+    if (kedge_mutate(db, name, args, strlen(args), &sequence, &error) != KEDGE_OK)
+        fail_msg("%s", error.message);
+    return sequence;
+}
+
+static void put_shelf(kedge_db *db, const char *value)
+{
+    char args[256];
+    (void)snprintf(args, sizeof args, "{\"collection\":\"shelves\",\"id\":\"7\",\"value\":%s}",
+                   value);
+    edit(db, "kedge.put", args);
+}
+
+static int64_t take(kedge_db *db, int count)
+{
+    char args[64];
+    (void)snprintf(args, sizeof args, "{\"id\":\"7\",\"count\":%d}", count);
+    return edit(db, "stock.take", args);
+}
+
+static kedge_outcome wait_for(kedge_db *db, int64_t sequence)
+{
+    kedge_outcome outcome = KEDGE_OUTCOME_PENDING;
+    kedge_error error = {0};
+    if (kedge_wait(db, sequence, SYNC_MS, &outcome, &error) != KEDGE_OK)
+        fail_msg("%s", error.message);
+    return outcome;
+}
+
+/* The value of the item, or "". */
+static const char *item(kedge_db *db, const char *collection, const char *id)
+{
+    static char value[4][512];
+    static int turn;
+    kedge_document *document = NULL;
+    turn = (turn + 1) % 4;
+    value[turn][0] = '\0';
+    if (kedge_get(db, collection, id, strlen(id), &document, NULL) == KEDGE_OK)
+        snprintf(value[turn], sizeof value[turn], "%s", kedge_document_json(document, NULL));
+    kedge_document_free(document);
+    return value[turn];
+}
+
+static void both_have(const world *at, const char *collection, const char *id, const char *value)
+{
+    for (int i = 0; i < COPIES; i++)
+        assert_string_equal(item(at->dbs[i], collection, id), value);
+}
+
+/* The first row of the list: "sequence name args code", or "". */
+static const char *first_row(kedge_db *db, bool rejected)
+{
+    static char row[512];
+    kedge_mutation_list *list = NULL;
+    kedge_mutation mutation = KEDGE_MUTATION_INIT;
+    row[0] = '\0';
+    assert_int_equal(rejected ? kedge_rejected_open(db, &list, NULL)
+                              : kedge_pending_open(db, &list, NULL),
+                     KEDGE_OK);
+    if (kedge_mutation_list_next(list, &mutation, NULL) == KEDGE_OK) {
+        assert_int_equal(strlen(mutation.args), mutation.args_size);
+        snprintf(row, sizeof row, "%" PRId64 " %s %s %s", mutation.sequence, mutation.name,
+                 mutation.args, mutation.code);
+    }
+    kedge_mutation_list_close(list);
+    return row;
+}
+
+/* Both copies have a shelf with 5 pieces, and are offline. */
+static void stock(world *at)
+{
+    put_shelf(at->dbs[0], "{\"count\":5,\"label\":\"oak\"}");
+    for (int i = 0; i < COPIES; i++) {
+        sync_copy(at->dbs[i]);
+        go(at->dbs[i], false);
+    }
+}
+
+/* ---- sent as data ---- */
+
+static void test_the_server_applies_what_it_has_no_mutator_for(void **state)
+{
+    world *at = *state;
+    stock(at);
+    int64_t sequence = take(at->dbs[0], 3);
+    assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":2,\"label\":\"oak\"}");
+    assert_string_equal(first_row(at->dbs[0], false), "2 stock.take {\"count\":3,\"id\":\"7\"} ");
+    go(at->dbs[0], true);
+    assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_APPLIED);
+    go(at->dbs[1], true);
+    sync_copy(at->dbs[1]);
+    both_have(at, "shelves", "7", "{\"count\":2,\"label\":\"oak\"}");
+    assert_string_equal(first_row(at->dbs[0], false), "");
+}
+
+static void test_a_refusal_of_a_client_only_mutator_is_told_at_once(void **state)
+{
+    world *at = *state;
+    kedge_error error = {0};
+    stock(at);
+    assert_int_equal(
+        kedge_mutate(at->dbs[0], "stock.take", "{\"id\":\"7\",\"count\":6}", 20, NULL, &error),
+        KEDGE_REJECTED);
+    assert_string_equal(error.code, "not-enough");
+    assert_string_equal(first_row(at->dbs[0], false), "");
+}
+
+static void test_an_app_cannot_say_who_made_an_apply(void **state)
+{
+    world *at = *state;
+    kedge_error error = {0};
+    const char *args = "{\"reads\":[],\"ops\":[],\"made\":{\"name\":\"stock.take\",\"args\":{}}}";
+    assert_int_equal(kedge_mutate(at->dbs[0], "kedge.apply", args, strlen(args), NULL, &error),
+                     KEDGE_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "written by Kedge itself"));
+}
+
+/* ---- conflicts ---- */
+
+static void test_an_edit_that_conflicts_is_made_again_under_its_sequence(void **state)
+{
+    world *at = *state;
+    stock(at);
+    int64_t first = take(at->dbs[0], 1), second = take(at->dbs[0], 2);
+    take(at->dbs[1], 1);
+    go(at->dbs[1], true);
+    sync_copy(at->dbs[1]);
+    go(at->dbs[0], true);
+    assert_int_equal(wait_for(at->dbs[0], first), KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(wait_for(at->dbs[0], second), KEDGE_OUTCOME_APPLIED);
+    sync_copy(at->dbs[1]);
+    both_have(at, "shelves", "7", "{\"count\":1,\"label\":\"oak\"}");
+    assert_int_equal(client_status(at->dbs[0]).rejected, 0);
+    assert_int_equal(client_status(at->dbs[0]).pending, 0);
+}
+
+static void test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines(void **state)
+{
+    world *at = *state;
+    for (int i = 0; i < COPIES; i++) {
+        sync_copy(at->dbs[i]);
+        go(at->dbs[i], false);
+    }
+    for (int i = 0; i < COPIES; i++) {
+        edit(at->dbs[i], "lines.append", i == 0 ? "{\"text\":\"a\"}" : "{\"text\":\"c\"}");
+        edit(at->dbs[i], "lines.append", i == 0 ? "{\"text\":\"b\"}" : "{\"text\":\"d\"}");
+    }
+    for (int i = 0; i < COPIES; i++) {
+        go(at->dbs[i], true);
+        assert_int_equal(wait_for(at->dbs[i], 2), KEDGE_OUTCOME_APPLIED);
+    }
+    sync_copy(at->dbs[0]);
+    both_have(at, "lines", "0001", "\"a\"");
+    both_have(at, "lines", "0002", "\"b\"");
+    both_have(at, "lines", "0003", "\"c\"");
+    both_have(at, "lines", "0004", "\"d\"");
+}
+
+static void test_what_the_mutator_refuses_on_the_new_state_goes_to_the_inbox(void **state)
+{
+    world *at = *state;
+    int64_t again = 0;
+    stock(at);
+    int64_t sequence = take(at->dbs[0], 3);
+    take(at->dbs[1], 4);
+    go(at->dbs[1], true);
+    sync_copy(at->dbs[1]);
+    go(at->dbs[0], true);
+    assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_REJECTED);
+    assert_string_equal(first_row(at->dbs[0], true),
+                        "2 stock.take {\"count\":3,\"id\":\"7\"} not-enough");
+    assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":1,\"label\":\"oak\"}");
+    put_shelf(at->dbs[0], "{\"count\":9}");
+    assert_int_equal(kedge_rejected_resubmit(at->dbs[0], sequence, &again, NULL), KEDGE_OK);
+    assert_int_equal(wait_for(at->dbs[0], again), KEDGE_OUTCOME_APPLIED);
+    assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":6}");
+    assert_string_equal(first_row(at->dbs[0], true), "");
+}
+
+static void test_a_batch_with_a_client_only_mutator_is_made_again_as_a_whole(void **state)
+{
+    world *at = *state;
+    int64_t sequence = 0;
+    kedge_batch *batch = NULL;
+    const char *note = "{\"collection\":\"log\",\"id\":\"1\",\"value\":\"taken\"}";
+    stock(at);
+    assert_int_equal(kedge_batch_begin(at->dbs[0], &batch, NULL), KEDGE_OK);
+    assert_int_equal(kedge_batch_add(batch, "stock.take", "{\"id\":\"7\",\"count\":2}", 20, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_batch_add(batch, "kedge.put", note, strlen(note), NULL), KEDGE_OK);
+    assert_int_equal(kedge_batch_commit(batch, &sequence, NULL), KEDGE_OK);
+    kedge_batch_free(batch);
+    take(at->dbs[1], 1);
+    go(at->dbs[1], true);
+    sync_copy(at->dbs[1]);
+    go(at->dbs[0], true);
+    assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_APPLIED);
+    sync_copy(at->dbs[1]);
+    both_have(at, "shelves", "7", "{\"count\":2,\"label\":\"oak\"}");
+    both_have(at, "log", "1", "\"taken\"");
+}
+
+/* ---- a build without the mutator ---- */
+
+static void test_a_build_without_the_mutator_sends_the_edit_as_it_was_made(void **state)
+{
+    world *at = *state;
+    stock(at);
+    int64_t sequence = take(at->dbs[0], 3);
+    kedge_close(at->dbs[0]);
+    open_copy(at, 0, false);
+    assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":2,\"label\":\"oak\"}");
+    assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_APPLIED);
+    go(at->dbs[1], true);
+    sync_copy(at->dbs[1]);
+    both_have(at, "shelves", "7", "{\"count\":2,\"label\":\"oak\"}");
+}
+
+static void test_a_build_without_the_mutator_shows_the_conflict(void **state)
+{
+    world *at = *state;
+    kedge_error error = {0};
+    stock(at);
+    int64_t sequence = take(at->dbs[0], 3);
+    kedge_close(at->dbs[0]);
+    take(at->dbs[1], 1);
+    go(at->dbs[1], true);
+    sync_copy(at->dbs[1]);
+    open_copy(at, 0, false);
+    assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_REJECTED);
+    assert_string_equal(first_row(at->dbs[0], true),
+                        "2 stock.take {\"count\":3,\"id\":\"7\"} conflict");
+    assert_int_equal(kedge_rejected_resubmit(at->dbs[0], sequence, NULL, &error), KEDGE_REJECTED);
+    assert_string_equal(error.code, "conflict");
+    /* With the mutator the app can make it again. */
+    kedge_close(at->dbs[0]);
+    open_copy(at, 0, true);
+    assert_int_equal(kedge_rejected_resubmit(at->dbs[0], sequence, &sequence, &error), KEDGE_OK);
+    assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_APPLIED);
+    assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":1,\"label\":\"oak\"}");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return 2;
+    server_program = argv[1];
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_server_applies_what_it_has_no_mutator_for),
+        TEST(test_a_refusal_of_a_client_only_mutator_is_told_at_once),
+        TEST(test_an_app_cannot_say_who_made_an_apply),
+        TEST(test_an_edit_that_conflicts_is_made_again_under_its_sequence),
+        TEST(test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines),
+        TEST(test_what_the_mutator_refuses_on_the_new_state_goes_to_the_inbox),
+        TEST(test_a_batch_with_a_client_only_mutator_is_made_again_as_a_whole),
+        TEST(test_a_build_without_the_mutator_sends_the_edit_as_it_was_made),
+        TEST(test_a_build_without_the_mutator_shows_the_conflict),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+/* Client-only edits in the store: after conflicts they are made again, once, whatever crashes, and
+ * not for ever. */
+#include "sdk/store/store_internal.h"
+#include "tests/store/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct own_fixture {
+    fixture f;
+    kedge_registry *with; /* with the client-only mutators; `f.registry` has none */
+    const char *phase;    /* where the folder is copied, as a kill would leave it */
+    int copies;
+} own_fixture;
+
+static void copy_folder(void *context, const char *phase)
+{
+    own_fixture *own = context;
+    char path[200];
+    if (own->phase == NULL || strcmp(phase, own->phase) != 0) return;
+    snprintf(path, sizeof path, "%s/copy%d", own->f.folder, own->copies++);
+    fixture_copy_tree(own->f.path, path);
+}
+
+/* The client-only "own-add" and "own-refuse-over" do what "add" and "refuse-over" do. */
+static kedge_registry *make_registry(const fixture *f)
+{
+    static kedge_mutator own[2];
+    kedge_registry *registry = NULL;
+    own[0] = *kedge_registry_find(f->registry, KEDGE_BYTES("add"));
+    own[1] = *kedge_registry_find(f->registry, KEDGE_BYTES("refuse-over"));
+    own[0].name = "own-add";
+    own[1].name = "own-refuse-over";
+    assert_int_equal(kedge_registry_new_for_client(&kedge_allocator_default, fixture_mutators,
+                                                   fixture_mutator_count, own, 2, &registry, NULL),
+                     KEDGE_OK);
+    return registry;
+}
+
+static void begin(own_fixture *own)
+{
+    memset(own, 0, sizeof *own);
+    fixture_begin(&own->f);
+    own->with = make_registry(&own->f);
+    own->f.options.registry = own->with;
+    own->f.options.phase = copy_folder;
+    own->f.options.phase_context = own;
+    fixture_open(&own->f);
+}
+
+static void end(own_fixture *own)
+{
+    fixture_end(&own->f);
+    kedge_registry_free(own->with);
+}
+
+static int64_t count_rows(kedge_store *store, const char *sql)
+{
+    int64_t count = 0;
+    assert_int_equal(kedge_store_db_number(&store->outbox, sql, &count, NULL), KEDGE_OK);
+    kedge_store_db_rollback(&store->outbox);
+    return count;
+}
+
+#define ADD(by) "{\"id\":\"n\",\"by\":" #by "}"
+
+/* The first row of a list: its sequence, and in `says` "name args code". */
+static int64_t first_row(fixture *f, bool rejected, char *says, size_t size)
+{
+    kedge_mutation_list *list = NULL;
+    kedge_mutation row = KEDGE_MUTATION_INIT;
+    kedge_status status = rejected ? kedge_store_rejected_open(f->store, &list, NULL)
+                                   : kedge_store_pending_open(f->store, &list, NULL);
+    assert_int_equal(status, KEDGE_OK);
+    if (kedge_store_list_next(list, &row, NULL) == KEDGE_OK)
+        snprintf(says, size, "%s %s %s", row.name, row.args, row.code);
+    kedge_store_list_close(list);
+    return row.sequence;
+}
+
+/* ---- conflicts ---- */
+
+static void test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once(void **state)
+{
+    own_fixture own;
+    char says[128] = "";
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t first = fixture_mutate(f, "own-add", ADD(1));
+    int64_t second = fixture_mutate(f, "own-add", ADD(20));
+    naive_server_edit(f->server, "add", ADD(300));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_mutate(f, "add", ADD(4000)); /* made before the conflict is known */
+    fixture_pull(f);
+    fixture_expect(f, "n", "4321");
+    fixture_expect_canonical(f, "n", "300");
+    assert_int_equal(fixture_position(f).rejected, 0);
+    assert_int_equal(fixture_position(f).pending, 3);
+    assert_int_equal(first_row(f, false, says, sizeof says), 3);
+    assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_PENDING);
+    assert_int_equal(fixture_outcome(f, second), KEDGE_OUTCOME_PENDING);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "4321");
+    assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(fixture_outcome(f, second), KEDGE_OUTCOME_APPLIED);
+    end(&own);
+}
+
+static void test_conflicts_without_end_lead_to_the_inbox(void **state)
+{
+    own_fixture own;
+    char says[128] = "";
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    for (int attempt = 1; attempt <= KEDGE_LIMIT_APPLY_ATTEMPTS; attempt++) {
+        assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
+        assert_int_equal(first_row(f, false, says, sizeof says), sequence);
+        assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} ");
+        naive_server_edit(f->server, "add", ADD(100));
+        assert_int_equal(fixture_push(f), NAIVE_OK);
+        fixture_pull(f);
+    }
+    assert_int_equal(fixture_position(f).pending, 0);
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_REJECTED);
+    assert_int_equal(first_row(f, true, says, sizeof says), sequence);
+    assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} conflict");
+    fixture_expect(f, "n", "500");
+    fixture_reopen(f); /* and it stays there */
+    assert_int_equal(fixture_position(f).rejected, 1);
+    assert_int_equal(kedge_store_dismiss(f->store, sequence, NULL), KEDGE_OK);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    end(&own);
+}
+
+static void test_what_the_mutator_refuses_then_is_shown_with_its_reason(void **state)
+{
+    own_fixture own;
+    char says[128] = "";
+    int64_t again = 0;
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t sequence = fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":9}");
+    naive_server_edit(f->server, "add", ADD(10));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    assert_int_equal(first_row(f, true, says, sizeof says), sequence);
+    assert_string_equal(says, "own-refuse-over {\"id\":\"n\",\"limit\":9} over-limit");
+    fixture_expect(f, "touched", NULL);
+    fixture_mutate(f, "add", ADD(-5));
+    assert_int_equal(kedge_store_resubmit(f->store, sequence, &again, NULL, NULL), KEDGE_OK);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "touched", "true");
+    end(&own);
+}
+
+static void test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence(void **state)
+{
+    own_fixture own;
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    naive_server_edit(f->server, "add", ADD(100));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    fixture_expect(f, "n", "101");
+    assert_int_equal(kedge_store_cancel(f->store, sequence, NULL, NULL), KEDGE_OK);
+    fixture_expect(f, "n", "100");
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "100");
+    end(&own);
+}
+
+static bool is_watched(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again(void **state)
+{
+    own_fixture own;
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    f->options.observer.watched = is_watched;
+    fixture_reopen(f);
+    fixture_mutate(f, "own-add", ADD(1));
+    naive_server_edit(f->server, "add", ADD(100));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    size_t offset = 0;
+    kedge_changed change;
+    assert_int_equal(f->changes.count, 1);
+    assert_int_equal(f->changes.by, KEDGE_CHANGED_BY_PULL);
+    assert_true(kedge_change_set_next(&f->changes, &offset, &change));
+    assert_true(kedge_bytes_equal_text(change.id, "n"));
+    assert_true(kedge_bytes_equal_text(change.before, "1"));
+    assert_true(kedge_bytes_equal_text(change.after, "101"));
+    end(&own);
+}
+
+/* ---- crashes ---- */
+
+/* Goes on in a copy of the folder, with the client-only mutators or without. */
+static void go_on_in_copy(own_fixture *own, int copy, bool with)
+{
+    char path[200];
+    fixture_close(&own->f);
+    own->phase = NULL;
+    snprintf(path, sizeof path, "%s/copy%d", own->f.folder, copy);
+    fixture_remove_tree(own->f.path);
+    memcpy(own->f.path, path, sizeof own->f.path);
+    own->f.options.registry = with ? own->with : own->f.registry;
+    fixture_open(&own->f);
+}
+
+static void test_a_crash_at_each_step_loses_and_doubles_nothing(void **state)
+{
+    static const char *const phases[] = {
+        "pull-before-inbox",    "pull-before-cache",      "pull-before-delete", "pull-done",
+        "mutate-before-outbox", "mutate-between-commits", "mutate-after-cache"};
+    (void)state;
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+        own_fixture own;
+        begin(&own);
+        fixture *f = &own.f;
+        int64_t first = fixture_mutate(f, "own-add", ADD(1));
+        int64_t second = fixture_mutate(f, "own-add", ADD(20));
+        naive_server_edit(f->server, "add", ADD(300));
+        assert_int_equal(fixture_push(f), NAIVE_OK);
+        own.phase = phases[i];
+        fixture_pull(f);
+        assert_int_equal(own.copies, 1);
+        go_on_in_copy(&own, 0, true);
+        kedge_store_position at = fixture_position(f);
+        fixture_expect(f, "n", at.version == 0 ? "21" : "321");
+        fixture_sync(f);
+        fixture_sync(f);
+        fixture_expect(f, "n", "321");
+        fixture_expect_canonical(f, "n", "321");
+        assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_APPLIED);
+        assert_int_equal(fixture_outcome(f, second), KEDGE_OUTCOME_APPLIED);
+        assert_int_equal(fixture_position(f).rejected, 0);
+        assert_int_equal(count_rows(f->store, "SELECT count(*) FROM rejected WHERE state = 4"), 0);
+        end(&own);
+    }
+}
+
+static void test_a_build_without_the_mutator_shows_what_a_crash_left(void **state)
+{
+    own_fixture own;
+    char says[128] = "";
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    naive_server_edit(f->server, "add", ADD(300));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    own.phase = "pull-done";
+    fixture_pull(f);
+    go_on_in_copy(&own, 0, false);
+    assert_int_equal(first_row(f, true, says, sizeof says), sequence);
+    assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} conflict");
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_REJECTED);
+    fixture_expect(f, "n", "300");
+    end(&own);
+}
+
+/* ---- the backend is restored, the folder is copied ---- */
+
+static void test_an_edit_that_was_made_again_survives_a_restored_backend(void **state)
+{
+    own_fixture own;
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    fixture_mutate(f, "add", ADD(5));
+    fixture_sync(f);
+    int64_t backup = f->server->version;
+    fixture_mutate(f, "own-add", ADD(1));
+    naive_server_edit(f->server, "add", ADD(100));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "106");
+    naive_server_restore(f->server, backup);
+    naive_server_edit(f->server, "add", ADD(1000));
+    fixture_pull(f);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "1006");
+    fixture_expect(f, "n", "1006");
+    assert_int_equal(fixture_position(f).rejected, 0);
+    end(&own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once),
+        cmocka_unit_test(test_conflicts_without_end_lead_to_the_inbox),
+        cmocka_unit_test(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
+        cmocka_unit_test(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
+        cmocka_unit_test(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
+        cmocka_unit_test(test_a_crash_at_each_step_loses_and_doubles_nothing),
+        cmocka_unit_test(test_a_build_without_the_mutator_shows_what_a_crash_left),
+        cmocka_unit_test(test_an_edit_that_was_made_again_survives_a_restored_backend),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
