@@ -304,6 +304,37 @@ void kedge_worker_end(kedge_db *db)
     kedge_log_write(db, KEDGE_LOG_INFO, "stopped", "the database is being closed");
 }
 
+static kedge_connection connection_of(const kedge_db *db, bool online)
+{
+    if (db->worker.store_refused) return KEDGE_STOPPED;
+    if (!online) return KEDGE_OFFLINE;
+    if (db->worker.token_refused) return KEDGE_STOPPED;
+    if (!db->worker.leading) return KEDGE_FOLLOWER;
+    return db->worker.core_connection == KEDGE_OFFLINE ? KEDGE_CONNECTING
+                                                       : db->worker.core_connection;
+}
+
+static kedge_error error_of(const kedge_worker *worker)
+{
+    if (worker->store_refused) return worker->store_error;
+    if (worker->token_refused) return worker->token_error;
+    bool absent = strcmp(worker->core_error.code, "project-not-found") == 0;
+    if (worker->creation.error.status != KEDGE_OK && (absent || !worker->creation.settled))
+        return worker->creation.error; /* says more */
+    return worker->core_error;
+}
+
+/* Before whoever waits for a sync is told of its end: the status then says how it ended. */
+static void publish_connection(kedge_db *db, bool online)
+{
+    kedge_connection connection = connection_of(db, online);
+    kedge_error error = error_of(&db->worker);
+    pthread_mutex_lock(&db->lock);
+    db->shared.connection = connection;
+    db->shared.last_error = error;
+    pthread_mutex_unlock(&db->lock);
+}
+
 bool kedge_worker_round(kedge_db *db, bool *more)
 {
     requests asked = take_requests(db);
@@ -316,6 +347,7 @@ bool kedge_worker_round(kedge_db *db, bool *more)
     if (asked.edited || asked.retry) db->worker.token_refused = false;
     kedge_worker_lead(db, asked.online, asked.retry);
     if (asked.edited) after_edit(db);
+    publish_connection(db, asked.online);
     kedge_worker_sync(db, asked.online, asked.syncs);
     if (asked.history != NULL) kedge_worker_history(db, asked.history, online);
     provide_token(db);
@@ -343,26 +375,6 @@ static void *run(void *context)
         kedge_worker_hear(db, kedge_worker_wait_ms(db, more));
     kedge_worker_end(db);
     return NULL;
-}
-
-static kedge_connection connection_of(const kedge_db *db, bool online)
-{
-    if (db->worker.store_refused) return KEDGE_STOPPED;
-    if (!online) return KEDGE_OFFLINE;
-    if (db->worker.token_refused) return KEDGE_STOPPED;
-    if (!db->worker.leading) return KEDGE_FOLLOWER;
-    return db->worker.core_connection == KEDGE_OFFLINE ? KEDGE_CONNECTING
-                                                       : db->worker.core_connection;
-}
-
-static kedge_error error_of(const kedge_worker *worker)
-{
-    if (worker->store_refused) return worker->store_error;
-    if (worker->token_refused) return worker->token_error;
-    bool absent = strcmp(worker->core_error.code, "project-not-found") == 0;
-    if (worker->creation.error.status != KEDGE_OK && (absent || !worker->creation.settled))
-        return worker->creation.error; /* says more */
-    return worker->core_error;
 }
 
 void kedge_worker_publish(kedge_db *db, bool online, bool moved)

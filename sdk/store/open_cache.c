@@ -185,6 +185,7 @@ static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error 
     if (status == KEDGE_OK && empty) status = create_cache(store, !fresh, error);
     if (status == KEDGE_OK && !empty) status = upgrade_cache(db, error);
     if (status == KEDGE_OK) status = check_tenant(store, db, error);
+    if (status == KEDGE_OK) status = kedge_change_log_begin(store, error);
     /* The outbox is of this project, so this cache was copied here from another folder. */
     if (status == KEDGE_INVALID_ARGUMENT) db->damaged = true;
     return status;
@@ -197,7 +198,6 @@ kedge_status kedge_schema_open_cache(kedge_store *store, bool fresh, kedge_error
         status = kedge_store_rename_damaged(store, error);
         if (status == KEDGE_OK) status = open_cache_once(store, false, error);
     }
-    if (status == KEDGE_OK) status = kedge_change_log_begin(store, error);
     if (status != KEDGE_OK) kedge_store_db_close(&store->cache);
     return status;
 }

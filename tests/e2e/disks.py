@@ -4,6 +4,7 @@ A small disk is a tmpfs in a mount namespace of its own, which ends with the pro
 that nothing stays mounted."""
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import unittest
@@ -139,6 +140,7 @@ class FullDisks(Case):
             a.add()
             a.sync()
             self.assertEqual(a.pending(), [])
+            shutil.rmtree(disk.inside / a.folder.name)  # the disk is for one of them
 
     def test_a_server_whose_disk_is_full_refuses_and_recovers(self):
         disk = self.disk(24 * MIB)

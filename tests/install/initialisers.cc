@@ -36,9 +36,13 @@ int main(int, char **arguments)
     kedge_mutation mutation = KEDGE_MUTATION_INIT;
     kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
     kedge_stats stats = KEDGE_STATS_INIT;
+    kedge_undo_result undone = KEDGE_UNDO_RESULT_INIT;
+    kedge_undo_state undoable = KEDGE_UNDO_STATE_INIT;
     kedge_error error = {};
     check(options.url == nullptr && options.allocator == nullptr && !options.offline, "options");
     check(range.limit == 0 && range.prefix == nullptr, "scan options");
+    check(undone.size == sizeof undone && undone.sequence == 0, "undo result");
+    check(undoable.size == sizeof undoable, "undo state");
     check(report.size == sizeof report && report.missing == 0, "report");
 
     kedge_db *db = nullptr;

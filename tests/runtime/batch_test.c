@@ -1,6 +1,7 @@
 /* Batches through the public API, with a kedge-server: several edits that are one, on every copy.
  * And the example of docs/how-to/edit-several-items.md. */
 #include "tests/runtime/client.h"
+#include "tests/support/files.h"
 #include "tests/support/server_process.h"
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@ static const char *server_program, *plugin;
 
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
-    char paths[2][CLIENT_PATH_SIZE + 16];
+    char paths[2][FILES_PATH_BYTES];
     char data[CLIENT_PATH_SIZE + 16];
     server_process server;
     kedge_db *dbs[2];
@@ -43,7 +44,9 @@ static int open_world(void **state)
     snprintf(at.data, sizeof at.data, "%s/server", at.folder);
     server_process_start_with(&at.server, server_program, at.data, plugin);
     for (int i = 0; i < 2; i++) {
-        snprintf(at.paths[i], sizeof at.paths[i], "%s/copy%d", at.folder, i);
+        char name[16];
+        snprintf(name, sizeof name, "copy%d", i);
+        files_path(at.paths[i], at.folder, name);
         at.dbs[i] = open_copy(&at, i);
     }
     return 0;

@@ -26,7 +26,8 @@ class Options(ctypes.Structure):
                 ("url", ctypes.c_char_p), ("ca_file", ctypes.c_char_p), ("organization", ctypes.c_char_p),
                 ("project", ctypes.c_char_p), ("mutators", ctypes.c_void_p), ("mutator_count", ctypes.c_size_t),
                 ("user", ctypes.c_char_p), ("role", ctypes.c_char_p), ("offline", ctypes.c_bool),
-                ("create_project", ctypes.c_bool), ("token", ctypes.c_void_p)]
+                ("create_project", ctypes.c_bool), ("server_wait_ms", ctypes.c_int64),
+                ("token", ctypes.c_void_p)]
 
 
 class Error(ctypes.Structure):

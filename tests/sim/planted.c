@@ -32,6 +32,8 @@ static const planted_bug bugs[] = {
     {"ids-reused-after-restore", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false},
     {"rebase-skips-base", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false},
     {"read-unrecorded", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false},
+    {"outbox-synced-late", BIT(SIM_I6) | BIT(SIM_I11) | BIT(SIM_I2), SIM_MODE_DIRECT,
+     SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false},
     {"range-unrecorded", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false},
     {"row-not-checked", BIT(SIM_I22) | BIT(SIM_I18) | BIT(SIM_I7) | BIT(SIM_I6), SIM_MODE_DIRECT, 0,
      false},
