@@ -51,7 +51,7 @@ from stream import Stream  # noqa: E402
 TEMPLATE, LAMBDA, ADMIN = sys.argv[1:4]
 NAME = "kedge-deploy-test-" + secrets.token_hex(6)
 QUEUE, DEAD_LETTERS = NAME + ".fifo", NAME + "-dead-letters.fifo"
-SNAPSHOTS = NAME + "-snapshots.fifo"
+SNAPSHOTS, SNAPSHOT_LETTERS = NAME + "-snapshots.fifo", NAME + "-snapshots-dead-letters.fifo"
 
 
 def template(keys, **parameters):
@@ -102,7 +102,7 @@ class Permissions(unittest.TestCase):
         return done.stdout
 
     def setUp(self):
-        for name in (QUEUE, DEAD_LETTERS, SNAPSHOTS):
+        for name in (QUEUE, DEAD_LETTERS, SNAPSHOTS, SNAPSHOT_LETTERS):
             self.sqs.purge_queue(QueueUrl=queue_url(name))
 
     def role(self, resource, **parameters):
@@ -374,10 +374,16 @@ class Permissions(unittest.TestCase):
         self.wait(poller, lambda: poller.named)
         dynamodb.delete_item(TableName=NAME, Key=key)
 
-    def letters(self):
+    def letters(self, queue=DEAD_LETTERS):
         wanted = ["ApproximateNumberOfMessages"]
-        found = self.sqs.get_queue_attributes(QueueUrl=queue_url(DEAD_LETTERS), AttributeNames=wanted)
+        found = self.sqs.get_queue_attributes(QueueUrl=queue_url(queue), AttributeNames=wanted)
         return int(found["Attributes"][wanted[0]])
+
+    def send_snapshot_letter(self):
+        """A request of a snapshot that failed again and again."""
+        self.sqs.send_message(QueueUrl=queue_url(SNAPSHOT_LETTERS), MessageGroupId="snapshots-l",
+                              MessageBody='{"log":"l","organization":"acme","project":"nowhere"}',
+                              MessageDeduplicationId=secrets.token_hex(8))
 
     def send_undecidable(self):
         push = push_body("x", [put("n1", 1)])
@@ -422,10 +428,13 @@ class Permissions(unittest.TestCase):
             collected = tend("tended", "gc", "--remove", LD_PRELOAD=FAKETIME[0], FAKETIME=f"+{days}d")
         self.assertIn('"collected":"tended"', collected)
         self.assertNotIn('"removed":0', collected)
-        (letter,) = re.findall(r'"id":"([0-9a-f]{64})"', tend("tended", "dead-letters"))
+        self.send_snapshot_letter()
+        pushes, snapshots = tend("tended", "dead-letters").split('"snapshots":')
+        self.assertIn('"log":"l"', snapshots)
+        (letter,) = re.findall(r'"id":"([0-9a-f]{64})"', pushes)
         tend("tended", "redrive", letter)
         tend("tended", "redrive-all")
-        self.assertEqual(self.letters(), 0)
+        self.assertEqual((self.letters(), self.letters(SNAPSHOT_LETTERS)), (0, 0))
         self.check(role)
         told = subprocess.run([ADMIN, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
         self.assertEqual(set(re.findall(r"^  ([a-z][a-z-]*) ", told, re.MULTILINE)), done)
