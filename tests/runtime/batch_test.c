@@ -24,7 +24,7 @@ static const char *server_program, *plugin;
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
     char paths[2][FILES_PATH_BYTES];
-    char data[CLIENT_PATH_SIZE + 16];
+    char data[FILES_PATH_BYTES];
     server_process server;
     kedge_db *dbs[2];
 } world;
@@ -41,7 +41,7 @@ static int open_world(void **state)
     static world at;
     *state = &at;
     client_make_folder(at.folder);
-    snprintf(at.data, sizeof at.data, "%s/server", at.folder);
+    files_path(at.data, at.folder, "server");
     server_process_start_with(&at.server, server_program, at.data, plugin);
     for (int i = 0; i < 2; i++) {
         char name[16];

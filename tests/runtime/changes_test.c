@@ -2,6 +2,7 @@
  * a change comes from, the edits of another process, and callbacks that free their watch or close
  * their database. */
 #include "tests/runtime/client.h"
+#include "tests/support/files.h"
 #include "tests/support/server_process.h"
 
 #include <poll.h>
@@ -25,7 +26,7 @@ static const char *server_program;
 
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
-    char data[CLIENT_PATH_SIZE + 16];
+    char data[FILES_PATH_BYTES];
     server_process server;
     kedge_db *here;  /* it is watched */
     kedge_db *there; /* another copy */
@@ -45,7 +46,7 @@ static int open_world(void **state)
     static world at;
     *state = &at;
     client_make_folder(at.folder);
-    snprintf(at.data, sizeof at.data, "%s/server", at.folder);
+    files_path(at.data, at.folder, "server");
     server_process_start_with(&at.server, server_program, at.data, NULL);
     at.here = open_copy(&at, "here");
     at.there = open_copy(&at, "there");

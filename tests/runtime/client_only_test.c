@@ -1,6 +1,7 @@
 /* Client-only mutators with a kedge-server that does not have them: what they do is sent as data,
  * and made again when somebody else was first. */
 #include "tests/runtime/client.h"
+#include "tests/support/files.h"
 #include "tests/support/server_process.h"
 
 #include <inttypes.h>
@@ -44,8 +45,8 @@ static const kedge_mutator append[] = {KEDGE_JSON_MUTATOR("lines.append", 1, app
 
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
-    char paths[COPIES][CLIENT_PATH_SIZE + 16];
-    char data[CLIENT_PATH_SIZE + 16];
+    char paths[COPIES][FILES_PATH_BYTES];
+    char data[FILES_PATH_BYTES];
     server_process server;
     kedge_mutator mutators[2];
     kedge_db *dbs[COPIES];
@@ -66,12 +67,14 @@ static int open_world(void **state)
     size_t count;
     *state = &at;
     client_make_folder(at.folder);
-    snprintf(at.data, sizeof at.data, "%s/server", at.folder);
+    files_path(at.data, at.folder, "server");
     server_process_start(&at.server, server_program, at.data);
     at.mutators[0] = kedge_plugin_mutators(&count)[0];
     at.mutators[1] = append[0];
     for (int i = 0; i < COPIES; i++) {
-        snprintf(at.paths[i], sizeof at.paths[i], "%s/copy%d", at.folder, i);
+        char name[16];
+        snprintf(name, sizeof name, "copy%d", i);
+        files_path(at.paths[i], at.folder, name);
         open_copy(&at, i, true);
     }
     return 0;
