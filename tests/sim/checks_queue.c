@@ -75,13 +75,17 @@ static void check_mutation(sim_instance *instance, const kedge_push_mutation *mu
     instance->world->report->checks[SIM_I2]++;
     if (next == NULL || is_blocked(all, client) || sim_oracle_retired(head, client)) return;
     const sim_decided *decided = sim_oracle_decided(head, client, mutation->id, NULL);
-    if (decided != NULL) {
+    if (waits(instance, mutation)) {
+        /* If it is decided, it was out of another message, whose copy waits no longer. What is
+         * behind it in this one may have been left then. */
+        block(all, client);
+    } else if (decided != NULL) {
         /* It may have been decided since, out of another message. */
         if (memcmp(decided->digest, mutation->digest, sizeof decided->digest) != 0)
             block(all, client);
         else if (mutation->id == *next)
             ++*next;
-    } else if (mutation->id > *next || waits(instance, mutation)) {
+    } else if (mutation->id > *next) {
         block(all, client);
     } else {
         sim_violate(instance->world, SIM_I2,
