@@ -75,9 +75,9 @@ static void check_mutation(sim_instance *instance, const kedge_push_mutation *mu
     instance->world->report->checks[SIM_I2]++;
     if (next == NULL || is_blocked(all, client) || sim_oracle_retired(head, client)) return;
     const sim_decided *decided = sim_oracle_decided(head, client, mutation->id, NULL);
-    if (waits(instance, mutation)) {
-        /* If it is decided, it was out of another message, whose copy waits no longer. What is
-         * behind it in this one may have been left then. */
+    if (mutation->id == *next && waits(instance, mutation)) {
+        /* If it is decided by now, it was out of a later message of the round, whose copy waits no
+         * longer. What is behind it in this one was left. */
         block(all, client);
     } else if (decided != NULL) {
         /* It may have been decided since, out of another message. */
