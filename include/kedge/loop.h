@@ -23,8 +23,8 @@
 KEDGE_BEGIN_DECLS
 
 /* Does what is due and returns without waiting. `*wait_ms` (may be NULL): call it again after so
- * many milliseconds at the latest, also when the descriptor could not be read; -1: there is no
- * need. Call it again, too, after any other function of the database was called: the descriptor
+ * many milliseconds at the latest, from 0 to a minute, also when the descriptor could not be read.
+ * Call it again, too, after any other function of the database was called: the descriptor
  * can be read then. Errors: KEDGE_INVALID_ARGUMENT "not-caller-driven", and "called-back" in a
  * callback of the database; KEDGE_BUSY "loop-runs" when another thread is in it. */
 KEDGE_API kedge_status kedge_loop_run(kedge_db *db, int32_t *KEDGE_NULLABLE wait_ms,

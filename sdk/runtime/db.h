@@ -97,8 +97,8 @@ typedef struct kedge_worker {
     int64_t check_at_ms;       /* the next slice of the cache's check, without a driver; 0: none */
     int64_t status_at_ms;      /* a watch of the status or the inbox could not be told; 0: none */
     bool inbox_touched;        /* as in kedge_shared, or by another process */
-    int64_t wait_ms;           /* how long the next turn may wait, when the app drives the loop */
-    int64_t look_at_ms;        /* after edits that were made while it dozed; 0: it does not doze */
+    bool more; /* after the last round: there is more already; when the app drives the loop */
+    int64_t look_at_ms; /* after edits that were made while it dozed; 0: it does not doze */
     kedge_connection core_connection;
     kedge_error core_error;
     kedge_store_position position; /* as it was told to the peers last */

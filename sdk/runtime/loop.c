@@ -68,14 +68,13 @@ static void leave(kedge_db *db)
 
 kedge_status kedge_loop_turn(kedge_db *db, int64_t timeout_ms, int64_t *wait_ms, kedge_error *error)
 {
-    bool more = false;
     kedge_status status = enter(db, error);
     if (status != KEDGE_OK) return status;
     signal_guard guard = block_sigpipe();
-    kedge_worker_hear(db, timeout_ms < db->worker.wait_ms ? timeout_ms : db->worker.wait_ms);
-    (void)kedge_worker_round(db, &more);
-    db->worker.wait_ms = kedge_worker_wait_ms(db, more);
-    *wait_ms = db->worker.wait_ms;
+    int64_t due_ms = kedge_worker_wait_ms(db, db->worker.more);
+    kedge_worker_hear(db, timeout_ms < due_ms ? timeout_ms : due_ms);
+    (void)kedge_worker_round(db, &db->worker.more);
+    *wait_ms = kedge_worker_wait_ms(db, db->worker.more);
     restore_sigpipe(&guard);
     leave(db);
     return KEDGE_OK;
