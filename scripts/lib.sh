@@ -92,12 +92,13 @@ trap 'exit 130' INT TERM
 make_tmp() { KEDGE_TMP=$(mktemp -d "${TMPDIR:-/tmp}/kedge.XXXXXX"); }
 
 # start_server LOG ARGUMENT…: starts kedge-server on a free loopback port and waits for its ready line.
-# Sets SERVER_PID and SERVER_URL.
+# Sets SERVER_PID and SERVER_URL. SERVER_UNDER, when set, is the command that runs it.
+SERVER_UNDER=()
 start_server() {
   local log=$1
   shift
   : >"$log"
-  build/release/bin/kedge-server --listen "${SERVER_LISTEN:-127.0.0.1:0}" "$@" >"$log" 2>&1 &
+  "${SERVER_UNDER[@]}" build/release/bin/kedge-server --listen "${SERVER_LISTEN:-127.0.0.1:0}" "$@" >"$log" 2>&1 &
   SERVER_PID=$!
   KEDGE_PIDS+=("$SERVER_PID")
   local tries=0
