@@ -43,7 +43,8 @@ static off_t checkpoint(const world *here)
     int left = -1;
     assert_int_equal(sqlite3_open(here->outbox, &file), SQLITE_OK);
     sqlite3_busy_timeout(file, 10000);
-    assert_int_equal(sqlite3_exec(file, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(file, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL),
+                     SQLITE_OK);
     assert_int_equal(sqlite3_wal_checkpoint_v2(file, NULL, SQLITE_CHECKPOINT_TRUNCATE, &left, NULL),
                      SQLITE_OK);
     assert_int_equal(left, 0);
