@@ -12,7 +12,12 @@ ELASTICMQ_VERSION=1.7.1
 ELASTICMQ_HOME=$ENGINES_CACHE/elasticmq-$ELASTICMQ_VERSION
 MAVEN_COPY=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies
 
-PYTHON_TOOLS_HOME=$ENGINES_CACHE/python-$(sha256sum "$ENGINES_SOURCE/requirements.txt" | head -c 12)
+# python_home NAME REQUIREMENTS: where the virtual environment with these packages is.
+python_home() { echo "$ENGINES_CACHE/$1-$(sha256sum "$2" | head -c 12)"; }
+
+PYTHON_TOOLS_HOME=$(python_home python "$ENGINES_SOURCE/requirements.txt")
+BINDING_REQUIREMENTS=$KEDGE_ROOT/bindings/python/requirements.txt
+BINDING_TOOLS_HOME=$(python_home bindings "$BINDING_REQUIREMENTS")
 
 # install_once FOLDER FUNCTION: runs FUNCTION on the emptied FOLDER unless an earlier run completed it.
 install_once() {
@@ -56,10 +61,11 @@ copy_elasticmq() {
     die "ElasticMQ came with other jars than the pinned ones"
 }
 
+# make_python_tools REQUIREMENTS FOLDER
 make_python_tools() {
-  python3 -m venv "$1"
-  "$1/bin/pip" --quiet --disable-pip-version-check install --only-binary :all: --require-hashes \
-    -r "$ENGINES_SOURCE/requirements.txt" || die "pip cannot install the Python tools"
+  python3 -m venv "$2"
+  "$2/bin/pip" --quiet --disable-pip-version-check install --only-binary :all: --require-hashes -r "$1" ||
+    die "pip cannot install what $1 lists"
 }
 
 # Debian's Python comes without what makes a virtual environment.
@@ -68,7 +74,16 @@ venv_package() { python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv;
 # boto3, awscli and cfn-lint, in a virtual environment.
 install_python_tools() {
   install_packages $(venv_package)
-  install_once "$PYTHON_TOOLS_HOME" make_python_tools
+  install_once "$PYTHON_TOOLS_HOME" make_python_tools "$ENGINES_SOURCE/requirements.txt"
+}
+
+# What builds the wheel of bindings/python, and checks its types.
+install_binding_tools() {
+  local headers
+  headers=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
+  [ -e "$headers/Python.h" ] || install_packages python3-dev
+  install_packages $(venv_package)
+  install_once "$BINDING_TOOLS_HOME" make_python_tools "$BINDING_REQUIREMENTS"
 }
 
 install_engines() {

@@ -1,11 +1,11 @@
 /* Client-only mutators with a kedge-server that does not have them: what they do is sent as data,
  * and made again when somebody else was first. */
 #include "tests/runtime/client.h"
+#include "tests/support/append_line.h"
 #include "tests/support/files.h"
 #include "tests/support/server_process.h"
 
 #include <inttypes.h>
-#include <kedge/cjson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -21,27 +21,6 @@
 const kedge_mutator *kedge_plugin_mutators(size_t *count); /* stock.take, of write-a-mutator.c */
 
 static const char *server_program;
-
-/* {"text"}: a line behind the last one of the list. It reads all of the list. */
-static kedge_status append_line(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
-{
-    (void)userdata;
-    char last[32] = "0", made[32];
-    const char *id, *value;
-    size_t id_size, value_size, last_size = 0;
-    kedge_status status;
-    while ((status = kedge_tx_next(tx, "lines", last_size == 0 ? NULL : last, last_size, &id,
-                                   &id_size, &value, &value_size, error)) == KEDGE_OK) {
-        memcpy(last, id, id_size);
-        last_size = id_size;
-        last[id_size] = '\0';
-    }
-    if (status != KEDGE_DONE) return status;
-    (void)snprintf(made, sizeof made, "%04d", (int)strtol(last, NULL, 10) + 1);
-    return kedge_tx_put_json(tx, "lines", made, cJSON_GetObjectItem(args, "text"), error);
-}
-
-static const kedge_mutator append[] = {KEDGE_JSON_MUTATOR("lines.append", 1, append_line)};
 
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
@@ -70,7 +49,7 @@ static int open_world(void **state)
     files_path(at.data, at.folder, "server");
     server_process_start(&at.server, server_program, at.data);
     at.mutators[0] = kedge_plugin_mutators(&count)[0];
-    at.mutators[1] = append[0];
+    at.mutators[1] = append_line_mutator;
     for (int i = 0; i < COPIES; i++) {
         char name[16];
         snprintf(name, sizeof name, "copy%d", i);

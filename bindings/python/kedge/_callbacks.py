@@ -1,0 +1,100 @@
+"""Functions that Kedge calls, and how they reach the app's. An exception of the app never goes through C: it is logged,
+and Kedge gets the status of a failure."""
+import logging
+from typing import Any, Callable, Dict, List
+
+from ._errors import Error, InvalidArgument, LimitExceeded
+from ._handles import here
+from ._library import ffi, lib
+from ._records import LogLevel, change_of, mutation_of, status_of
+from ._texts import terminated
+
+logger = logging.getLogger("kedge")
+_kept: Dict[int, Any] = {}  # the userdata of C functions by address, until kedge_python_free
+
+
+def keep(what: Any) -> Any:
+    """A pointer that stands for an object until kedge_python_free has it."""
+    handle = ffi.new_handle(what)
+    _kept[int(ffi.cast("uintptr_t", handle))] = handle
+    return handle
+
+
+def drop(handle: Any) -> None:
+    """Forgets what keep() gave."""
+    _kept.pop(int(ffi.cast("uintptr_t", handle)), None)
+
+
+def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function of the app. None when it has raised."""
+    here.callbacks += 1
+    try:
+        return function(*arguments)
+    except Exception:
+        logger.exception("a function that Kedge calls has raised: %r", function)
+        return None
+    finally:
+        here.callbacks -= 1
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kedge_python_free(userdata: Any) -> None:
+    drop(userdata)
+
+
+@ffi.def_extern(error=lib.KEDGE_INTERNAL)  # type: ignore[untyped-decorator]
+def kedge_python_mutator(tx: Any, args: Any, args_size: int, userdata: Any, error: Any) -> int:
+    status: int = ffi.from_handle(userdata)(tx, args, args_size, error)
+    return status
+
+
+@ffi.def_extern(error=lib.KEDGE_UNAUTHORIZED)  # type: ignore[untyped-decorator]
+def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
+    token = guarded(ffi.from_handle(userdata).token)
+    try:
+        if not isinstance(token, str):
+            raise InvalidArgument("token-invalid", "the token function gave no text")
+        data = terminated(token, "token") + b"\0"
+        if len(data) > buffer_size:
+            raise LimitExceeded("token-too-long", f"a token has at most {buffer_size - 1} bytes")
+    except Error as failure:
+        logger.error("no token: %s", failure)
+        return int(lib.KEDGE_UNAUTHORIZED)
+    ffi.memmove(buffer, data, len(data))
+    return int(lib.KEDGE_OK)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kedge_python_dispatch(userdata: Any, work: Any, argument: Any) -> None:
+    done: List[bool] = []
+
+    def run() -> None:
+        if not done:
+            done.append(True)
+            work(argument)
+
+    try:
+        ffi.from_handle(userdata).dispatch(run)
+    except Exception:
+        logger.exception("the dispatcher has raised; the work runs on Kedge's thread")
+        run()  # the work must run once
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kedge_python_log(userdata: Any, level: int, event: Any, message: Any) -> None:
+    guarded(ffi.from_handle(userdata).log, LogLevel(level), ffi.string(event).decode(), ffi.string(message).decode())
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kedge_python_changes(userdata: Any, changes: Any, count: int) -> None:
+    guarded(ffi.from_handle(userdata), [change_of(changes[i]) for i in range(count)])
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kedge_python_sync_status(userdata: Any, status: Any) -> None:
+    guarded(ffi.from_handle(userdata), status_of(status))
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kedge_python_rejected(userdata: Any, mutation: Any) -> None:
+    guarded(ffi.from_handle(userdata), mutation_of(mutation))

@@ -1,0 +1,118 @@
+"""What the C library gives and takes back: used while it is open, by as many threads as it allows, freed once."""
+import threading
+from typing import Any, Callable, Optional, TypeVar
+
+from ._errors import Closed, InvalidArgument
+
+
+class Here(threading.local):
+    """What this thread does just now."""
+    callbacks = 0  # how deep it is in functions that Kedge calls
+    mutators = 0  # and in mutators
+    raised: Optional[BaseException] = None  # by the mutator that failed last
+
+
+here = Here()
+
+
+def refuse_callback(what: str) -> None:
+    """Kedge waits for callbacks to end. One that waits for Kedge in turn would never do so."""
+    if here.callbacks or here.mutators:
+        raise InvalidArgument("called-back", f"{what} may not be called in a function that Kedge calls")
+
+
+def refuse_mutator() -> None:
+    """A mutator runs while Kedge holds its locks, and sees nothing but its transaction."""
+    if here.mutators:
+        raise InvalidArgument("called-back", "a mutator may only use its transaction")
+
+
+class Handle:
+    """A pointer of the C library. `with handle as pointer:` raises Closed after close()."""
+
+    _what = "handle"
+
+    def __init__(self, pointer: Any, free: Callable[[Any], Any]) -> None:
+        self._pointer: Any = pointer
+        self._free = free
+        self._lock = threading.RLock()
+        self.on_close: Optional[Callable[[], None]] = None
+
+    def __enter__(self) -> Any:
+        refuse_mutator()
+        self._lock.acquire()
+        if self._pointer is None:
+            self._lock.release()
+            raise Closed(self._what)
+        return self._pointer
+
+    def __exit__(self, *failure: Any) -> None:
+        self._lock.release()
+
+    @property
+    def is_open(self) -> bool:
+        return self._pointer is not None
+
+    def close(self) -> None:
+        """Frees what it holds. Closing twice does nothing."""
+        pointer = self.stop()
+        if pointer is not None:
+            self._free(pointer)  # without the lock: a watch waits here for its callback, which may close it, too
+            if self.on_close is not None:
+                self.on_close()
+
+    def stop(self) -> Any:
+        """From now on nobody may begin to use it. Returns the pointer; None: it was stopped before."""
+        with self._lock:
+            pointer, self._pointer = self._pointer, None
+            return pointer
+
+
+class SharedHandle(Handle):
+    """One that several threads may use at once. close() waits for those that do."""
+
+    def __init__(self, pointer: Any, free: Callable[[Any], Any]) -> None:
+        super().__init__(pointer, free)
+        self._users = 0
+        self._changed = threading.Condition(self._lock)
+
+    def __enter__(self) -> Any:
+        refuse_mutator()
+        with self._lock:
+            if self._pointer is None:
+                raise Closed(self._what)
+            self._users += 1
+            return self._pointer
+
+    def __exit__(self, *failure: Any) -> None:
+        with self._changed:
+            self._users -= 1
+            self._changed.notify_all()
+
+    def wait_for_users(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._users == 0)
+
+
+Own = TypeVar("Own", bound="Owner")
+
+
+class Owner:
+    """A public object that owns a handle: a context manager, closed with its database at the latest."""
+
+    _handle: Handle
+
+    def close(self) -> None:
+        """Ends it and frees what it holds. Closing twice does nothing."""
+        self._handle.close()
+
+    def __enter__(self: Own) -> Own:
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is not None:
+            handle.close()

@@ -1,0 +1,81 @@
+/* The runner of bindings/conformance/scenarios.json in C, over the public API alone. A step gives
+ * a JSON object or fails with a kedge_error; runner.c compares both with what the step says. */
+#ifndef KEDGE_TESTS_BINDINGS_RUNNER_H
+#define KEDGE_TESTS_BINDINGS_RUNNER_H
+
+#include <cjson/cJSON.h>
+#include <kedge/kedge.h>
+
+#define RUNNER_COPIES     4
+#define RUNNER_WATCHES    4
+#define RUNNER_MUTATORS   8
+#define RUNNER_NAME_BYTES 64
+#define RUNNER_PATH_BYTES 512
+#define RUNNER_WAIT_MS    20000 /* for anything that must happen by itself */
+
+typedef struct told told; /* what a watch has told so far */
+
+typedef struct copy {
+    char name[RUNNER_NAME_BYTES];
+    kedge_db *db; /* NULL: closed, or no copy at all when the name is "" */
+    kedge_mutator mutators[RUNNER_MUTATORS], client_mutators[RUNNER_MUTATORS];
+} copy;
+
+typedef struct watch {
+    char name[RUNNER_NAME_BYTES];
+    kedge_watch_token *items;
+    kedge_sync_watch *sync;
+    told *told;
+} watch;
+
+/* One scenario that runs. */
+typedef struct runner {
+    const char *url;
+    const char *organization;
+    char folder[RUNNER_PATH_BYTES];  /* that of the scenario's copies */
+    char project[RUNNER_NAME_BYTES]; /* of the scenario alone */
+    copy copies[RUNNER_COPIES];
+    watch watches[RUNNER_WATCHES];
+} runner;
+
+/* Does a step. What it gives is added to `given`. */
+typedef kedge_status (*step_function)(runner *at, const cJSON *step, cJSON *given,
+                                      kedge_error *error);
+
+/* A row for each `do`. Each file steps_*.c has its own rows, which end with a NULL. */
+typedef struct step_row {
+    const char *name;
+    step_function function;
+} step_row;
+
+extern const step_row data_steps[], edit_steps[], sync_steps[], watch_steps[];
+
+/* The mutators of the scenarios, by name: see bindings/conformance/README.md. */
+kedge_mutator runner_mutator(const char *name);
+
+/* Ends the program: the scenarios are not what the README says, or the machine fails. */
+_Noreturn void runner_fail(const char *what, const char *which);
+/* Members of a step: a text that must be there, one that need not, an integer with a default. */
+const char *step_text(const cJSON *step, const char *member);
+const char *step_text_or_null(const cJSON *step, const char *member);
+int64_t step_integer(const cJSON *step, const char *member, int64_t otherwise);
+/* The JSON of a member; "" when it is not there. The caller frees it. */
+char *step_json(const cJSON *step, const char *member);
+/* The open copy that the step names. */
+kedge_db *step_db(runner *at, const cJSON *step);
+copy *runner_find_copy(runner *at, const char *name);
+/* The path of a copy's folder. */
+void runner_copy_path(const runner *at, const char *name, char path[RUNNER_PATH_BYTES]);
+/* Adds JSON text as a member: what Kedge gives is JSON. */
+void give_json(cJSON *given, const char *member, const char *json);
+/* What the status says, and what a mutation of a list says, as objects. */
+void give_status(cJSON *given, const kedge_sync_status *status);
+cJSON *mutation_object(const kedge_mutation *mutation);
+
+/* Watches. Frees those that are left. */
+void runner_free_watches(runner *at);
+
+/* True when `given` has what `wanted` names: see "The file" in the README. */
+bool gives_match(const cJSON *wanted, const cJSON *given);
+
+#endif
