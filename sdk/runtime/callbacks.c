@@ -6,11 +6,13 @@
 void kedge_callbacks_init(kedge_callbacks *callbacks)
 {
     pthread_mutex_init(&callbacks->lock, NULL);
+    pthread_cond_init(&callbacks->ended, NULL);
     callbacks->running = NULL;
 }
 
 void kedge_callbacks_destroy(kedge_callbacks *callbacks)
 {
+    pthread_cond_destroy(&callbacks->ended);
     pthread_mutex_destroy(&callbacks->lock);
 }
 
@@ -31,6 +33,7 @@ void kedge_callbacks_leave(kedge_callbacks *callbacks, kedge_callback_frame *fra
         place = &(*place)->next;
     }
     *place = frame->next;
+    if (callbacks->running == NULL) pthread_cond_broadcast(&callbacks->ended);
     pthread_mutex_unlock(&callbacks->lock);
 }
 
@@ -43,4 +46,13 @@ bool kedge_callbacks_run_here(kedge_callbacks *callbacks)
     }
     pthread_mutex_unlock(&callbacks->lock);
     return here;
+}
+
+void kedge_callbacks_wait(kedge_callbacks *callbacks)
+{
+    pthread_mutex_lock(&callbacks->lock);
+    while (callbacks->running != NULL) {
+        pthread_cond_wait(&callbacks->ended, &callbacks->lock);
+    }
+    pthread_mutex_unlock(&callbacks->lock);
 }

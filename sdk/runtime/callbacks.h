@@ -1,5 +1,5 @@
-/* Which threads run a callback of this database now: such a thread cannot close it, since closing
- * waits for callbacks. */
+/* Which threads run a callback of this database now: closing waits for them, so that such a thread
+ * cannot close it. */
 #ifndef KEDGE_SDK_RUNTIME_CALLBACKS_H
 #define KEDGE_SDK_RUNTIME_CALLBACKS_H
 
@@ -14,6 +14,7 @@ typedef struct kedge_callback_frame {
 
 typedef struct kedge_callbacks {
     pthread_mutex_t lock;
+    pthread_cond_t ended;
     kedge_callback_frame *running;
 } kedge_callbacks;
 
@@ -23,5 +24,8 @@ void kedge_callbacks_enter(kedge_callbacks *callbacks, kedge_callback_frame *fra
 void kedge_callbacks_leave(kedge_callbacks *callbacks, kedge_callback_frame *frame);
 /* Whether the calling thread is in a callback. */
 bool kedge_callbacks_run_here(kedge_callbacks *callbacks);
+/* Waits until none runs. The callback itself may have freed its watch, so the end of the watches is
+ * not enough. */
+void kedge_callbacks_wait(kedge_callbacks *callbacks);
 
 #endif

@@ -295,6 +295,7 @@ kedge_status kedge_close(kedge_db *db)
     void (*userdata_free)(void *) = db->userdata_free;
     if (db->caller_driven) kedge_loop_end(db);
     kedge_worker_stop(db);
+    kedge_callbacks_wait(&db->callbacks);
     free_db(db);
     if (userdata_free != NULL) userdata_free(userdata);
     return KEDGE_OK;

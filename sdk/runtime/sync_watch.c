@@ -18,7 +18,6 @@ struct kedge_sync_watch {
     const kedge_allocator *allocator;
     kedge_sync_watches *watches;
     kedge_sync_watch *next; /* under the list's lock */
-    uint64_t round;         /* of the worker, in which it was taken last; under the list's lock */
     kedge_sync_status_function status_changed;
     kedge_rejected_function rejected;
     void *userdata;
@@ -36,6 +35,7 @@ struct kedge_sync_watch {
     bool due;
     bool dispatched;
     bool running;
+    int64_t retry_at_ms; /* after a run that could not tell all; else 0 */
     bool freed_inside; /* by its own callback: whoever runs it frees the userdata */
     pthread_t runner;
 };
@@ -46,8 +46,7 @@ struct kedge_sync_watches {
     void *userdata;
     pthread_mutex_t lock;
     kedge_sync_watch *list;
-    uint64_t round; /* from here on: the worker's */
-    bool seen_once;
+    bool seen_once; /* from here on: the worker's */
     kedge_sync_status seen;
 };
 
@@ -155,19 +154,24 @@ static bool begin_run(kedge_sync_watch *watch)
     return runs;
 }
 
+/* What has become due while it ran is told in the next round. At a dispatcher nothing else may
+ * cause one. */
 static void end_run(kedge_sync_watch *watch, bool told)
 {
+    kedge_db *db = watch->watches->db;
     pthread_mutex_lock(&watch->lock);
     watch->due = watch->due || !told;
+    watch->retry_at_ms = told ? 0 : kedge_db_now_ms(db) + KEDGE_SYNC_WATCHES_RETRY_MS;
+    bool wakes = watch->due && watch->watches->dispatch != NULL;
     watch->running = false;
     watch->dispatched = false;
     bool frees = watch->freed_inside;
     pthread_cond_broadcast(&watch->idle);
     pthread_mutex_unlock(&watch->lock);
+    if (wakes) kedge_http_wake(db->http);
     if (frees && watch->userdata_free != NULL) watch->userdata_free(watch->userdata);
 }
 
-/* What becomes due while it runs is for the next round. */
 static void run(void *argument)
 {
     kedge_sync_watch *watch = argument;
@@ -176,8 +180,8 @@ static void run(void *argument)
         kedge_callbacks *callbacks = &watch->watches->db->callbacks;
         kedge_callbacks_enter(callbacks, &frame);
         bool told = watch->rejected != NULL ? tell_rejected(watch) : tell_status(watch);
-        kedge_callbacks_leave(callbacks, &frame);
         end_run(watch, told);
+        kedge_callbacks_leave(callbacks, &frame);
     }
     release(watch);
 }
@@ -216,20 +220,20 @@ static void mark(kedge_sync_watches *watches, bool status_changed, bool inbox_ch
     pthread_mutex_unlock(&watches->lock);
 }
 
-/* Takes a reference to a watch that is due, not at the dispatcher, and was not taken in this round;
- * NULL: there is none. `again`: one could not be told in this round. */
+/* Takes a reference to a watch that is due and not at the dispatcher; NULL: there is none. `again`:
+ * one is to be tried again later. */
 static kedge_sync_watch *take_due(kedge_sync_watches *watches, bool *again)
 {
     kedge_sync_watch *found = NULL;
+    int64_t now_ms = kedge_db_now_ms(watches->db);
     pthread_mutex_lock(&watches->lock);
     for (kedge_sync_watch *watch = watches->list; watch != NULL && found == NULL;
          watch = watch->next) {
         pthread_mutex_lock(&watch->lock);
         bool ready = watch->due && !watch->dispatched;
-        if (ready && watch->round == watches->round) {
+        if (ready && now_ms < watch->retry_at_ms) {
             *again = true;
         } else if (ready) {
-            watch->round = watches->round;
             watch->dispatched = true;
             atomic_fetch_add(&watch->references, 1);
             found = watch;
@@ -259,7 +263,6 @@ bool kedge_sync_watches_look(kedge_sync_watches *watches, bool inbox_touched)
     if (changed || inbox_touched) mark(watches, changed, inbox || inbox_touched);
     kedge_sync_watch *watch;
     bool again = false;
-    watches->round++;
     while ((watch = take_due(watches, &again)) != NULL) {
         if (watches->dispatch != NULL) {
             watches->dispatch(watches->userdata, run, watch);

@@ -186,7 +186,9 @@ static void token_end(kedge_watch_token *token)
 static void token_run(kedge_watch_token *token)
 {
     kedge_commit *commit;
+    kedge_callbacks *callbacks = token->callbacks; /* may be gone before the first callback */
     kedge_callback_frame frame;
+    bool entered = false;
     pthread_mutex_lock(&token->lock);
     bool bounded = pthread_equal(token->deliverer, pthread_self());
     size_t left = token->count + (token->everything ? 1 : 0);
@@ -194,9 +196,9 @@ static void token_run(kedge_watch_token *token)
         token->running = true;
         token->runner = pthread_self();
         pthread_mutex_unlock(&token->lock);
-        kedge_callbacks_enter(token->callbacks, &frame);
+        if (!entered) kedge_callbacks_enter(callbacks, &frame);
+        entered = true;
         call_back(token, commit);
-        kedge_callbacks_leave(token->callbacks, &frame);
         commit_release(commit);
         pthread_mutex_lock(&token->lock);
         token->running = false;
@@ -207,6 +209,7 @@ static void token_run(kedge_watch_token *token)
     token->free_later = false;
     pthread_mutex_unlock(&token->lock);
     if (free_now) token_end(token);
+    if (entered) kedge_callbacks_leave(callbacks, &frame);
 }
 
 /* No callback starts after this, and none runs when it returns true. False: it was called in the

@@ -3,6 +3,7 @@
 
 #include <ftw.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -115,4 +116,27 @@ bool client_wait_connection(kedge_db *db, kedge_connection connection)
         poll(NULL, 0, 2);
     }
     return true;
+}
+
+typedef struct work {
+    void (*function)(void *argument);
+    void *argument;
+} work;
+
+static void *run_work(void *context)
+{
+    work *one = context;
+    one->function(one->argument);
+    free(one);
+    return NULL;
+}
+
+void client_dispatch(void *userdata, void (*function)(void *argument), void *argument)
+{
+    pthread_t thread;
+    work *one = malloc(sizeof *one);
+    (void)userdata;
+    *one = (work){function, argument};
+    assert_int_equal(pthread_create(&thread, NULL, run_work, one), 0);
+    pthread_detach(thread);
 }

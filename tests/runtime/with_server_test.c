@@ -238,30 +238,6 @@ static void test_each_rejected_edit_is_told_once(void **state)
     free(again);
 }
 
-/* A dispatcher with one thread for each piece of work. */
-typedef struct work {
-    void (*function)(void *argument);
-    void *argument;
-} work;
-
-static void *run_work(void *context)
-{
-    work *one = context;
-    one->function(one->argument);
-    free(one);
-    return NULL;
-}
-
-static void dispatch(void *userdata, void (*function)(void *argument), void *argument)
-{
-    pthread_t thread;
-    work *one = malloc(sizeof *one);
-    (void)userdata;
-    *one = (work){function, argument};
-    assert_int_equal(pthread_create(&thread, NULL, run_work, one), 0);
-    pthread_detach(thread);
-}
-
 static void closes_in_a_callback(place *here, kedge_dispatch_function dispatcher)
 {
     kedge_sync_watch *watch = NULL;
@@ -283,7 +259,7 @@ static void closes_in_a_callback(place *here, kedge_dispatch_function dispatcher
 static void test_a_callback_that_closes_its_database_is_refused(void **state)
 {
     closes_in_a_callback(*state, NULL);
-    closes_in_a_callback(*state, dispatch);
+    closes_in_a_callback(*state, client_dispatch);
 }
 
 static void close_in_watch(void *userdata, const kedge_change *changes, size_t count)
@@ -307,7 +283,7 @@ static bool called(const heard *got)
 static void test_a_watch_of_items_that_closes_its_database_is_refused(void **state)
 {
     place *here = *state;
-    static const kedge_dispatch_function dispatchers[] = {NULL, dispatch};
+    static const kedge_dispatch_function dispatchers[] = {NULL, client_dispatch};
     for (size_t i = 0; i < 2; i++) {
         kedge_watch_token *token = NULL;
         kedge_options options = client_options(here->folders[1], here->server.url);
