@@ -83,12 +83,13 @@ static kedge_status append_edit(kedge_batch *batch, kedge_bytes edit, kedge_erro
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "batch-too-large",
                           "the batch has %d edits already, which is the most that is allowed",
                           KEDGE_LIMIT_BATCH_MUTATIONS);
-    if (edit.size > KEDGE_LIMIT_ARGS_BYTES - size - sizeof closing)
+    size_t larger = size + edit.size + sizeof closing; /* its NUL stands for the comma */
+    if (larger > KEDGE_LIMIT_ARGS_BYTES)
         return kedge_fail(
             error, KEDGE_LIMIT_EXCEEDED, "batch-too-large",
             "with this edit of %zu bytes the batch would be %zu bytes; at most %d are "
             "allowed",
-            edit.size, size + edit.size + sizeof closing, KEDGE_LIMIT_ARGS_BYTES);
+            edit.size, larger, KEDGE_LIMIT_ARGS_BYTES);
     char *room = kedge_buffer_reserve(&batch->text, edit.size + sizeof closing);
     if (room == NULL) {
         batch->text.no_memory = false; /* what is there is whole */

@@ -296,6 +296,38 @@ static void test_a_batch_that_grows_too_large_keeps_what_it_has(void **state)
     assert_int_equal(client_status(db).pending, 0);
 }
 
+/* Appends a kedge.put whose place in the args of a batch takes so many bytes. */
+static kedge_status add_sized(kedge_batch *batch, size_t size, kedge_error *error)
+{
+    static const char front[] = "{\"collection\":\"log\",\"id\":\"1\",\"value\":\"";
+    static const char frame[] = "{\"args\":,\"name\":\"kedge.put\"}";
+    size_t args_size = size - (sizeof frame - 1);
+    char *args = malloc(args_size + 1);
+    assert_non_null(args);
+    memset(args, 'x', args_size);
+    memcpy(args, front, sizeof front - 1);
+    memcpy(args + args_size - 2, "\"}", 3);
+    kedge_status status = kedge_batch_add(batch, "kedge.put", args, args_size, error);
+    free(args);
+    return status;
+}
+
+static void test_a_batch_that_is_full_to_the_last_byte_takes_nothing_more(void **state)
+{
+    world *at = *state;
+    kedge_error error = {0};
+    const size_t first = 1000, around = strlen("{\"mutations\":[,]}");
+    kedge_batch *batch = begin(at->dbs[0]);
+    assert_int_equal(add_sized(batch, first, &error), KEDGE_OK);
+    size_t rest = KEDGE_LIMIT_ARGS_BYTES - around - first;
+    assert_int_equal(add_sized(batch, rest + 1, &error), KEDGE_LIMIT_EXCEEDED);
+    assert_int_equal(add_sized(batch, rest, &error), KEDGE_OK);
+    refuses(batch, "kedge.noop", "null", KEDGE_LIMIT_EXCEEDED, "batch-too-large",
+            "at most 8388608");
+    assert_int_equal(kedge_batch_commit(batch, NULL, NULL), KEDGE_OK);
+    kedge_batch_free(batch);
+}
+
 /* ---- the example ---- */
 
 static void test_the_example_moves_a_card_once_whoever_moves_it(void **state)
@@ -340,6 +372,7 @@ int main(int argc, char **argv)
         TEST(test_cancelling_takes_the_whole_batch_back),
         TEST(test_a_wrong_edit_is_refused_when_it_is_added),
         TEST(test_a_batch_that_grows_too_large_keeps_what_it_has),
+        TEST(test_a_batch_that_is_full_to_the_last_byte_takes_nothing_more),
         TEST(test_the_example_moves_a_card_once_whoever_moves_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
