@@ -5,9 +5,9 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
-#include "mutate/batch.h"
 #include "mutate/builtin.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct entry {
@@ -164,6 +164,30 @@ bool kedge_registry_is_client_only(const kedge_registry *registry, kedge_bytes n
         if (!known) return false;
     }
     return any;
+}
+
+static bool lacks_one(const kedge_registry *registry, kedge_bytes name, int64_t version)
+{
+    const kedge_mutator *mutator = kedge_registry_find(registry, name);
+    return mutator == NULL || (int64_t)mutator->version < version;
+}
+
+bool kedge_registry_lacks(const kedge_registry *registry, kedge_bytes name, int64_t version,
+                          kedge_bytes args, kedge_batch_part *lack)
+{
+    if (lacks_one(registry, name, version)) {
+        *lack = (kedge_batch_part){.version = version};
+        snprintf(lack->name, sizeof lack->name, "%.*s", (int)name.size, name.data);
+        return true;
+    }
+    if (!kedge_bytes_equal_text(name, KEDGE_BATCH_MUTATOR) ||
+        kedge_batch_check(args, NULL) != KEDGE_OK)
+        return false;
+    kedge_json_iterator parts = kedge_batch_iterate(args);
+    while (kedge_batch_next(&parts, lack)) {
+        if (lacks_one(registry, kedge_bytes_of(lack->name), lack->version)) return true;
+    }
+    return false;
 }
 
 bool kedge_registry_has_app(const kedge_registry *registry)

@@ -3,6 +3,7 @@
 #define KEDGE_MUTATE_REGISTRY_H
 
 #include "common/bytes.h"
+#include "mutate/batch.h"
 #include <kedge/mutator.h>
 
 #define KEDGE_LIMIT_MUTATORS 10000 /* of an app */
@@ -26,6 +27,11 @@ const kedge_mutator *kedge_registry_find(const kedge_registry *registry, kedge_b
  * that it needs must be known. `args` are canonical. */
 bool kedge_registry_is_client_only(const kedge_registry *registry, kedge_bytes name,
                                    kedge_bytes args);
+/* Whether the mutation needs a mutator that is unknown, or has an older version here: its own, of
+ * `version`, or that of a part of a batch. `*lack` is the first such one, without args. `args` are
+ * canonical; what is no batch's needs nothing more. */
+bool kedge_registry_lacks(const kedge_registry *registry, kedge_bytes name, int64_t version,
+                          kedge_bytes args, kedge_batch_part *lack);
 /* Whether it has mutators of an app besides the built-in ones. */
 bool kedge_registry_has_app(const kedge_registry *registry);
 /* Names and versions, sorted, as canonical JSON [["name",version],…], with a third element

@@ -4,7 +4,6 @@
 #include "common/assert.h"
 #include "common/error.h"
 #include "common/utf8.h"
-#include "mutate/batch.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,29 +24,18 @@ static void set_rejection(kedge_replay_decision *decision, kedge_replay_outcome 
     copy_clipped(message, decision->message, KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
 }
 
-static kedge_status check_mutator(const kedge_registry *registry, kedge_bytes name, int64_t version,
-                                  kedge_error *error)
-{
-    const kedge_mutator *mutator = kedge_registry_find(registry, name);
-    if (mutator != NULL && mutator->version >= version) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_UNSUPPORTED, "update-required",
-                      "the mutator \"%.*s\" of version %" PRId64 " is needed; here is %s version",
-                      (int)name.size, name.data, version, mutator == NULL ? "no" : "an older");
-}
-
-/* Of a batch, those of its parts, too. Args that are no batch's are rejected by every copy. */
+/* Args that are no batch's are rejected by every copy. */
 static kedge_status check_mutators(const kedge_registry *registry,
                                    const kedge_replay_mutation *mutation, kedge_error *error)
 {
-    kedge_bytes args = mutation->call.args;
-    kedge_batch_part part;
-    kedge_status status = check_mutator(registry, mutation->call.name, mutation->mutator, error);
-    if (!kedge_bytes_equal_text(mutation->call.name, KEDGE_BATCH_MUTATOR)) return status;
-    if (status != KEDGE_OK || kedge_batch_check(args, NULL) != KEDGE_OK) return status;
-    kedge_json_iterator parts = kedge_batch_iterate(args);
-    while (status == KEDGE_OK && kedge_batch_next(&parts, &part))
-        status = check_mutator(registry, kedge_bytes_of(part.name), part.version, error);
-    return status;
+    kedge_batch_part lack;
+    if (!kedge_registry_lacks(registry, mutation->call.name, mutation->mutator, mutation->call.args,
+                              &lack))
+        return KEDGE_OK;
+    bool known = kedge_registry_find(registry, kedge_bytes_of(lack.name)) != NULL;
+    return kedge_fail(error, KEDGE_UNSUPPORTED, "update-required",
+                      "the mutator \"%s\" of version %" PRId64 " is needed; here is %s version",
+                      lack.name, lack.version, known ? "an older" : "no");
 }
 
 kedge_status kedge_replay_decide(kedge_tx *tx, const kedge_registry *registry,

@@ -195,6 +195,17 @@ static void test_an_edit_of_a_newer_mutator_that_does_not_wait_is_rejected(void 
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
     assert_int_equal(last_outcome(world, code, sizeof code), KEDGE_MUTATION_REJECTED);
     assert_string_equal(code, "server-too-old");
+
+    /* So is a batch with such a part, whatever stands in front of it. */
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 2, "kedge.batch",
+                  "{\"mutations\":[{\"args\":null,\"name\":\"kedge.noop\"},"
+                  "{\"args\":{\"collection\":\"items\",\"id\":\"b\",\"value\":1},"
+                  "\"name\":\"kedge.put\",\"version\":2}]}");
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(last_outcome(world, code, sizeof code), KEDGE_MUTATION_REJECTED);
+    assert_string_equal(code, "server-too-old");
+    assert_string_equal(world_value(world, "b"), "absent");
 }
 
 static void test_an_invalid_mutation_is_rejected_with_its_code(void **state)

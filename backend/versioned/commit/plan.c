@@ -65,7 +65,6 @@
 #include "backend/base/backend.h"
 #include "common/assert.h"
 #include "common/error.h"
-#include "mutate/batch.h"
 #include "mutate/registry.h"
 
 #include <inttypes.h>
@@ -243,28 +242,6 @@ static bool is_foreign(const planning *work, const kedge_plan_client *client)
            strcmp(sender->identity->user, state->user) != 0;
 }
 
-/* Whether this backend has the mutator in the version that the client has, or a newer one. */
-static bool has_mutator(const planning *work, kedge_bytes name, int64_t version)
-{
-    const kedge_registry *registry = work->project->backend->options.registry;
-    const kedge_mutator *mutator = kedge_registry_find(registry, name);
-    return mutator != NULL && (int64_t)mutator->version >= version;
-}
-
-/* The first part of a batch that this backend cannot run; false: there is none. A batch that cannot
- * be read here is for the mutator to reject. */
-static bool lacks_part(const planning *work, const kedge_push_mutation *mutation,
-                       kedge_batch_part *lack)
-{
-    if (!mutation->args_are_canonical || kedge_batch_check(mutation->args, NULL) != KEDGE_OK)
-        return false;
-    kedge_json_iterator parts = kedge_batch_iterate(mutation->args);
-    while (kedge_batch_next(&parts, lack)) {
-        if (!has_mutator(work, kedge_bytes_of(lack->name), lack->version)) return true;
-    }
-    return false;
-}
-
 /* Whether the mutation waits for a mutator that this backend lacks, which `lack` then names. What
  * is pushed to a log project is not run. */
 static bool has_to_wait(const planning *work, const kedge_push_mutation *mutation,
@@ -272,14 +249,10 @@ static bool has_to_wait(const planning *work, const kedge_push_mutation *mutatio
 {
     if (!mutation->waits || mutation->invalid_code != NULL || work->project->history != NULL)
         return false;
-    if (!has_mutator(work, mutation->name, mutation->mutator)) {
-        snprintf(lack->name, sizeof lack->name, "%.*s", (int)mutation->name.size,
-                 mutation->name.data);
-        lack->version = mutation->mutator;
-        return true;
-    }
-    return kedge_bytes_equal_text(mutation->name, KEDGE_BATCH_MUTATOR) &&
-           lacks_part(work, mutation, lack);
+    /* A batch that is not canonical is none of our clients'. */
+    kedge_bytes args = mutation->args_are_canonical ? mutation->args : KEDGE_BYTES("null");
+    return kedge_registry_lacks(work->project->backend->options.registry, mutation->name,
+                                mutation->mutator, args, lack);
 }
 
 static void block_waiting(planning *work, kedge_plan_client *client,

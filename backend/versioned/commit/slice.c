@@ -163,12 +163,15 @@ static kedge_status leave_open(kedge_slice *slice, const kedge_push_mutation *pu
                           error);
 }
 
-/* The client has predicted with a version of the mutator that this backend does not have. */
-static bool is_newer(const kedge_slice *slice, const kedge_push_mutation *pushed)
+/* The client has predicted with a version of a mutator that this backend does not have. One that is
+ * unknown is rejected when it is run. */
+static bool is_newer(const kedge_slice *slice, const kedge_push_mutation *pushed,
+                     const kedge_version_mutation *mutation)
 {
+    kedge_batch_part lack;
     const kedge_registry *registry = slice->project->backend->options.registry;
-    const kedge_mutator *mutator = kedge_registry_find(registry, pushed->name);
-    return mutator != NULL && pushed->mutator > (int64_t)mutator->version;
+    return kedge_registry_lacks(registry, pushed->name, pushed->mutator, mutation->args, &lack) &&
+           kedge_registry_find(registry, kedge_bytes_of(lack.name)) != NULL;
 }
 
 static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mutation *mutation,
@@ -191,7 +194,7 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
         return keep_rejection(slice, mutation, "version-too-large",
                               "what the mutation changes does not fit one version", error);
     }
-    if (slice->project->history == NULL && is_newer(slice, pushed)) {
+    if (slice->project->history == NULL && is_newer(slice, pushed, mutation)) {
         return keep_rejection(slice, mutation, "server-too-old",
                               "the server has an older version of the mutator", error);
     }
