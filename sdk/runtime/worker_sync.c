@@ -110,13 +110,22 @@ static void sync_as_follower(kedge_db *db, uint64_t requested)
     waits->app_taken = requested;
 }
 
+/* The core is offline until the project is there, which has ended the sync that ran. All waits are
+ * for the next one. */
+static void put_off(kedge_sync_waits *waits)
+{
+    waits->over = false;
+    waits->app_taken = 0;
+    waits->peers_taken = waits->peers_done;
+}
+
 void kedge_worker_sync(kedge_db *db, bool online, uint64_t requested)
 {
     if (db->driver == NULL) return;
     if (!online || db->worker.token_refused) {
         complete_offline(db, requested);
     } else if (db->worker.leading && kedge_worker_creates(db)) {
-        return; /* the core is offline until the project is there */
+        put_off(&db->worker.sync);
     } else if (db->worker.leading) {
         sync_as_leader(db, requested);
     } else {

@@ -4,6 +4,7 @@
 #include "tests/runtime/mini_backend.h"
 #include "tests/support/scripted_server.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -299,6 +300,58 @@ static void test_a_project_that_appears_later_is_synced_without_a_call(void **st
     mini_backend_free(backend);
 }
 
+/* Refuses to create the project and fails otherwise, until it is there. */
+static bool refuses_at_first(void *context, const scripted_request *request)
+{
+    if (strcmp(request->method, "PUT") != 0)
+        return atomic_load(&project_there) ? mini_backend_respond(context, request)
+                                           : server_error(NULL, request);
+    if (!atomic_load(&project_there)) return forbidden(NULL, request);
+    scripted_respond(request, 201, "Content-Type: application/json\r\n", "{}");
+    return true;
+}
+
+static atomic_bool sync_begins;
+
+static void *sync_once(void *context)
+{
+    static kedge_error error;
+    error = (kedge_error){0};
+    atomic_store(&sync_begins, true);
+    (void)kedge_sync(context, 10000, &error);
+    return &error;
+}
+
+/* Creating it is tried again, and nothing else is sent meanwhile: the sync goes on behind it. */
+static void test_a_sync_outlasts_another_try_to_create_the_project(void **state)
+{
+    pthread_t thread;
+    void *ended;
+    (void)state;
+    atomic_store(&project_there, false);
+    atomic_store(&sync_begins, false);
+    mini_backend *backend = mini_backend_new();
+    scripted_server *server = scripted_server_start(refuses_at_first, backend);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    options.create_project = true;
+    kedge_db *db = client_open(&options);
+    client_put(db, "a", "1");
+    assert_true(scripted_server_wait(server, 2)); /* the refusal is known */
+    assert_int_equal(pthread_create(&thread, NULL, sync_once, db), 0);
+    for (int64_t until = client_now_ms() + 10000; !atomic_load(&sync_begins);)
+        assert_true(client_now_ms() < until);
+    /* By then the worker knows of it. */
+    assert_true(scripted_server_wait(server, scripted_server_requests(server) + 3));
+    atomic_store(&project_there, true);
+    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
+    pthread_join(thread, &ended);
+    assert_string_equal(((kedge_error *)ended)->message, "");
+    assert_int_equal(client_status(db).pending, 0);
+    kedge_close(db);
+    scripted_server_stop(server);
+    mini_backend_free(backend);
+}
+
 static void stops(scripted_handler handler, kedge_status expected, const char *code)
 {
     kedge_error error = {0};
@@ -360,6 +413,7 @@ int main(void)
         FOLDER_TEST(test_without_a_token_nothing_is_sent),
         FOLDER_TEST(test_what_cannot_be_a_token_is_not_sent),
         FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
+        FOLDER_TEST(test_a_sync_outlasts_another_try_to_create_the_project),
         FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
         FOLDER_TEST(test_three_thousand_edits_wait_for_a_dead_server),
     };
