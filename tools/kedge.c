@@ -31,12 +31,20 @@ static int fail(const char *path, const kedge_error *error)
     return 1;
 }
 
+/* Half an output must not pass for all of it, and a watch would go on without a reader. */
+static void check_written(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return;
+    fputs("kedge: the output could not be written\n", stderr);
+    exit(1);
+}
+
 static void print(void *context, kedge_bytes text)
 {
     (void)context;
     fwrite(text.data, 1, text.size, stdout);
     putchar('\n');
-    fflush(stdout);
+    check_written();
 }
 
 static const kedge_inspect_sink TO_STDOUT = {NULL, print};
@@ -84,6 +92,7 @@ static kedge_status verify(kedge_inspect *folder, int64_t number, kedge_error *e
     kedge_status status = kedge_inspect_verify(folder, TO_STDOUT, &findings, error);
     if (status != KEDGE_OK) return status;
     printf("%" PRId64 " findings\n", findings);
+    check_written();
     return findings == 0 ? KEDGE_OK : KEDGE_CORRUPT;
 }
 
@@ -129,6 +138,7 @@ static int repair(const char *path, const char *new_path)
         printf("%" PRId64 " were there and are nowhere to be found\n", report.missing);
     if (report.missing < 0)
         printf("how many there were cannot be known: the counters are damaged, too\n");
+    check_written();
     return 0;
 }
 

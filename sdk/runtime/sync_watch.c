@@ -36,7 +36,7 @@ struct kedge_sync_watch {
     bool dispatched;
     bool running;
     int64_t retry_at_ms; /* after a run that could not tell all; else 0 */
-    bool freed_inside; /* by its own callback: whoever runs it frees the userdata */
+    bool freed_inside;   /* by its own callback: whoever runs it frees the userdata */
     pthread_t runner;
 };
 

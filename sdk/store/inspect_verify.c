@@ -13,6 +13,14 @@ typedef struct finding {
     const char *what; /* in front of the text */
 } finding;
 
+#define TEXT_OF(number)   #number
+#define NUMBER_AS(number) TEXT_OF(number)
+#define PAGES                                                                                      \
+    {                                                                                              \
+        "SELECT integrity_check FROM pragma_integrity_check(" NUMBER_AS(                           \
+            KEDGE_INSPECT_FINDINGS_MAX) ") WHERE integrity_check <> 'ok'",                         \
+            ""                                                                                     \
+    }
 #define ROWS(table, key, checksum)                                                                 \
     {                                                                                              \
         "SELECT " key " FROM " table " WHERE checksum IS NOT " checksum,                           \
@@ -26,7 +34,7 @@ typedef struct finding {
     }
 
 static const finding OUTBOX[] = {
-    {"SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'", ""},
+    PAGES,
     ROWS("meta", "copy", KEDGE_OUTBOX_META_CHECKSUM),
     ROWS("pending", "sequence", KEDGE_PENDING_CHECKSUM),
     ROWS("rejected", "sequence", KEDGE_REJECTED_CHECKSUM),
@@ -45,7 +53,7 @@ static const finding OUTBOX[] = {
 };
 
 static const finding CACHE[] = {
-    {"SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'", ""},
+    PAGES,
     ROWS("meta", "only", KEDGE_CACHE_META_CHECKSUM),
     ROWS("item", "collection || '/' || id", KEDGE_ITEM_CHECKSUM),
     ROWS("base", "collection || '/' || id", KEDGE_BASE_CHECKSUM),

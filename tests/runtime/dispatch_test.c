@@ -181,9 +181,9 @@ static void test_closing_waits_for_a_callback_that_has_freed_its_watch(void **st
                 kedge_watch(db, NULL, free_in_watch, &self, note_freed, &self.token, NULL),
                 KEDGE_OK);
         else
-            assert_int_equal(kedge_watch_sync_status(db, free_in_status, &self, note_freed,
-                                                     &self.watch, NULL),
-                             KEDGE_OK);
+            assert_int_equal(
+                kedge_watch_sync_status(db, free_in_status, &self, note_freed, &self.watch, NULL),
+                KEDGE_OK);
         pthread_mutex_unlock(&self.lock);
         client_put(db, "a", i == 0 ? "1" : "2");
         assert_true(comes_to(&self, was_called, WAIT_MS));

@@ -106,6 +106,15 @@ refused() { # WORDS VERB ARGUMENT…
     fi
     grep -q "$words" "$work/said" "$work/out" || { cat "$work/said" >&2; exit 1; }
 }
+# An output that cannot be written is no success, and ends a watch.
+for words in 'export' 'watch'; do
+    status=0
+    timeout 20 "$kedge" $words "$work/notes" >/dev/full 2>"$work/said" || status=$?
+    [ "$status" = 1 ] && grep -q 'could not be written' "$work/said" || {
+        echo "kedge $words to a full disk: $status" >&2
+        exit 1
+    }
+done
 refused cache-missing export "$work/bare"
 refused edit-not-found trace "$work/notes" 99
 refused outbox-missing inspect "$work"
