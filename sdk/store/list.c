@@ -110,6 +110,27 @@ static const char *text_of(sqlite3_stmt *cursor, int column)
     return (const char *)sqlite3_column_text(cursor, column);
 }
 
+/* The sequence of the first attempt, if it leads to this row: damage may have taken the row of that
+ * attempt, and the app has to find what is listed. */
+static kedge_status number_own(kedge_mutation_list *list, kedge_mutation *row, kedge_error *error)
+{
+    static const char leads[] = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 5"
+                                " AND CAST(args AS INTEGER) = ?2";
+    kedge_store_db *db = &list->reader->outbox;
+    sqlite3_stmt *find;
+    int64_t first = kedge_client_only_sequence(
+        kedge_bytes_of(row->name), (kedge_bytes){row->args, row->args_size}, row->sequence);
+    if (first == row->sequence) return KEDGE_OK;
+    kedge_status status = kedge_store_db_take(db, leads, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, first);
+    kedge_store_bind_integer(db, find, 2, row->sequence);
+    status = kedge_store_db_step(db, find, error);
+    if (status == KEDGE_OK) row->sequence = first;
+    sqlite3_reset(find);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
 /* A client-only mutation is listed as what the app has called. */
 static kedge_status name_own(kedge_mutation_list *list, kedge_mutation *row, kedge_error *error)
 {
@@ -137,7 +158,8 @@ kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mu
     kedge_status status = kedge_store_db_step(&list->reader->outbox, list->cursor, error);
     list->ended = status != KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    kedge_mutation row = {.timestamp_ms = sqlite3_column_int64(list->cursor, 1),
+    kedge_mutation row = {.sequence = sqlite3_column_int64(list->cursor, 0),
+                          .timestamp_ms = sqlite3_column_int64(list->cursor, 1),
                           .sent = sqlite3_column_int(list->cursor, 6) != 0,
                           .withheld = sqlite3_column_int(list->cursor, 8) != 0,
                           .name = text_of(list->cursor, 2),
@@ -147,10 +169,8 @@ kedge_status kedge_store_list_next(kedge_mutation_list *list, kedge_mutation *mu
                           .message = text_of(list->cursor, 5)};
     list->ended = true;
     if (!row.name || !row.args || !row.code || !row.message) return kedge_fail_no_memory(error);
-    row.sequence =
-        kedge_client_only_sequence(kedge_bytes_of(row.name), (kedge_bytes){row.args, row.args_size},
-                                   sqlite3_column_int64(list->cursor, 0));
-    status = name_own(list, &row, error);
+    status = number_own(list, &row, error);
+    if (status == KEDGE_OK) status = name_own(list, &row, error);
     list->ended = status != KEDGE_OK;
     if (status == KEDGE_OK) *mutation = row;
     return status;

@@ -136,14 +136,16 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
 }
 
 /* Dismissed and resubmitted rows of the inbox are kept as long as rows of the tail, for
- * kedge_wait. */
+ * kedge_wait. The row of a first attempt stays as long as the newest one is pending or listed: the
+ * app knows that one by the sequence of the first. */
 static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta *meta,
                                     int64_t now_ms, kedge_error *error)
 {
     static const char sql[] =
         "DELETE FROM rejected WHERE state IN (1, 2, 5) AND (decided_ms < ?1 OR sequence <= ?2)"
         " AND sequence NOT IN (SELECT sequence FROM pending)"
-        " AND NOT (state = 5 AND CAST(args AS INTEGER) IN (SELECT sequence FROM pending))";
+        " AND NOT (state = 5 AND CAST(args AS INTEGER) IN (SELECT sequence FROM pending"
+        " UNION ALL SELECT sequence FROM rejected WHERE state IN (0, 3, 4)))";
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
     if (status != KEDGE_OK) return status;

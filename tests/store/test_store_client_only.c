@@ -139,6 +139,54 @@ static void test_conflicts_without_end_lead_to_the_inbox(void **state)
     end(&own);
 }
 
+/* The row of the first attempt leads to the entry of the inbox, however old it is. */
+static void test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence(void **state)
+{
+    own_fixture own;
+    char says[128] = "";
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    for (int attempt = 1; attempt <= KEDGE_LIMIT_APPLY_ATTEMPTS; attempt++) {
+        naive_server_edit(f->server, "add", ADD(100));
+        assert_int_equal(fixture_push(f), NAIVE_OK);
+        fixture_pull(f);
+    }
+    f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1;
+    fixture_mutate(f, "add", ADD(1));
+    fixture_sync(f);
+    assert_int_equal(first_row(f, true, says, sizeof says), sequence);
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_REJECTED);
+    assert_int_equal(kedge_store_dismiss(f->store, sequence, NULL), KEDGE_OK);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    end(&own);
+}
+
+/* Damage may take the row of the first attempt. */
+static void test_what_is_listed_is_found_by_the_sequence_it_is_listed_with(void **state)
+{
+    own_fixture own;
+    char says[128] = "";
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t first = fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":150}");
+    for (int attempt = 1; attempt <= 2; attempt++) {
+        naive_server_edit(f->server, "add", ADD(100));
+        assert_int_equal(fixture_push(f), NAIVE_OK);
+        fixture_pull(f);
+    }
+    assert_int_equal(first_row(f, true, says, sizeof says), first);
+    assert_int_equal(kedge_store_db_execute(&f->store->outbox,
+                                            "DELETE FROM rejected WHERE state = 5", &f->error),
+                     KEDGE_OK);
+    int64_t listed = first_row(f, true, says, sizeof says);
+    assert_int_equal(kedge_store_dismiss(f->store, listed, &f->error), KEDGE_OK);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    end(&own);
+}
+
 static void test_what_the_mutator_refuses_then_is_shown_with_its_reason(void **state)
 {
     own_fixture own;
@@ -307,6 +355,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once),
         cmocka_unit_test(test_conflicts_without_end_lead_to_the_inbox),
+        cmocka_unit_test(test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence),
+        cmocka_unit_test(test_what_is_listed_is_found_by_the_sequence_it_is_listed_with),
         cmocka_unit_test(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
         cmocka_unit_test(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
         cmocka_unit_test(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
