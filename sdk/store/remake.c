@@ -103,7 +103,7 @@ static kedge_status remake_one(kedge_store *store, const conflict *old, kedge_ed
     return kedge_fail(error, status, why.code, "%s", why.message);
 }
 
-/* `*left`: of some it is too early; `*done`: something is to be committed. */
+/* `*done`: something is to be committed. */
 static kedge_status remake_all(kedge_store *store, kedge_edit_state *state, bool *left, bool *done,
                                kedge_change_set *changes, kedge_error *error)
 {
@@ -122,33 +122,53 @@ static kedge_status remake_all(kedge_store *store, kedge_edit_state *state, bool
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
+/* `*left`: of some it was too early. */
 static kedge_status remake(kedge_store *store, bool *left, kedge_change_set *changes,
                            kedge_error *error)
 {
     kedge_edit_state state;
     bool done = false;
+    *left = false;
+    kedge_changes_clear(changes);
     kedge_status status = kedge_edit_begin(store, &state, error);
     if (status == KEDGE_OK) status = remake_all(store, &state, left, &done, changes, error);
-    if (status == KEDGE_OK && done) return kedge_edit_end(store, &state, changes, error);
+    if (status == KEDGE_OK && done) status = kedge_edit_end(store, &state, changes, error);
     kedge_store_db_rollback(&store->outbox);
     kedge_store_db_rollback(&store->cache);
     return status;
 }
 
-kedge_status kedge_store_remake(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+/* Another process may have been killed behind the pull that brought a conflict. */
+static kedge_status look_for_others(kedge_store *store, kedge_error *error)
+{
+    int64_t commits = 0; /* a number that changes with those of other connections alone */
+    kedge_status status =
+        kedge_store_db_number(&store->outbox, "PRAGMA data_version", &commits, error);
+    if (status != KEDGE_OK) return status;
+    if (commits != store->conflicts_seen) store->conflicts_due = true;
+    store->conflicts_seen = commits;
+    return KEDGE_OK;
+}
+
+static kedge_status remake_due(kedge_store *store, kedge_change_set *changes, kedge_error *error)
 {
     static const char any[] = "SELECT count(*) FROM rejected WHERE state = 4";
     bool left = false;
     int64_t count = 0;
-    if (!store->conflicts_due) return KEDGE_OK;
+    kedge_status status = look_for_others(store, error);
+    if (status != KEDGE_OK || !store->conflicts_due) return status;
+    status = kedge_store_db_number(&store->outbox, any, &count, error);
+    if (status == KEDGE_OK && count > 0) status = remake(store, &left, changes, error);
+    if (status == KEDGE_OK) store->conflicts_due = left;
+    return status;
+}
+
+kedge_status kedge_store_remake(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+{
     kedge_change_set made = kedge_change_set_make(store->allocator);
     made.values = changes && changes->values;
-    kedge_status status = kedge_store_db_number(&store->outbox, any, &count, error);
-    if (status == KEDGE_OK && count > 0) status = remake(store, &left, &made, error);
-    if (status == KEDGE_OK) {
-        store->conflicts_due = left;
-        kedge_changes_merge(changes, &made);
-    }
+    kedge_status status = remake_due(store, &made, error);
+    if (status == KEDGE_OK) kedge_changes_merge(changes, &made);
     kedge_change_set_free(&made);
     return status == KEDGE_CORRUPT ? status : KEDGE_OK;
 }

@@ -209,8 +209,9 @@ struct kedge_store {
      * marked. */
     kedge_outbox_meta edited_outbox;
     kedge_cache_meta edited_cache;
-    kedge_undo_log undo; /* of writers, in their turn */
-    bool conflicts_due;  /* of writers, in their turn: there is work for kedge_store_remake */
+    kedge_undo_log undo;    /* of writers, in their turn */
+    bool conflicts_due;     /* of writers, in their turn: there is work for kedge_store_remake */
+    int64_t conflicts_seen; /* and the commits of other processes up to which it was looked for */
     int divergences; /* of writers, in their turn: hashes in a row that the state did not have */
     atomic_bool check_due;       /* the cache has not been checked in the background yet */
     kedge_cache_check *check;    /* under way: of the thread that calls for it; NULL: none */

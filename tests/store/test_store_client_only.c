@@ -4,9 +4,12 @@
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -323,6 +326,60 @@ static void test_a_build_without_the_mutator_shows_what_a_crash_left(void **stat
     end(&own);
 }
 
+static void kill_at_end_of_pull(void *context, const char *phase)
+{
+    (void)context;
+    if (strcmp(phase, "pull-done") == 0) kill(getpid(), SIGKILL);
+}
+
+/* Another process on the folder. It begins when `begins` is written to, and pulls. In it nothing
+ * may assert: it would go on with the parent's tests. */
+static pid_t fork_killed_pull(own_fixture *own, int *begins)
+{
+    int pipes[2];
+    char byte;
+    kedge_apply_result result;
+    fixture *f = &own->f;
+    assert_int_equal(pipe(pipes), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        f->options.phase = kill_at_end_of_pull;
+        if (read(pipes[0], &byte, 1) == 1 && fixture_try_open(f, f->path, &f->store) == KEDGE_OK)
+            (void)fixture_try_pull(f, &result);
+        _exit(0);
+    }
+    close(pipes[0]);
+    *begins = pipes[1];
+    return child;
+}
+
+static void test_what_a_killed_process_left_is_made_again_by_another_one(void **state)
+{
+    own_fixture own;
+    int ended = 0, begins;
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    naive_server_edit(f->server, "add", ADD(300));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_close(f);
+    pid_t child = fork_killed_pull(&own, &begins);
+    fixture_open(f);
+    assert_int_equal(write(begins, "", 1), 1);
+    close(begins);
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
+    fixture_pull(f);
+    fixture_expect(f, "n", "301");
+    assert_int_equal(fixture_position(f).pending, 1);
+    fixture_sync(f);
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_APPLIED);
+    end(&own);
+}
+
 /* ---- the backend is restored, the folder is copied ---- */
 
 static void test_an_edit_that_was_made_again_survives_a_restored_backend(void **state)
@@ -362,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
         cmocka_unit_test(test_a_crash_at_each_step_loses_and_doubles_nothing),
         cmocka_unit_test(test_a_build_without_the_mutator_shows_what_a_crash_left),
+        cmocka_unit_test(test_what_a_killed_process_left_is_made_again_by_another_one),
         cmocka_unit_test(test_an_edit_that_was_made_again_survives_a_restored_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
