@@ -48,9 +48,13 @@ typedef enum kedge_inbox_state {
     KEDGE_INBOX_REMADE = 5    /* it was; `args` is the sequence of its newest attempt */
 } kedge_inbox_state;
 
-/* Which rows of `rejected` are listed to the app; ?1 to ?3 as for KEDGE_PENDING_IS_COVERED. */
-#define KEDGE_INBOX_SHOWS                                                                          \
-    "(state = 3 OR (state = 0 AND NOT EXISTS(SELECT 1 FROM pending WHERE"                          \
-    " pending.sequence = rejected.sequence AND NOT " KEDGE_PENDING_IS_COVERED ")))"
+/* The mutation of the row is not predicted any more; ?1 to ?3 as for KEDGE_PENDING_IS_COVERED. */
+#define KEDGE_INBOX_IS_DECIDED                                                                     \
+    "NOT EXISTS(SELECT 1 FROM pending WHERE pending.sequence = rejected.sequence"                  \
+    " AND NOT " KEDGE_PENDING_IS_COVERED ")"
+/* Which rows of `rejected` are listed to the app. */
+#define KEDGE_INBOX_SHOWS "(state = 3 OR (state = 0 AND " KEDGE_INBOX_IS_DECIDED "))"
+/* Which rows count as pending: they are about to be made again. */
+#define KEDGE_INBOX_WAITS "(state = 4 AND " KEDGE_INBOX_IS_DECIDED ")"
 
 #endif

@@ -83,6 +83,7 @@ static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox
 }
 
 static const char REJECTED[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
+static const char REMADE[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_WAITS;
 static const char WITHHELD[] =
     "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT " KEDGE_PENDING_IS_COVERED;
 
@@ -93,7 +94,7 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     kedge_cache_meta cache;
     kedge_staging staging;
     kedge_store_position at;
-    int64_t waiting = 0;
+    int64_t waiting = 0, remade = 0;
     kedge_status status = kedge_outbox_meta_read(outbox_db, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(cache_db, &cache, error);
     if (status == KEDGE_OK) status = kedge_staging_read(cache_db, &staging, error);
@@ -106,10 +107,11 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
         status = lower_to_tail(outbox_db, &outbox, &at.lowest_told, error);
     if (status == KEDGE_OK) status = count_waiting(outbox_db, &outbox, &cache, &waiting, error);
     if (status == KEDGE_OK) status = count_rows(outbox_db, REJECTED, &cache, &at.rejected, error);
+    if (status == KEDGE_OK) status = count_rows(outbox_db, REMADE, &cache, &remade, error);
     if (status == KEDGE_OK) status = count_rows(outbox_db, WITHHELD, &cache, &at.withheld, error);
     if (status != KEDGE_OK) return status;
     /* The living client's ids have no gaps. */
-    at.pending = at.highest_id + 1 - at.lowest_pending + waiting;
+    at.pending = at.highest_id + 1 - at.lowest_pending + waiting + remade;
     *position = at;
     return KEDGE_OK;
 }

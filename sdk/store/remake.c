@@ -159,6 +159,10 @@ static kedge_status remake_due(kedge_store *store, kedge_change_set *changes, ke
     if (status != KEDGE_OK || !store->conflicts_due) return status;
     status = kedge_store_db_number(&store->outbox, any, &count, error);
     if (status == KEDGE_OK && count > 0) status = remake(store, &left, changes, error);
+    if (status == KEDGE_DISK_FULL) {
+        kedge_wal_make_room(store);
+        status = remake(store, &left, changes, error);
+    }
     if (status == KEDGE_OK) store->conflicts_due = left;
     return status;
 }

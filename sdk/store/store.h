@@ -129,7 +129,8 @@ typedef struct kedge_store_position {
     int64_t highest_id;   /* the id counter: last id given out */
     int64_t sent_through; /* highest id that may have been sent */
     int64_t last_sequence;
-    int64_t pending;  /* uncovered mutations, those of covered_version included */
+    /* uncovered mutations, those of covered_version included, and those about to be made again */
+    int64_t pending;
     int64_t rejected; /* rows in the inbox that the app sees */
     int64_t withheld; /* of the pending ones: not predicted */
     int64_t unrecovered;

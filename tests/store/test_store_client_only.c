@@ -2,6 +2,7 @@
  * not for ever. */
 #include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
+#include "tests/support/fault_vfs.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -259,6 +260,77 @@ static void test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_agai
     end(&own);
 }
 
+/* ---- full disks ---- */
+
+static void begin_on_volume(own_fixture *own, fault_vfs **vfs, kedge_store_phase_function phase)
+{
+    begin(own);
+    fixture_close(&own->f);
+    *vfs = fault_vfs_new("kedge-own", 1);
+    assert_non_null(*vfs);
+    own->f.options.vfs = "kedge-own";
+    own->f.options.phase = phase;
+    own->f.options.phase_context = *vfs;
+    fixture_open(&own->f);
+}
+
+static void end_on_volume(own_fixture *own, fault_vfs *vfs)
+{
+    fixture_close(&own->f);
+    fault_vfs_free(vfs);
+    end(own);
+}
+
+static void refuse_behind_pull(void *context, const char *phase)
+{
+    if (strcmp(phase, "pull-done") == 0) fault_vfs_refuse_writes(context, true);
+}
+
+static void test_an_edit_that_cannot_be_made_again_yet_is_pending(void **state)
+{
+    own_fixture own;
+    fault_vfs *vfs;
+    char says[128] = "";
+    (void)state;
+    begin_on_volume(&own, &vfs, refuse_behind_pull);
+    fixture *f = &own.f;
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    naive_server_edit(f->server, "add", ADD(100));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_int_equal(first_row(f, false, says, sizeof says), sequence);
+    assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} ");
+    fault_vfs_refuse_writes(vfs, false);
+    fixture_pull(f);
+    fixture_expect(f, "n", "101");
+    assert_int_equal(fixture_position(f).pending, 1);
+    end_on_volume(&own, vfs);
+}
+
+static void fill_behind_pull(void *context, const char *phase)
+{
+    if (strcmp(phase, "pull-done") == 0) fault_vfs_set_room(context, 0);
+}
+
+static void test_an_edit_is_made_again_where_the_wals_have_the_room_for_it(void **state)
+{
+    own_fixture own;
+    fault_vfs *vfs;
+    static char args[120000];
+    (void)state;
+    begin_on_volume(&own, &vfs, fill_behind_pull);
+    fixture *f = &own.f;
+    snprintf(args, sizeof args, "{\"id\":\"n\",\"by\":1,\"pad\":\"%0100000d\"}", 0);
+    fixture_mutate(f, "own-add", args);
+    naive_server_edit(f->server, "add", ADD(100));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    fixture_expect(f, "n", "101");
+    end_on_volume(&own, vfs);
+}
+
 /* ---- crashes ---- */
 
 /* Goes on in a copy of the folder, with the client-only mutators or without. */
@@ -417,6 +489,8 @@ int main(void)
         cmocka_unit_test(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
         cmocka_unit_test(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
         cmocka_unit_test(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
+        cmocka_unit_test(test_an_edit_that_cannot_be_made_again_yet_is_pending),
+        cmocka_unit_test(test_an_edit_is_made_again_where_the_wals_have_the_room_for_it),
         cmocka_unit_test(test_a_crash_at_each_step_loses_and_doubles_nothing),
         cmocka_unit_test(test_a_build_without_the_mutator_shows_what_a_crash_left),
         cmocka_unit_test(test_what_a_killed_process_left_is_made_again_by_another_one),
