@@ -140,10 +140,6 @@ static kedge_status enter_edit(kedge_store *store, kedge_edit *made, kedge_edit_
     char uid[KEDGE_STORE_UID_SIZE];
     uint8_t digest[KEDGE_DIGEST_SIZE];
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
-    if (outbox->highest_id >= KEDGE_LIMIT_MUTATION_ID)
-        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "mutation-ids-exhausted",
-                          "the client has given out all of its %lld ids",
-                          (long long)KEDGE_LIMIT_MUTATION_ID);
     outbox->highest_id++;
     outbox->last_sequence++;
     outbox->revision++;
@@ -202,13 +198,22 @@ kedge_status kedge_edit_begin(kedge_store *store, kedge_edit_state *state, kedge
     return status == KEDGE_OK ? begin_edit(store, state, error) : status;
 }
 
+static kedge_status check_id(const kedge_edit_state *state, kedge_error *error)
+{
+    if (state->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "mutation-ids-exhausted",
+                      "the client has given out all of its %lld ids",
+                      (long long)KEDGE_LIMIT_MUTATION_ID);
+}
+
 kedge_status kedge_edit_write(kedge_store *store, kedge_edit *made, kedge_edit_state *state,
                               kedge_error *error)
 {
     kedge_buffer row_args = kedge_buffer_make(store->allocator);
     bool client_only = kedge_registry_is_client_only(store->registry, made->name, made->args);
     kedge_buffer *own = client_only ? &row_args : NULL;
-    kedge_status status = run_edit(store, made, state, own, error);
+    kedge_status status = check_id(state, error);
+    if (status == KEDGE_OK) status = run_edit(store, made, state, own, error);
     if (status == KEDGE_OK) status = enter_edit(store, made, state, own, error);
     kedge_buffer_free(&row_args);
     return status;

@@ -260,6 +260,40 @@ static void test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_agai
     end(&own);
 }
 
+/* ---- no ids ---- */
+
+static void exhaust_ids_behind_pull(void *context, const char *phase)
+{
+    own_fixture *own = context;
+    kedge_outbox_meta meta;
+    if (strcmp(phase, "pull-done") != 0) return;
+    kedge_store_db *outbox = &own->f.store->outbox;
+    assert_int_equal(kedge_store_db_begin(outbox, NULL), KEDGE_OK);
+    assert_int_equal(kedge_outbox_meta_read(outbox, &meta, NULL), KEDGE_OK);
+    meta.highest_id = KEDGE_LIMIT_MUTATION_ID;
+    assert_int_equal(kedge_outbox_meta_write(outbox, &meta, NULL), KEDGE_OK);
+    assert_int_equal(kedge_store_db_commit(outbox, NULL), KEDGE_OK);
+}
+
+static void test_an_edit_that_gets_no_id_is_in_the_inbox_and_shows_nothing(void **state)
+{
+    own_fixture own;
+    char says[128] = "";
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    f->options.phase = exhaust_ids_behind_pull;
+    fixture_reopen(f);
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    naive_server_edit(f->server, "add", ADD(100));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_pull(f);
+    assert_int_equal(first_row(f, true, says, sizeof says), sequence);
+    assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} mutation-ids-exhausted");
+    fixture_expect(f, "n", "100");
+    end(&own);
+}
+
 /* ---- full disks ---- */
 
 static void begin_on_volume(own_fixture *own, fault_vfs **vfs, kedge_store_phase_function phase)
@@ -489,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
         cmocka_unit_test(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
         cmocka_unit_test(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
+        cmocka_unit_test(test_an_edit_that_gets_no_id_is_in_the_inbox_and_shows_nothing),
         cmocka_unit_test(test_an_edit_that_cannot_be_made_again_yet_is_pending),
         cmocka_unit_test(test_an_edit_is_made_again_where_the_wals_have_the_room_for_it),
         cmocka_unit_test(test_a_crash_at_each_step_loses_and_doubles_nothing),
