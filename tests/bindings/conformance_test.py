@@ -29,17 +29,20 @@ def planted():
     value = {"do": "get", "copy": "a", "collection": "planted", "id": "1"}
     put = {"do": "mutate", "copy": "a", "name": "kedge.put",
            "args": {"collection": "planted", "id": "1", "value": {"is": True, "n": 1}}}
+    large = {**put, "args": {**put["args"], "id": "3", "value": 9007199254740991}}
     gone = {"do": "mutate", "copy": "a", "name": "kedge.delete", "args": {"collection": "planted", "id": "1"}}
+    gone_large = {**gone, "args": {"collection": "planted", "id": "3"}}
     for name, step in [
             ("another value", {**value, "gives": {"value": {"is": False, "n": 1}}}),
             ("a number in the place of true", {**value, "gives": {"value": {"is": 1, "n": 1}}}),
+            ("another last digit", {**value, "id": "3", "gives": {"value": 9007199254740990}}),
             ("a member less", {**value, "gives": {"value": {"is": True}}}),
             ("a member that is not given", {**value, "gives": {"nothing": None}}),
             ("a failure that does not come", {**value, "fails": {"status": "not-found"}}),
             ("another failure", {**value, "id": "2", "fails": {"status": "rejected"}}),
             ("another code", {**put, "name": "kedge.patch", "fails": {"status": "rejected", "code": "other"}}),
             ("a failure that is not expected", {**value, "id": "2"})]:
-        yield name, {**first, "steps": [*first["steps"], put, step, gone]}
+        yield name, {**first, "steps": [*first["steps"], put, large, step, gone, gone_large]}
     yield "another end", {**first, "end": {**first["end"], "items": {}}}
 
 
@@ -73,8 +76,10 @@ with tempfile.TemporaryDirectory() as temporary, subprocess.Popen(
         expected = check([c_runner], address, "c", work)
         if runner:
             found = check(runner, address, "other", work)
-            if not expected or found != expected:
-                sys.exit(f"other bytes than in C: {found} {expected}")
+            others = {name: (found.get(name), expected.get(name)) for name in {*found, *expected}
+                      if found.get(name) != expected.get(name)}
+            if others or not expected:
+                sys.exit(f"other bytes than in C: {others}")
             print(f"{len(found)} states have the same bytes as in C")
         print(f"{check_planted(runner or [c_runner], address, 'other', work)} planted expectations fail")
     finally:
