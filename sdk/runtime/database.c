@@ -84,7 +84,7 @@ static kedge_status copy_strings(kedge_db *db, const kedge_options *options, ked
     return copied ? KEDGE_OK : kedge_fail_no_memory(error);
 }
 
-static void init_lock(kedge_db *db)
+static void init_locks(kedge_db *db, const kedge_options *options)
 {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -93,6 +93,7 @@ static void init_lock(kedge_db *db)
     pthread_cond_init(&db->moved, &attributes);
     pthread_condattr_destroy(&attributes);
     kedge_callbacks_init(&db->callbacks);
+    kedge_due_watches_init(&db->sync_watches.due, db, options->dispatch, options->userdata);
 }
 
 /* The parts that know neither disk nor thread. */
@@ -106,10 +107,6 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     if (status == KEDGE_OK) {
         status = kedge_watches_new(allocator, options->dispatch, options->userdata, &db->callbacks,
                                    &db->watches, error);
-    }
-    if (status == KEDGE_OK) {
-        status = kedge_sync_watches_new(db, options->dispatch, options->userdata, &db->sync_watches,
-                                        error);
     }
     if (status == KEDGE_OK) {
         status = kedge_http_new(&db->environment, CONNECTIONS_MAX, &db->http, error);
@@ -220,7 +217,7 @@ static void free_db(kedge_db *db)
     kedge_peers_close(db->peers);
     kedge_store_close(db->store);
     kedge_watches_free(db->watches);
-    kedge_sync_watches_free(db->sync_watches);
+    kedge_due_watches_destroy(&db->sync_watches.due);
     kedge_registry_free(db->registry);
     kedge_token_forget(&db->token);
     kedge_callbacks_destroy(&db->callbacks);
@@ -261,7 +258,7 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
     made->log.function = options->log;
     made->log.level = options->log_level;
     made->caller_driven = options->caller_driven;
-    init_lock(made);
+    init_locks(made, options);
 
     status = copy_strings(made, options, error);
     if (status == KEDGE_OK) status = make_parts(made, options, error);

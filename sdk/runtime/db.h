@@ -95,8 +95,8 @@ typedef struct kedge_worker {
     int64_t tick_at_ms;        /* look after the peers; 0: not needed */
     int64_t maintenance_at_ms; /* catch up, checkpoint; 0: nothing to do */
     int64_t check_at_ms;       /* the next slice of the cache's check, without a driver; 0: none */
-    int64_t status_at_ms;      /* a watch of the status or the inbox could not be told; 0: none */
-    bool inbox_touched;        /* as in kedge_shared, or by another process */
+    int64_t status_at_ms;      /* look after watches of the status and the inbox; 0: no need */
+    bool inbox_touched;        /* by another process */
     bool more; /* after the last round: there is more already; when the app drives the loop */
     int64_t look_at_ms; /* after edits that were made while it dozed; 0: it does not doze */
     kedge_connection core_connection;
@@ -123,7 +123,7 @@ struct kedge_db {
     kedge_registry *registry;
     kedge_store *store;
     kedge_watches *watches;
-    kedge_sync_watches *sync_watches;
+    kedge_sync_watches sync_watches;
     kedge_callbacks callbacks;
     kedge_counters counters;
     struct {

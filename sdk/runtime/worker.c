@@ -277,14 +277,14 @@ static void tell_last_edits(kedge_db *db)
     }
 }
 
-/* Tells the watches of the status and of the inbox. */
-static void tell_sync(kedge_db *db, bool inbox_touched)
+/* Tells the watches. Returns whether there is more to tell already. */
+static bool tell_watches(kedge_db *db, bool inbox_touched)
 {
     kedge_worker *worker = &db->worker;
-    if (inbox_touched) worker->inbox_touched = true;
-    bool again = kedge_sync_watches_look(db->sync_watches, worker->inbox_touched);
-    worker->status_at_ms = again ? kedge_db_now_ms(db) + KEDGE_SYNC_WATCHES_RETRY_MS : 0;
-    if (!again) worker->inbox_touched = false;
+    bool touched = inbox_touched || worker->inbox_touched;
+    worker->inbox_touched = false;
+    worker->status_at_ms = kedge_sync_watches_look(&db->sync_watches, touched);
+    return kedge_watches_deliver(db->watches);
 }
 
 void kedge_worker_begin(kedge_db *db)
@@ -357,8 +357,7 @@ bool kedge_worker_round(kedge_db *db, bool *more)
     kedge_worker_set_tick(db, asked.online);
     db->worker.look_at_ms = asked.edited && !asked.online ? kedge_db_now_ms(db) + DOZE_MS : 0;
     kedge_worker_publish(db, asked.online, moved);
-    tell_sync(db, asked.inbox_touched);
-    *more = kedge_watches_deliver(db->watches);
+    *more = tell_watches(db, asked.inbox_touched);
     return true;
 }
 
