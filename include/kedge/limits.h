@@ -25,6 +25,10 @@
 #define KEDGE_LIMIT_INDEX_PATHS      4   /* of one index */
 #define KEDGE_LIMIT_INDEX_PATH_BYTES 128 /* of one path */
 
+/* The result of a watched query. */
+#define KEDGE_LIMIT_WATCH_ROWS  10000
+#define KEDGE_LIMIT_WATCH_BYTES 16777216 /* keys and rows: 16 MiB */
+
 /* Requests. */
 #define KEDGE_LIMIT_PUSH_BYTES          16777216 /* 16 MiB */
 #define KEDGE_LIMIT_PUSH_MUTATIONS      10000

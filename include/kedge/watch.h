@@ -1,4 +1,5 @@
-/* Watches: after each commit, Kedge tells the app which keys have a new value. */
+/* Watches: after each commit, Kedge tells the app which keys have a new value, or which rows of a
+ * query's result. */
 #ifndef KEDGE_WATCH_H
 #define KEDGE_WATCH_H
 
@@ -53,6 +54,88 @@ KEDGE_API kedge_status kedge_watch(kedge_db *db, const char *KEDGE_NULLABLE coll
  * run after this function has returned. Called in the callback itself, it does not wait:
  * `userdata_free` is called when the callback has returned. NULL is allowed. */
 KEDGE_API void kedge_watch_free(kedge_watch_token *KEDGE_NULLABLE token);
+
+/* ---- the result of a query ---- */
+
+typedef enum kedge_row_change_kind {
+    KEDGE_ROW_ADDED = 1,
+    KEDGE_ROW_CHANGED = 2, /* other values, or another place among the rows that stay */
+    KEDGE_ROW_REMOVED = 3
+} kedge_row_change_kind;
+
+/* One row of a result. `key` is the first column as text. A row is a JSON array with a value for
+ * each column: a number, a string or null; the JSON text of an item is a string in it. `old_row`
+ * is NULL and `old_position` -1 for an added row, `new_row` NULL and `new_position` -1 for a
+ * removed one. A position is the row's place in the result, counted from 0. All texts are
+ * NUL-terminated UTF-8, sizes are in bytes without the NUL, and all is borrowed during the
+ * callback. */
+typedef struct kedge_row_change {
+    kedge_row_change_kind kind;
+    const char *key;
+    size_t key_size;
+    const char *KEDGE_NULLABLE old_row;
+    size_t old_size;
+    int64_t old_position;
+    const char *KEDGE_NULLABLE new_row;
+    size_t new_size;
+    int64_t new_position;
+} kedge_row_change;
+
+/* How the result differs from the one that was told before. Removed rows come first, in the order
+ * of the old result; then added and changed rows, in the order of the new one. To bring a list of
+ * rows up to date, take out the removed and the changed rows, then put in the added and the changed
+ * ones, each at its `new_position`. The rows that are not told have kept their order. */
+typedef struct kedge_query_changes {
+    const kedge_row_change *KEDGE_NULLABLE rows;
+    size_t count;
+    size_t row_count; /* of the new result */
+    bool first;       /* the first result of this watch: each row is an added one */
+    /* Where the commits since the last call come from that touched what the query reads, as
+     * kedge_change_source says. All three are false for the first result, and when Kedge cannot
+     * tell, as after a resync. */
+    bool local;
+    bool pulled;
+    bool other_process;
+    /* NULL: none. Otherwise the result could not be read: `count` and `row_count` are 0, and what
+     * was told before is still what the next call is compared with. Kedge tries again: soon when
+     * memory or the disk failed, otherwise after the next commit that touches what the query
+     * reads. An error that lasts is told once. When the result can be read again, a call tells so,
+     * even when no row differs. */
+    const kedge_error *KEDGE_NULLABLE error;
+} kedge_query_changes;
+
+typedef void (*kedge_query_function)(void *KEDGE_NULLABLE userdata,
+                                     const kedge_query_changes *changes);
+
+typedef struct kedge_query_watch kedge_query_watch;
+
+/* Watches the result of a query: `callback` gets the whole result once, and after commits, local or
+ * pulled, the rows that differ. Commits that come faster than they are told are told as one. The
+ * query runs again after a commit that touched a collection which it reads, and after no other; so
+ * date('now') in the SQL is as old as that commit. It runs on the thread that calls back: through
+ * the dispatcher, or on the worker thread when there is none. `sql` and `parameters` are those of
+ * kedge_query_open; both are copied.
+ * The first column of the result is the key of a row: it must not be NULL and must differ from row
+ * to row. Otherwise the error "watch-key-null" or "watch-key-twice" is told. A blob or an infinite
+ * number in a row is told as "watch-value"; more than KEDGE_LIMIT_WATCH_ROWS rows or
+ * KEDGE_LIMIT_WATCH_BYTES bytes are told as KEDGE_LIMIT_EXCEEDED, "watch-too-many-rows" or
+ * "watch-too-many-bytes".
+ * While a cache that was set aside is pulled again, a result has the rows that reads show then.
+ * `callback` may call any function, as that of kedge_watch may. The caller owns `*watch` and must
+ * free it with kedge_query_watch_free before it closes the database. Any thread may call.
+ * Errors: those of kedge_query_open. */
+KEDGE_API kedge_status kedge_watch_query(kedge_db *db, const char *sql, size_t sql_size,
+                                         const char *KEDGE_NULLABLE parameters,
+                                         size_t parameters_size, kedge_query_function callback,
+                                         void *KEDGE_NULLABLE userdata,
+                                         void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE),
+                                         kedge_query_watch **watch,
+                                         kedge_error *KEDGE_NULLABLE error);
+
+/* Ends the watch: waits for a running callback, then calls `userdata_free`. The callback does not
+ * run after this function has returned. Called in the callback itself, it does not wait:
+ * `userdata_free` is called when the callback has returned. NULL is allowed. */
+KEDGE_API void kedge_query_watch_free(kedge_query_watch *KEDGE_NULLABLE watch);
 
 KEDGE_END_DECLS
 

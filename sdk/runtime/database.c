@@ -94,6 +94,7 @@ static void init_locks(kedge_db *db, const kedge_options *options)
     pthread_condattr_destroy(&attributes);
     kedge_callbacks_init(&db->callbacks);
     kedge_due_watches_init(&db->sync_watches.due, db, options->dispatch, options->userdata);
+    kedge_due_watches_init(&db->query_watches, db, options->dispatch, options->userdata);
 }
 
 /* The parts that know neither disk nor thread. */
@@ -131,7 +132,7 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
 static void cache_set_aside(void *context)
 {
     kedge_db *db = context;
-    kedge_watches_post(db->watches, NULL);
+    kedge_db_changed(db, NULL);
     kedge_db_committed(db);
 }
 
@@ -140,7 +141,7 @@ static void cache_set_aside(void *context)
 static void outbox_refused(void *context)
 {
     kedge_db *db = context;
-    kedge_watches_post(db->watches, NULL);
+    kedge_db_changed(db, NULL);
     kedge_db_committed(db);
 }
 
@@ -160,7 +161,7 @@ static bool store_has_company(void *context)
 static void store_changed(void *context, const kedge_change_set *changes)
 {
     kedge_db *db = context;
-    kedge_watches_post(db->watches, changes);
+    kedge_db_changed(db, changes);
 }
 
 static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, void *phase_context,
@@ -218,6 +219,7 @@ static void free_db(kedge_db *db)
     kedge_store_close(db->store);
     kedge_watches_free(db->watches);
     kedge_due_watches_destroy(&db->sync_watches.due);
+    kedge_due_watches_destroy(&db->query_watches);
     kedge_registry_free(db->registry);
     kedge_token_forget(&db->token);
     kedge_callbacks_destroy(&db->callbacks);

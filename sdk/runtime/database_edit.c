@@ -2,6 +2,13 @@
  * afterwards. */
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
+#include "sdk/runtime/query_watches.h"
+
+void kedge_db_changed(kedge_db *db, const kedge_change_set *changes)
+{
+    kedge_watches_post(db->watches, changes);
+    kedge_query_watches_mark(db, changes);
+}
 
 void kedge_db_committed(kedge_db *db)
 {

@@ -96,6 +96,7 @@ typedef struct kedge_worker {
     int64_t maintenance_at_ms; /* catch up, checkpoint; 0: nothing to do */
     int64_t check_at_ms;       /* the next slice of the cache's check, without a driver; 0: none */
     int64_t status_at_ms;      /* look after watches of the status and the inbox; 0: no need */
+    int64_t results_at_ms;     /* the same of the watches of queries */
     bool inbox_touched;        /* by another process */
     bool more; /* after the last round: there is more already; when the app drives the loop */
     int64_t look_at_ms; /* after edits that were made while it dozed; 0: it does not doze */
@@ -124,6 +125,7 @@ struct kedge_db {
     kedge_store *store;
     kedge_watches *watches;
     kedge_sync_watches sync_watches;
+    kedge_due_watches query_watches;
     kedge_callbacks callbacks;
     kedge_counters counters;
     struct {
@@ -154,6 +156,10 @@ static inline int64_t kedge_db_now_ms(const kedge_db *db)
 {
     return db->environment.monotonic_ms(db->environment.context);
 }
+
+/* Tells the watches of items and of queries what a commit has changed; any thread. NULL: any key
+ * may have changed. */
+void kedge_db_changed(kedge_db *db, const kedge_change_set *changes);
 
 /* After a commit of this process, which the store has told to the watches: notifies the worker. */
 void kedge_db_committed(kedge_db *db);

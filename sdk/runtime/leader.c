@@ -64,7 +64,7 @@ void kedge_worker_hear_peers(kedge_db *db)
     if (!news.changed) return;
     worker->moved = true;
     worker->inbox_touched = true;
-    if (kedge_store_follow(db->store, NULL) != KEDGE_OK) kedge_watches_post(db->watches, NULL);
+    if (kedge_store_follow(db->store, NULL) != KEDGE_OK) kedge_db_changed(db, NULL);
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 

@@ -246,6 +246,7 @@ int64_t kedge_worker_wait_ms(kedge_db *db, bool more)
     earlier(&until, worker->check_at_ms);
     earlier(&until, worker->look_at_ms);
     earlier(&until, worker->status_at_ms);
+    earlier(&until, worker->results_at_ms);
     if (kedge_worker_creates(db) && worker->leading && worker->creation.call == NULL)
         earlier(&until, worker->creation.at_ms);
     return until < now ? 0 : until - now;
@@ -284,6 +285,7 @@ static bool tell_watches(kedge_db *db, bool inbox_touched)
     bool touched = inbox_touched || worker->inbox_touched;
     worker->inbox_touched = false;
     worker->status_at_ms = kedge_sync_watches_look(&db->sync_watches, touched);
+    worker->results_at_ms = kedge_due_watches_deliver(&db->query_watches);
     return kedge_watches_deliver(db->watches);
 }
 

@@ -5,6 +5,7 @@
  * of our views; SQLite then names that view. It names a common table expression likewise, so
  * `item`, and nothing but it, can be read from within one too: no more than kedge_items and the
  * project record. */
+#include "sdk/store/query_reads.h"
 #include "sdk/store/store_internal.h"
 
 #include <stdlib.h>
@@ -157,10 +158,21 @@ static bool may_read(const char *table, const char *column, const char *database
     return counted && !database && !is_table(table);
 }
 
+/* The views that the SQL names, and those that SQLite names when it reads the table for them. */
+static void note_read(kedge_query_reads *reads, const char *table, const char *database,
+                      const char *view)
+{
+    bool is_function =
+        sqlite3_stricmp(table, "json_each") == 0 || sqlite3_stricmp(table, "json_tree") == 0;
+    bool is_shadow = sqlite3_strnicmp(table, "kedge ", 6) == 0;
+    if (view) kedge_query_reads_view(reads, view);
+    if (database && strcmp(database, "temp") == 0 && !is_function && !is_shadow)
+        kedge_query_reads_view(reads, table);
+}
+
 int kedge_query_authorize(void *context, int action, const char *first, const char *second,
                           const char *database, const char *view)
 {
-    (void)context;
     bool allowed = false;
     switch (action) {
     case SQLITE_SELECT:
@@ -169,6 +181,7 @@ int kedge_query_authorize(void *context, int action, const char *first, const ch
         break;
     case SQLITE_READ:
         allowed = may_read(first, second, database, view);
+        if (allowed) note_read(context, first, database, view);
         break;
     case SQLITE_FUNCTION:
         /* The check of a row is the views' own. */

@@ -4,6 +4,7 @@
  * that connection, made for the collections that its snapshot holds; a collection without items
  * gets its view when the SQL names it. Names of tables know no case in SQLite: of two collections
  * that differ in case only, the first in byte order has the view. */
+#include "sdk/store/query_reads.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/error.h"
@@ -15,6 +16,7 @@ struct kedge_query {
     kedge_store *store;
     kedge_store_reader *reader;
     sqlite3_stmt *statement;
+    kedge_query_reads reads;
     int64_t steps; /* of SQLite's virtual machine, since the last row */
     bool has_row;
     bool ended;
@@ -141,7 +143,7 @@ static bool only_space(const char *text, const char *end)
 static int prepare_once(kedge_query *query, kedge_bytes sql, const char **tail)
 {
     sqlite3 *handle = query->reader->cache.handle;
-    sqlite3_set_authorizer(handle, kedge_query_authorize, NULL);
+    sqlite3_set_authorizer(handle, kedge_query_authorize, &query->reads);
     int code = sqlite3_prepare_v3(handle, sql.data, (int)sql.size, 0, &query->statement, tail);
     return code;
 }
@@ -248,6 +250,7 @@ static kedge_status open_once(kedge_store *store, kedge_bytes sql, kedge_bytes p
     if (status == KEDGE_OK) status = prepare(made, sql, error);
     if (status == KEDGE_OK) status = bind_all(made, parameters, error);
     if (status == KEDGE_OK) {
+        kedge_query_reads_sql(&made->reads, sql);
         sqlite3_progress_handler(made->reader->cache.handle, KEDGE_STORE_QUERY_STRIDE, count_steps,
                                  made);
         *query = made;
@@ -294,7 +297,7 @@ static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
     if (status == KEDGE_OK)
         status = kedge_row_fail(db, "item", kedge_store_column(find, 0),
                                 kedge_store_column(find, 1), error);
-    sqlite3_set_authorizer(db->handle, kedge_query_authorize, NULL);
+    sqlite3_set_authorizer(db->handle, kedge_query_authorize, &query->reads);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
@@ -327,6 +330,11 @@ kedge_status kedge_store_query_next(kedge_query *query, kedge_error *error)
     kedge_status status = fail_step(query, code, error);
     if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(query->store, query->reader, error);
     return status;
+}
+
+const kedge_query_reads *kedge_store_query_reads(const kedge_query *query)
+{
+    return &query->reads;
 }
 
 int32_t kedge_store_query_column_count(const kedge_query *query)

@@ -592,7 +592,7 @@ void kedge_shadow_free(kedge_store *store);
 kedge_status kedge_reader_take_shown(kedge_store *store, kedge_store_reader **reader,
                                      kedge_error *error);
 
-/* ---- authorizer.c ---- */
+/* ---- authorizer.c: an authorizer of SQLite; `context` is a kedge_query_reads ---- */
 int kedge_query_authorize(void *context, int action, const char *first, const char *second,
                           const char *database, const char *view);
 
