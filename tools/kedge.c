@@ -21,6 +21,7 @@ static const char USAGE[] =
     "end\n"
     "repair FOLDER NEW_FOLDER  saves what can be read of a damaged folder into a new one\n"
     "\n"
+    "kedge --version prints the version of the library.\n"
     "Only repair writes, and only to NEW_FOLDER. FOLDER may be open in an app, except for repair.\n"
     "Ends 0 when it is done, 1 when it failed and said why, 2 when it was called wrongly.\n";
 
@@ -153,20 +154,40 @@ static bool read_number(const char *text, int64_t *number)
     return errno == 0 && end != text && *end == '\0' && read > 0;
 }
 
-int main(int count, char **arguments)
+static int misuse(const char *what, const char *word)
+{
+    fprintf(stderr, "kedge: %s%s; see kedge --help (usage)\n", what, word);
+    return 2;
+}
+
+/* `words` are those behind the verb. */
+static int run(const verb *what, int words, char **arguments)
 {
     int64_t number = 0;
-    int words = count - 2;
-    if (count == 4 && strcmp(arguments[1], "repair") == 0)
-        return repair(arguments[2], arguments[3]);
-    for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS && words > 0; i++) {
-        const verb *what = &VERBS[i];
-        if (strcmp(arguments[1], what->name) != 0) continue;
-        if (words < what->words || words > what->words_max) break;
-        if (words == 2 && !read_number(arguments[3], &number)) break;
-        return look(what, arguments[2], number);
+    if (words < what->words)
+        return misuse(words == 0 ? "a FOLDER is missing behind " : "a SEQUENCE is missing behind ",
+                      what->name);
+    if (words > what->words_max) return misuse("this is too much: ", arguments[what->words_max]);
+    if (words == 2 && !read_number(arguments[1], &number))
+        return misuse("this is no number from 1 on: ", arguments[1]);
+    return look(what, arguments[0], number);
+}
+
+int main(int count, char **arguments)
+{
+    const char *word = count > 1 ? arguments[1] : "";
+    if (count == 1 || strcmp(word, "--help") == 0) {
+        fputs(USAGE, count == 1 ? stderr : stdout);
+        return count == 1 ? 2 : 0;
     }
-    bool asked = count == 2 && strcmp(arguments[1], "--help") == 0;
-    fputs(USAGE, asked ? stdout : stderr);
-    return asked ? 0 : 2;
+    if (strcmp(word, "--version") == 0) {
+        printf("kedge %s\n", kedge_library_version());
+        return 0;
+    }
+    if (strcmp(word, "repair") == 0)
+        return count == 4 ? repair(arguments[2], arguments[3])
+                          : misuse("repair takes FOLDER and NEW_FOLDER", "");
+    for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS; i++)
+        if (strcmp(word, VERBS[i].name) == 0) return run(&VERBS[i], count - 2, arguments + 2);
+    return misuse("there is no verb ", word);
 }

@@ -67,6 +67,12 @@ expect 1 folder-missing repair "$work/none" "$work/more"
 : >"$work/other/outbox.db"
 expect 1 nothing-readable repair "$work/other" "$work/more"
 [ ! -e "$work/more" ]
-expect 2 usage repair "$work/old"
-expect 2 usage mend a b
+expect 2 'repair takes FOLDER and NEW_FOLDER' repair "$work/old"
+expect 2 'there is no verb mend' mend a b
+expect 2 'a FOLDER is missing behind inspect' inspect
+expect 2 'a SEQUENCE is missing behind trace' trace "$work/old"
+expect 2 'this is no number from 1 on: one' trace "$work/old" one
+expect 2 'this is too much: more' inspect "$work/old" more
+expect 2 usage
 expect 0 usage --help
+expect 0 '^kedge [0-9]*\.[0-9]*\.[0-9]*$' --version
