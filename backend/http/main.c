@@ -118,7 +118,8 @@ static void print_help(FILE *out)
         "  --cost-header       each response tells in the header kedge-cost what it would cost on "
         "AWS\n"
         "  --log-level error|warning|info|debug\n"
-        "                      default info; debug logs every request\n",
+        "                      default info; debug logs every request\n"
+        "  --version           prints the version\n",
         out);
 }
 
@@ -191,6 +192,12 @@ static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *argu
     if (!arguments->certificate != !arguments->key) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
                           "--tls-certificate and --tls-key go together");
+    }
+    if (arguments->open &&
+        (arguments->jwks || arguments->issuer || arguments->audience || arguments->algorithms)) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--open takes no tokens: leave it out, or --jwks, --issuer, --audience "
+                          "and --algorithms");
     }
     arguments->origins.open = arguments->open;
     return kedge_origins_check(&arguments->origins, error);
@@ -510,6 +517,10 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         print_help(stdout);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("kedge-server %s\n", kedge_library_version());
         return 0;
     }
     int child = kedge_plugin_child_dispatch(argc, argv);

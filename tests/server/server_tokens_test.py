@@ -2,9 +2,7 @@
 """A kedge-server with tokens: who may see what, and until when.
 
 Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN LIBKEDGE. Closes with the plain line "N passed, N failed"."""
-import base64
 import ctypes
-import json
 import pathlib
 import subprocess
 import sys
@@ -13,7 +11,9 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, SLOWER, Server, pull_body, push_body, put, read_until, run_tests
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "docs/how-to"))
+import make_token
+from peers import BASE, SERVER, SLOWER, Server, pull_body, push_body, put, read_until, run_tests
 
 
 LIBRARY = sys.argv[3]
@@ -68,23 +68,13 @@ class Client:
         self.check(self.library.kedge_close(self.db))
 
 
-def base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
 class Tokens(unittest.TestCase):
-    """RS256 by the openssl program."""
+    """RS256 by the script of the how-to page."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         root = pathlib.Path(self.folder.name)
-        self.key = root / "key.pem"
-        subprocess.run(["openssl", "genrsa", "-out", self.key, "2048"], check=True, capture_output=True)
-        modulus = subprocess.run(["openssl", "rsa", "-in", self.key, "-noout", "-modulus"], check=True,
-                                 capture_output=True, text=True).stdout.strip().split("=")[1]
-        keys = {"keys": [{"kty": "RSA", "kid": "k1", "alg": "RS256", "use": "sig", "e": "AQAB",
-                          "n": base64url(bytes.fromhex(modulus))}]}
-        (root / "keys.json").write_text(json.dumps(keys))
+        make_token.make_keys(root)
         self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i",
                              "--audience", "kedge")
 
@@ -93,12 +83,8 @@ class Tokens(unittest.TestCase):
         self.folder.cleanup()
 
     def token(self, **claims):
-        head = base64url(json.dumps({"alg": "RS256", "kid": "k1"}).encode())
         all_claims = {"iss": "i", "aud": "kedge", "sub": "u1", "exp": time.time() + 600, **claims}
-        signed = f"{head}.{base64url(json.dumps(all_claims).encode())}"
-        signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.key], check=True,
-                                   input=signed.encode(), capture_output=True).stdout
-        return {"Authorization": f"Bearer {signed}.{base64url(signature)}"}
+        return {"Authorization": "Bearer " + make_token.make_token(pathlib.Path(self.folder.name), all_claims)}
 
     def test_a_token_opens_its_organization_and_shows_nothing_of_another(self):
         admin = self.token(org="*", role="admin")
@@ -191,6 +177,20 @@ class Tokens(unittest.TestCase):
         self.server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]), self.token(org="acme"))
         read_until(lasting, b'{"version":1}')
         lasting.close()
+
+
+class OpenOrTokens(unittest.TestCase):
+    def test_a_server_that_is_given_tokens_does_not_start_open(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for option in ("--jwks", "--issuer", "--audience", "--algorithms"):
+                with self.assertRaisesRegex(RuntimeError, "--open takes no tokens", msg=option):
+                    Server(pathlib.Path(folder) / "data", "--open", option, "RS256").stop()
+
+
+class Version(unittest.TestCase):
+    def test_the_server_prints_its_version(self):
+        said = subprocess.run([SERVER, "--version"], check=True, capture_output=True, text=True).stdout
+        self.assertRegex(said, r"^kedge-server \d+\.\d+\.\d+\n$")
 
 
 if __name__ == "__main__":
