@@ -22,7 +22,8 @@ typedef enum kedge_log_level {
  *   error    outbox-damaged     outbox.db is damaged: sync has stopped
  *   warning  request-failed     a request had no response, or one that is not good
  *            token-refused      the app's token function gave none
- *            cache-resync       the cache was set aside, and is fetched again
+ *            cache-resync       the cache is fetched again: it was damaged and set aside, or the
+ *                               backend was restored from a backup
  *            edits-rejected     edits came into the inbox
  *            edits-unrecovered  edits are lost (kedge_sync_status.unrecovered has risen)
  *            client-changed     the folder has a new client id
@@ -33,6 +34,8 @@ typedef enum kedge_log_level {
  *   debug    request, response  number, method, path and bytes; the number, status and bytes. A
  *                               request tells in brackets what caused it: an edit, a poke, a timer,
  *                               a wait for a sync, a response, a token, going online, the stream
+ *            stream             the event stream, by which the server tells of versions, is open or
+ *                               closed, and why
  *            poke               the server has told of a version
  *            token-asked        the app's token function is called */
 typedef void (*kedge_log_function)(void *KEDGE_NULLABLE userdata, kedge_log_level level,

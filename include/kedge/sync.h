@@ -14,7 +14,9 @@ typedef enum kedge_connection {
     KEDGE_OFFLINE = 0,    /* by option, kedge_set_online(db, false), or without a url */
     KEDGE_FOLLOWER = 1,   /* another process has the database open and does the syncing */
     KEDGE_CONNECTING = 2, /* no response yet, or waiting to retry */
-    KEDGE_ONLINE = 3,     /* the last request had a response */
+    /* The last request had a response. A server that goes away is noticed when the event stream
+     * breaks, or has been silent for 40 seconds: then a request follows, and fails. */
+    KEDGE_ONLINE = 3,
     /* see `last_error`. The server refused and Kedge does not retry by itself: call
      * kedge_set_online. Or outbox.db is damaged (status KEDGE_CORRUPT): call kedge_repair. */
     KEDGE_STOPPED = 4

@@ -24,8 +24,11 @@ void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error)
     kedge_channel_fail(core, &core->stream, 0);
     /* A pull that ended set the next one: from here on it comes. */
     KEDGE_ASSERT(core->next_pull_ms <= kedge_core_after(core, KEDGE_CORE_PULL_INTERVAL_MS));
-    /* An idle client learns from the stream that its token has expired; a pull asks for another. */
-    if (error != NULL && error->status == KEDGE_UNAUTHORIZED) core->pull_due = true;
+    /* An idle client learns from the stream that its token has expired: a pull asks for another. It
+     * learns from the stream alone that the server is gone: the pull fails, and the app is told. */
+    if (error == NULL || error->status == KEDGE_UNAUTHORIZED || error->status == KEDGE_NETWORK) {
+        core->pull_due = true;
+    }
 }
 
 void kedge_core_pinged(kedge_core *core)

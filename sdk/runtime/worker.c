@@ -47,6 +47,7 @@ static void net_response(void *context, const kedge_driver_response *response)
 static void net_stream_up(void *context)
 {
     kedge_db *db = context;
+    kedge_log_write(db, KEDGE_LOG_DEBUG, "stream", "open");
     db->worker.cause = "the stream";
     kedge_driver_stream_up(db->driver);
 }
@@ -66,6 +67,7 @@ static void net_stream_event(void *context, kedge_bytes event, kedge_bytes data)
 static void net_stream_down(void *context, const kedge_error *error)
 {
     kedge_db *db = context;
+    kedge_log_write(db, KEDGE_LOG_DEBUG, "stream", "closed: %s (%s)", error->message, error->code);
     db->worker.cause = "the stream";
     kedge_driver_stream_down(db->driver, error);
 }

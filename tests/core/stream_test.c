@@ -105,6 +105,18 @@ static void test_a_stream_that_refuses_the_token_makes_a_pull_ask_for_another(vo
                     "          report connecting: unauthorized\n");
 }
 
+static void test_a_stream_that_breaks_shows_that_the_server_is_gone(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    kedge_core_event down = {.kind = KEDGE_EVENT_STREAM_DOWN,
+                             .stream_down = {.error = {.status = KEDGE_NETWORK}}};
+    trace_event(t, down, "stream down: network");
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
+    trace_skip(t);
+    assert_int_equal(t->core.connection, KEDGE_CONNECTING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +133,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_a_stream_that_refuses_the_token_makes_a_pull_ask_for_another, trace_setup,
             trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_stream_that_breaks_shows_that_the_server_is_gone,
+                                        trace_setup, trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

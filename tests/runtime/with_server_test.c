@@ -4,6 +4,7 @@
 #include "tests/support/server_process.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -415,6 +416,33 @@ static void test_the_log_tells_what_was_done_and_why(void **state)
     assert_null(strstr(lines.text, "secret"));
 }
 
+/* Nothing is edited and nothing is asked: the stream alone tells of the end of the server. */
+static void test_an_idle_client_notices_that_its_server_is_gone(void **state)
+{
+    place *here = *state;
+    kedge_stats stats = KEDGE_STATS_INIT;
+    log_lines lines = {.text = ""};
+    pthread_mutex_init(&lines.lock, NULL);
+    kedge_options options = client_options(here->folders[1], here->server.url);
+    options.log = take_line;
+    options.log_level = KEDGE_LOG_DEBUG;
+    options.userdata = &lines;
+    kedge_db *db = client_open(&options);
+    sync_now(db);
+    int64_t until = client_now_ms() + WAIT_MS;
+    while (stats.pokes == 0 && client_now_ms() < until) {
+        assert_int_equal(kedge_get_stats(db, &stats, NULL), KEDGE_OK);
+        sched_yield();
+    }
+    assert_int_equal(client_status(db).connection, KEDGE_ONLINE);
+    server_process_stop(&here->server);
+    assert_true(client_wait_connection(db, KEDGE_CONNECTING));
+    assert_int_equal(client_status(db).last_error.status, KEDGE_NETWORK);
+    kedge_close(db);
+    has_line(&lines, "3 stream: open");
+    has_line(&lines, "3 stream: closed: ");
+}
+
 static void test_the_log_has_the_level_that_the_app_wants(void **state)
 {
     place *here = *state;
@@ -467,6 +495,7 @@ int main(int count, char **arguments)
         SERVER_TEST(test_a_watch_of_items_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_may_be_freed_in_its_own_callback),
         SERVER_TEST(test_the_log_tells_what_was_done_and_why),
+        SERVER_TEST(test_an_idle_client_notices_that_its_server_is_gone),
         SERVER_TEST(test_the_log_has_the_level_that_the_app_wants),
         SERVER_TEST(test_the_stats_count_what_was_done),
         SERVER_TEST(test_a_server_in_open_mode_takes_the_user_from_the_options),
