@@ -58,7 +58,7 @@ static kedge_status end_doubt(kedge_store_db *db)
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(db, &meta, NULL);
     if (status == KEDGE_OK) status = kedge_outbox_count_pending(db, &meta, NULL);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, &meta, NULL);
-    return status == KEDGE_OK ? kedge_store_db_commit(db, NULL) : status;
+    return status == KEDGE_OK ? kedge_wal_commit(db, NULL) : status;
 }
 
 void kedge_doubt_end(kedge_store *store)

@@ -185,7 +185,7 @@ static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error 
     if (status == KEDGE_OK) status = check_shown(store, sequence, error);
     if (status == KEDGE_OK)
         status = kedge_inbox_set_state(store, sequence, KEDGE_INBOX_DISMISSED, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(db, error);
     return status;
 }
 

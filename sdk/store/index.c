@@ -39,7 +39,8 @@ static kedge_status declare_work(kedge_store *store, void *context, kedge_error 
                           "the database has %d indexes; more are not allowed", KEDGE_LIMIT_INDEXES);
     status = kedge_index_make(store, index, error);
     if (status == KEDGE_OK && !known) status = kedge_declared_add(&store->outbox, index, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_reserve(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
     return status;
 }
@@ -54,9 +55,9 @@ static kedge_status undeclare_work(kedge_store *store, void *context, kedge_erro
         return kedge_fail(error, KEDGE_NOT_FOUND, "index-not-found", "there is no index %s", name);
     status = kedge_declared_remove(&store->outbox, name, error);
     if (status == KEDGE_OK) status = kedge_index_remove(store, name, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, error);
     /* It is declared no longer. What stays in the cache goes when the folder is opened. */
-    if (status == KEDGE_OK) (void)kedge_store_db_commit(&store->cache, NULL);
+    if (status == KEDGE_OK) (void)kedge_wal_commit(&store->cache, NULL);
     return status;
 }
 

@@ -214,7 +214,7 @@ kedge_status kedge_index_fit(kedge_store *store, kedge_error *error)
     kedge_status status = kedge_declared_read(&store->outbox, declared, error);
     if (status == KEDGE_OK && own) status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = fit_to(store, declared, error);
-    if (status == KEDGE_OK && own) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK && own) status = kedge_wal_commit(&store->cache, error);
     if (status != KEDGE_OK && own) kedge_store_db_rollback(&store->cache);
     kedge_release(store->allocator, declared);
     return status;

@@ -95,7 +95,7 @@ kedge_status kedge_schema_bring_up(kedge_store_db *db, const kedge_schema *schem
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = take_steps(db, schema, layout, error);
     if (status == KEDGE_OK) status = kedge_schema_make_identity(db, schema, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(db, error);
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
     return status;
 }

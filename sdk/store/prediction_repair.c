@@ -125,7 +125,7 @@ static kedge_status ask_for_tail(kedge_store *store, misfit *at, kedge_error *er
     outbox->ask_settled = KEDGE_ASK_SETTLED;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, outbox, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(db, error);
     if (status != KEDGE_DISK_FULL) return status;
     /* The folder can be read nevertheless. */
     kedge_store_db_rollback(db);
@@ -151,7 +151,7 @@ static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *e
     if (status == KEDGE_OK && hides) status = withhold(db, at, error);
     if (at->older) note_older(at);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, &at->outbox, error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(db, error);
     return status;
 }
 
@@ -172,7 +172,7 @@ static kedge_status repair_cache(kedge_store *store, misfit *at, kedge_change_se
     if (status == KEDGE_OK)
         status = kedge_change_log_write(store, at->rotated ? NULL : changes, KEDGE_CHANGED_BY_EDIT,
                                         error);
-    if (status == KEDGE_OK) status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
     if (status == KEDGE_OK && !store->cache.rehearsing) kedge_store_stamp_footprints(store, &next);
     return status;
 }

@@ -407,7 +407,7 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
         kedge_store_phase(store, "rotate-after-outbox");
         if (work->lost) kedge_undo_log_clear(&store->undo); /* the state is another one */
         /* Behind the outbox's commit it is done; a cache that could not follow is rebuilt later. */
-        kedge_status followed = kedge_store_db_commit(&store->cache, NULL);
+        kedge_status followed = kedge_wal_commit(&store->cache, NULL);
         if (followed == KEDGE_OK) {
             if (resyncing && !work->cache.resyncing) kedge_store_forget_damaged(store);
             kedge_pull_settle(store);

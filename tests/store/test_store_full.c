@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -267,6 +268,83 @@ static void test_the_smallest_volume_holds_what_the_documentation_says(void **st
         hold_small(room);
 }
 
+/* ---- what takes many pages ---- */
+
+#define LARGE       200
+#define LARGE_BYTES 1000
+
+/* 200 notes of others. */
+static void pull_large(volume *v)
+{
+    char args[LARGE_BYTES + 64];
+    for (int i = 0; i < LARGE; i++) {
+        snprintf(args, sizeof args, "{\"id\":\"l%d\",\"value\":{\"rank\":\"%0*d\"}}", i,
+                 LARGE_BYTES, i);
+        naive_server_edit(v->f.server, "set", args);
+    }
+    fixture_sync(&v->f);
+}
+
+/* 200 notes of our own. */
+static void make_large(volume *v)
+{
+    char args[LARGE_BYTES + 64];
+    for (int i = 0; i < LARGE; i++) {
+        snprintf(args, sizeof args, "{\"id\":\"l%d\",\"value\":\"%0*d\"}", i, LARGE_BYTES, i);
+        fixture_mutate(&v->f, "set", args);
+    }
+}
+
+static void remove_cache(volume *v)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    char path[200];
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        snprintf(path, sizeof path, "%s/cache.db%s", v->f.path, suffixes[i]);
+        (void)unlink(path);
+    }
+}
+
+/* With more room at each step: until it suffices. */
+static void test_an_index_leaves_room_for_edits_or_is_not_made(void **state)
+{
+    const kedge_bytes paths[] = {KEDGE_BYTES("rank")};
+    kedge_status status = KEDGE_DISK_FULL;
+    (void)state;
+    for (int64_t room = 0; status == KEDGE_DISK_FULL; room += 100000) {
+        volume v;
+        begin(&v, 1);
+        pull_large(&v);
+        fixture_close_flat(&v.f);
+        fixture_open(&v.f);
+        fault_vfs_set_room(v.vfs, room);
+        status = kedge_store_index(v.f.store, KEDGE_BYTES("by_rank"), KEDGE_BYTES("notes"), paths,
+                                   1, &v.f.error);
+        if (status == KEDGE_OK) assert_int_equal(edit(&v), KEDGE_OK);
+        end(&v);
+    }
+    assert_int_equal(status, KEDGE_OK);
+}
+
+/* A cache that was lost is predicted anew when the folder is opened. */
+static void test_a_repair_leaves_room_for_edits_or_is_left_for_later(void **state)
+{
+    bool stale = true;
+    (void)state;
+    for (int64_t room = 0; stale; room += 50000) {
+        volume v;
+        begin(&v, 1);
+        make_large(&v);
+        fixture_close_flat(&v.f);
+        remove_cache(&v);
+        fault_vfs_set_room(v.vfs, room);
+        stale = fixture_try_open(&v.f, v.f.path, &v.f.store) != KEDGE_OK ||
+                fixture_position(&v.f).stale;
+        if (!stale) assert_int_equal(edit(&v), KEDGE_OK);
+        end(&v);
+    }
+}
+
 static void fill_between_commits(void *context, const char *phase)
 {
     volume *v = context;
@@ -313,6 +391,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read),
         cmocka_unit_test(test_the_smallest_volume_holds_what_the_documentation_says),
+        cmocka_unit_test(test_an_index_leaves_room_for_edits_or_is_not_made),
+        cmocka_unit_test(test_a_repair_leaves_room_for_edits_or_is_left_for_later),
         cmocka_unit_test(test_queries_of_a_store_whose_cache_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
