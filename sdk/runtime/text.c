@@ -25,7 +25,10 @@ static kedge_status parse_path(const char *path, kedge_json_pointer *pointer, ke
     if (status == KEDGE_OK)
         status = kedge_json_pointer_parse(pointer, kedge_buffer_bytes(&quoted), &why);
     kedge_buffer_free(&quoted);
-    if (status != KEDGE_INVALID_ARGUMENT) return status;
+    if (status != KEDGE_INVALID_ARGUMENT) {
+        if (error != NULL && why.status != KEDGE_OK) *error = why;
+        return status;
+    }
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "text-invalid",
                       "path must be a JSON Pointer, as in \"/text\"; this one %s", why.message);
 }
