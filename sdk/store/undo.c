@@ -88,8 +88,8 @@ static void move_group(kedge_store *store, const undo_call *call, kedge_edit *ma
     call->result->sequence = made->sequence;
     call->result->restored = (int64_t)(group->count - made->passed_over);
     call->result->kept = (int64_t)made->passed_over;
-    if (kedge_undo_group_take(&next, &made->recorded, made->sequence, NULL) == KEDGE_OK)
-        memcpy(next.label, group->label, sizeof next.label);
+    (void)kedge_undo_group_take(&next, &made->recorded, made->sequence, NULL); /* it is empty */
+    memcpy(next.label, group->label, sizeof next.label);
     kedge_undo_stack_pop(from);
     kedge_undo_log_push(log, call->redo ? &log->undo : &log->redo, &next);
 }

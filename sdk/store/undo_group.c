@@ -238,6 +238,23 @@ static kedge_undo_change *find_before(kedge_undo_group *group, size_t count,
     return NULL;
 }
 
+/* Gives all to an empty group, without more memory. */
+static void hand_over(kedge_undo_group *made, kedge_undo_group *group, int64_t sequence)
+{
+    kedge_undo_group given = *group;
+    group->changes = made->changes;
+    group->capacity = made->capacity;
+    group->count = made->count;
+    made->changes = given.changes;
+    made->capacity = given.capacity;
+    made->count = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        kedge_undo_change *change = &group->changes[i];
+        change->first_sequence = change->last_sequence = sequence;
+        group->bytes += size_of(change);
+    }
+}
+
 kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *made,
                                    int64_t sequence, kedge_error *error)
 {
@@ -246,6 +263,7 @@ kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *ma
         free_changes(group);
         free_changes(made);
     }
+    if (group->count == 0) hand_over(made, group, sequence);
     kedge_status status = make_room(group, made->count, error);
     if (status != KEDGE_OK) return status;
     size_t count = group->count;

@@ -78,7 +78,7 @@ kedge_status kedge_undo_group_note(kedge_undo_group *group, const kedge_undo_not
 bool kedge_undo_changes_overlap(const kedge_undo_change *a, const kedge_undo_change *b);
 /* Moves the changes of `made`, by the edit with this sequence, behind those of `group`. A change at
  * the place of the one before it becomes one with it, when it goes on from there. KEDGE_NO_MEMORY:
- * `group` is as it was. */
+ * `group` is as it was; an empty one needs no memory. */
 kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *made,
                                    int64_t sequence, kedge_error *error);
 /* Drops the changes that lead to where they began. */
