@@ -10,27 +10,6 @@
 
 #include <cmocka.h>
 
-static int open_fixture(void **state)
-{
-    static tx_fixture fixture;
-    *state = &fixture;
-    return tx_fixture_open(&fixture, &kedge_allocator_default, NULL, 0) ? 0 : 1;
-}
-
-static int close_fixture(void **state)
-{
-    tx_fixture_close(*state);
-    return 0;
-}
-
-static void put(tx_fixture *fixture, const char *id, const char *value)
-{
-    char args[256];
-    (void)snprintf(args, sizeof args, "{\"collection\":\"notes\",\"id\":\"%s\",\"value\":%s}", id,
-                   value);
-    assert_int_equal(tx_fixture_run(fixture, "kedge.put", args), KEDGE_OK);
-}
-
 static void delete_item(tx_fixture *fixture, const char *id)
 {
     char args[256];
@@ -72,15 +51,15 @@ static const char *hash_of(const char *value)
 static void test_an_item_that_was_read_must_be_the_same(void **state)
 {
     char read[256];
-    put(*state, "a", "{\"n\":1.0}");
+    tx_fixture_put(*state, "a", "{\"n\":1.0}");
     (void)snprintf(read, sizeof read, "{\"collection\":\"notes\",\"id\":\"a\",\"hash\":\"%s\"}",
                    hash_of("{\"n\":1}"));
     applies(*state, read, NULL);
-    put(*state, "a", "{\"n\":2}");
+    tx_fixture_put(*state, "a", "{\"n\":2}");
     applies(*state, read, "notes/a was changed since");
     delete_item(*state, "a");
     applies(*state, read, "notes/a");
-    put(*state, "a", "{\"n\":1}");
+    tx_fixture_put(*state, "a", "{\"n\":1}");
     applies(*state, read, NULL);
 }
 
@@ -88,7 +67,7 @@ static void test_an_item_that_was_absent_must_be_absent(void **state)
 {
     const char *read = "{\"collection\":\"notes\",\"id\":\"\",\"hash\":null}";
     applies(*state, read, NULL);
-    put(*state, "", "null");
+    tx_fixture_put(*state, "", "null");
     applies(*state, read, "notes/");
     delete_item(*state, "");
     applies(*state, read, NULL);
@@ -126,23 +105,23 @@ static void test_a_piece_of_a_collection_that_was_read_must_have_the_same_items(
     (void)snprintf(rest, sizeof rest, "{\"collection\":\"notes\",\"after\":\"a\",\"hash\":\"%s\"}",
                    hash_of_piece());
     (void)snprintf(all, sizeof all, "{\"collection\":\"notes\",\"hash\":\"%s\"}", hash_of_piece());
-    put(*state, "b", "1");
-    put(*state, "d", "1");
+    tx_fixture_put(*state, "b", "1");
+    tx_fixture_put(*state, "d", "1");
     applies(*state, part, NULL);
     applies(*state, rest, NULL);
     applies(*state, all, NULL);
-    put(*state, "a", "1"); /* outside */
+    tx_fixture_put(*state, "a", "1"); /* outside */
     applies(*state, part, NULL);
     applies(*state, rest, NULL);
     applies(*state, all, "notes was changed since");
-    put(*state, "f", "1"); /* behind the end */
+    tx_fixture_put(*state, "f", "1"); /* behind the end */
     applies(*state, part, NULL);
     applies(*state, rest, "notes");
-    put(*state, "c", "1");
+    tx_fixture_put(*state, "c", "1");
     applies(*state, part, "notes");
     delete_item(*state, "c");
     applies(*state, part, NULL);
-    put(*state, "d", "2");
+    tx_fixture_put(*state, "d", "2");
     applies(*state, part, "notes");
     delete_item(*state, "d");
     applies(*state, part, "notes");
@@ -243,7 +222,7 @@ static void test_wrong_args_are_refused_with_what_is_allowed(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tx_fixture_set_up, tx_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_an_item_that_was_read_must_be_the_same),
         TEST(test_an_item_that_was_absent_must_be_absent),

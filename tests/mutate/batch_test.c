@@ -63,15 +63,7 @@ static const kedge_mutator mutators[] = {KEDGE_JSON_MUTATOR("count", 2, count),
 
 static int open_fixture(void **state)
 {
-    static tx_fixture fixture;
-    *state = &fixture;
-    return tx_fixture_open(&fixture, &kedge_allocator_default, mutators, 4) ? 0 : 1;
-}
-
-static int close_fixture(void **state)
-{
-    tx_fixture_close(*state);
-    return 0;
+    return tx_fixture_set_up_with(state, mutators, sizeof mutators / sizeof mutators[0]);
 }
 
 static void applies(tx_fixture *fixture, const char *name, const char *args)
@@ -345,7 +337,7 @@ static void test_the_replay_of_a_log_needs_the_mutators_of_the_parts(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, tx_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_each_mutation_of_a_batch_sees_what_those_before_it_did),
         TEST(test_a_batch_whose_last_mutation_is_refused_changes_nothing),

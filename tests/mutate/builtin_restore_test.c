@@ -9,26 +9,6 @@
 
 #include <cmocka.h>
 
-static int open_fixture(void **state)
-{
-    static tx_fixture fixture;
-    *state = &fixture;
-    return tx_fixture_open(&fixture, &kedge_allocator_default, NULL, 0) ? 0 : 1;
-}
-
-static int close_fixture(void **state)
-{
-    tx_fixture_close(*state);
-    return 0;
-}
-
-static void put(tx_fixture *fixture, const char *id, const char *value)
-{
-    char args[512];
-    snprintf(args, sizeof args, "{\"collection\":\"notes\",\"id\":\"%s\",\"value\":%s}", id, value);
-    assert_int_equal(tx_fixture_run(fixture, "kedge.put", args), KEDGE_OK);
-}
-
 /* `changes`: each without its collection. */
 static kedge_status restore(tx_fixture *fixture, const char *changes)
 {
@@ -67,7 +47,7 @@ static void assert_item(tx_fixture *fixture, const char *id, const char *value)
 static void test_values_that_are_as_expected_are_put_back(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "1", "{\"a\":1,\"b\":{\"c\":[2]},\"d\":3}");
+    tx_fixture_put(fixture, "1", "{\"a\":1,\"b\":{\"c\":[2]},\"d\":3}");
     restores(fixture, AT("1", "/a", ",\"expected\":1,\"value\":\"x\"") "," AT(
                           "1", "/b/c", ",\"expected\":[2]") "," AT("1", "/b/e", ",\"value\":null"));
     assert_item(fixture, "1", "{\"a\":\"x\",\"b\":{\"e\":null},\"d\":3}");
@@ -84,7 +64,7 @@ static void test_what_somebody_changed_since_stays(void **state)
         AT("1", "/a/b", ",\"value\":0"),
         AT("2", "/a", ",\"value\":0"),
     };
-    put(fixture, "1", "{\"a\":1,\"b\":2}");
+    tx_fixture_put(fixture, "1", "{\"a\":1,\"b\":2}");
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         char changes[512];
         refuses(fixture, others[i], "restore-conflict", "1 places");
@@ -92,14 +72,14 @@ static void test_what_somebody_changed_since_stays(void **state)
                  others[i]);
         restores(fixture, changes);
         assert_item(fixture, "1", "{\"a\":1,\"b\":0}");
-        put(fixture, "1", "{\"a\":1,\"b\":2}");
+        tx_fixture_put(fixture, "1", "{\"a\":1,\"b\":2}");
     }
 }
 
 static void test_items_come_and_go_whole(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "1", "{\"a\":1}");
+    tx_fixture_put(fixture, "1", "{\"a\":1}");
     restores(fixture, AT("1", "", ",\"expected\":{\"a\":1}") "," AT("2", "", ",\"value\":[5]"));
     assert_item(fixture, "1", NULL);
     assert_item(fixture, "2", "[5]");
@@ -124,7 +104,7 @@ static void test_the_project_record_is_restored_too(void **state)
 static void test_a_text_goes_back_around_the_edits_of_others(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "1", "{\"t\":\"milk and red bread, jam\"}");
+    tx_fixture_put(fixture, "1", "{\"t\":\"milk and red bread, jam\"}");
     restores(fixture,
              AT("1", "/t",
                 ",\"expected\":\"milk and red bread\",\"text\":true,\"value\":\"milk and bread\""));
@@ -139,7 +119,7 @@ static void test_a_text_goes_back_around_the_edits_of_others(void **state)
 static void test_a_number_is_taken_back_from_what_it_is_now(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "1", "{\"n\":12,\"t\":\"a\",\"x\":0.5}");
+    tx_fixture_put(fixture, "1", "{\"n\":12,\"t\":\"a\",\"x\":0.5}");
     restores(fixture, AT("1", "/n", ",\"add\":-2") "," AT("1", "/t", ",\"add\":1") "," AT(
                           "1", "/x", ",\"add\":1"));
     assert_item(fixture, "1", "{\"n\":10,\"t\":\"a\",\"x\":0.5}");
@@ -148,7 +128,7 @@ static void test_a_number_is_taken_back_from_what_it_is_now(void **state)
 static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "1", "{\"a\":1}");
+    tx_fixture_put(fixture, "1", "{\"a\":1}");
     refuses(fixture, "5", "args-invalid", "change 0");
     refuses(fixture, AT("1", "a", ",\"value\":1"), "args-invalid", "Pointer");
     refuses(fixture, AT("1", "/a", ",\"valu\":1"), "args-invalid", "unknown");
@@ -195,7 +175,7 @@ static void test_a_restore_without_memory_is_not_decided(void **state)
     assert_true(failing_allocator_try_every_call(restore_with, NULL, 300) > 20);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tx_fixture_set_up, tx_fixture_tear_down)
 
 int main(void)
 {

@@ -11,19 +11,6 @@
 
 #include <cmocka.h>
 
-static int open_fixture(void **state)
-{
-    static tx_fixture fixture;
-    *state = &fixture;
-    return tx_fixture_open(&fixture, &kedge_allocator_default, NULL, 0) ? 0 : 1;
-}
-
-static int close_fixture(void **state)
-{
-    tx_fixture_close(*state);
-    return 0;
-}
-
 static void applies(tx_fixture *fixture, const char *name, const char *args)
 {
     kedge_status status = tx_fixture_run(fixture, name, args);
@@ -311,7 +298,7 @@ static void test_memory_that_runs_out_is_never_a_rejection(void **state)
     assert_true(failing_allocator_try_every_call(edit_with, NULL, 300) > 30);
 }
 
-#define edits(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+#define edits(test) cmocka_unit_test_setup_teardown(test, tx_fixture_set_up, tx_fixture_tear_down)
 
 int main(void)
 {

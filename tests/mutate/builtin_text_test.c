@@ -10,26 +10,6 @@
 
 #include <cmocka.h>
 
-static int open_fixture(void **state)
-{
-    static tx_fixture fixture;
-    *state = &fixture;
-    return tx_fixture_open(&fixture, &kedge_allocator_default, NULL, 0) ? 0 : 1;
-}
-
-static int close_fixture(void **state)
-{
-    tx_fixture_close(*state);
-    return 0;
-}
-
-static void put(tx_fixture *fixture, const char *value)
-{
-    char args[512];
-    snprintf(args, sizeof args, "{\"collection\":\"notes\",\"id\":\"1\",\"value\":%s}", value);
-    assert_int_equal(tx_fixture_run(fixture, "kedge.put", args), KEDGE_OK);
-}
-
 static kedge_status edit_at(tx_fixture *fixture, const char *path, const char *base,
                             const char *text)
 {
@@ -61,7 +41,7 @@ static void assert_item(tx_fixture *fixture, const char *value)
 static void test_two_edits_of_one_text_both_survive(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "{\"tags\":[1],\"text\":\"milk\\nbread\\n\",\"title\":\"t\"}");
+    tx_fixture_put(fixture, "1", "{\"tags\":[1],\"text\":\"milk\\nbread\\n\",\"title\":\"t\"}");
     edits(fixture, "\"milk\\nbread\\n\"", "\"milk\\nbread\\njam\\n\"");
     edits(fixture, "\"milk\\nbread\\n\"", "\"oat milk\\nbread\\n\"");
     assert_item(fixture, "{\"tags\":[1],\"text\":\"oat milk\\nbread\\njam\\n\",\"title\":\"t\"}");
@@ -70,7 +50,7 @@ static void test_two_edits_of_one_text_both_survive(void **state)
 static void test_edits_of_the_same_words_stay_both(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "{\"text\":\"at nine\"}");
+    tx_fixture_put(fixture, "1", "{\"text\":\"at nine\"}");
     edits(fixture, "\"at nine\"", "\"at ten\"");
     edits(fixture, "\"at nine\"", "\"at eight\"");
     assert_item(fixture, "{\"text\":\"at ten eight\"}");
@@ -79,7 +59,7 @@ static void test_edits_of_the_same_words_stay_both(void **state)
 static void test_an_edit_that_changes_nothing_writes_nothing(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "{\"text\":\"a\"}");
+    tx_fixture_put(fixture, "1", "{\"text\":\"a\"}");
     size_t count = kedge_overlay_count(fixture->overlay);
     edits(fixture, "\"b\"", "\"b\"");
     edits(fixture, "\"b\"", "\"a\"");
@@ -90,12 +70,12 @@ static void test_an_edit_that_changes_nothing_writes_nothing(void **state)
 static void test_an_edit_of_an_empty_text_makes_the_member(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "{\"a\":1,\"z\":{}}");
+    tx_fixture_put(fixture, "1", "{\"a\":1,\"z\":{}}");
     edits(fixture, "\"\"", "\"new\"");
     assert_item(fixture, "{\"a\":1,\"text\":\"new\",\"z\":{}}");
     assert_int_equal(edit_at(fixture, "\"/z/b\"", "\"\"", "\"in\""), KEDGE_OK);
     assert_item(fixture, "{\"a\":1,\"text\":\"new\",\"z\":{\"b\":\"in\"}}");
-    put(fixture, "\"whole\"");
+    tx_fixture_put(fixture, "1", "\"whole\"");
     assert_int_equal(edit_at(fixture, "\"\"", "\"whole\"", "\"the whole\""), KEDGE_OK);
     assert_item(fixture, "\"the whole\"");
 }
@@ -104,7 +84,7 @@ static void test_an_edit_of_what_is_gone_or_no_text_is_refused(void **state)
 {
     tx_fixture *fixture = *state;
     refuses(fixture, edit_at(fixture, "\"/text\"", "\"\"", "\"x\""), "item-not-found", "notes");
-    put(fixture, "{\"list\":[\"a\"],\"text\":5}");
+    tx_fixture_put(fixture, "1", "{\"list\":[\"a\"],\"text\":5}");
     refuses(fixture, edit_at(fixture, "\"/text\"", "\"\"", "\"x\""), "text-conflict", "no text");
     refuses(fixture, edit_at(fixture, "\"\"", "\"\"", "\"x\""), "text-conflict", "no text");
     refuses(fixture, edit_at(fixture, "\"/gone\"", "\"was\"", "\"x\""), "text-conflict", "removed");
@@ -116,7 +96,7 @@ static void test_an_edit_of_what_is_gone_or_no_text_is_refused(void **state)
 static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
 {
     tx_fixture *fixture = *state;
-    put(fixture, "{\"text\":\"a\"}");
+    tx_fixture_put(fixture, "1", "{\"text\":\"a\"}");
     refuses(fixture, edit_at(fixture, "\"/text\"", "7", "\"b\""), "args-invalid", "base");
     refuses(fixture, edit_at(fixture, "\"/text\"", "\"a\"", "null"), "args-invalid", "text");
     refuses(fixture, edit_at(fixture, "\"text\"", "\"a\"", "\"b\""), "args-invalid", "path");
@@ -154,21 +134,17 @@ static void test_an_edit_without_memory_is_not_decided(void **state)
     assert_true(failing_allocator_try_every_call(edit_with, NULL, 200) > 20);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tx_fixture_set_up, tx_fixture_tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_two_edits_of_one_text_both_survive, open_fixture,
-                                        close_fixture),
-        cmocka_unit_test_setup_teardown(test_edits_of_the_same_words_stay_both, open_fixture,
-                                        close_fixture),
-        cmocka_unit_test_setup_teardown(test_an_edit_that_changes_nothing_writes_nothing,
-                                        open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(test_an_edit_of_an_empty_text_makes_the_member,
-                                        open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(test_an_edit_of_what_is_gone_or_no_text_is_refused,
-                                        open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(test_args_that_are_none_are_refused_with_what_is_wrong,
-                                        open_fixture, close_fixture),
+        TEST(test_two_edits_of_one_text_both_survive),
+        TEST(test_edits_of_the_same_words_stay_both),
+        TEST(test_an_edit_that_changes_nothing_writes_nothing),
+        TEST(test_an_edit_of_an_empty_text_makes_the_member),
+        TEST(test_an_edit_of_what_is_gone_or_no_text_is_refused),
+        TEST(test_args_that_are_none_are_refused_with_what_is_wrong),
         cmocka_unit_test(test_an_edit_without_memory_is_not_decided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

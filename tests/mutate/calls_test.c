@@ -145,15 +145,7 @@ static const kedge_mutator mutators[] = {
 
 static int open_fixture(void **state)
 {
-    static tx_fixture fixture;
-    *state = &fixture;
-    return tx_fixture_open(&fixture, &kedge_allocator_default, mutators, MUTATORS) ? 0 : 1;
-}
-
-static int close_fixture(void **state)
-{
-    tx_fixture_close(*state);
-    return 0;
+    return tx_fixture_set_up_with(state, mutators, MUTATORS);
 }
 
 static void refuses(tx_fixture *fixture, const char *name, const char *args, const char *code)
@@ -293,7 +285,7 @@ static void test_a_mutator_without_a_name_and_too_many_mutators_are_refused(void
     assert_string_equal(error.code, "too-many-mutators");
 }
 
-#define runs(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+#define runs(test) cmocka_unit_test_setup_teardown(test, open_fixture, tx_fixture_tear_down)
 
 int main(void)
 {

@@ -136,18 +136,7 @@ static const kedge_mutator mutators[] = {
 
 static int open_fixture(void **state)
 {
-    static tx_fixture fixture;
-    *state = &fixture;
-    return tx_fixture_open(&fixture, &kedge_allocator_default, mutators,
-                           sizeof mutators / sizeof mutators[0])
-               ? 0
-               : 1;
-}
-
-static int close_fixture(void **state)
-{
-    tx_fixture_close(*state);
-    return 0;
+    return tx_fixture_set_up_with(state, mutators, sizeof mutators / sizeof mutators[0]);
 }
 
 static void put_below(tx_fixture *fixture, const char *id, const char *value)
@@ -345,7 +334,7 @@ static void test_a_registry_describes_names_and_versions_in_order(void **state)
     kedge_registry_free(registry);
 }
 
-#define runs(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+#define runs(test) cmocka_unit_test_setup_teardown(test, open_fixture, tx_fixture_tear_down)
 
 int main(void)
 {

@@ -3,7 +3,12 @@
 
 #include "common/error.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static bool must_fail(tx_fixture *fixture)
 {
@@ -63,6 +68,13 @@ kedge_status tx_fixture_run(tx_fixture *fixture, const char *name, const char *a
     return kedge_tx_run(fixture->tx, &call, &fixture->error);
 }
 
+void tx_fixture_put(tx_fixture *fixture, const char *id, const char *value)
+{
+    char args[512];
+    snprintf(args, sizeof args, "{\"collection\":\"notes\",\"id\":\"%s\",\"value\":%s}", id, value);
+    assert_int_equal(tx_fixture_run(fixture, "kedge.put", args), KEDGE_OK);
+}
+
 const char *tx_fixture_item(tx_fixture *fixture, const char *collection, const char *id)
 {
     kedge_overlay_entry entry;
@@ -74,4 +86,22 @@ const char *tx_fixture_item(tx_fixture *fixture, const char *collection, const c
         return entry.value.data;
     }
     return NULL;
+}
+
+int tx_fixture_set_up_with(void **state, const kedge_mutator *mutators, size_t count)
+{
+    static tx_fixture fixture;
+    *state = &fixture;
+    return tx_fixture_open(&fixture, &kedge_allocator_default, mutators, count) ? 0 : 1;
+}
+
+int tx_fixture_set_up(void **state)
+{
+    return tx_fixture_set_up_with(state, NULL, 0);
+}
+
+int tx_fixture_tear_down(void **state)
+{
+    tx_fixture_close(*state);
+    return 0;
 }
