@@ -207,7 +207,7 @@ static kedge_status read_mutations(kedge_wire_place place, const kedge_wire_memb
     if (status != KEDGE_OK) return status;
     kedge_wire_replay_mutation *mutations =
         kedge_arena_take_array(&log->arena, entry->count, sizeof *mutations);
-    if (mutations == NULL && entry->count > 0) return kedge_fail_no_memory(error);
+    if (mutations == NULL) return kedge_fail_no_memory(error);
     *left -= entry->count;
     entry->mutations = mutations;
     kedge_json_iterator iterator = kedge_json_iterate(member->value);
@@ -246,7 +246,7 @@ static kedge_status read_entries(kedge_wire_place place, const kedge_wire_member
     if (status != KEDGE_OK) return status;
     kedge_wire_replay_entry *entries =
         kedge_arena_take_array(&out->arena, out->count, sizeof *entries);
-    if (entries == NULL && out->count > 0) return kedge_fail_no_memory(error);
+    if (entries == NULL) return kedge_fail_no_memory(error);
     out->entries = entries;
     kedge_json_iterator iterator = kedge_json_iterate(member->value);
     kedge_bytes object;

@@ -19,13 +19,14 @@
 #define DIGEST  "00112233445566778899aabbccddeeff"
 #define HASH    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
+#define NOOP                                                                                       \
+    "{\"client\":\"c2\",\"id\":1,\"name\":\"kedge.noop\",\"mutator\":1,\"args\":null,"             \
+    "\"timestamp\":0,\"user\":\"\",\"role\":\"\",\"digest\":\"" DIGEST "\"}"
 #define ENTRY                                                                                      \
     "{\"version\":5,\"mutations\":[{\"client\":\"c1\",\"id\":7,\"name\":\"set\",\"mutator\":2,"    \
     "\"args\":{\"a\":1},\"timestamp\":-5,\"user\":\"u\\n\",\"role\":\"editor\","                   \
     "\"digest\":\"" DIGEST "\",\"origin\":{\"client\":\"c0\",\"id\":3},"                           \
-    "\"outcome\":\"rejected\",\"code\":\"no-way\",\"message\":\"no\"},"                            \
-    "{\"client\":\"c2\",\"id\":1,\"name\":\"kedge.noop\",\"mutator\":1,\"args\":null,"             \
-    "\"timestamp\":0,\"user\":\"\",\"role\":\"\",\"digest\":\"" DIGEST "\"}]}"
+    "\"outcome\":\"rejected\",\"code\":\"no-way\",\"message\":\"no\"}," NOOP "]}"
 
 static const char good[] =
     "{\"cookie\":{\"order\":7,\"lineage\":\"" LINEAGE "\"},\"lastMutationIDChanges\":{},"
@@ -205,6 +206,23 @@ static void test_entries_are_read_as_they_were_written(void **state)
 
 /* ---- what is refused ---- */
 
+static kedge_status read_text(const kedge_allocator *allocator, const char *text)
+{
+    kedge_wire_pull_response out;
+    kedge_status status = read_on(allocator, text, &out, NULL);
+    kedge_wire_pull_response_free(&out);
+    return status;
+}
+
+static void assert_refused(const char *text, const char *named)
+{
+    kedge_wire_pull_response out;
+    kedge_error error = {0};
+    assert_int_equal(read_on(&kedge_allocator_default, text, &out, &error), KEDGE_PROTOCOL);
+    if (strstr(error.message, named) == NULL) fail_msg("%s instead of %s", error.message, named);
+    kedge_wire_pull_response_free(&out);
+}
+
 /* `good` with the first `from` replaced by `to`; for the caller to free. */
 static char *replaced(const char *from, const char *to)
 {
@@ -221,7 +239,12 @@ static void test_a_wrong_member_is_named(void **state)
     static const struct {
         const char *from, *to, *named;
     } cases[] = {
+        {"\"log\":{", "\"log\":7,\"x\":{", "'log'"},
         {"\"entries\":[", "\"entries\":7,\"x\":[", "'log.entries'"},
+        {"\"entries\":[", "\"entries\":[7,", "'entries[0]'"},
+        {"\"version\":5", "\"version\":\"5\"", "'entries[0].version'"},
+        {"\"mutations\":[{", "\"mutations\":7,\"x\":[{", "'entries[0].mutations'"},
+        {"\"mutations\":[{", "\"mutations\":[7,{", "'mutations[0]'"},
         {"\"more\":true", "\"more\":1", "'log.more'"},
         {"\"hash\":\"00", "\"hash\":\"0", "'log.hash'"},
         {"\"version\":5", "\"version\":3", "'entries[0].version'"},
@@ -238,7 +261,9 @@ static void test_a_wrong_member_is_named(void **state)
         {"\"role\":\"editor\"", "\"role\":[]", "'mutations[0].role'"},
         {"\"digest\":\"00", "\"digest\":\"0x", "'mutations[0].digest'"},
         {"{\"client\":\"c0\",\"id\":3}", "{\"client\":\"c0\"}", "'mutations[0].id'"},
+        {"\"origin\":{", "\"origin\":7,\"x\":{", "'mutations[0]'"},
         {"\"outcome\":\"rejected\"", "\"outcome\":\"applied\"", "'mutations[0].outcome'"},
+        {"\"code\":\"no-way\"", "\"code\":7", "'mutations[0].code'"},
         {"\"code\":\"no-way\"", "\"code\":\"\"", "'mutations[0].code'"},
         {"\"message\":\"no\"", "\"message\":7", "'mutations[0].message'"},
         {"\"patch\":[]", "\"patch\":[{\"op\":\"del\",\"key\":\"a/b\"}]", "'patch'"},
@@ -247,15 +272,56 @@ static void test_a_wrong_member_is_named(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        kedge_wire_pull_response out;
-        kedge_error error = {0};
         char *text = replaced(cases[i].from, cases[i].to);
-        assert_int_equal(read_on(&kedge_allocator_default, text, &out, &error), KEDGE_PROTOCOL);
-        if (strstr(error.message, cases[i].named) == NULL)
-            fail_msg("%s instead of %s", error.message, cases[i].named);
-        kedge_wire_pull_response_free(&out);
+        assert_refused(text, cases[i].named);
         test_free(text);
     }
+}
+
+/* `front`, as many times `piece` as have `count` bytes or more, and `back`. */
+static char *long_text(const char *front, const char *piece, size_t count, const char *back)
+{
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    size_t pieces = (count + strlen(piece) - 1) / strlen(piece);
+    kedge_buffer_append_text(&text, front);
+    for (size_t i = 0; i < pieces; i++)
+        kedge_buffer_append_text(&text, piece);
+    kedge_buffer_append_text(&text, back);
+    assert_int_equal(kedge_buffer_status(&text, NULL), KEDGE_OK);
+    return text.data;
+}
+
+static void test_what_is_over_a_limit_is_refused(void **state)
+{
+    static const struct {
+        const char *from, *front;
+        size_t most;
+        const char *named;
+    } cases[] = {
+        {"\"args\":{\"a\":1}", "\"args\":\"", KEDGE_LIMIT_ARGS_BYTES - 2, "'mutations[0].args'"},
+        {"\"code\":\"no-way\"", "\"code\":\"", KEDGE_LIMIT_REJECTION_CODE_BYTES,
+         "'mutations[0].code'"},
+        {"\"message\":\"no\"", "\"message\":\"", KEDGE_LIMIT_REJECTION_MESSAGE_BYTES,
+         "'mutations[0].message'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *most = long_text(cases[i].front, "x", cases[i].most, "\"");
+        char *more = long_text(cases[i].front, "x", cases[i].most + 1, "\"");
+        char *fits = replaced(cases[i].from, most);
+        char *over = replaced(cases[i].from, more);
+        assert_int_equal(read_text(&kedge_allocator_default, fits), KEDGE_OK);
+        assert_refused(over, cases[i].named);
+        test_free(over);
+        test_free(fits);
+        free(more);
+        free(most);
+    }
+    char *entries = long_text("\"entries\":[", "7,", 2 * KEDGE_WIRE_REPLAY_ENTRIES_MAX, "");
+    char *over = replaced("\"entries\":[", entries);
+    assert_refused(over, "'log.entries' of the server's response is not within its limit");
+    test_free(over);
+    free(entries);
 }
 
 static void test_a_duplicate_may_have_a_reason(void **state)
@@ -327,27 +393,38 @@ static void test_args_may_use_the_whole_depth(void **state)
     }
 }
 
-static kedge_status read_good(const kedge_allocator *allocator, const char *text)
+static void assert_failed_allocations_are_told(const char *text, bool sticky)
 {
-    kedge_wire_pull_response out;
-    kedge_status status = read_on(allocator, text, &out, NULL);
-    kedge_wire_pull_response_free(&out);
-    return status;
+    failing_allocator failing;
+    bool failed = true;
+    for (uint64_t call = 1; failed; call++) {
+        failing_allocator_init(&failing);
+        failing_allocator_arm(&failing, call, sticky);
+        kedge_status status = read_text(&failing.allocator, text);
+        failed = failing.failed > 0;
+        assert_int_equal(status, failed ? KEDGE_NO_MEMORY : KEDGE_OK);
+        assert_int_equal(failing.living, 0);
+    }
 }
 
 static void test_every_failed_allocation_is_told_as_that(void **state)
 {
     (void)state;
-    failing_allocator failing;
-    bool failed = true;
-    for (uint64_t call = 1; failed; call++) {
-        failing_allocator_init(&failing);
-        failing_allocator_arm(&failing, call, true);
-        kedge_status status = read_good(&failing.allocator, good);
-        failed = status != KEDGE_OK;
-        if (failed) assert_int_equal(status, KEDGE_NO_MEMORY);
-        assert_int_equal(failing.living, 0);
+    /* A name that is long when decoded, and long args that are not canonical. */
+    char *front =
+        long_text("\"name\":\"", "\\u0061", 6000, "\",\"mutator\":2,\"args\":{\"b\":1,\"a\":\"");
+    char *call = long_text(front, "x", 4000, "\"}");
+    char *hard = replaced("\"name\":\"set\",\"mutator\":2,\"args\":{\"a\":1}", call);
+    char *many = replaced("\"mutations\":[]", "\"mutations\":[" NOOP "," NOOP "," NOOP "]");
+    for (int sticky = 0; sticky <= 1; sticky++) {
+        assert_failed_allocations_are_told(good, sticky == 1);
+        assert_failed_allocations_are_told(many, sticky == 1);
+        assert_failed_allocations_are_told(hard, sticky == 1);
     }
+    test_free(many);
+    test_free(hard);
+    free(call);
+    free(front);
 }
 
 int main(void)
@@ -357,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_only_the_log_itself_holds_the_uid),
         cmocka_unit_test(test_entries_are_read_as_they_were_written),
         cmocka_unit_test(test_a_wrong_member_is_named),
+        cmocka_unit_test(test_what_is_over_a_limit_is_refused),
         cmocka_unit_test(test_a_duplicate_may_have_a_reason),
         cmocka_unit_test(test_deep_args_are_a_string_in_an_entry),
         cmocka_unit_test(test_args_may_use_the_whole_depth),
