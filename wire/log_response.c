@@ -112,8 +112,9 @@ static kedge_status read_text(kedge_wire_place place, const kedge_wire_member *m
     *out = (kedge_bytes){NULL, 0};
     if (member->value.data == NULL && !must) return KEDGE_OK;
     size_t start = text->size;
-    if (kedge_json_check_string(member->value, NULL) != KEDGE_OK ||
-        !kedge_json_to_text(member->value, text) || text->size == start)
+    if (kedge_json_check_string(member->value, NULL) == KEDGE_OK)
+        (void)kedge_json_to_text(member->value, text);
+    if (text->size == start)
         return kedge_wire_response_fail(place, member, "a string that is not empty", error);
     *out = (kedge_bytes){text->data + start, text->size - start};
     return KEDGE_OK;
@@ -122,9 +123,12 @@ static kedge_status read_text(kedge_wire_place place, const kedge_wire_member *m
 static kedge_status read_body(const kedge_allocator *allocator, kedge_wire_place place,
                               const kedge_wire_member *member, kedge_bytes *out, kedge_error *error)
 {
-    if (member->value.data == NULL ||
-        kedge_json_check(member->value, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) != KEDGE_OK)
-        return kedge_wire_response_fail(place, member, "a JSON value", error);
+    kedge_status status =
+        member->value.data == NULL
+            ? KEDGE_INVALID_JSON
+            : kedge_json_check(member->value, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+    if (status != KEDGE_OK) return kedge_wire_response_fail(place, member, "a JSON value", error);
     *out = member->value;
     return KEDGE_OK;
 }
@@ -221,7 +225,6 @@ kedge_status kedge_wire_log_entries_read(const kedge_allocator *allocator, kedge
 
 void kedge_wire_log_entries_free(kedge_wire_log_entries *entries)
 {
-    if (entries->allocator == NULL) return;
     kedge_buffer_free(&entries->text);
     kedge_release(entries->allocator, entries->entries);
     entries->entries = NULL;

@@ -1,12 +1,14 @@
 /* The messages of event logs: golden bytes, round trips, and what is refused. */
 #include "wire/log.h"
 
+#include "tests/support/failing_allocator.h"
 #include "tests/wire/draw.h"
 #include "wire/problem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -94,6 +96,12 @@ static void test_the_responses_have_these_bytes(void **state)
                                   "\"code\":\"log-conflict\",\"detail\":\"taken\",\"next\":9,"
                                   "\"page\":{\"entries\":[],\"next\":6,\"last_snapshot\":null,"
                                   "\"reload\":true}}");
+    kedge_buffer_clear(&out);
+    writer = kedge_json_write(&out);
+    kedge_wire_log_conflict_begin(&writer, 9, "taken", false);
+    kedge_wire_log_conflict_end(&writer, NULL);
+    assert_string_equal(out.data, "{\"type\":\"about:blank\",\"title\":\"Conflict\",\"status\":409,"
+                                  "\"code\":\"log-conflict\",\"detail\":\"taken\",\"next\":9}");
     kedge_buffer_free(&out);
 }
 
@@ -112,6 +120,7 @@ static void test_the_event_has_these_bytes(void **state)
     assert_false(kedge_wire_log_event_read(KEDGE_BYTES("appended"), KEDGE_BYTES("{\"number\":-1}"),
                                            &number));
     assert_false(kedge_wire_log_event_read(KEDGE_BYTES("appended"), KEDGE_BYTES("{"), &number));
+    assert_false(kedge_wire_log_event_read(KEDGE_BYTES("appended"), KEDGE_BYTES("{}"), &number));
 }
 
 /* ---- round trips ---- */
@@ -334,30 +343,96 @@ static void assert_page_refused(const char *body)
     kedge_wire_log_entries_free(&read);
 }
 
+#define END "],\"next\":null,\"last_snapshot\":null,\"reload\":false}"
+#define ENTRY(type, rest)                                                                          \
+    "{\"number\":1,\"created\":1," type "\"version\":1,\"id\":\"" ID "\"" rest "}"
+#define WHOLE(rest) ENTRY("\"type\":\"a\",", ",\"body\":{\"a\":1}" rest)
+
 static void test_what_is_no_response_is_refused(void **state)
 {
     kedge_wire_log_appended appended;
     kedge_wire_log_info info;
     int64_t next;
+    static const char *const pages[] = {
+        "7",
+        "{\"entries\":{},\"next\":null,\"last_snapshot\":null,\"reload\":false}",
+        "{\"entries\":[]}",
+        "{\"entries\":[1" END,
+        "{\"entries\":[" WHOLE("") " 2" END,
+        "{\"entries\":[" ENTRY("\"type\":\"a\",", "") END,
+        "{\"entries\":[" ENTRY("\"type\":\"a\",", ",\"body\":{\"a\":1,\"a\":2}") END,
+        "{\"entries\":[" ENTRY("\"type\":\"\",", ",\"body\":1") END,
+        "{\"entries\":[" ENTRY("\"type\":\"\\ud800\",", ",\"body\":1") END,
+        "{\"entries\":[" ENTRY("\"type\":7,", ",\"body\":1") END,
+        "{\"entries\":[" ENTRY("", ",\"body\":1") END,
+        "{\"entries\":[{\"number\":-1,\"created\":1,\"type\":\"a\",\"version\":1,\"id\":\"" ID
+        "\",\"body\":1}" END,
+        "{\"entries\":[" WHOLE(",\"history\":\"\"") END,
+    };
     (void)state;
-#define END "],\"next\":null,\"last_snapshot\":null,\"reload\":false}"
-    assert_page_refused("{\"entries\":{},\"next\":null,\"last_snapshot\":null,\"reload\":false}");
-    assert_page_refused("{\"entries\":[]}");
-    assert_page_refused("{\"entries\":[1" END);
-    assert_page_refused("{\"entries\":[{\"number\":1,\"created\":1,\"type\":\"a\",\"version\":1,"
-                        "\"id\":\"" ID "\"}" END);
-    assert_page_refused("{\"entries\":[{\"number\":1,\"created\":1,\"type\":\"\",\"version\":1,"
-                        "\"id\":\"" ID "\",\"body\":1}" END);
-    assert_page_refused("{\"entries\":[{\"number\":-1,\"created\":1,\"type\":\"a\",\"version\":1,"
-                        "\"id\":\"" ID "\",\"body\":1}" END);
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
+        assert_page_refused(pages[i]);
+    assert_int_equal(kedge_wire_log_appended_read(KEDGE_BYTES("7"), &appended, NULL),
+                     KEDGE_PROTOCOL);
+    assert_int_equal(
+        kedge_wire_log_appended_read(KEDGE_BYTES("{\"before\":true}"), &appended, NULL),
+        KEDGE_PROTOCOL);
     assert_int_equal(kedge_wire_log_appended_read(KEDGE_BYTES("{\"number\":1}"), &appended, NULL),
                      KEDGE_PROTOCOL);
+    assert_int_equal(kedge_wire_log_info_read(KEDGE_BYTES("7"), &info, NULL), KEDGE_PROTOCOL);
     assert_int_equal(kedge_wire_log_info_read(KEDGE_BYTES("{\"log\":\"a\"}"), &info, NULL),
                      KEDGE_PROTOCOL);
+    assert_int_equal(kedge_wire_log_conflict_read(KEDGE_BYTES("7"), &next, NULL), KEDGE_PROTOCOL);
     assert_int_equal(kedge_wire_log_conflict_read(KEDGE_BYTES("{}"), &next, NULL), KEDGE_PROTOCOL);
     assert_int_equal(kedge_wire_log_conflict_read(KEDGE_BYTES("{\"next\":3}"), &next, NULL),
                      KEDGE_OK);
     assert_int_equal(next, 3);
+}
+
+/* ---- memory ---- */
+
+/* A body with so many members that the check of it takes memory. */
+static char *page_with_a_large_body(void)
+{
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&text, "{\"entries\":[" WHOLE(",\"history\":\"h\"") ",");
+    kedge_buffer_append_text(&text, "{\"number\":2,\"created\":1,\"type\":\"a\",\"version\":1,"
+                                    "\"id\":\"" ID "\",\"body\":{");
+    for (int i = 0; i < 500; i++)
+        kedge_buffer_append_format(&text, "%s\"%d\":0", i == 0 ? "" : ",", i);
+    kedge_buffer_append_text(&text, "}}" END);
+    assert_int_equal(kedge_buffer_status(&text, NULL), KEDGE_OK);
+    return text.data;
+}
+
+static bool read_page_with(const kedge_allocator *allocator, void *text)
+{
+    kedge_wire_log_entries read = {.count = 0};
+    kedge_status status = kedge_wire_log_entries_read(allocator, kedge_bytes_of(text), &read, NULL);
+    assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+    kedge_wire_log_entries_free(&read);
+    return status == KEDGE_OK;
+}
+
+static bool write_conflict_with(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    kedge_buffer out = kedge_buffer_make(allocator);
+    kedge_json_writer writer = kedge_json_write(&out);
+    kedge_wire_log_conflict_begin(&writer, 9, "taken", false);
+    kedge_wire_log_conflict_end(&writer, NULL);
+    kedge_status status = kedge_buffer_status(&out, NULL);
+    kedge_buffer_free(&out);
+    return status == KEDGE_OK;
+}
+
+static void test_an_allocation_that_fails_is_no_fault_of_the_response(void **state)
+{
+    (void)state;
+    char *text = page_with_a_large_body();
+    assert_true(failing_allocator_try_every_call(read_page_with, text, 100) > 4);
+    assert_true(failing_allocator_try_every_call(write_conflict_with, NULL, 100) > 0);
+    free(text);
 }
 
 int main(void)
@@ -369,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_what_was_written_is_read_as_the_same),
         cmocka_unit_test(test_a_wrong_member_of_a_request_is_named),
         cmocka_unit_test(test_what_is_no_response_is_refused),
+        cmocka_unit_test(test_an_allocation_that_fails_is_no_fault_of_the_response),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
