@@ -38,7 +38,7 @@ kedge_status kedge_wire_outcomes_add(kedge_wire_outcomes *outcomes,
 
 void kedge_wire_outcomes_free(kedge_wire_outcomes *outcomes)
 {
-    if (outcomes->allocator != NULL) kedge_release(outcomes->allocator, outcomes->rows);
+    kedge_release(outcomes->allocator, outcomes->rows);
     *outcomes = (kedge_wire_outcomes){.allocator = outcomes->allocator};
 }
 

@@ -95,5 +95,5 @@ kedge_status kedge_wire_page_response_read(const kedge_allocator *allocator, ked
 void kedge_wire_page_response_free(kedge_wire_page_response *response)
 {
     kedge_wire_patch_free(&response->items);
-    if (response->next_text.allocator != NULL) kedge_buffer_free(&response->next_text);
+    kedge_buffer_free(&response->next_text);
 }

@@ -277,7 +277,6 @@ void kedge_wire_patch_leave_out(kedge_wire_patch *patch, size_t operation)
 void kedge_wire_patch_free(kedge_wire_patch *patch)
 {
     const kedge_allocator *allocator = patch->text.allocator;
-    if (allocator == NULL) return;
     for (size_t i = 0; i < patch->count; i++)
         kedge_release(allocator, patch->operations[i].owned);
     kedge_release(allocator, patch->operations);

@@ -307,7 +307,6 @@ kedge_status kedge_wire_push_request_read(const kedge_allocator *allocator,
 
 void kedge_wire_push_request_free(kedge_wire_push_request *request)
 {
-    if (request->allocator == NULL) return;
     kedge_release(request->allocator, request->mutations);
     kedge_release(request->allocator, request->text);
     *request = (kedge_wire_push_request){.supported = false};

@@ -280,6 +280,6 @@ kedge_status kedge_wire_replay_read(const kedge_wire_member *member,
 
 void kedge_wire_replay_free(kedge_wire_replay *log)
 {
-    if (log->arena.allocator != NULL) kedge_arena_free(&log->arena);
+    kedge_arena_free(&log->arena);
     *log = (kedge_wire_replay){.present = false};
 }

@@ -115,7 +115,6 @@ kedge_status kedge_wire_upload_response_read(const kedge_allocator *allocator, k
 
 void kedge_wire_upload_response_free(kedge_wire_upload_response *response)
 {
-    if (response->text.allocator == NULL) return;
     if (response->text.data != NULL) kedge_cleanse(response->text.data, response->text.capacity);
     kedge_buffer_free(&response->text);
 }
