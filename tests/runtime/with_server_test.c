@@ -378,6 +378,18 @@ static void take_line(void *userdata, kedge_log_level level, const char *event, 
     pthread_mutex_unlock(&lines->lock);
 }
 
+/* A client that writes what it logs into `lines`. */
+static kedge_db *open_logging(const place *here, kedge_log_level level, log_lines *lines)
+{
+    *lines = (log_lines){.text = ""};
+    pthread_mutex_init(&lines->lock, NULL);
+    kedge_options options = client_options(here->folders[1], here->server.url);
+    options.log = take_line;
+    options.log_level = level;
+    options.userdata = lines;
+    return client_open(&options);
+}
+
 static void has_line(const log_lines *lines, const char *text)
 {
     if (strstr(lines->text, text) == NULL) fail_msg("no \"%s\" in:\n%s", text, lines->text);
@@ -386,13 +398,8 @@ static void has_line(const log_lines *lines, const char *text)
 static void test_the_log_tells_what_was_done_and_why(void **state)
 {
     place *here = *state;
-    log_lines lines = {.text = ""};
-    pthread_mutex_init(&lines.lock, NULL);
-    kedge_options options = client_options(here->folders[1], here->server.url);
-    options.log = take_line;
-    options.log_level = KEDGE_LOG_DEBUG;
-    options.userdata = &lines;
-    kedge_db *db = client_open(&options);
+    log_lines lines;
+    kedge_db *db = open_logging(here, KEDGE_LOG_DEBUG, &lines);
     sync_now(db);
     client_put(db, "secret", "\"hidden\"");
     assert_int_equal(kedge_wait(db, 1, WAIT_MS, NULL, NULL), KEDGE_OK);
@@ -446,13 +453,8 @@ static void test_an_idle_client_notices_that_its_server_is_gone(void **state)
 static void test_the_log_has_the_level_that_the_app_wants(void **state)
 {
     place *here = *state;
-    log_lines lines = {.text = ""};
-    pthread_mutex_init(&lines.lock, NULL);
-    kedge_options options = client_options(here->folders[1], here->server.url);
-    options.log = take_line;
-    options.log_level = KEDGE_LOG_WARNING;
-    options.userdata = &lines;
-    kedge_db *db = client_open(&options);
+    log_lines lines;
+    kedge_db *db = open_logging(here, KEDGE_LOG_WARNING, &lines);
     sync_now(db);
     server_process_stop(&here->server);
     assert_int_equal(kedge_sync(db, 500, NULL), KEDGE_TIMEOUT);

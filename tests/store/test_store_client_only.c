@@ -62,6 +62,26 @@ static void end(own_fixture *own)
     kedge_registry_free(own->with);
 }
 
+static int set_up(void **state)
+{
+    static own_fixture own;
+    begin(&own);
+    *state = &own;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    end(*state);
+    return 0;
+}
+
+static fixture *fixture_of(void **state)
+{
+    own_fixture *own = *state;
+    return &own->f;
+}
+
 static int64_t count_rows(kedge_store *store, const char *sql)
 {
     int64_t count = 0;
@@ -86,19 +106,22 @@ static int64_t first_row(fixture *f, bool rejected, char *says, size_t size)
     return row.sequence;
 }
 
+/* Another client's edit comes first, and then those that are pending: they conflict. */
+static void push_behind(fixture *f, const char *add)
+{
+    naive_server_edit(f->server, "add", add);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+}
+
 /* ---- conflicts ---- */
 
 static void test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once(void **state)
 {
-    own_fixture own;
+    fixture *f = fixture_of(state);
     char says[128] = "";
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     int64_t first = fixture_mutate(f, "own-add", ADD(1));
     int64_t second = fixture_mutate(f, "own-add", ADD(20));
-    naive_server_edit(f->server, "add", ADD(300));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(300));
     fixture_mutate(f, "add", ADD(4000)); /* made before the conflict is known */
     fixture_pull(f);
     fixture_expect(f, "n", "4321");
@@ -112,23 +135,18 @@ static void test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once(v
     fixture_expect_canonical(f, "n", "4321");
     assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_APPLIED);
     assert_int_equal(fixture_outcome(f, second), KEDGE_OUTCOME_APPLIED);
-    end(&own);
 }
 
 static void test_conflicts_without_end_lead_to_the_inbox(void **state)
 {
-    own_fixture own;
+    fixture *f = fixture_of(state);
     char says[128] = "";
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
     for (int attempt = 1; attempt <= KEDGE_LIMIT_APPLY_ATTEMPTS; attempt++) {
         assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
         assert_int_equal(first_row(f, false, says, sizeof says), sequence);
         assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} ");
-        naive_server_edit(f->server, "add", ADD(100));
-        assert_int_equal(fixture_push(f), NAIVE_OK);
+        push_behind(f, ADD(100));
         fixture_pull(f);
     }
     assert_int_equal(fixture_position(f).pending, 0);
@@ -140,21 +158,16 @@ static void test_conflicts_without_end_lead_to_the_inbox(void **state)
     assert_int_equal(fixture_position(f).rejected, 1);
     assert_int_equal(kedge_store_dismiss(f->store, sequence, NULL), KEDGE_OK);
     assert_int_equal(fixture_position(f).rejected, 0);
-    end(&own);
 }
 
 /* The row of the first attempt leads to the entry of the inbox, however old it is. */
 static void test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence(void **state)
 {
-    own_fixture own;
+    fixture *f = fixture_of(state);
     char says[128] = "";
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
     for (int attempt = 1; attempt <= KEDGE_LIMIT_APPLY_ATTEMPTS; attempt++) {
-        naive_server_edit(f->server, "add", ADD(100));
-        assert_int_equal(fixture_push(f), NAIVE_OK);
+        push_behind(f, ADD(100));
         fixture_pull(f);
     }
     f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1;
@@ -164,21 +177,16 @@ static void test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence(void *
     assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_REJECTED);
     assert_int_equal(kedge_store_dismiss(f->store, sequence, NULL), KEDGE_OK);
     assert_int_equal(fixture_position(f).rejected, 0);
-    end(&own);
 }
 
 /* Damage may take the row of the first attempt. */
 static void test_what_is_listed_is_found_by_the_sequence_it_is_listed_with(void **state)
 {
-    own_fixture own;
+    fixture *f = fixture_of(state);
     char says[128] = "";
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     int64_t first = fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":150}");
     for (int attempt = 1; attempt <= 2; attempt++) {
-        naive_server_edit(f->server, "add", ADD(100));
-        assert_int_equal(fixture_push(f), NAIVE_OK);
+        push_behind(f, ADD(100));
         fixture_pull(f);
     }
     assert_int_equal(first_row(f, true, says, sizeof says), first);
@@ -188,20 +196,15 @@ static void test_what_is_listed_is_found_by_the_sequence_it_is_listed_with(void 
     int64_t listed = first_row(f, true, says, sizeof says);
     assert_int_equal(kedge_store_dismiss(f->store, listed, &f->error), KEDGE_OK);
     assert_int_equal(fixture_position(f).rejected, 0);
-    end(&own);
 }
 
 static void test_what_the_mutator_refuses_then_is_shown_with_its_reason(void **state)
 {
-    own_fixture own;
+    fixture *f = fixture_of(state);
     char says[128] = "";
     int64_t again = 0;
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     int64_t sequence = fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":9}");
-    naive_server_edit(f->server, "add", ADD(10));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(10));
     fixture_pull(f);
     assert_int_equal(first_row(f, true, says, sizeof says), sequence);
     assert_string_equal(says, "own-refuse-over {\"id\":\"n\",\"limit\":9} over-limit");
@@ -210,25 +213,19 @@ static void test_what_the_mutator_refuses_then_is_shown_with_its_reason(void **s
     assert_int_equal(kedge_store_resubmit(f->store, sequence, &again, NULL, NULL), KEDGE_OK);
     fixture_sync(f);
     fixture_expect_canonical(f, "touched", "true");
-    end(&own);
 }
 
 static void test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence(void **state)
 {
-    own_fixture own;
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
+    fixture *f = fixture_of(state);
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    naive_server_edit(f->server, "add", ADD(100));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(100));
     fixture_pull(f);
     fixture_expect(f, "n", "101");
     assert_int_equal(kedge_store_cancel(f->store, sequence, NULL, NULL), KEDGE_OK);
     fixture_expect(f, "n", "100");
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "100");
-    end(&own);
 }
 
 static bool is_watched(void *context)
@@ -239,15 +236,11 @@ static bool is_watched(void *context)
 
 static void test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again(void **state)
 {
-    own_fixture own;
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
+    fixture *f = fixture_of(state);
     f->options.observer.watched = is_watched;
     fixture_reopen(f);
     fixture_mutate(f, "own-add", ADD(1));
-    naive_server_edit(f->server, "add", ADD(100));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(100));
     fixture_pull(f);
     size_t offset = 0;
     kedge_changed change;
@@ -257,7 +250,6 @@ static void test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_agai
     assert_true(kedge_bytes_equal_text(change.id, "n"));
     assert_true(kedge_bytes_equal_text(change.before, "1"));
     assert_true(kedge_bytes_equal_text(change.after, "101"));
-    end(&own);
 }
 
 /* ---- no ids ---- */
@@ -277,21 +269,16 @@ static void exhaust_ids_behind_pull(void *context, const char *phase)
 
 static void test_an_edit_that_gets_no_id_is_in_the_inbox_and_shows_nothing(void **state)
 {
-    own_fixture own;
+    fixture *f = fixture_of(state);
     char says[128] = "";
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     f->options.phase = exhaust_ids_behind_pull;
     fixture_reopen(f);
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    naive_server_edit(f->server, "add", ADD(100));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(100));
     fixture_pull(f);
     assert_int_equal(first_row(f, true, says, sizeof says), sequence);
     assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} mutation-ids-exhausted");
     fixture_expect(f, "n", "100");
-    end(&own);
 }
 
 /* ---- full disks ---- */
@@ -329,8 +316,7 @@ static void test_an_edit_that_cannot_be_made_again_yet_is_pending(void **state)
     begin_on_volume(&own, &vfs, refuse_behind_pull);
     fixture *f = &own.f;
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    naive_server_edit(f->server, "add", ADD(100));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(100));
     fixture_pull(f);
     assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
     assert_int_equal(fixture_position(f).pending, 1);
@@ -358,8 +344,7 @@ static void test_an_edit_is_made_again_where_the_wals_have_the_room_for_it(void 
     fixture *f = &own.f;
     snprintf(args, sizeof args, "{\"id\":\"n\",\"by\":1,\"pad\":\"%0100000d\"}", 0);
     fixture_mutate(f, "own-add", args);
-    naive_server_edit(f->server, "add", ADD(100));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(100));
     fixture_pull(f);
     fixture_expect(f, "n", "101");
     end_on_volume(&own, vfs);
@@ -392,8 +377,7 @@ static void test_a_crash_at_each_step_loses_and_doubles_nothing(void **state)
         fixture *f = &own.f;
         int64_t first = fixture_mutate(f, "own-add", ADD(1));
         int64_t second = fixture_mutate(f, "own-add", ADD(20));
-        naive_server_edit(f->server, "add", ADD(300));
-        assert_int_equal(fixture_push(f), NAIVE_OK);
+        push_behind(f, ADD(300));
         own.phase = phases[i];
         fixture_pull(f);
         assert_int_equal(own.copies, 1);
@@ -414,22 +398,18 @@ static void test_a_crash_at_each_step_loses_and_doubles_nothing(void **state)
 
 static void test_a_build_without_the_mutator_shows_what_a_crash_left(void **state)
 {
-    own_fixture own;
+    own_fixture *own = *state;
+    fixture *f = &own->f;
     char says[128] = "";
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    naive_server_edit(f->server, "add", ADD(300));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
-    own.phase = "pull-done";
+    push_behind(f, ADD(300));
+    own->phase = "pull-done";
     fixture_pull(f);
-    go_on_in_copy(&own, 0, false);
+    go_on_in_copy(own, 0, false);
     assert_int_equal(first_row(f, true, says, sizeof says), sequence);
     assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} conflict");
     assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_REJECTED);
     fixture_expect(f, "n", "300");
-    end(&own);
 }
 
 static void kill_at_end_of_pull(void *context, const char *phase)
@@ -463,16 +443,13 @@ static pid_t fork_killed_pull(own_fixture *own, int *begins)
 
 static void test_what_a_killed_process_left_is_made_again_by_another_one(void **state)
 {
-    own_fixture own;
+    own_fixture *own = *state;
+    fixture *f = &own->f;
     int ended = 0, begins;
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    naive_server_edit(f->server, "add", ADD(300));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(300));
     fixture_close(f);
-    pid_t child = fork_killed_pull(&own, &begins);
+    pid_t child = fork_killed_pull(own, &begins);
     fixture_open(f);
     assert_int_equal(write(begins, "", 1), 1);
     close(begins);
@@ -483,23 +460,18 @@ static void test_what_a_killed_process_left_is_made_again_by_another_one(void **
     assert_int_equal(fixture_position(f).pending, 1);
     fixture_sync(f);
     assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_APPLIED);
-    end(&own);
 }
 
 /* ---- the backend is restored, the folder is copied ---- */
 
 static void test_an_edit_that_was_made_again_survives_a_restored_backend(void **state)
 {
-    own_fixture own;
-    (void)state;
-    begin(&own);
-    fixture *f = &own.f;
+    fixture *f = fixture_of(state);
     fixture_mutate(f, "add", ADD(5));
     fixture_sync(f);
     int64_t backup = f->server->version;
     fixture_mutate(f, "own-add", ADD(1));
-    naive_server_edit(f->server, "add", ADD(100));
-    assert_int_equal(fixture_push(f), NAIVE_OK);
+    push_behind(f, ADD(100));
     fixture_pull(f);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "106");
@@ -510,26 +482,27 @@ static void test_an_edit_that_was_made_again_survives_a_restored_backend(void **
     fixture_expect_canonical(f, "n", "1006");
     fixture_expect(f, "n", "1006");
     assert_int_equal(fixture_position(f).rejected, 0);
-    end(&own);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once),
-        cmocka_unit_test(test_conflicts_without_end_lead_to_the_inbox),
-        cmocka_unit_test(test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence),
-        cmocka_unit_test(test_what_is_listed_is_found_by_the_sequence_it_is_listed_with),
-        cmocka_unit_test(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
-        cmocka_unit_test(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
-        cmocka_unit_test(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
-        cmocka_unit_test(test_an_edit_that_gets_no_id_is_in_the_inbox_and_shows_nothing),
+        TEST(test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once),
+        TEST(test_conflicts_without_end_lead_to_the_inbox),
+        TEST(test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence),
+        TEST(test_what_is_listed_is_found_by_the_sequence_it_is_listed_with),
+        TEST(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
+        TEST(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
+        TEST(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
+        TEST(test_an_edit_that_gets_no_id_is_in_the_inbox_and_shows_nothing),
         cmocka_unit_test(test_an_edit_that_cannot_be_made_again_yet_is_pending),
         cmocka_unit_test(test_an_edit_is_made_again_where_the_wals_have_the_room_for_it),
         cmocka_unit_test(test_a_crash_at_each_step_loses_and_doubles_nothing),
-        cmocka_unit_test(test_a_build_without_the_mutator_shows_what_a_crash_left),
-        cmocka_unit_test(test_what_a_killed_process_left_is_made_again_by_another_one),
-        cmocka_unit_test(test_an_edit_that_was_made_again_survives_a_restored_backend),
+        TEST(test_a_build_without_the_mutator_shows_what_a_crash_left),
+        TEST(test_what_a_killed_process_left_is_made_again_by_another_one),
+        TEST(test_an_edit_that_was_made_again_survives_a_restored_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
