@@ -199,72 +199,79 @@ static kedge_status go_to_item(restore *work)
 
 /* ---- making a change; `why` is of the document ---- */
 
-/* The text of the place, empty when there is none. */
-static kedge_status read_place(restore *work, kedge_json_node **node, kedge_bytes *text,
-                               kedge_error *why)
+/* What is at the path now. */
+typedef struct place {
+    kedge_json_node *parent; /* as kedge_json_find gives it */
+    kedge_json_node *node;
+    kedge_bytes text; /* of the node, or empty */
+} place;
+
+static kedge_status read_place(restore *work, place *at, kedge_error *why)
 {
-    *node = NULL;
-    *text = (kedge_bytes){NULL, 0};
+    *at = (place){.node = NULL};
     if (!work->present) return KEDGE_OK;
     kedge_status status =
-        kedge_json_follow(&work->document, &work->at.path, work->at.path.count, node, why);
-    if (status != KEDGE_OK || *node == NULL) return status;
-    return kedge_json_node_text(&work->document, *node, text, why);
+        kedge_json_find(&work->document, &work->at.path, &at->parent, &at->node, why);
+    if (status != KEDGE_OK || at->node == NULL) return status;
+    return kedge_json_node_text(&work->document, at->node, &at->text, why);
 }
 
-static kedge_status change_root(restore *work, kedge_bytes value)
+static void count_change(restore *work)
+{
+    work->changed = true;
+    work->made++;
+}
+
+static void set_node(restore *work, kedge_json_node *node, kedge_bytes value)
+{
+    kedge_json_node_set(&work->document, node, value);
+    count_change(work);
+}
+
+static void change_root(restore *work, kedge_bytes value)
 {
     bool keeps = value.size == 0 && work->collection[0] == '\0'; /* a project record stays */
     if (keeps) value = KEDGE_BYTES("{}");
     work->present = value.size > 0;
     if (work->present) kedge_json_node_set(&work->document, &work->document.root, value);
-    work->changed = true;
-    work->made++;
-    return KEDGE_OK;
 }
 
 /* `value` is empty: nothing shall be there. A place whose container is gone is not changed. */
-static kedge_status change_place(restore *work, kedge_json_node *node, kedge_bytes value,
+static kedge_status change_place(restore *work, const place *at, kedge_bytes value,
                                  kedge_error *why)
 {
-    size_t place;
-    kedge_json_node *parent;
-    const kedge_json_pointer *path = &work->at.path;
-    if (path->count == 0) return change_root(work, value);
     kedge_status status = KEDGE_OK;
-    if (node != NULL && value.size > 0) {
-        kedge_json_node_set(&work->document, node, value);
-    } else if (node != NULL || value.size > 0) {
-        if (!work->present) return KEDGE_OK;
-        kedge_bytes token = kedge_json_pointer_token(path, path->count - 1);
-        status = kedge_json_follow(&work->document, path, path->count - 1, &parent, why);
-        if (status != KEDGE_OK) return status;
-        if (parent == NULL || parent->type != KEDGE_JSON_OBJECT) return KEDGE_OK;
-        status = kedge_json_node_open(&work->document, parent, why);
-        if (status == KEDGE_OK && value.size > 0)
-            status = kedge_json_set_member(&work->document, parent, token, value, why);
-        else if (status == KEDGE_OK && kedge_json_find_child(parent, token, &place))
-            status = kedge_json_node_remove(&work->document, parent, place, why);
-    }
-    if (status != KEDGE_OK) return status;
-    work->changed = true;
-    work->made++;
-    return KEDGE_OK;
+    const kedge_json_pointer *path = &work->at.path;
+    bool there = at->node != NULL, wanted = value.size > 0;
+    if (path->count == 0)
+        change_root(work, value);
+    else if (there && wanted)
+        kedge_json_node_set(&work->document, at->node, value);
+    else if (there != wanted && (at->parent == NULL || at->parent->type != KEDGE_JSON_OBJECT))
+        return KEDGE_OK;
+    else if (wanted)
+        status = kedge_json_set_member(&work->document, at->parent,
+                                       kedge_json_pointer_token(path, path->count - 1), value, why);
+    else if (there)
+        status = kedge_json_node_remove(&work->document, at->parent,
+                                        (size_t)(at->node - at->parent->children), why);
+    if (status == KEDGE_OK) count_change(work);
+    return status;
 }
 
-static kedge_status add_number(restore *work, kedge_json_node *node, kedge_bytes now,
-                               kedge_error *why)
+static kedge_status add_number(restore *work, const place *at, kedge_error *why)
 {
     double number;
     kedge_bytes kept;
     char text[KEDGE_JSON_NUMBER_SIZE];
-    if (node == NULL || !kedge_json_to_number(now, &number)) return KEDGE_OK;
+    if (!kedge_json_to_number(at->text, &number)) return KEDGE_OK;
     number += work->at.add;
     if (fabs(number) > INTEGER_MAX || number != trunc(number)) return KEDGE_OK;
     size_t size = kedge_json_format_number(number, text);
     kedge_status status =
         kedge_json_document_keep(&work->document, (kedge_bytes){text, size}, &kept, why);
-    return status == KEDGE_OK ? change_place(work, node, kept, why) : status;
+    if (status == KEDGE_OK) set_node(work, at->node, kept);
+    return status;
 }
 
 /* Texts, decoded: the base, theirs, ours, and the merge, which is then quoted in [0]. */
@@ -272,15 +279,12 @@ static kedge_status merge_decoded(restore *work, kedge_buffer texts[4], bool *me
                                   kedge_error *why)
 {
     kedge_text_merge_result result;
-    kedge_status status = kedge_text_merge(
+    kedge_status merges = kedge_text_merge(
         work->document.allocator, kedge_buffer_bytes(&texts[0]), kedge_buffer_bytes(&texts[1]),
         kedge_buffer_bytes(&texts[2]), KEDGE_LIMIT_MUTATION_BYTES, &texts[3], &result, why);
-    kedge_error over = {0};
-    kedge_status charged = kedge_json_document_charge(&work->document, result.cost, &over);
-    if (status != KEDGE_OK || charged != KEDGE_OK) {
-        if (status == KEDGE_OK) *why = over;
-        return status == KEDGE_OK ? charged : status;
-    }
+    kedge_status status = kedge_json_document_charge(&work->document, result.cost, why);
+    if (status == KEDGE_OK) status = merges;
+    if (status != KEDGE_OK) return status;
     *merged = result.overlaps == 0 &&
               !kedge_bytes_equal(kedge_buffer_bytes(&texts[3]), kedge_buffer_bytes(&texts[1]));
     kedge_buffer_clear(&texts[0]);
@@ -289,13 +293,12 @@ static kedge_status merge_decoded(restore *work, kedge_buffer texts[4], bool *me
     return kedge_buffer_status(&texts[0], why);
 }
 
-static kedge_status merge_text(restore *work, kedge_json_node *node, kedge_bytes now,
-                               kedge_error *why)
+static kedge_status merge_text(restore *work, const place *at, kedge_error *why)
 {
     bool merged = false;
     kedge_bytes kept;
     kedge_buffer texts[4];
-    const kedge_bytes given[3] = {work->at.expected, now, work->at.value};
+    const kedge_bytes given[3] = {work->at.expected, at->text, work->at.value};
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < 4; i++)
         texts[i] = kedge_buffer_make(work->document.allocator);
@@ -307,7 +310,7 @@ static kedge_status merge_text(restore *work, kedge_json_node *node, kedge_bytes
     if (status == KEDGE_OK && merged) {
         status =
             kedge_json_document_keep(&work->document, kedge_buffer_bytes(&texts[0]), &kept, why);
-        if (status == KEDGE_OK) status = change_place(work, node, kept, why);
+        if (status == KEDGE_OK) set_node(work, at->node, kept);
     }
     for (size_t i = 0; i < 4; i++)
         kedge_buffer_free(&texts[i]);
@@ -316,17 +319,16 @@ static kedge_status merge_text(restore *work, kedge_json_node *node, kedge_bytes
 
 static kedge_status make_change(restore *work)
 {
-    kedge_bytes now;
-    kedge_json_node *node;
+    place now;
     kedge_error why = {0};
     const change *at = &work->at;
-    kedge_status status = read_place(work, &node, &now, &why);
+    kedge_status status = read_place(work, &now, &why);
     if (status == KEDGE_OK && at->adds)
-        status = add_number(work, node, now, &why);
-    else if (status == KEDGE_OK && kedge_bytes_equal(now, at->expected))
-        status = change_place(work, node, at->value, &why);
-    else if (status == KEDGE_OK && at->text && kedge_json_type_of(now) == KEDGE_JSON_STRING)
-        status = merge_text(work, node, now, &why);
+        status = add_number(work, &now, &why);
+    else if (status == KEDGE_OK && kedge_bytes_equal(now.text, at->expected))
+        status = change_place(work, &now, at->value, &why);
+    else if (status == KEDGE_OK && at->text && kedge_json_type_of(now.text) == KEDGE_JSON_STRING)
+        status = merge_text(work, &now, &why);
     return status == KEDGE_OK ? KEDGE_OK : failed(work, &why);
 }
 

@@ -16,6 +16,8 @@ typedef struct text_edit {
     kedge_buffer now;    /* what the member is */
     kedge_buffer merged; /* what it becomes; then the item, as JSON */
     kedge_json_document document;
+    kedge_json_node *parent; /* of the member, as kedge_json_find gives it */
+    kedge_json_node *node;   /* the member, or NULL */
 } text_edit;
 
 enum { MEMBER_PATH, MEMBER_BASE, MEMBER_TEXT, MEMBERS };
@@ -71,39 +73,32 @@ static kedge_status conflict(kedge_tx *tx, const char *what, kedge_error *error)
 }
 
 /* A member that is absent is an empty text, for an edit that began with one. */
-static kedge_status read_member(kedge_tx *tx, text_edit *edit, kedge_json_node **node,
-                                kedge_error *error)
+static kedge_status read_member(kedge_tx *tx, text_edit *edit, kedge_error *error)
 {
     kedge_error why = {0};
     kedge_status status =
-        kedge_json_follow(&edit->document, &edit->path, edit->path.count, node, &why);
+        kedge_json_find(&edit->document, &edit->path, &edit->parent, &edit->node, &why);
     if (status != KEDGE_OK) return document_failed(tx, edit, &why, error);
-    if (*node == NULL) return edit->base.size == 0 ? KEDGE_OK : conflict(tx, "removed", error);
-    if ((*node)->type != KEDGE_JSON_STRING) return conflict(tx, "no text", error);
-    kedge_json_to_text((*node)->text, &edit->now);
+    if (edit->node == NULL) return edit->base.size == 0 ? KEDGE_OK : conflict(tx, "removed", error);
+    if (edit->node->type != KEDGE_JSON_STRING) return conflict(tx, "no text", error);
+    kedge_json_to_text(edit->node->text, &edit->now);
     if (kedge_buffer_status(&edit->now, &why) == KEDGE_OK) return KEDGE_OK;
     return kedge_tx_postpone(tx, &why, error);
 }
 
 /* Puts `text`, JSON, at the path. */
-static kedge_status set_member(kedge_tx *tx, text_edit *edit, kedge_json_node *node,
-                               kedge_bytes text, kedge_error *error)
+static kedge_status set_member(kedge_tx *tx, text_edit *edit, kedge_bytes text, kedge_error *error)
 {
-    if (node != NULL) {
-        kedge_json_node_set(&edit->document, node, text);
+    if (edit->node != NULL) {
+        kedge_json_node_set(&edit->document, edit->node, text);
         return KEDGE_OK;
     }
     kedge_error why = {0};
-    kedge_json_node *parent = NULL;
-    kedge_status status =
-        kedge_json_follow(&edit->document, &edit->path, edit->path.count - 1, &parent, &why);
-    if (status == KEDGE_OK && (parent == NULL || parent->type != KEDGE_JSON_OBJECT))
+    if (edit->parent == NULL || edit->parent->type != KEDGE_JSON_OBJECT)
         return conflict(tx, "in no object", error);
-    if (status == KEDGE_OK) status = kedge_json_node_open(&edit->document, parent, &why);
-    if (status == KEDGE_OK)
-        status = kedge_json_set_member(&edit->document, parent,
-                                       kedge_json_pointer_token(&edit->path, edit->path.count - 1),
-                                       text, &why);
+    kedge_status status = kedge_json_set_member(
+        &edit->document, edit->parent, kedge_json_pointer_token(&edit->path, edit->path.count - 1),
+        text, &why);
     return status == KEDGE_OK ? KEDGE_OK : document_failed(tx, edit, &why, error);
 }
 
@@ -121,8 +116,7 @@ static kedge_status merge(kedge_tx *tx, text_edit *edit, kedge_error *error)
     return kedge_tx_postpone(tx, &why, error);
 }
 
-static kedge_status write_item(kedge_tx *tx, text_edit *edit, kedge_json_node *node,
-                               kedge_error *error)
+static kedge_status write_item(kedge_tx *tx, text_edit *edit, kedge_error *error)
 {
     kedge_error why = {0};
     kedge_buffer string = kedge_buffer_make(kedge_tx_allocator(tx));
@@ -132,7 +126,7 @@ static kedge_status write_item(kedge_tx *tx, text_edit *edit, kedge_json_node *n
     if (status != KEDGE_OK)
         status = kedge_tx_postpone(tx, &why, error);
     else
-        status = set_member(tx, edit, node, kedge_buffer_bytes(&string), error);
+        status = set_member(tx, edit, kedge_buffer_bytes(&string), error);
     if (status == KEDGE_OK) {
         kedge_buffer_clear(&edit->merged);
         kedge_json_node_write(&edit->document.root, &edit->merged);
@@ -150,7 +144,6 @@ static kedge_status write_item(kedge_tx *tx, text_edit *edit, kedge_json_node *n
 static kedge_status apply(kedge_tx *tx, kedge_bytes args, text_edit *edit, kedge_error *error)
 {
     kedge_bytes item;
-    kedge_json_node *node = NULL;
     kedge_status status = read_args(tx, args, edit, error);
     if (status == KEDGE_OK)
         status = kedge_tx_get(tx, edit->item.collection, edit->item.id, edit->item.id_size,
@@ -158,12 +151,12 @@ static kedge_status apply(kedge_tx *tx, kedge_bytes args, text_edit *edit, kedge
     if (status != KEDGE_OK) return status;
     edit->document =
         kedge_json_document_make(kedge_tx_allocator(tx), item, KEDGE_LIMIT_MUTATION_BYTES);
-    status = read_member(tx, edit, &node, error);
+    status = read_member(tx, edit, error);
     if (status == KEDGE_OK) status = merge(tx, edit, error);
     if (status != KEDGE_OK) return status;
     bool same =
         kedge_bytes_equal(kedge_buffer_bytes(&edit->merged), kedge_buffer_bytes(&edit->now));
-    return same ? KEDGE_OK : write_item(tx, edit, node, error);
+    return same ? KEDGE_OK : write_item(tx, edit, error);
 }
 
 kedge_status kedge_builtin_text(kedge_tx *tx, const char *args, size_t args_size, void *userdata,

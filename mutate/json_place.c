@@ -34,6 +34,23 @@ kedge_status kedge_json_follow(kedge_json_document *document, const kedge_json_p
     return KEDGE_OK;
 }
 
+kedge_status kedge_json_find(kedge_json_document *document, const kedge_json_pointer *pointer,
+                             kedge_json_node **parent, kedge_json_node **node, kedge_error *error)
+{
+    size_t place;
+    *parent = NULL;
+    *node = pointer->count == 0 ? &document->root : NULL;
+    if (pointer->count == 0) return KEDGE_OK;
+    kedge_status status = kedge_json_follow(document, pointer, pointer->count - 1, parent, error);
+    if (status != KEDGE_OK || *parent == NULL || !kedge_json_node_is_container(*parent))
+        return status;
+    status = kedge_json_node_open(document, *parent, error);
+    if (status != KEDGE_OK) return status;
+    kedge_bytes token = kedge_json_pointer_token(pointer, pointer->count - 1);
+    if (kedge_json_find_child(*parent, token, &place)) *node = &(*parent)->children[place];
+    return KEDGE_OK;
+}
+
 kedge_status kedge_json_set_member(kedge_json_document *document, kedge_json_node *object,
                                    kedge_bytes key, kedge_bytes text, kedge_error *error)
 {

@@ -12,6 +12,11 @@ bool kedge_json_find_child(const kedge_json_node *parent, kedge_bytes token, siz
  * lead nowhere. KEDGE_LIMIT_EXCEEDED, KEDGE_NO_MEMORY. */
 kedge_status kedge_json_follow(kedge_json_document *document, const kedge_json_pointer *pointer,
                                size_t steps, kedge_json_node **node, kedge_error *error);
+/* The node that the pointer leads to, NULL when there is none, and the one that holds it or would
+ * hold it, which is open when it is a container: NULL when that is absent, and above the root.
+ * KEDGE_LIMIT_EXCEEDED, KEDGE_NO_MEMORY. */
+kedge_status kedge_json_find(kedge_json_document *document, const kedge_json_pointer *pointer,
+                             kedge_json_node **parent, kedge_json_node **node, kedge_error *error);
 /* Sets the member of an open object, which may lack it; `key` is in quotes. */
 kedge_status kedge_json_set_member(kedge_json_document *document, kedge_json_node *object,
                                    kedge_bytes key, kedge_bytes text, kedge_error *error);

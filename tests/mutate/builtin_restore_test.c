@@ -51,6 +51,8 @@ static void test_values_that_are_as_expected_are_put_back(void **state)
     restores(fixture, AT("1", "/a", ",\"expected\":1,\"value\":\"x\"") "," AT(
                           "1", "/b/c", ",\"expected\":[2]") "," AT("1", "/b/e", ",\"value\":null"));
     assert_item(fixture, "1", "{\"a\":\"x\",\"b\":{\"e\":null},\"d\":3}");
+    restores(fixture, AT("1", "/d", ",\"expected\":3"));
+    assert_item(fixture, "1", "{\"a\":\"x\",\"b\":{\"e\":null}}");
 }
 
 static void test_what_somebody_changed_since_stays(void **state)
@@ -84,7 +86,12 @@ static void test_items_come_and_go_whole(void **state)
     assert_item(fixture, "1", NULL);
     assert_item(fixture, "2", "[5]");
     refuses(fixture, AT("2", "", ",\"expected\":[6]"), "restore-conflict", "changed");
+    restores(fixture, AT("2", "/x", ""));
+    assert_item(fixture, "2", "[5]");
+    refuses(fixture, AT("2", "/0", ",\"expected\":5"), "restore-conflict", "changed");
     restores(fixture, AT("1", "", ",\"value\":{\"a\":1}") "," AT("1", "/b", ",\"value\":2"));
+    assert_item(fixture, "1", "{\"a\":1,\"b\":2}");
+    restores(fixture, AT("1", "/c", "")); /* nothing was there, and shall be */
     assert_item(fixture, "1", "{\"a\":1,\"b\":2}");
     restores(fixture, "");
 }
@@ -114,6 +121,13 @@ static void test_a_text_goes_back_around_the_edits_of_others(void **state)
         AT("1", "/t", ",\"expected\":\"milk and old bread, jam\",\"text\":true,\"value\":\"x\""),
         "restore-conflict", "changed");
     assert_item(fixture, "1", "{\"t\":\"milk and bread, jam\"}");
+    /* Others have taken it back themselves, or made it no text. */
+    refuses(fixture,
+            AT("1", "/t", ",\"expected\":\"milk\",\"text\":true,\"value\":\"milk and bread, jam\""),
+            "restore-conflict", "changed");
+    tx_fixture_put(fixture, "1", "{\"t\":5}");
+    refuses(fixture, AT("1", "/t", ",\"expected\":\"\",\"text\":true,\"value\":\"a\""),
+            "restore-conflict", "changed");
 }
 
 static void test_a_number_is_taken_back_from_what_it_is_now(void **state)
@@ -123,6 +137,21 @@ static void test_a_number_is_taken_back_from_what_it_is_now(void **state)
     restores(fixture, AT("1", "/n", ",\"add\":-2") "," AT("1", "/t", ",\"add\":1") "," AT(
                           "1", "/x", ",\"add\":1"));
     assert_item(fixture, "1", "{\"n\":10,\"t\":\"a\",\"x\":0.5}");
+    tx_fixture_put(fixture, "1", "{\"n\":9007199254740990}");
+    restores(fixture, AT("1", "/n", ",\"add\":1") "," AT("1", "/n", ",\"add\":1") "," AT(
+                          "1", "/none", ",\"add\":1"));
+    assert_item(fixture, "1", "{\"n\":9007199254740991}");
+}
+
+static void test_a_read_that_fails_decides_nothing(void **state)
+{
+    tx_fixture *fixture = *state;
+    fixture->fail_read = 1;
+    assert_int_equal(restore(fixture, AT("1", "", ",\"value\":1")), KEDGE_IO);
+    fixture->fail_read = 1;
+    assert_int_equal(
+        restore(fixture, "{\"collection\":\"\",\"id\":\"\",\"path\":\"\",\"value\":{}}"), KEDGE_IO);
+    assert_int_equal(kedge_overlay_count(fixture->overlay), 0);
 }
 
 static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
@@ -133,9 +162,16 @@ static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
     refuses(fixture, AT("1", "a", ",\"value\":1"), "args-invalid", "Pointer");
     refuses(fixture, AT("1", "/a", ",\"valu\":1"), "args-invalid", "unknown");
     refuses(fixture, AT("1", "/a", ",\"expected\":\"x\",\"text\":true"), "args-invalid", "strings");
+    refuses(fixture, AT("1", "/a", ",\"expected\":\"x\",\"text\":true,\"value\":1"), "args-invalid",
+            "strings");
+    refuses(fixture, AT("1", "/a", ",\"expected\":1,\"text\":true,\"value\":\"x\""), "args-invalid",
+            "strings");
     refuses(fixture, AT("1", "/a", ",\"text\":1"), "args-invalid", "true or false");
     refuses(fixture, AT("1", "/a", ",\"add\":\"x\""), "args-invalid", "number");
     refuses(fixture, AT("1", "/a", ",\"add\":1,\"value\":1"), "args-invalid", "add");
+    refuses(fixture, AT("1", "/a", ",\"add\":1,\"expected\":1"), "args-invalid", "add");
+    refuses(fixture, "{\"collection\":7,\"id\":\"1\",\"path\":\"\"}", "args-invalid", "strings");
+    refuses(fixture, "{\"collection\":\"notes\",\"path\":\"\"}", "args-invalid", "strings");
     refuses(fixture, "{\"collection\":\"notes\",\"id\":\"1\"}", "args-invalid", "path");
     refuses(fixture, "{\"collection\":\"no/tes\",\"id\":\"1\",\"path\":\"\"}", "args-invalid",
             "collection");
@@ -143,9 +179,16 @@ static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
     refuses(fixture, AT("1", "/a", ",\"expected\":1,\"value\":2") ",7", "args-invalid", "change 1");
     assert_item(fixture, "1", "{\"a\":1}");
     assert_int_equal(tx_fixture_run(fixture, "kedge.restore", "[]"), KEDGE_REJECTED);
+    assert_int_equal(tx_fixture_run(fixture, "kedge.restore", "{\"changes\":{}}"), KEDGE_REJECTED);
     assert_int_equal(tx_fixture_run(fixture, "kedge.restore", "{\"changes\":[],\"x\":1}"),
                      KEDGE_REJECTED);
 }
+
+#define REMOVE_A AT("1", "/a", ",\"expected\":1")
+#define ADD_TO_N AT("1", "/n", ",\"add\":1")
+#define MAKE_NEW AT("1", "/o/new", ",\"value\":1")
+#define MERGE_T  AT("1", "/t", ",\"expected\":\"a b\",\"text\":true,\"value\":\"b\"")
+#define MAKE_2   AT("2", "", ",\"value\":1")
 
 static bool restore_with(const kedge_allocator *allocator, void *context)
 {
@@ -153,17 +196,14 @@ static bool restore_with(const kedge_allocator *allocator, void *context)
     tx_fixture fixture;
     kedge_status status = KEDGE_NO_MEMORY;
     if (tx_fixture_open(&fixture, allocator, NULL, 0)) {
-        status = tx_fixture_run(
-            &fixture, "kedge.put",
-            "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"a\":1,\"t\":\"a b c\"}}");
+        status = tx_fixture_run(&fixture, "kedge.put",
+                                "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"a\":1,\"n\":1,"
+                                "\"o\":{},\"t\":\"a b c\"}}");
         if (status == KEDGE_OK)
-            status = restore(
-                &fixture,
-                AT("1", "/a", ",\"expected\":1") "," AT(
-                    "1", "/t",
-                    ",\"expected\":\"x b\",\"text\":true,\"value\":\"b\"") "," AT("2", "",
-                                                                                  ",\"value\":1"));
+            status = restore(&fixture, REMOVE_A "," ADD_TO_N "," MAKE_NEW "," MERGE_T "," MAKE_2);
         assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+        if (status == KEDGE_OK)
+            assert_item(&fixture, "1", "{\"n\":2,\"o\":{\"new\":1},\"t\":\"b c\"}");
     }
     tx_fixture_close(&fixture);
     return status == KEDGE_OK;
@@ -172,7 +212,7 @@ static bool restore_with(const kedge_allocator *allocator, void *context)
 static void test_a_restore_without_memory_is_not_decided(void **state)
 {
     (void)state;
-    assert_true(failing_allocator_try_every_call(restore_with, NULL, 300) > 20);
+    assert_true(failing_allocator_try_every_call(restore_with, NULL, 1000) > 20);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tx_fixture_set_up, tx_fixture_tear_down)
@@ -186,6 +226,7 @@ int main(void)
         TEST(test_the_project_record_is_restored_too),
         TEST(test_a_text_goes_back_around_the_edits_of_others),
         TEST(test_a_number_is_taken_back_from_what_it_is_now),
+        TEST(test_a_read_that_fails_decides_nothing),
         TEST(test_args_that_are_none_are_refused_with_what_is_wrong),
         cmocka_unit_test(test_a_restore_without_memory_is_not_decided),
     };

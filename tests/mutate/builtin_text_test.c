@@ -90,6 +90,7 @@ static void test_an_edit_of_what_is_gone_or_no_text_is_refused(void **state)
     refuses(fixture, edit_at(fixture, "\"/gone\"", "\"was\"", "\"x\""), "text-conflict", "removed");
     refuses(fixture, edit_at(fixture, "\"/list/1\"", "\"\"", "\"x\""), "text-conflict", "object");
     refuses(fixture, edit_at(fixture, "\"/text/in\"", "\"\"", "\"x\""), "text-conflict", "object");
+    refuses(fixture, edit_at(fixture, "\"/no/text\"", "\"\"", "\"x\""), "text-conflict", "object");
     assert_item(fixture, "{\"list\":[\"a\"],\"text\":5}");
 }
 
@@ -111,18 +112,24 @@ static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
     assert_item(fixture, "{\"text\":\"a\"}");
 }
 
+#define LONG                                                                                       \
+    "longer than the text itself, so that the item needs more memory than the text; longer than "  \
+    "the text itself, so that the item needs more memory than the text; longer than the text too"
+
 static bool edit_with(const kedge_allocator *allocator, void *context)
 {
     (void)context;
     tx_fixture fixture;
     kedge_status status = KEDGE_NO_MEMORY;
     if (tx_fixture_open(&fixture, allocator, NULL, 0)) {
-        status =
-            tx_fixture_run(&fixture, "kedge.put",
-                           "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"text\":\"a b\"}}");
+        status = tx_fixture_run(&fixture, "kedge.put",
+                                "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"long\":\"" LONG
+                                "\",\"text\":\"a b\"}}");
         if (status == KEDGE_OK) status = edit_at(&fixture, "\"/text\"", "\"a\"", "\"c a\"");
+        if (status == KEDGE_OK) status = edit_at(&fixture, "\"/made\"", "\"\"", "\"x\"");
         assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
-        if (status == KEDGE_OK) assert_item(&fixture, "{\"text\":\"c a b\"}");
+        if (status == KEDGE_OK)
+            assert_item(&fixture, "{\"long\":\"" LONG "\",\"made\":\"x\",\"text\":\"c a b\"}");
     }
     tx_fixture_close(&fixture);
     return status == KEDGE_OK;
