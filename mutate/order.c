@@ -22,7 +22,8 @@ static const char digits[BASE + 1] =
 /* -1: it is none. */
 static int value_of(char digit)
 {
-    const char *found = digit == '\0' ? NULL : strchr(digits, digit);
+    KEDGE_ASSERT(digit != '\0');
+    const char *found = strchr(digits, digit);
     return found == NULL ? -1 : (int)(found - digits);
 }
 
@@ -88,12 +89,13 @@ static size_t count_down(char *integer, size_t size)
 
 /* ---- fractions ---- */
 
-/* Appends a fraction between two: `low` (""), below `high` (NULL: 1). False: there is no room. */
+/* Appends a fraction between two: `low`, which may be "", and `high` (NULL: 1), which is above it.
+ * False: there is no room. */
 static bool append_middle(const char *low, const char *high, char *key, size_t size)
 {
     for (; size < KEDGE_ORDER_KEY_SIZE - 1; size++) {
         int from = *low == '\0' ? 0 : value_of(*low);
-        int to = high == NULL ? BASE : *high == '\0' ? 0 : value_of(*high);
+        int to = high == NULL ? BASE : value_of(*high);
         KEDGE_ASSERT(from <= to);
         if (to - from > 1) {
             key[size] = digits[(from + to) / 2];
@@ -108,7 +110,7 @@ static bool append_middle(const char *low, const char *high, char *key, size_t s
         key[size] = digits[from];
         if (to > from)
             high = NULL; /* any fraction behind this digit is below it */
-        else if (high != NULL)
+        else
             high++;
         if (*low != '\0') low++;
     }

@@ -47,6 +47,7 @@ static void test_keys_at_the_ends_count_and_between_two_are_a_middle(void **stat
     assert_between("a0z", "a1", "a0zV");
     assert_between("a0V", "a0W5", "a0W");
     assert_between("Zz", "a0", "ZzV");
+    assert_between("", "b00", "az");
 }
 
 /* Splitmix64. */
@@ -96,19 +97,48 @@ static void test_a_million_items_at_one_end_have_short_keys(void **state)
     assert_in_range(strlen(down), 2, 6);
 }
 
+/* An integer of 26 digits, all of them `digit`, and a fraction. */
+static void extreme(char letter, char digit, const char *fraction, order_key key)
+{
+    key[0] = letter;
+    memset(key + 1, digit, 26);
+    snprintf(key + 27, KEDGE_ORDER_KEY_SIZE - 27, "%s", fraction);
+}
+
+static void test_the_integers_end_and_fractions_go_on(void **state)
+{
+    (void)state;
+    order_key highest, lowest, expected, key;
+    kedge_error error = {0};
+    extreme('z', 'z', "", highest);
+    extreme('z', 'z', "V", expected);
+    assert_between(highest, "", expected);
+    extreme('A', '0', "", lowest);
+    extreme('A', '0', "V", key);
+    assert_between("", key, lowest);
+    assert_int_equal(kedge_order_between("", lowest, 0, key, &error), KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(key, "");
+}
+
 /* Halving one place again and again ends with an error, never with a wrong key. */
 static void test_a_place_without_room_says_so(void **state)
 {
     (void)state;
     for (int side = 0; side < 2; side++) {
-        order_key low = "a0", high = "a1", key;
+        order_key low = "a0", high = "a1", key, other;
         kedge_error error = {0};
-        int steps = 0;
+        int steps = 0, without_random = 0;
         while (kedge_order_between(low, high, 0, key, &error) == KEDGE_OK) {
             assert_true(strcmp(low, key) < 0 && strcmp(key, high) < 0);
+            /* A key with random bits needs more room, and has it or fails in the same way. */
+            if (kedge_order_between(low, high, 0x2a5f3, other, &error) == KEDGE_OK)
+                assert_true(strcmp(low, other) < 0 && strcmp(other, high) < 0);
+            else
+                without_random++;
             memcpy(side == 0 ? low : high, key, sizeof key);
             steps++;
         }
+        assert_in_range(without_random, 10, 100);
         assert_in_range(steps, 1000, 20000);
         assert_int_equal(error.status, KEDGE_LIMIT_EXCEEDED);
         assert_string_equal(error.code, "order-key-too-long");
@@ -135,8 +165,10 @@ static void test_random_bits_tell_copies_apart(void **state)
 static void test_what_is_no_key_is_refused(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"0",    "a",   "b0",  "a0-",      "a00",
-                                        "a0V0", "a 0", "?00", "\xc3\xa4", "a0\xff"};
+    static const char *const wrong[] = {
+        "0",        "a",     "b0",  "a0-", "a00",
+        "a0V0",     "a 0",   "?00", "[1",  "{111111111111111111111111111",
+        "\xc3\xa4", "a0\xff"};
     order_key key, long_key;
     kedge_error error = {0};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -164,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_keys_at_the_ends_count_and_between_two_are_a_middle),
         cmocka_unit_test(test_items_put_anywhere_stay_in_order),
         cmocka_unit_test(test_a_million_items_at_one_end_have_short_keys),
+        cmocka_unit_test(test_the_integers_end_and_fractions_go_on),
         cmocka_unit_test(test_a_place_without_room_says_so),
         cmocka_unit_test(test_random_bits_tell_copies_apart),
         cmocka_unit_test(test_what_is_no_key_is_refused),
