@@ -52,26 +52,9 @@ static void push(diff *work, segment pushed)
 
 /* ---- hunks ---- */
 
-/* Nothing but blanks and points, all on one line, stands between the two: they are one change, as
- * "ten, sharp" for "nine - early" is. */
-static bool gap_is_no_word(const diff *work, uint32_t start, uint32_t end)
-{
-    for (uint32_t i = start; i < end; i++) {
-        if (work->split->has_word[work->base->symbols[i]]) return false;
-        if (work->base->text.data[work->base->starts[i + 1] - 1] == '\n') return false;
-    }
-    return true;
-}
-
 static kedge_status add_hunk(diff *work, const segment *changed, kedge_error *error)
 {
     kedge_text_hunks *hunks = work->hunks;
-    kedge_text_hunk *last = hunks->count == 0 ? NULL : &hunks->rows[hunks->count - 1];
-    if (last != NULL && gap_is_no_word(work, last->base_end, changed->base_start)) {
-        last->base_end = changed->base_end;
-        last->side_end = changed->side_end;
-        return KEDGE_OK;
-    }
     if (hunks->count == hunks->capacity) {
         const kedge_allocator *allocator = work->split->allocator;
         size_t capacity = hunks->capacity == 0 ? 16 : 2 * hunks->capacity;

@@ -57,12 +57,13 @@ static const kedge_text_hunk *peek(const level *of, size_t side)
 }
 
 /* Two insertions at one place overlap, since their order is open. An insertion at the end of what
- * the other changed does not. */
+ * the other changed does not. The hunk does not begin before the region. */
 static bool overlaps(const region *at, const kedge_text_hunk *hunk)
 {
+    KEDGE_ASSERT(at->start <= hunk->base_start);
     if (at->start == at->end && hunk->base_start == hunk->base_end)
         return at->start == hunk->base_start;
-    return hunk->base_start < at->end && at->start < hunk->base_end;
+    return hunk->base_start < at->end;
 }
 
 static bool is_first(const kedge_text_hunk *hunk, const kedge_text_hunk *other)

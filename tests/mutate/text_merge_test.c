@@ -2,6 +2,7 @@
 #include "mutate/text_merge.h"
 
 #include "common/utf8.h"
+#include "mutate/text_diff.h"
 #include "mutate/text_tokens.h"
 #include "tests/support/failing_allocator.h"
 
@@ -108,6 +109,37 @@ static void test_what_both_changed_differently_stays_twice_theirs_first(void **s
         {"the quick fox", "the fox", "the slow quick fox", "the slow fox", 0},
         {"quick brown fox", "", "quick red fox", "quick red fox", 1},
         {"keep\nquick brown fox\n", "keep\n", "keep\nquick red fox\n", "keep\nquick red fox\n", 1},
+    };
+    check_cases(cases, sizeof cases / sizeof cases[0]);
+}
+
+/* Two edits of one word overlap, and those of two words do not. */
+static void test_letters_digits_and_underscores_make_a_word(void **state)
+{
+    (void)state;
+    static const merge_case cases[] = {
+        {"aBc", "aBd", "xBc", "aBd xBc", 1},
+        {"aZc", "aZd", "xZc", "aZd xZc", 1},
+        {"a_c", "a_d", "x_c", "a_d x_c", 1},
+        {"a0c", "a0d", "x0c", "a0d x0c", 1},
+        {"a9c", "a9d", "x9c", "a9d x9c", 1},
+        {"a[c", "a[d", "x[c", "x[d", 0},
+        {"a{c", "a{d", "x{c", "x{d", 0},
+        {"a:c", "a:d", "x:c", "x:d", 0},
+        {"a`c", "a`d", "x`c", "x`d", 0},
+        {"a@c", "a@d", "x@c", "x@d", 0},
+        {"a/c", "a/d", "x/c", "x/d", 0},
+        /* A character that is in no range counts as a letter. */
+        {"a\xf3\xb0\x80\x80"
+         "c",
+         "a\xf3\xb0\x80\x80"
+         "d",
+         "x\xf3\xb0\x80\x80"
+         "c",
+         "a\xf3\xb0\x80\x80"
+         "d x\xf3\xb0\x80\x80"
+         "c",
+         1},
     };
     check_cases(cases, sizeof cases / sizeof cases[0]);
 }
@@ -419,8 +451,45 @@ static void test_a_merge_over_its_cost_says_so(void **state)
     kedge_bytes ours = KEDGE_BYTES("one two 3\n");
     assert_int_equal(merge_costing(base, theirs, ours, COST_MAX, &size, &result), KEDGE_OK);
     assert_int_equal(merge_costing(base, theirs, ours, result.cost, &size, &less), KEDGE_OK);
-    assert_int_equal(merge_costing(base, theirs, ours, result.cost - 1, &size, &less),
-                     KEDGE_LIMIT_EXCEEDED);
+    for (uint64_t cost_max = 0; cost_max < result.cost; cost_max++) {
+        assert_int_equal(merge_costing(base, theirs, ours, cost_max, &size, &less),
+                         KEDGE_LIMIT_EXCEEDED);
+        assert_true(less.cost > cost_max);
+    }
+}
+
+static size_t count_hunks(const char *base, const char *theirs)
+{
+    kedge_text_split split;
+    kedge_text_hunks hunks;
+    const kedge_bytes texts[KEDGE_TEXT_SIDES] = {kedge_bytes_of(base), kedge_bytes_of(theirs),
+                                                 kedge_bytes_of(base)};
+    assert_int_equal(
+        kedge_text_split_make(&kedge_allocator_default, KEDGE_TEXT_LINES, texts, &split, NULL),
+        KEDGE_OK);
+    assert_int_equal(kedge_text_diff(&split, KEDGE_TEXT_THEIRS, &hunks, NULL), KEDGE_OK);
+    size_t count = hunks.count;
+    kedge_text_hunks_free(&kedge_allocator_default, &hunks);
+    kedge_text_split_free(&split);
+    return count;
+}
+
+/* In each round only the first and the last line of what is left are single on both sides, and the
+ * lines beside them differ. So each round takes two lines and two changes, and what is left after
+ * 32 rounds is one change. */
+static void test_a_text_that_needs_too_many_rounds_is_one_change_where_they_end(void **state)
+{
+    (void)state;
+    static const size_t lines_and_hunks[][2] = {{2, 3}, {60, 61}, {64, 65}, {80, 65}};
+    for (size_t j = 0; j < sizeof lines_and_hunks / sizeof lines_and_hunks[0]; j++) {
+        char base[2048] = "b\n", theirs[2048] = "t\n";
+        for (size_t i = 1; i <= lines_and_hunks[j][0]; i++) {
+            size_t at = strlen(base); /* both are as long */
+            snprintf(base + at, sizeof base - at, "line%zu\nline%zu\nb\n", i, i - 1);
+            snprintf(theirs + at, sizeof theirs - at, "line%zu\nline%zu\nt\n", i, i - 1);
+        }
+        assert_int_equal(count_hunks(base, theirs), lines_and_hunks[j][1]);
+    }
 }
 
 /* Every other line of many is another one, and all lines begin alike: the worst for the sorting. */
@@ -475,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_changes_that_do_not_overlap_are_both_made),
         cmocka_unit_test(test_what_both_changed_alike_or_only_one_changed_is_there_once),
         cmocka_unit_test(test_what_both_changed_differently_stays_twice_theirs_first),
+        cmocka_unit_test(test_letters_digits_and_underscores_make_a_word),
         cmocka_unit_test(test_a_mark_stays_with_its_character),
         cmocka_unit_test(test_typing_goes_on_behind_an_overlap),
         cmocka_unit_test(test_nothing_that_was_typed_disappears),
@@ -483,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_any_bytes_merge_to_the_same_bytes_each_time),
         cmocka_unit_test(test_a_text_of_too_many_lines_is_kept_twice),
         cmocka_unit_test(test_a_merge_over_its_cost_says_so),
+        cmocka_unit_test(test_a_text_that_needs_too_many_rounds_is_one_change_where_they_end),
         cmocka_unit_test(test_a_large_text_merges_within_its_bounds),
         cmocka_unit_test(test_a_merge_without_memory_says_so),
     };
