@@ -86,17 +86,16 @@ static bool write_value(const cJSON *value, int depth, kedge_json_writer *writer
     return true;
 }
 
-/* Appends the value, which may not be canonical yet. */
+/* Appends the value, which may not be canonical yet. Whoever uses the text asks whether there was
+ * memory for it. */
 static kedge_status print(kedge_tx *tx, const cJSON *value, kedge_json_writer *writer,
                           kedge_error *error)
 {
     if (value == NULL) return invalid(tx, error, "args-invalid", "the value is missing");
-    if (!write_value(value, KEDGE_LIMIT_JSON_DEPTH, writer))
-        return invalid(
-            tx, error, "json-invalid",
-            "the value has a number that is not finite, a text that is no UTF-8, or is nested"
-            " too deep");
-    return kedge_buffer_status(writer->buffer, NULL) == KEDGE_OK ? KEDGE_OK : no_memory(tx, error);
+    if (write_value(value, KEDGE_LIMIT_JSON_DEPTH, writer)) return KEDGE_OK;
+    return invalid(tx, error, "json-invalid",
+                   "the value has a number that is not finite, a text that is no UTF-8, or is "
+                   "nested too deep");
 }
 
 /* ---- items ---- */
@@ -121,6 +120,8 @@ kedge_status kedge_tx_put_json(kedge_tx *tx, const char *collection, const char 
     kedge_status status = need_id(tx, id, error);
     kedge_json_writer writer = kedge_json_write(&text);
     if (status == KEDGE_OK) status = print(tx, value, &writer, error);
+    if (status == KEDGE_OK && kedge_buffer_status(&text, NULL) != KEDGE_OK)
+        status = no_memory(tx, error);
     if (status == KEDGE_OK)
         status = kedge_tx_put(tx, collection, id, strlen(id), text.data, text.size, error);
     kedge_buffer_free(&text);

@@ -2,6 +2,7 @@
 #include <kedge/cjson.h>
 
 #include "tests/mutate/tx_fixture.h"
+#include "tests/support/failing_allocator.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,11 +26,12 @@ static kedge_status rename_note(kedge_tx *tx, const cJSON *args, void *userdata,
     return status == KEDGE_OK ? kedge_member_set_text(note, "title", title, error) : status;
 }
 
-/* Edits the note twice and another one, then refuses when `refuse` is true. */
+/* Edits the note twice, another one, and an item of another collection with the note's id; then
+ * refuses when `refuse` is true. */
 static kedge_status edit_all(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
 {
     (void)userdata;
-    cJSON *a, *again, *b;
+    cJSON *a, *again, *b, *other;
     bool refuse = false;
     kedge_status status = kedge_member_boolean(args, "refuse", &refuse, error);
     if (status == KEDGE_OK) status = kedge_tx_edit_json(tx, "notes", "a", &a, error);
@@ -39,6 +41,8 @@ static kedge_status edit_all(kedge_tx *tx, const cJSON *args, void *userdata, ke
     if (status == KEDGE_OK) status = kedge_member_set_boolean(again, "done", true, error);
     if (status == KEDGE_OK) status = kedge_tx_edit_json(tx, "notes", "b", &b, error);
     if (status == KEDGE_OK) status = kedge_member_set(b, "list", cJSON_CreateArray(), error);
+    if (status == KEDGE_OK) status = kedge_tx_edit_json(tx, "others", "a", &other, error);
+    if (status == KEDGE_OK) status = kedge_member_set_number(other, "n", 2, error);
     if (status == KEDGE_OK && refuse) return kedge_tx_reject(tx, "refused", "so be it", error);
     return status;
 }
@@ -61,7 +65,7 @@ static kedge_status call(kedge_tx *tx, const cJSON *args, void *userdata, kedge_
     return status;
 }
 
-/* Puts a tree that is no JSON. */
+/* Puts a tree that is no JSON, or merges with it. */
 static kedge_status put_wrong(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
 {
     (void)userdata;
@@ -84,9 +88,19 @@ static kedge_status put_wrong(kedge_tx *tx, const cJSON *args, void *userdata, k
         cJSON_AddNullToObject(value, "a");
         cJSON_AddNullToObject(value, "a");
     }
-    kedge_status status = kedge_tx_put_json(tx, "notes", "wrong", value, error);
+    kedge_status status = kedge_member_text(args, "merge") == NULL
+                              ? kedge_tx_put_json(tx, "notes", "wrong", value, error)
+                              : kedge_tx_merge_json(tx, "notes", "wrong", value, error);
     cJSON_Delete(value);
     return status;
+}
+
+/* Asks for no error, and returns the status of the call that failed. */
+static kedge_status put_silently(kedge_tx *tx, const cJSON *args, void *userdata,
+                                 kedge_error *error)
+{
+    (void)userdata, (void)error;
+    return kedge_tx_put_json(tx, "notes", NULL, args, NULL);
 }
 
 /* Reads three members of the types that they should have. */
@@ -121,9 +135,13 @@ static kedge_status edit_outside(kedge_tx *tx, const char *args, size_t args_siz
 }
 
 static const kedge_mutator mutators[] = {
-    KEDGE_JSON_MUTATOR("rename", 1, rename_note), KEDGE_JSON_MUTATOR("edit-all", 1, edit_all),
-    KEDGE_JSON_MUTATOR("call", 1, call),          KEDGE_JSON_MUTATOR("put-wrong", 1, put_wrong),
-    KEDGE_JSON_MUTATOR("members", 1, members),    {"edit-outside", 1, edit_outside, NULL},
+    KEDGE_JSON_MUTATOR("rename", 1, rename_note),
+    KEDGE_JSON_MUTATOR("edit-all", 1, edit_all),
+    KEDGE_JSON_MUTATOR("call", 1, call),
+    KEDGE_JSON_MUTATOR("put-wrong", 1, put_wrong),
+    KEDGE_JSON_MUTATOR("members", 1, members),
+    {"edit-outside", 1, edit_outside, NULL},
+    KEDGE_JSON_MUTATOR("put-silently", 1, put_silently),
 };
 
 /* ---- the fixture ---- */
@@ -153,22 +171,13 @@ static void fill(tx_fixture *fixture)
     applies(fixture, "kedge.put",
             "{\"collection\":\"notes\",\"id\":\"a\",\"value\":{\"kept\":[1],\"title\":\"old\"}}");
     applies(fixture, "kedge.put", "{\"collection\":\"notes\",\"id\":\"b\",\"value\":{}}");
+    applies(fixture, "kedge.put", "{\"collection\":\"others\",\"id\":\"a\",\"value\":{}}");
 }
 
 static int setup(void **state)
 {
-    static tx_fixture fixture;
-    *state = &fixture;
-    if (!tx_fixture_open(&fixture, &kedge_allocator_default, mutators,
-                         sizeof mutators / sizeof *mutators))
-        return 1;
-    fill(&fixture);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    tx_fixture_close(*state);
+    if (tx_fixture_set_up_with(state, mutators, sizeof mutators / sizeof *mutators) != 0) return 1;
+    fill(*state);
     return 0;
 }
 
@@ -203,6 +212,7 @@ static void test_all_edits_are_written_at_the_end_or_none(void **state)
     applies(fixture, "edit-all", "{\"refuse\":false}");
     expect(fixture, "a", "{\"done\":true,\"kept\":[1],\"n\":1.5,\"title\":\"old\"}");
     expect(fixture, "b", "{\"list\":[]}");
+    assert_string_equal(tx_fixture_item(fixture, "others", "a"), "{\"n\":2}");
 }
 
 static void test_only_a_mutator_with_cjson_edits(void **state)
@@ -250,6 +260,11 @@ static void test_what_a_call_is_not_given_is_refused(void **state)
         refuses(*state, "call", cases[i].args, cases[i].code);
 }
 
+static void test_a_call_that_is_given_no_error_is_refused_with_its_reason(void **state)
+{
+    refuses(*state, "put-silently", "1", "args-invalid");
+}
+
 static void test_a_tree_that_is_no_json_is_not_written(void **state)
 {
     tx_fixture *fixture = *state;
@@ -258,8 +273,11 @@ static void test_a_tree_that_is_no_json_is_not_written(void **state)
         char args[64];
         snprintf(args, sizeof args, "{\"wrong\":\"%s\"}", wrong[i]);
         refuses(fixture, "put-wrong", args, "json-invalid");
+        snprintf(args, sizeof args, "{\"wrong\":\"%s\",\"merge\":\"\"}", wrong[i]);
+        refuses(fixture, "put-wrong", args, "json-invalid");
     }
     assert_int_equal(tx_fixture_run(fixture, "put-wrong", "{\"wrong\":\"twice\"}"), KEDGE_REJECTED);
+    refuses(fixture, "put-wrong", "{\"wrong\":\"twice\",\"merge\":\"\"}", "args-invalid");
     assert_null(tx_fixture_item(fixture, "notes", "wrong"));
 }
 
@@ -304,24 +322,56 @@ static int run_with_more_and_more(tx_fixture *fixture, const char *name, const c
     return runs;
 }
 
+static const char *const hungry[][2] = {
+    {"rename", "{\"id\":\"a\",\"title\":\"new\"}"},
+    {"edit-all", "{\"refuse\":false}"},
+    {"call", "{\"call\":\"merge\",\"id\":\"a\",\"value\":{\"x\":1}}"},
+    {"call", "{\"call\":\"copy\",\"id\":\"a\"}"},
+};
+#define HUNGRY        (sizeof hungry / sizeof hungry[0])
+#define HUNGRY_RESULT "{\"done\":true,\"kept\":[1],\"n\":1.5,\"title\":\"new\",\"x\":1}"
+
 static void test_a_mutation_is_not_rejected_for_want_of_memory(void **state)
 {
     tx_fixture *fixture = *state;
     cJSON_Hooks hooks = {allocate_some, free};
     cJSON_InitHooks(&hooks);
-    static const char *const cases[][2] = {
-        {"rename", "{\"id\":\"a\",\"title\":\"new\"}"},
-        {"edit-all", "{\"refuse\":false}"},
-        {"call", "{\"call\":\"merge\",\"id\":\"a\",\"value\":{\"x\":1}}"},
-        {"call", "{\"call\":\"copy\",\"id\":\"a\"}"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_in_range(run_with_more_and_more(fixture, cases[i][0], cases[i][1]), 5, 999);
+    for (size_t i = 0; i < HUNGRY; i++)
+        assert_in_range(run_with_more_and_more(fixture, hungry[i][0], hungry[i][1]), 5, 999);
     cJSON_InitHooks(NULL);
-    expect(fixture, "copy", "{\"done\":true,\"kept\":[1],\"n\":1.5,\"title\":\"new\",\"x\":1}");
+    expect(fixture, "copy", HUNGRY_RESULT);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+/* The same with the memory that Kedge takes, not cJSON. */
+static bool run_with(const kedge_allocator *allocator, void *context)
+{
+    (void)context;
+    tx_fixture fixture;
+    kedge_status status = KEDGE_NO_MEMORY;
+    static const char *const items[] = {
+        "{\"collection\":\"notes\",\"id\":\"a\",\"value\":{\"kept\":[1],\"title\":\"old\"}}",
+        "{\"collection\":\"notes\",\"id\":\"b\",\"value\":{}}",
+        "{\"collection\":\"others\",\"id\":\"a\",\"value\":{}}"};
+    if (tx_fixture_open(&fixture, allocator, mutators, sizeof mutators / sizeof *mutators)) {
+        status = KEDGE_OK;
+        for (size_t i = 0; i < sizeof items / sizeof *items && status == KEDGE_OK; i++)
+            status = tx_fixture_run(&fixture, "kedge.put", items[i]);
+        for (size_t i = 0; i < HUNGRY && status == KEDGE_OK; i++)
+            status = tx_fixture_run(&fixture, hungry[i][0], hungry[i][1]);
+        assert_true(status == KEDGE_OK || status == KEDGE_NO_MEMORY);
+        if (status == KEDGE_OK) expect(&fixture, "copy", HUNGRY_RESULT);
+    }
+    tx_fixture_close(&fixture);
+    return status == KEDGE_OK;
+}
+
+static void test_an_allocation_of_kedge_that_fails_decides_nothing(void **state)
+{
+    (void)state;
+    assert_true(failing_allocator_try_every_call(run_with, NULL, 300) > 30);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, tx_fixture_tear_down)
 
 int main(void)
 {
@@ -332,9 +382,11 @@ int main(void)
         TEST(test_only_a_mutator_with_cjson_edits),
         TEST(test_items_are_read_written_merged_and_patched),
         TEST(test_what_a_call_is_not_given_is_refused),
+        TEST(test_a_call_that_is_given_no_error_is_refused_with_its_reason),
         TEST(test_a_tree_that_is_no_json_is_not_written),
         TEST(test_members_have_the_type_that_is_asked_for),
         TEST(test_a_mutation_is_not_rejected_for_want_of_memory),
+        cmocka_unit_test(test_an_allocation_of_kedge_that_fails_decides_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
