@@ -151,13 +151,11 @@ static kedge_status run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args, k
     if (status != KEDGE_OK) return status;
     tx->rejection = tx->last = (kedge_error){0};
     kedge_status returned = mutator->function(tx, args.data, args.size, mutator->userdata, &told);
-    if (returned == KEDGE_OK && tx->postponed.status == KEDGE_OK && tx->over.status == KEDGE_OK)
-        return KEDGE_OK;
     if (tx->postponed.status != KEDGE_OK || tx->over.status != KEDGE_OK) {
         *error = tx->postponed.status != KEDGE_OK ? tx->postponed : tx->over;
         return error->status;
     }
-    return refuse(tx, mutator, returned, &told, error);
+    return returned == KEDGE_OK ? KEDGE_OK : refuse(tx, mutator, returned, &told, error);
 }
 
 kedge_status kedge_tx_run(kedge_tx *tx, const kedge_call *call, kedge_error *error)

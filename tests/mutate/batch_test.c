@@ -56,14 +56,28 @@ static kedge_status nest(kedge_tx *tx, const cJSON *args, void *userdata, kedge_
     return status;
 }
 
+/* Does not look at what its calls return: a read, and one that costs more than a mutation may. */
+static kedge_status shrug(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                          kedge_error *error)
+{
+    (void)args, (void)userdata, (void)error;
+    const char *value;
+    size_t size;
+    (void)kedge_tx_get(tx, "notes", "below", 5, &value, &size, NULL);
+    if (args_size > 4) (void)kedge_tx_charge(tx, UINT64_MAX, NULL);
+    return KEDGE_OK;
+}
+
 static const kedge_mutator mutators[] = {KEDGE_JSON_MUTATOR("count", 2, count),
                                          {"waver", 1, waver, NULL},
                                          {"fall-silent", 1, fall_silent, NULL},
+                                         {"shrug", 1, shrug, NULL},
                                          KEDGE_JSON_MUTATOR("nest", 1, nest)};
+#define MUTATORS (sizeof mutators / sizeof mutators[0])
 
 static int open_fixture(void **state)
 {
-    return tx_fixture_set_up_with(state, mutators, sizeof mutators / sizeof mutators[0]);
+    return tx_fixture_set_up_with(state, mutators, MUTATORS);
 }
 
 static void applies(tx_fixture *fixture, const char *name, const char *args)
@@ -143,6 +157,7 @@ static void test_wrong_args_are_refused_with_what_is_allowed(void **state)
         {"{}", "args-invalid", "an object {\"mutations\"}"},
         {"{\"mutations\":{}}", "args-invalid", "an array of"},
         {"{\"mutations\":[],\"more\":1}", "args-invalid", "an object {\"mutations\"}"},
+        {"{\"mutations\":[],\"zzz\":1}", "args-invalid", "an object {\"mutations\"}"},
         {"{\"mutations\":[]}", "batch-empty", "1 to 10000 are allowed"},
         {BATCH("7"), "args-invalid", "mutation 0 of the batch: it must be an object"},
         {BATCH("{}"), "args-invalid", "\"name\" must be the name of a mutator"},
@@ -152,11 +167,24 @@ static void test_wrong_args_are_refused_with_what_is_allowed(void **state)
         {BATCH(PUT_A0 ",{\"name\":\"x\",\"version\":0}"), "args-invalid",
          "mutation 1 of the batch: its \"version\" must be an integer from 1"},
         {BATCH("{\"name\":\"x\",\"version\":4294967296}"), "args-invalid", "an integer from 1"},
+        {BATCH("{\"name\":\"x\",\"version\":\"1\"}"), "args-invalid", "an integer from 1"},
         {BATCH("{\"name\":\"kedge.batch\",\"args\":{\"mutations\":[]}}"), "args-invalid",
          "a batch must not have in it"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         refuses(*state, wrong[i].args, wrong[i].code, wrong[i].words);
+}
+
+static void test_a_part_that_does_not_look_at_its_failures_decides_nothing(void **state)
+{
+    tx_fixture *fixture = *state;
+    applies(fixture, "kedge.batch", BATCH("{\"name\":\"shrug\"}"));
+    fixture->fail_read = 1;
+    assert_int_equal(tx_fixture_run(fixture, "kedge.batch", BATCH("{\"name\":\"shrug\"}," PUT_A0)),
+                     KEDGE_IO);
+    assert_int_equal(kedge_overlay_count(fixture->overlay), 0);
+    refuses(fixture, BATCH("{\"name\":\"shrug\",\"args\":[1,2,3]}," PUT_A0), "mutation-too-costly",
+            "more than");
 }
 
 static void test_a_mutator_cannot_make_a_batch(void **state)
@@ -257,8 +285,8 @@ static bool compare_both_ways(uint64_t *seed, kedge_buffer *batch, kedge_buffer 
     char args[128];
     bool all = true;
     size_t edits = 1 + dice(seed, 8);
-    assert_true(tx_fixture_open(&alone, &kedge_allocator_default, mutators, 4));
-    assert_true(tx_fixture_open(&together, &kedge_allocator_default, mutators, 4));
+    assert_true(tx_fixture_open(&alone, &kedge_allocator_default, mutators, MUTATORS));
+    assert_true(tx_fixture_open(&together, &kedge_allocator_default, mutators, MUTATORS));
     for (const char *id = "ab"; *id != '\0'; id++) {
         (void)snprintf(args, sizeof args,
                        "{\"collection\":\"notes\",\"id\":\"%c\",\"value\":{\"n\":1}}", *id);
@@ -307,16 +335,20 @@ static void test_a_batch_does_what_its_edits_do_or_nothing(void **state)
 static void test_the_replay_of_a_log_needs_the_mutators_of_the_parts(void **state)
 {
     static const struct {
+        int64_t version; /* of kedge.batch */
         const char *args;
         kedge_status status;
         const char *names;
     } cases[] = {
-        {BATCH(COUNT_A), KEDGE_OK, ""},
-        {BATCH("{\"args\":null,\"name\":\"count\",\"version\":3}"), KEDGE_UNSUPPORTED,
+        {1, BATCH(COUNT_A), KEDGE_OK, ""},
+        {2, BATCH(COUNT_A), KEDGE_UNSUPPORTED, "\"kedge.batch\" of version 2"},
+        {1, BATCH("{\"args\":null,\"name\":\"count\",\"version\":3}"), KEDGE_UNSUPPORTED,
          "\"count\" of version 3"},
-        {BATCH("{\"name\":\"kedge.noop\"},{\"name\":\"newer\"}"), KEDGE_UNSUPPORTED,
+        {1, BATCH("{\"name\":\"kedge.noop\"},{\"name\":\"newer\"}"), KEDGE_UNSUPPORTED,
          "\"newer\" of version 1"},
-        {BATCH("7"), KEDGE_OK, ""}, /* rejected by each copy */
+        {1, BATCH("{\"name\":\"newer\"},{\"name\":\"kedge.noop\"}"), KEDGE_UNSUPPORTED,
+         "\"newer\" of version 1"},
+        {1, BATCH("7"), KEDGE_OK, ""}, /* rejected by each copy */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tx_fixture *fixture = *state;
@@ -326,7 +358,7 @@ static void test_the_replay_of_a_log_needs_the_mutators_of_the_parts(void **stat
                      .args = kedge_bytes_of(cases[i].args),
                      .args_are_canonical = true,
                      .caller = {.user = "u", .role = "editor", .client = "c", .now_ms = 1}},
-            .mutator = 1};
+            .mutator = cases[i].version};
         fixture->error = (kedge_error){0};
         assert_int_equal(kedge_replay_decide(fixture->tx, fixture->registry, &mutation, &decision,
                                              &fixture->error),
@@ -345,6 +377,7 @@ int main(void)
         TEST(test_the_reason_is_that_of_the_mutation_that_failed),
         TEST(test_a_read_that_fails_decides_nothing_of_a_batch),
         TEST(test_wrong_args_are_refused_with_what_is_allowed),
+        TEST(test_a_part_that_does_not_look_at_its_failures_decides_nothing),
         TEST(test_a_mutator_cannot_make_a_batch),
         TEST(test_a_batch_has_its_own_limit_and_those_of_one_mutation),
         cmocka_unit_test(test_a_batch_does_what_its_edits_do_or_nothing),

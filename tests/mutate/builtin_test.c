@@ -56,7 +56,12 @@ static void test_increment_adds_to_what_is_there_and_makes_what_is_not(void **st
                         "{\"a\":[1],\"b\":0.5,\"by\":{\"ann\":0,\"bob\":1},\"title\":\"t\","
                         "\"votes\":9007199254740991}");
     applies(fixture, "kedge.increment", "{\"collection\":\"polls\",\"id\":\"p\",\"add\":{}}");
+    applies(fixture, "kedge.increment",
+            "{\"collection\":\"polls\",\"id\":\"p\",\"add\":{\"b\":1}}");
+    assert_non_null(strstr(tx_fixture_item(fixture, "polls", "p"), "\"b\":1.5,"));
 }
+
+#define LONG_NAME "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
 
 static void test_increment_refuses_what_cannot_be_added(void **state)
 {
@@ -68,6 +73,8 @@ static void test_increment_refuses_what_cannot_be_added(void **state)
         {"{\"n\":\"1\"}", "args-invalid", "\"n\""},
         {"{\"n\":{\"m\":null}}", "args-invalid", "\"m\""},
         {"{\"text\":1}", "increment-of-no-number", "\"text\""},
+        {"{\"text\":1,\"z\":1}", "increment-of-no-number", "\"text\""},
+        {"{\"" LONG_NAME "\":null}", "args-invalid", "the member \"nnnn"},
         {"{\"list\":{\"0\":1}}", "increment-of-no-number", "no object"},
         {"{\"big\":1}", "increment-out-of-range", "\"big\""},
         {"{\"huge\":1.7e308}", "increment-out-of-range", "\"huge\""},

@@ -283,6 +283,11 @@ static void test_a_mutator_without_a_name_and_too_many_mutators_are_refused(void
                                         &registry, &error),
                      KEDGE_LIMIT_EXCEEDED);
     assert_string_equal(error.code, "too-many-mutators");
+    error = (kedge_error){0};
+    assert_int_equal(kedge_registry_new_for_client(&kedge_allocator_default, mutators, 1, given,
+                                                   KEDGE_LIMIT_MUTATORS, &registry, &error),
+                     KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(error.code, "too-many-mutators");
 }
 
 #define runs(test) cmocka_unit_test_setup_teardown(test, open_fixture, tx_fixture_tear_down)

@@ -309,6 +309,35 @@ static void test_a_registry_refuses_bad_mutators_and_names_them(void **state)
     assert_int_equal(make_registry(twice, 1, &error), KEDGE_OK);
 }
 
+static void test_a_batch_is_client_only_when_one_of_its_mutators_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *args;
+        bool client_only;
+    } cases[] = {
+        {"own", "1", true},
+        {"mine", "1", false},
+        {"unknown", "1", false},
+        {"kedge.batch", "{\"mutations\":[{\"name\":\"mine\"},{\"name\":\"own\"}]}", true},
+        {"kedge.batch", "{\"mutations\":[{\"name\":\"own\"},{\"name\":\"mine\"}]}", true},
+        {"kedge.batch", "{\"mutations\":[{\"name\":\"mine\"}]}", false},
+        /* These are refused by whoever runs them. */
+        {"kedge.batch", "{\"mutations\":[{\"name\":\"own\"},{\"name\":\"unknown\"}]}", false},
+        {"kedge.batch", "{\"mutations\":[{\"name\":\"own\"},7]}", false},
+    };
+    const kedge_mutator mine = {"mine", 1, careless, NULL}, own = {"own", 1, careless, NULL};
+    kedge_registry *registry = NULL;
+    assert_int_equal(
+        kedge_registry_new_for_client(&kedge_allocator_default, &mine, 1, &own, 1, &registry, NULL),
+        KEDGE_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (kedge_registry_is_client_only(registry, kedge_bytes_of(cases[i].name),
+                                          kedge_bytes_of(cases[i].args)) != cases[i].client_only)
+            fail_msg("%s %s", cases[i].name, cases[i].args);
+    kedge_registry_free(registry);
+}
+
 static void test_a_registry_describes_names_and_versions_in_order(void **state)
 {
     (void)state;
@@ -351,6 +380,7 @@ int main(void)
         runs(test_the_accept_hook_has_the_last_word),
         runs(test_args_over_8_mib_are_refused),
         cmocka_unit_test(test_a_registry_refuses_bad_mutators_and_names_them),
+        cmocka_unit_test(test_a_batch_is_client_only_when_one_of_its_mutators_is),
         cmocka_unit_test(test_a_registry_describes_names_and_versions_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
