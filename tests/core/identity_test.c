@@ -347,6 +347,24 @@ static void spend_two_clients(trace *t)
     }
 }
 
+static void test_a_refusal_for_good_is_told_also_while_a_rotation_waits(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    spend_two_clients(t);
+    trace_mutation(t);
+    trace_poke(t, t->position.version + 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_skip(t);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_REFUSED);
+    trace_expect(t, "[    0] rotate\n"
+                    "          report connecting: client-id-unstable\n"
+                    "[    0] push refused\n"
+                    "          close stream\n"
+                    "          report stopped: refused\n");
+}
+
 static void test_after_a_quarter_of_an_hour_rotations_count_anew(void **state)
 {
     trace *t = *state;
@@ -438,6 +456,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_further_rotations_wait_twice_as_long_each_up_to_eight_minutes, trace_setup,
             trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_refusal_for_good_is_told_also_while_a_rotation_waits,
+                                        trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_after_a_quarter_of_an_hour_rotations_count_anew,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(

@@ -117,6 +117,28 @@ static void test_no_time_and_no_stream_pulls_for_a_core_that_lacks_a_mutator(voi
         assert_false(trace_sends(t, KEDGE_REQUEST_PUSH));
         trace_simple(t, KEDGE_EVENT_PING, "ping");
     }
+    /* Each timer is the stream's. */
+    for (int i = 0; i < 20; i++) {
+        trace_simple(t, KEDGE_EVENT_STREAM_DOWN, "stream down");
+        trace_skip(t);
+        trace_timer(t);
+        assert_non_null(strstr(t->text.data, "timer\n          open stream\n"));
+        assert_false(trace_sends(t, KEDGE_REQUEST_PULL));
+    }
+}
+
+static void test_a_push_that_is_refused_for_good_stops_a_core_that_lacks_a_mutator(void **state)
+{
+    trace *t = *state;
+    block(t);
+    trace_skip(t);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_REFUSED);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] push refused\n"
+                    "          close stream\n"
+                    "          report stopped: refused\n");
 }
 
 static void test_going_online_again_tries_once_more(void **state)
@@ -151,6 +173,9 @@ int main(void)
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(
             test_no_time_and_no_stream_pulls_for_a_core_that_lacks_a_mutator, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_push_that_is_refused_for_good_stops_a_core_that_lacks_a_mutator, trace_setup,
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_going_online_again_tries_once_more, trace_setup,
                                         trace_teardown),
