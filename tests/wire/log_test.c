@@ -314,19 +314,29 @@ static void test_a_wrong_member_of_a_request_is_named(void **state)
     assert_append_refused("{\"type\":\"a\",\"version\":1,\"expected\":-1}", "expected must be");
     assert_append_refused("{\"type\":\"a\",\"version\":1,\"since\":\"1\"}", "since must be");
     assert_append_refused("{\"type\":\"a\",\"version\":1,\"id\":\"ab\"}", "id must be");
+    assert_append_refused("{\"type\":\"a\",\"version\":1,\"id\":7}", "id must be");
     assert_append_refused("{\"type\":\"a\",\"version\":1,\"id\":\""
                           "00000000000000000000000000000000\"}",
                           "id must be");
     assert_append_refused("{\"type\":\"a\",\"version\":1,\"entries\":1}", "entries must be");
-    kedge_wire_request request = {.body = KEDGE_BYTES("{}")};
-    assert_int_equal(kedge_wire_log_metadata_read(&request, &metadata, &error),
-                     KEDGE_INVALID_ARGUMENT);
-    request.body = KEDGE_BYTES("{\"history\":\"\"}");
-    assert_int_equal(kedge_wire_log_metadata_read(&request, &metadata, &error),
-                     KEDGE_INVALID_ARGUMENT);
+    static const char *const no_metadata[] = {"7", "{}", "{\"snapshot\":\"\"}",
+                                              "{\"history\":\"\"}", "{\"history\":7}"};
+    kedge_wire_request request;
+    for (size_t i = 0; i < sizeof no_metadata / sizeof no_metadata[0]; i++) {
+        request = (kedge_wire_request){.body = kedge_bytes_of(no_metadata[i])};
+        assert_int_equal(kedge_wire_log_metadata_read(&request, &metadata, &error),
+                         KEDGE_INVALID_ARGUMENT);
+    }
     kedge_wire_log_archive archive;
-    request.body = KEDGE_BYTES("{\"remove\":true,\"expires\":1}");
-    assert_int_equal(kedge_wire_log_archive_read(&request, &archive, &error),
+    static const char *const no_archives[] = {"7", "{\"remove\":1}", "{\"expires\":\"1\"}",
+                                              "{\"remove\":true,\"expires\":1}"};
+    for (size_t i = 0; i < sizeof no_archives / sizeof no_archives[0]; i++) {
+        request.body = kedge_bytes_of(no_archives[i]);
+        assert_int_equal(kedge_wire_log_archive_read(&request, &archive, &error),
+                         KEDGE_INVALID_ARGUMENT);
+    }
+    request.body = KEDGE_BYTES("7");
+    assert_int_equal(kedge_wire_log_truncate_read(&request, &before, &error),
                      KEDGE_INVALID_ARGUMENT);
     request.body = KEDGE_BYTES("{\"before\":-1}");
     assert_int_equal(kedge_wire_log_truncate_read(&request, &before, &error),

@@ -224,6 +224,7 @@ static void test_a_malformed_mutation_harms_only_itself(void **state)
          "uid must be"},
         {"{\"clientID\":\"c\",\"id\":2,\"name\":\"n\",\"timestamp\":1,\"origin\":{}}",
          "origin must be"},
+        {"{\"clientID\":\"c\",\"id\":2,\"name\":\"n\",\"timestamp\":1,\"wait\":1}", "wait must be"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
