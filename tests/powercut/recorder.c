@@ -4,19 +4,18 @@
  * The system's VFS syncs the folder with the first sync of a WAL or journal that it made, and with
  * a deletion where SQLite asks for it; so does the record. */
 #include "tests/powercut/powercut.h"
+#include "tests/support/vfs_file.h"
 
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VFS_NAME "kedge-powercut"
 
 typedef struct recorded_file {
-    sqlite3_file base;
+    vfs_file base;
     int file; /* -1: not recorded */
     bool sync_folder;
-    sqlite3_file *real;
 } recorded_file;
 
 const char *const powercut_files[POWERCUT_FILES] = {"outbox.db",         "outbox.db-wal",
@@ -24,6 +23,7 @@ const char *const powercut_files[POWERCUT_FILES] = {"outbox.db",         "outbox
                                                     "cache.db-wal",      "cache.db-journal"};
 
 static sqlite3_vfs *system_vfs;
+static sqlite3_io_methods methods;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char recorded_folder[FILES_PATH_BYTES];
 static powercut_record *record;
@@ -56,23 +56,11 @@ static void note(powercut_operation operation, const void *bytes)
 
 /* ---- a file ---- */
 
-static int file_close(sqlite3_file *base)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods == NULL ? SQLITE_OK : file->real->pMethods->xClose(file->real);
-}
-
-static int file_read(sqlite3_file *base, void *bytes, int size, sqlite3_int64 offset)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xRead(file->real, bytes, size, offset);
-}
-
 static int file_write(sqlite3_file *base, const void *bytes, int size, sqlite3_int64 offset)
 {
     recorded_file *file = (recorded_file *)base;
     pthread_mutex_lock(&mutex);
-    int code = file->real->pMethods->xWrite(file->real, bytes, size, offset);
+    int code = vfs_file_methods.xWrite(base, bytes, size, offset);
     if (code == SQLITE_OK && file->file >= 0)
         note((powercut_operation){.call = POWERCUT_WRITE,
                                   .file = file->file,
@@ -87,7 +75,7 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
 {
     recorded_file *file = (recorded_file *)base;
     pthread_mutex_lock(&mutex);
-    int code = file->real->pMethods->xTruncate(file->real, size);
+    int code = vfs_file_methods.xTruncate(base, size);
     if (code == SQLITE_OK && file->file >= 0)
         note((powercut_operation){.call = POWERCUT_TRUNCATE,
                                   .file = file->file,
@@ -112,91 +100,12 @@ static int file_sync(sqlite3_file *base, int flags)
     return SQLITE_OK;
 }
 
-static int file_size(sqlite3_file *base, sqlite3_int64 *size)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xFileSize(file->real, size);
-}
-
-static int file_lock(sqlite3_file *base, int level)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xLock(file->real, level);
-}
-
-static int file_unlock(sqlite3_file *base, int level)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xUnlock(file->real, level);
-}
-
-static int file_check_lock(sqlite3_file *base, int *held)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xCheckReservedLock(file->real, held);
-}
-
 static int file_control(sqlite3_file *base, int what, void *argument)
 {
-    recorded_file *file = (recorded_file *)base;
     /* A hint to make the file larger; writes then do it. */
     if (what == SQLITE_FCNTL_SIZE_HINT) return SQLITE_OK;
-    return file->real->pMethods->xFileControl(file->real, what, argument);
+    return vfs_file_methods.xFileControl(base, what, argument);
 }
-
-static int file_sector(sqlite3_file *base)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xSectorSize(file->real);
-}
-
-static int file_characteristics(sqlite3_file *base)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xDeviceCharacteristics(file->real);
-}
-
-static int file_shm_map(sqlite3_file *base, int page, int size, int extend, void volatile **map)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xShmMap(file->real, page, size, extend, map);
-}
-
-static int file_shm_lock(sqlite3_file *base, int offset, int count, int flags)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xShmLock(file->real, offset, count, flags);
-}
-
-static void file_shm_barrier(sqlite3_file *base)
-{
-    recorded_file *file = (recorded_file *)base;
-    file->real->pMethods->xShmBarrier(file->real);
-}
-
-static int file_shm_unmap(sqlite3_file *base, int remove)
-{
-    recorded_file *file = (recorded_file *)base;
-    return file->real->pMethods->xShmUnmap(file->real, remove);
-}
-
-static const sqlite3_io_methods methods = {.iVersion = 2, /* no memory maps: writes would pass by */
-                                           .xClose = file_close,
-                                           .xRead = file_read,
-                                           .xWrite = file_write,
-                                           .xTruncate = file_truncate,
-                                           .xSync = file_sync,
-                                           .xFileSize = file_size,
-                                           .xLock = file_lock,
-                                           .xUnlock = file_unlock,
-                                           .xCheckReservedLock = file_check_lock,
-                                           .xFileControl = file_control,
-                                           .xSectorSize = file_sector,
-                                           .xDeviceCharacteristics = file_characteristics,
-                                           .xShmMap = file_shm_map,
-                                           .xShmLock = file_shm_lock,
-                                           .xShmBarrier = file_shm_barrier,
-                                           .xShmUnmap = file_shm_unmap};
 
 /* ---- the file system ---- */
 
@@ -206,11 +115,11 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int 
     int exists = 1;
     (void)vfs;
     memset(file, 0, sizeof *file);
-    file->real = (sqlite3_file *)(file + 1);
+    file->base.real = (sqlite3_file *)(file + 1);
     pthread_mutex_lock(&mutex);
     file->file = file_of(path);
     if (file->file >= 0) system_vfs->xAccess(system_vfs, path, SQLITE_ACCESS_EXISTS, &exists);
-    int code = system_vfs->xOpen(system_vfs, path, file->real, flags, out);
+    int code = system_vfs->xOpen(system_vfs, path, file->base.real, flags, out);
     if (code == SQLITE_OK && file->file >= 0 && !exists) {
         file->sync_folder = (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) != 0;
         note((powercut_operation){.call = POWERCUT_CREATE, .file = file->file}, NULL);
@@ -240,6 +149,11 @@ void powercut_recorder_install(void)
     static sqlite3_vfs vfs;
     system_vfs = sqlite3_vfs_find("unix");
     if (!system_vfs) powercut_fail("SQLite has no VFS with the name unix");
+    methods = vfs_file_methods;
+    methods.xWrite = file_write;
+    methods.xTruncate = file_truncate;
+    methods.xSync = file_sync;
+    methods.xFileControl = file_control;
     vfs = *system_vfs;
     vfs.szOsFile += (int)sizeof(recorded_file);
     vfs.zName = VFS_NAME;

@@ -2,18 +2,18 @@
  * write is remembered until a sync. */
 #include "tests/sim/vfs.h"
 #include "tests/sim/vfs_image.h"
+#include "tests/support/vfs_file.h"
 
-#include <sqlite3.h>
 #include <string.h>
 
 typedef struct sim_file {
-    sqlite3_file base;
+    vfs_file base;
     sim_disk *disk;   /* NULL: of no simulated folder */
     sim_image *image; /* NULL: not followed */
-    sqlite3_file *real;
 } sim_file;
 
 static sqlite3_vfs *system_vfs;
+static sqlite3_io_methods methods;
 static sim_disk *disks;
 static sim_dice vfs_dice;
 
@@ -45,17 +45,11 @@ static bool fails(sim_disk *disk)
 
 /* ---- a file ---- */
 
-static int file_close(sqlite3_file *base)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods == NULL ? SQLITE_OK : file->real->pMethods->xClose(file->real);
-}
-
 static int file_read(sqlite3_file *base, void *bytes, int size, sqlite3_int64 offset)
 {
     sim_file *file = (sim_file *)base;
     if (dead(file->disk) || fails(file->disk)) return SQLITE_IOERR_READ;
-    return file->real->pMethods->xRead(file->real, bytes, size, offset);
+    return vfs_file_methods.xRead(base, bytes, size, offset);
 }
 
 static int file_write(sqlite3_file *base, const void *bytes, int size, sqlite3_int64 offset)
@@ -68,7 +62,7 @@ static int file_write(sqlite3_file *base, const void *bytes, int size, sqlite3_i
         return SQLITE_FULL;
     }
     if (fails(disk)) return SQLITE_IOERR_WRITE;
-    int code = file->real->pMethods->xWrite(file->real, bytes, size, offset);
+    int code = vfs_file_methods.xWrite(base, bytes, size, offset);
     if (code == SQLITE_OK && file->image != NULL)
         sim_image_write(file->image, bytes, (size_t)size, (size_t)offset);
     return code;
@@ -78,7 +72,7 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
 {
     sim_file *file = (sim_file *)base;
     if (dead(file->disk) || fails(file->disk)) return SQLITE_IOERR_TRUNCATE;
-    int code = file->real->pMethods->xTruncate(file->real, size);
+    int code = vfs_file_methods.xTruncate(base, size);
     if (code == SQLITE_OK && file->image != NULL) sim_image_truncate(file->image, (size_t)size);
     return code;
 }
@@ -96,88 +90,22 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
 {
     sim_file *file = (sim_file *)base;
     if (dead(file->disk)) return SQLITE_IOERR_FSTAT;
-    return file->real->pMethods->xFileSize(file->real, size);
+    return vfs_file_methods.xFileSize(base, size);
 }
 
 static int file_lock(sqlite3_file *base, int level)
 {
     sim_file *file = (sim_file *)base;
     if (dead(file->disk)) return SQLITE_IOERR_LOCK;
-    return file->real->pMethods->xLock(file->real, level);
-}
-
-static int file_unlock(sqlite3_file *base, int level)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods->xUnlock(file->real, level);
-}
-
-static int file_check_lock(sqlite3_file *base, int *held)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods->xCheckReservedLock(file->real, held);
-}
-
-static int file_control(sqlite3_file *base, int what, void *argument)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods->xFileControl(file->real, what, argument);
-}
-
-static int file_sector(sqlite3_file *base)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods->xSectorSize(file->real);
-}
-
-static int file_characteristics(sqlite3_file *base)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods->xDeviceCharacteristics(file->real);
+    return vfs_file_methods.xLock(base, level);
 }
 
 static int file_shm_map(sqlite3_file *base, int page, int size, int extend, void volatile **map)
 {
     sim_file *file = (sim_file *)base;
     if (dead(file->disk)) return SQLITE_IOERR_SHMMAP;
-    return file->real->pMethods->xShmMap(file->real, page, size, extend, map);
+    return vfs_file_methods.xShmMap(base, page, size, extend, map);
 }
-
-static int file_shm_lock(sqlite3_file *base, int offset, int count, int flags)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods->xShmLock(file->real, offset, count, flags);
-}
-
-static void file_shm_barrier(sqlite3_file *base)
-{
-    sim_file *file = (sim_file *)base;
-    file->real->pMethods->xShmBarrier(file->real);
-}
-
-static int file_shm_unmap(sqlite3_file *base, int remove)
-{
-    sim_file *file = (sim_file *)base;
-    return file->real->pMethods->xShmUnmap(file->real, remove);
-}
-
-static const sqlite3_io_methods methods = {.iVersion = 2,
-                                           .xClose = file_close,
-                                           .xRead = file_read,
-                                           .xWrite = file_write,
-                                           .xTruncate = file_truncate,
-                                           .xSync = file_sync,
-                                           .xFileSize = file_size,
-                                           .xLock = file_lock,
-                                           .xUnlock = file_unlock,
-                                           .xCheckReservedLock = file_check_lock,
-                                           .xFileControl = file_control,
-                                           .xSectorSize = file_sector,
-                                           .xDeviceCharacteristics = file_characteristics,
-                                           .xShmMap = file_shm_map,
-                                           .xShmLock = file_shm_lock,
-                                           .xShmBarrier = file_shm_barrier,
-                                           .xShmUnmap = file_shm_unmap};
 
 /* ---- the file system ---- */
 
@@ -186,16 +114,15 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int 
     sim_file *file = (sim_file *)base;
     (void)vfs;
     memset(file, 0, sizeof *file);
-    file->real = (sqlite3_file *)(file + 1);
-    file->real->pMethods = NULL;
+    file->base.real = (sqlite3_file *)(file + 1);
     file->disk = disk_of(path);
     if (dead(file->disk)) return SQLITE_CANTOPEN;
-    int code = system_vfs->xOpen(system_vfs, path, file->real, flags, out);
+    int code = system_vfs->xOpen(system_vfs, path, file->base.real, flags, out);
     if (code != SQLITE_OK) return code;
     int followed = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
     if (file->disk != NULL && (flags & followed) != 0) {
         sqlite3_int64 size = 0;
-        (void)file->real->pMethods->xFileSize(file->real, &size);
+        (void)vfs_file_methods.xFileSize(base, &size);
         file->image = sim_image_of(file->disk, path, size == 0);
     }
     base->pMethods = &methods;
@@ -256,6 +183,14 @@ bool sim_vfs_register(void)
     static sqlite3_vfs vfs;
     system_vfs = sqlite3_vfs_find("unix");
     if (system_vfs == NULL) return false;
+    methods = vfs_file_methods;
+    methods.xRead = file_read;
+    methods.xWrite = file_write;
+    methods.xTruncate = file_truncate;
+    methods.xSync = file_sync;
+    methods.xFileSize = file_size;
+    methods.xLock = file_lock;
+    methods.xShmMap = file_shm_map;
     vfs = (sqlite3_vfs){.iVersion = 2,
                         .szOsFile = (int)sizeof(sim_file) + system_vfs->szOsFile,
                         .mxPathname = system_vfs->mxPathname,

@@ -1,9 +1,9 @@
 /* An sqlite3_vfs that fails where it is told to, over the system's own. */
 #include "tests/support/fault_vfs.h"
+#include "tests/support/vfs_file.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,6 +35,7 @@ typedef struct disk_file {
 
 struct fault_vfs {
     sqlite3_vfs vfs;
+    sqlite3_io_methods methods; /* of its files */
     sqlite3_vfs *real;
     char *name;
     pthread_mutex_t mutex;
@@ -52,10 +53,9 @@ struct fault_vfs {
 };
 
 typedef struct fault_file {
-    sqlite3_file file;
+    vfs_file file;
     fault_vfs *vfs;
     disk_file *disk; /* NULL: a temporary file */
-    sqlite3_file *real;
 } fault_file;
 
 /* ---- deciding ---- */
@@ -234,7 +234,7 @@ static fault_file *of(sqlite3_file *file)
 static int file_close(sqlite3_file *file)
 {
     fault_file *f = of(file);
-    int code = f->real->pMethods ? f->real->pMethods->xClose(f->real) : SQLITE_OK;
+    int code = vfs_file_methods.xClose(file);
     pthread_mutex_lock(&f->vfs->mutex);
     if (f->disk) f->disk->users--;
     release_unused(f->vfs);
@@ -245,7 +245,7 @@ static int file_close(sqlite3_file *file)
 static int file_read(sqlite3_file *file, void *out, int size, sqlite3_int64 offset)
 {
     if (fails(of(file)->vfs)) return SQLITE_IOERR_READ;
-    return of(file)->real->pMethods->xRead(of(file)->real, out, size, offset);
+    return vfs_file_methods.xRead(file, out, size, offset);
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset)
@@ -261,7 +261,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_i
     pthread_mutex_unlock(&f->vfs->mutex);
     if (fate == WRITE_FAILED) return SQLITE_IOERR_WRITE;
     if (fate == WRITE_FULL) return SQLITE_FULL;
-    int code = f->real->pMethods->xWrite(f->real, bytes, size, offset);
+    int code = vfs_file_methods.xWrite(file, bytes, size, offset);
     return fate == WRITE_TORN ? SQLITE_IOERR_WRITE : code;
 }
 
@@ -275,7 +275,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
         note_change(f->disk, size, (size_t)(size_of(f->disk) - size), NULL);
     }
     pthread_mutex_unlock(&f->vfs->mutex);
-    return f->real->pMethods->xTruncate(f->real, size);
+    return vfs_file_methods.xTruncate(file, size);
 }
 
 static int file_sync(sqlite3_file *file, int flags)
@@ -292,32 +292,7 @@ static int file_sync(sqlite3_file *file, int flags)
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 {
     if (fails(of(file)->vfs)) return SQLITE_IOERR_FSTAT;
-    return of(file)->real->pMethods->xFileSize(of(file)->real, size);
-}
-
-static int file_lock(sqlite3_file *file, int lock)
-{
-    return of(file)->real->pMethods->xLock(of(file)->real, lock);
-}
-
-static int file_unlock(sqlite3_file *file, int lock)
-{
-    return of(file)->real->pMethods->xUnlock(of(file)->real, lock);
-}
-
-static int file_check_lock(sqlite3_file *file, int *out)
-{
-    return of(file)->real->pMethods->xCheckReservedLock(of(file)->real, out);
-}
-
-static int file_control(sqlite3_file *file, int operation, void *argument)
-{
-    return of(file)->real->pMethods->xFileControl(of(file)->real, operation, argument);
-}
-
-static int file_sector_size(sqlite3_file *file)
-{
-    return of(file)->real->pMethods->xSectorSize(of(file)->real);
+    return vfs_file_methods.xFileSize(file, size);
 }
 
 /* No promise at all: neither atomic nor in order nor safe beside what is written. */
@@ -330,7 +305,7 @@ static int file_characteristics(sqlite3_file *file)
 static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out)
 {
     fault_vfs *vfs = of(file)->vfs;
-    sqlite3_file *real = of(file)->real;
+    sqlite3_file *real = of(file)->file.real;
     if (fails(vfs)) return SQLITE_IOERR_SHMMAP;
     int code = real->pMethods->xShmMap(real, page, size, 0, out);
     if (code != SQLITE_OK || *out != NULL || !extend) return code;
@@ -341,41 +316,6 @@ static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void
     if (fate != WRITE_DONE) return SQLITE_IOERR_SHMMAP;
     return real->pMethods->xShmMap(real, page, size, extend, out);
 }
-
-static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags)
-{
-    return of(file)->real->pMethods->xShmLock(of(file)->real, offset, count, flags);
-}
-
-static void file_shm_barrier(sqlite3_file *file)
-{
-    of(file)->real->pMethods->xShmBarrier(of(file)->real);
-}
-
-static int file_shm_unmap(sqlite3_file *file, int delete)
-{
-    return of(file)->real->pMethods->xShmUnmap(of(file)->real, delete);
-}
-
-static const sqlite3_io_methods methods = {
-    .iVersion = 2,
-    .xClose = file_close,
-    .xRead = file_read,
-    .xWrite = file_write,
-    .xTruncate = file_truncate,
-    .xSync = file_sync,
-    .xFileSize = file_size,
-    .xLock = file_lock,
-    .xUnlock = file_unlock,
-    .xCheckReservedLock = file_check_lock,
-    .xFileControl = file_control,
-    .xSectorSize = file_sector_size,
-    .xDeviceCharacteristics = file_characteristics,
-    .xShmMap = file_shm_map,
-    .xShmLock = file_shm_lock,
-    .xShmBarrier = file_shm_barrier,
-    .xShmUnmap = file_shm_unmap,
-};
 
 /* ---- the VFS's methods ---- */
 
@@ -389,14 +329,14 @@ static int vfs_open(sqlite3_vfs *self, const char *path, sqlite3_file *file, int
     fault_vfs *vfs = of_vfs(self);
     fault_file *f = of(file);
     const int kept = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL;
-    *f = (fault_file){.vfs = vfs, .real = (sqlite3_file *)(f + 1)};
+    *f = (fault_file){.file.real = (sqlite3_file *)(f + 1), .vfs = vfs};
     if (fails(vfs)) return SQLITE_CANTOPEN;
-    int code = vfs->real->xOpen(vfs->real, path, f->real, flags, out);
+    int code = vfs->real->xOpen(vfs->real, path, f->file.real, flags, out);
     if (code != SQLITE_OK) return code;
     pthread_mutex_lock(&vfs->mutex);
     if (path && (flags & kept)) f->disk = find_disk_file(vfs, path);
     pthread_mutex_unlock(&vfs->mutex);
-    f->file.pMethods = &methods;
+    f->file.base.pMethods = &vfs->methods;
     return SQLITE_OK;
 }
 
@@ -445,6 +385,15 @@ fault_vfs *fault_vfs_new(const char *name, uint64_t seed)
     vfs->seed = seed;
     vfs->room = -1;
     pthread_mutex_init(&vfs->mutex, NULL);
+    vfs->methods = vfs_file_methods;
+    vfs->methods.xClose = file_close;
+    vfs->methods.xRead = file_read;
+    vfs->methods.xWrite = file_write;
+    vfs->methods.xTruncate = file_truncate;
+    vfs->methods.xSync = file_sync;
+    vfs->methods.xFileSize = file_size;
+    vfs->methods.xDeviceCharacteristics = file_characteristics;
+    vfs->methods.xShmMap = file_shm_map;
     vfs->vfs = (sqlite3_vfs){.iVersion = 1,
                              .szOsFile = (int)sizeof(fault_file) + vfs->real->szOsFile,
                              .mxPathname = vfs->real->mxPathname,
