@@ -100,12 +100,19 @@ KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
 /* Pushes all edits that are pending at the call and then pulls once. When it returns KEDGE_OK, the
  * server has decided every edit made before the call, and reads show a version that the server had
  * after the call. A client-only edit that has conflicted is made again, and may be pending still.
- * Returns KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), KEDGE_NETWORK at once when offline,
- * and KEDGE_UNAVAILABLE with the code client-id-unstable at once when the server refused several
- * new client ids in a row and the client waits before it tries another. After any of these no edit
- * is lost, and sync continues in the background. Returns KEDGE_CORRUPT when outbox.db is damaged:
- * sync has stopped, see kedge_get_sync_status. Returns KEDGE_INVALID_ARGUMENT in a callback on the
- * worker thread, as all functions that wait do. */
+ * Returns KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), and at once:
+ *
+ *   KEDGE_NETWORK      when offline
+ *   KEDGE_NOT_FOUND    "project-not-found": the server has no such project yet
+ *   KEDGE_CONFLICT     "server-too-old": an edit waits for a newer server (kedge_options)
+ *   KEDGE_UNAVAILABLE  "client-id-unstable": the server refused several new client ids in a row,
+ *                      and the client waits before it tries another
+ *
+ * After any of these no edit is lost, and sync continues in the background. When sync has stopped
+ * (KEDGE_STOPPED), it returns the error of kedge_sync_status.last_error: KEDGE_UNAUTHORIZED,
+ * KEDGE_FORBIDDEN and the like, or KEDGE_CORRUPT when outbox.db is damaged. Returns
+ * KEDGE_INVALID_ARGUMENT in a callback on the worker thread, as all functions that wait do, and
+ * KEDGE_CANCELLED when another thread closes the database. */
 KEDGE_API kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms,
                                   kedge_error *KEDGE_NULLABLE error);
 
@@ -120,10 +127,11 @@ typedef enum kedge_outcome {
 /* Waits until the edit has been decided and pulled. Returns KEDGE_TIMEOUT after `timeout_ms`;
  * KEDGE_NOT_FOUND when no edit has this sequence; KEDGE_CORRUPT when outbox.db is damaged (see
  * kedge_get_sync_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a callback on the
- * worker thread. An outcome is final unless the backend is restored from an older backup. Then the
- * edit is pending again and the server decides it again, unless it was a rejection that was
- * dismissed or resubmitted. An edit that is counted in kedge_sync_status.unrecovered has the
- * outcome applied, since it is not known which edits these are. */
+ * worker thread; KEDGE_CANCELLED when another thread closes the database. An outcome is final
+ * unless the backend is restored from an older backup. Then the edit is pending again and the
+ * server decides it again, unless it was a rejection that was dismissed or resubmitted. An edit
+ * that is counted in kedge_sync_status.unrecovered has the outcome applied, since it is not known
+ * which edits these are. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);

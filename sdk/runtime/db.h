@@ -65,11 +65,10 @@ typedef struct kedge_project_creation {
     bool settled;          /* it is there, or the server refused to create it */
     bool token_renewed;    /* for this try */
     kedge_http_call *call; /* running */
+    uint32_t failures;     /* in a row */
     int64_t at_ms;         /* not before */
     kedge_error error;     /* of the last try */
 } kedge_project_creation;
-
-#define KEDGE_CREATION_RETRY_MS 2000
 
 /* What the log was told last (worker_log.c). */
 typedef struct kedge_log_state {

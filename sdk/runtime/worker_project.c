@@ -4,14 +4,32 @@
 #include "sdk/runtime/worker.h"
 
 #include "common/error.h"
+#include "sdk/core/core.h"
 
 #include <string.h>
 
 #define RESPONSE_BYTES_MAX 65536
+/* Between two tries: twice as long after each, drawn from the upper half. */
+#define RETRY_MIN_MS 2000
+#define RETRY_MAX_MS 32000
 
 static bool is_transient(int status)
 {
     return status == 0 || status >= 500 || status == 408 || status == 425 || status == 429;
+}
+
+/* A server that is down, or overloaded, is not asked by all apps at once. */
+static void plan_retry(kedge_db *db, int64_t retry_after_ms)
+{
+    kedge_project_creation *creation = &db->worker.creation;
+    int64_t longest = RETRY_MIN_MS;
+    for (uint32_t i = 0; i < creation->failures && longest < RETRY_MAX_MS; i++)
+        longest *= 2;
+    creation->failures++;
+    if (retry_after_ms > KEDGE_CORE_RETRY_AFTER_MAX_MS)
+        retry_after_ms = KEDGE_CORE_RETRY_AFTER_MAX_MS;
+    uint64_t drawn = kedge_random_u64(&db->environment) % (uint64_t)(longest / 2);
+    creation->at_ms = kedge_db_now_ms(db) + retry_after_ms + longest / 2 + (int64_t)drawn;
 }
 
 static void answered(void *context, const kedge_http_response *response)
@@ -39,7 +57,7 @@ static void answered(void *context, const kedge_http_response *response)
                           response->body, &creation->error);
     }
     creation->settled = !is_transient(response->status);
-    creation->at_ms = kedge_db_now_ms(db) + KEDGE_CREATION_RETRY_MS;
+    plan_retry(db, response->retry_after_ms);
 }
 
 /* A project that was pulled is there. */
@@ -55,7 +73,7 @@ static void send_request(kedge_db *db)
     kedge_status status = kedge_net_ask(db->net, "PUT", "", kedge_token_text(&db->token),
                                         KEDGE_LIMIT_REQUEST_DEADLINE_MS, RESPONSE_BYTES_MAX,
                                         answered, db, &creation->call, &creation->error);
-    if (status != KEDGE_OK) creation->at_ms = kedge_db_now_ms(db) + KEDGE_CREATION_RETRY_MS;
+    if (status != KEDGE_OK) plan_retry(db, 0);
 }
 
 bool kedge_worker_has_project(kedge_db *db, bool retry)
@@ -65,6 +83,7 @@ bool kedge_worker_has_project(kedge_db *db, bool retry)
     if (retry) {
         creation->settled = creation->settled && creation->error.status == KEDGE_OK;
         creation->at_ms = 0;
+        creation->failures = 0;
     }
     if (!creation->settled && creation->call == NULL) creation->settled = was_pulled(db);
     if (creation->settled) return true;

@@ -352,6 +352,29 @@ static void test_a_sync_outlasts_another_try_to_create_the_project(void **state)
     mini_backend_free(backend);
 }
 
+static bool overloaded(void *context, const scripted_request *request)
+{
+    (void)context;
+    scripted_respond(request, 503, "Retry-After: 100\r\n", "");
+    return true;
+}
+
+static void test_a_project_is_not_created_before_the_server_wants_to_be_asked(void **state)
+{
+    (void)state;
+    scripted_server *server = scripted_server_start(overloaded, NULL);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    options.create_project = true;
+    kedge_db *db = client_open(&options);
+    assert_true(scripted_server_wait(server, 1));
+    assert_int_equal(kedge_sync(db, 3000, NULL), KEDGE_TIMEOUT);
+    assert_int_equal(scripted_server_requests(server), 1);
+    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK); /* the app insists */
+    assert_true(scripted_server_wait(server, 2));
+    close_quickly(db);
+    scripted_server_stop(server);
+}
+
 static void stops(scripted_handler handler, kedge_status expected, const char *code)
 {
     kedge_error error = {0};
@@ -414,6 +437,7 @@ int main(void)
         FOLDER_TEST(test_what_cannot_be_a_token_is_not_sent),
         FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
         FOLDER_TEST(test_a_sync_outlasts_another_try_to_create_the_project),
+        FOLDER_TEST(test_a_project_is_not_created_before_the_server_wants_to_be_asked),
         FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
         FOLDER_TEST(test_three_thousand_edits_wait_for_a_dead_server),
     };

@@ -1,5 +1,5 @@
-/* The file of an sqlite3_vfs that stands on another: each call goes on to the file of the other, unless
- * the VFS puts a function of its own in the place. */
+/* The file of an sqlite3_vfs that stands on another: each call goes on to the other's file, unless
+ * the VFS puts a function of its own in its place. */
 #ifndef KEDGE_TESTS_SUPPORT_VFS_FILE_H
 #define KEDGE_TESTS_SUPPORT_VFS_FILE_H
 
