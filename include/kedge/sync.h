@@ -92,8 +92,9 @@ KEDGE_API kedge_status kedge_watch_sync_status(
  * not run again. NULL is allowed. */
 KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
 
-/* Switches the database offline or online, without waiting for a connection. The setting is not
- * stored: the next kedge_open starts from its options. */
+/* Switches the database offline or online, without waiting for a connection. What Kedge is about to
+ * send when it is switched offline may still be sent, with an edit that is made right after the
+ * call. The setting is not stored: the next kedge_open starts from its options. */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 
