@@ -51,7 +51,7 @@ static void make_seed(world *w)
     must(kedge_mutate(db, "app.refused", "{}", 2, NULL, &error), &error);
     must(kedge_set_online(db, true, &error), &error);
     must(kedge_sync(db, SYNC_TIMEOUT_MS, &error), &error);
-    /* Not kedge_set_online: the worker may be about to send, which would take the next edits along. */
+    /* Not kedge_set_online: the worker may be about to send, and takes the next edits along. */
     kedge_close(db);
     must(kedge_open(&options, &db, &error), &error);
     client_put(db, "p", "{\"v\":4}");
