@@ -110,17 +110,52 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
 
 /* ---- entries that are damaged themselves ---- */
 
+/* Of a sound row of `pending` and the entry that has its sequence. A damaged value does not make
+ * another edit of it: what identifies an edit stands in a row three times. */
+static kedge_status is_the_same_edit(kedge_store_db *db, const kedge_pending *row,
+                                     const kedge_inbox_entry *entry, bool *same, kedge_error *error)
+{
+    static const char sql[] = "SELECT uid = ?2 OR digest = ?3 FROM rejected WHERE sequence = ?1";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, row->sequence);
+    kedge_store_bind_blob(db, find, 2, row->uid.data, row->uid.size);
+    kedge_store_bind_blob(db, find, 3, row->digest.data, row->digest.size);
+    status = kedge_store_db_step(db, find, error);
+    if (status == KEDGE_OK)
+        *same = sqlite3_column_int(find, 0) != 0 ||
+                (kedge_bytes_equal(row->name, kedge_buffer_bytes(&entry->name)) &&
+                 kedge_bytes_equal(row->args, kedge_buffer_bytes(&entry->args)));
+    sqlite3_reset(find);
+    return status;
+}
+
+/* The entry shows the edit as its sound row has it. */
+static kedge_status take_contents(kedge_inbox_entry *entry, const kedge_pending *row,
+                                  kedge_error *error)
+{
+    kedge_buffer_clear(&entry->name);
+    kedge_buffer_clear(&entry->args);
+    kedge_buffer_append_bytes(&entry->name, row->name);
+    kedge_buffer_append_bytes(&entry->args, row->args);
+    kedge_status status = kedge_buffer_status(&entry->name, error);
+    return status == KEDGE_OK ? kedge_buffer_status(&entry->args, error) : status;
+}
+
 /* A sequence that was never given out is damaged itself, and so is one that another edit has, which
  * is pending. The same edit is pending as long as the cache does not know that it was rejected. */
-static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key,
-                               const kedge_inbox_entry *entry, bool *own, kedge_error *error)
+static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key, kedge_inbox_entry *entry,
+                               bool *own, kedge_error *error)
 {
     kedge_pending row;
-    kedge_status status = kedge_outbox_find(&heal->store->outbox, key, &row, error);
+    kedge_store_db *db = &heal->store->outbox;
+    kedge_status status = kedge_outbox_find(db, key, &row, error);
     *own = key >= 1 && key <= heal->meta.last_sequence;
-    if (status == KEDGE_OK && !kedge_bytes_equal_text(row.name, "kedge.noop"))
-        *own = kedge_bytes_equal(row.name, kedge_buffer_bytes(&entry->name)) &&
-               kedge_bytes_equal(row.args, kedge_buffer_bytes(&entry->args));
+    if (status == KEDGE_OK && !kedge_bytes_equal_text(row.name, "kedge.noop")) {
+        status = is_the_same_edit(db, &row, entry, own, error);
+        if (status == KEDGE_OK && *own) status = take_contents(entry, &row, error);
+    }
     heal->store->outbox.row_damaged = false; /* damaged pending rows are healed later */
     return status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT ? KEDGE_OK : status;
 }

@@ -303,16 +303,20 @@ static kedge_status show_all_decided(kedge_outbox_healing *heal, int64_t gone, k
 }
 
 /* Decided mutations that no table has: rows that the cache covers and that did not reach the tail
- * any more, or a tail of which the disk has brought back old pages. They count as trimmed from it,
- * so that a backend that is restored without them counts them as lost. */
+ * any more, or a tail of which the disk has brought back old pages, alone or with other tables.
+ * They count as trimmed from it, so that a backend that is restored without them counts them as
+ * lost. */
 static kedge_status count_as_trimmed(kedge_outbox_healing *heal, int64_t gone, kedge_error *error)
 {
     kedge_outbox_meta *meta = &heal->meta;
-    const kedge_tail_mark mark = {meta->client, meta->trimmed_through, heal->decided_through};
+    int64_t pulled =
+        heal->pulled_through < meta->highest_id ? heal->pulled_through : meta->highest_id;
+    int64_t through = pulled > heal->decided_through ? pulled : heal->decided_through;
+    const kedge_tail_mark mark = {meta->client, meta->trimmed_through, through};
     int64_t nowhere = 0;
     kedge_status status = kedge_tail_count_nowhere(&heal->store->outbox, &mark, &nowhere, error);
-    if ((gone > 0 || nowhere > 0) && meta->trimmed_through < heal->decided_through) {
-        meta->trimmed_through = heal->decided_through;
+    if ((gone > 0 || nowhere > 0) && meta->trimmed_through < through) {
+        meta->trimmed_through = through;
         heal->changed = true;
     }
     return status;
@@ -469,8 +473,8 @@ static kedge_status begin(kedge_outbox_healing *heal, kedge_error *error)
     }
     /* Mutations that the cache covers are decided, whether their rows were deleted already or not.
      * An older outbox may have lost their outcomes. */
-    bool knows = there && !heal->older && strcmp(cache.client, heal->meta.client) == 0;
-    heal->covered_through = heal->decided_through = knows ? cache.lmid : 0;
+    heal->pulled_through = there && strcmp(cache.client, heal->meta.client) == 0 ? cache.lmid : 0;
+    heal->covered_through = heal->decided_through = heal->older ? 0 : heal->pulled_through;
     kedge_status status = ask_decided(heal, error);
     if (status == KEDGE_OK && heal->older) kedge_prediction_count_lost(&heal->meta, &cache);
     return status;

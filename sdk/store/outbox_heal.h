@@ -37,7 +37,9 @@ typedef struct kedge_outbox_healing {
     int64_t covered_through; /* ids that the cache covers */
     /* ids that the server is known to have decided, the covered ones included */
     int64_t decided_through;
-    bool older;         /* see kedge_prediction_outbox_is_older */
+    bool older; /* see kedge_prediction_outbox_is_older */
+    /* Ids that the cache covers. An older outbox may still have some of them pending. */
+    int64_t pulled_through;
     int64_t last_given; /* last_sequence, as it was found */
     /* Filled while `pending` is read. */
     int64_t found_rows; /* of any kind, and the sum of the checksums that stand in them */

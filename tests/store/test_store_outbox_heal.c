@@ -152,6 +152,52 @@ static void test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection(vo
     assert_int_equal(fixture_outcome(f, 1), KEDGE_OUTCOME_REJECTED);
 }
 
+static bool shows_args(fixture *f, int64_t sequence, const char *args)
+{
+    kedge_mutation_list *list;
+    kedge_mutation mutation;
+    bool shown = false;
+    assert_int_equal(kedge_store_rejected_open(f->store, &list, NULL), KEDGE_OK);
+    while (!shown && kedge_store_list_next(list, &mutation, NULL) == KEDGE_OK)
+        shown = mutation.sequence == sequence && mutation.args_size == strlen(args) &&
+                memcmp(mutation.args, args, mutation.args_size) == 0;
+    kedge_store_list_close(list);
+    return shown;
+}
+
+static void
+test_a_damaged_rejection_of_an_edit_that_is_still_pending_keeps_its_sequence(void **state)
+{
+    static const char *const damages[] = {
+        "UPDATE rejected SET args = '{\"id\":\"n\",\"limit\":7}'",
+        "UPDATE rejected SET name = 'add'",
+        "UPDATE rejected SET uid = zeroblob(16)",
+        "UPDATE rejected SET digest = zeroblob(16)",
+        "UPDATE rejected SET args = '', digest = NULL",
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        char whole[160];
+        char code[64];
+        snprintf(whole, sizeof whole, "%s/whole", f->folder);
+        if (i == 0) {
+            leave_rejection_half_pulled(f);
+            fixture_copy_tree(f->path, whole);
+        } else {
+            fixture_close_flat(f);
+            outbox_restore_folder(f, whole);
+        }
+        assert_int_equal(outbox_run_raw(f, damages[i]), 1);
+        fixture_open(f);
+        assert_true(outbox_is_in_inbox(f, 1, code));
+        assert_string_equal(code, "damaged");
+        assert_true(shows_args(f, 1, "{\"id\":\"n\",\"limit\":5}"));
+        fixture_sync(f);
+        assert_true(outbox_is_in_inbox(f, 1, code));
+        assert_int_equal(fixture_position(f).rejected, 1);
+    }
+}
+
 static void test_rows_that_the_totals_miss_are_counted(void **state)
 {
     fixture *f = *state;
@@ -425,6 +471,7 @@ int main(void)
         TEST(test_a_dismissed_damaged_edit_says_nothing_of_those_before_it),
         TEST(test_a_damaged_edit_of_an_earlier_client_is_told_until_the_pull_shows_it),
         TEST(test_a_damaged_edit_that_was_rejected_already_keeps_its_rejection),
+        TEST(test_a_damaged_rejection_of_an_edit_that_is_still_pending_keeps_its_sequence),
         TEST(test_rows_that_the_totals_miss_are_counted),
         TEST(test_rows_of_earlier_clients_that_the_tail_misses_are_counted),
         TEST(test_the_tail_is_measured_anew_when_rows_of_it_are_missing),
