@@ -27,7 +27,7 @@ typedef struct kedge_batch kedge_batch;
 KEDGE_API kedge_status kedge_batch_begin(kedge_db *db, kedge_batch **batch,
                                          kedge_error *KEDGE_NULLABLE error);
 
-/* Adds an edit, which is kept but not run: its mutator sees what those in front of it did.
+/* Adds an edit. It is not run yet; when it is, its mutator sees what the edits before it did.
  * `name` and `args` are those of kedge_mutate, and are copied; `args` is checked here. When this
  * fails, the batch is as it was. Errors: KEDGE_NOT_FOUND for an unknown mutator;
  * KEDGE_INVALID_JSON; KEDGE_INVALID_ARGUMENT "batch-in-batch" for the name kedge.batch;

@@ -81,8 +81,8 @@ KEDGE_API kedge_status kedge_tx_put_json(kedge_tx *tx, const char *collection,
                                          const cJSON *KEDGE_NULLABLE value,
                                          kedge_error *KEDGE_NULLABLE error);
 
-/* Reads an item to change it. `*value` belongs to the transaction. When the mutator returns
- * KEDGE_OK, what it has become is written. The same item gives the same tree again. Until then
+/* Reads an item to change it. `*value` belongs to the transaction, and is written when the mutator
+ * returns KEDGE_OK. A second call for the same item gives the same tree. Until the mutator returns,
  * other functions read the item as it was. Only in a mutator that kedge_json_mutate runs.
  * KEDGE_NOT_FOUND "item-not-found": there is none; a mutator that returns this status is rejected
  * with it. */

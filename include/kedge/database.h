@@ -63,17 +63,17 @@ typedef struct kedge_options {
      * kedge_sync_status.last_error says why. False, or refused: the client waits for the project,
      * with the error "project-not-found", and syncs once it is there. */
     bool create_project;
-    /* How long an edit waits for a server that lacks its mutator or has an older version than this
-     * app: from the edit's timestamp on. Meanwhile it stays pending, with those behind it, and
-     * kedge_sync_status.last_error has the code "server-too-old". Then the server decides without
-     * the mutator: the edit comes into the inbox. 0: it waits until the server is a newer one; -1:
-     * not at all. */
+    /* How long, from its timestamp on, an edit waits for a server that lacks its mutator or has an
+     * older version of it. Meanwhile the edit and those after it stay pending, and
+     * kedge_sync_status.last_error has the code "server-too-old". After that time the server
+     * decides the edit without the mutator, and it comes into the inbox. 0: it waits until the
+     * server is newer; -1: it does not wait. */
     int64_t server_wait_ms;
     /* NULL: no token is sent (a server in open mode on loopback). */
     kedge_token_function KEDGE_NULLABLE token;
     /* NULL: callbacks run on the worker thread. */
     kedge_dispatch_function KEDGE_NULLABLE dispatch;
-    /* NULL: nothing is told. `log_level`: the least important lines that are told; 0 is
+    /* NULL: no log. `log_level`: the least important lines that are written; 0 is
      * KEDGE_LOG_ERROR. */
     kedge_log_function KEDGE_NULLABLE log;
     kedge_log_level log_level;
@@ -129,8 +129,8 @@ KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
  * is touched. Errors: KEDGE_REJECTED when the mutator refused the edit, which is not kept;
  * KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED,
  * KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT when outbox.db was damaged while it was open: close the
- * database and call kedge_repair. After KEDGE_IO no read shows the edit. But the disk may have it
- * all the same: when the folder is next opened before another edit was made, it may be pending. */
+ * database and call kedge_repair. After KEDGE_IO no read shows the edit, but it may be on the disk:
+ * it may be pending when the folder is opened again before another edit was made. */
 KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args,
                                     size_t args_size, int64_t *KEDGE_NULLABLE sequence,
                                     kedge_error *KEDGE_NULLABLE error);

@@ -41,8 +41,8 @@ KEDGE_BEGIN_DECLS
  * Errors: KEDGE_INVALID_ARGUMENT for a name or path that is none; KEDGE_LIMIT_EXCEEDED for too many
  * paths, too long a path or name, and the 33rd index; KEDGE_CONFLICT when the name is that of an
  * index with another collection or other paths: drop it first; KEDGE_DISK_FULL, KEDGE_IO,
- * KEDGE_NO_MEMORY; KEDGE_CORRUPT as for kedge_mutate. When it fails, nothing is declared; but
- * what a failed disk wrote all the same may be there when the folder is opened again. */
+ * KEDGE_NO_MEMORY; KEDGE_CORRUPT as for kedge_mutate. When it fails, nothing is declared. After
+ * KEDGE_IO the index may still be declared when the folder is opened again. */
 KEDGE_API kedge_status kedge_index(kedge_db *db, const char *name, const char *collection,
                                    const char *const *paths, size_t path_count,
                                    kedge_error *KEDGE_NULLABLE error);

@@ -1,5 +1,5 @@
-/* What a database tells of its work: a line for each event, by a function of the app (the options
- * `log` and `log_level`). */
+/* The log of a database: a function of the app gets a line for each event (the options `log` and
+ * `log_level`). */
 #ifndef KEDGE_LOG_H
 #define KEDGE_LOG_H
 
@@ -15,12 +15,12 @@ typedef enum kedge_log_level {
 } kedge_log_level;
 
 /* `event` is stable and for programs; `message` is an English text for people, and may change. No
- * token, no args and no value of an item is told. Both are borrowed during the call. Kedge calls
+ * line has a token, args or a value of an item. Both are borrowed during the call. Kedge calls
  * the function on the worker thread, one line at a time; it may call what a callback of a watch may
  * call.
  *
  *   error    outbox-damaged     outbox.db is damaged: sync has stopped
- *   warning  request-failed     a request had no response, or one that is not good
+ *   warning  request-failed     a request had no response, or one with a status from 400 on
  *            token-refused      the app's token function gave none
  *            cache-resync       the cache is fetched again: it was damaged and set aside, or the
  *                               backend was restored from a backup
@@ -28,12 +28,12 @@ typedef enum kedge_log_level {
  *            edits-unrecovered  edits are lost (kedge_sync_status.unrecovered has risen)
  *            client-changed     the folder has a new client id
  *   info     started, stopped   the worker thread
- *            connection         the connection is another one: its name
- *            pulled             the pulled version has risen
+ *            connection         the connection has changed: its new name
+ *            pulled             a newer version was pulled
  *            project-created    by the option create_project
  *   debug    request, response  number, method, path and bytes; the number, status and bytes. A
- *                               request tells in brackets what caused it: an edit, a poke, a timer,
- *                               a wait for a sync, a response, a token, going online, the stream
+ *                               request names its cause in brackets: an edit, a poke, a timer, a
+ *                               wait for a sync, a response, a token, going online, the stream
  *            stream             the event stream, by which the server tells of versions, is open or
  *                               closed, and why
  *            poke               the server has told of a version

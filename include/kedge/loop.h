@@ -1,4 +1,4 @@
-/* The caller-driven mode: no thread of Kedge's; the app's event loop does the work.
+/* The caller-driven mode: Kedge starts no thread, and the app's event loop does the work.
  *
  * Open the database with the option `caller_driven`. Then wait until kedge_loop_descriptor can be
  * read or the time that kedge_loop_run gave has passed, call kedge_loop_run, and so on:
@@ -8,11 +8,11 @@
  *   while (kedge_loop_run(db, &wait_ms, &error) == KEDGE_OK && app_goes_on())
  *       poll(&set, 1, wait_ms);
  *
- * Everything that the worker thread does otherwise is done in kedge_loop_run: requests and their
- * responses, watches and all other callbacks (unless the app has a dispatcher), maintenance. None
- * of it waits for the network. It does write to the disk: a large pull takes as long as it takes.
+ * kedge_loop_run does everything that the worker thread does otherwise: requests and their
+ * responses, watches and all other callbacks (unless the app has a dispatcher), maintenance. It
+ * never waits for the network. But it writes to the disk, so that a large pull may take seconds.
  *
- * Use the database on one thread then. kedge_sync, kedge_wait and kedge_history block as they do
+ * Use such a database on one thread. kedge_sync, kedge_wait and kedge_history block as they do
  * otherwise, and run the loop while they wait. libcurl may use a thread of its own to look up a
  * host name. */
 #ifndef KEDGE_LOOP_H
@@ -26,7 +26,7 @@ KEDGE_BEGIN_DECLS
  * many milliseconds at the latest, from 0 to a minute, also when the descriptor could not be read.
  * Call it again, too, after any other function of the database was called: the descriptor
  * can be read then. Errors: KEDGE_INVALID_ARGUMENT "not-caller-driven", and "called-back" in a
- * callback of the database; KEDGE_BUSY "loop-runs" when another thread is in it. */
+ * callback of the database; KEDGE_BUSY "loop-runs" while another thread runs it. */
 KEDGE_API kedge_status kedge_loop_run(kedge_db *db, int32_t *KEDGE_NULLABLE wait_ms,
                                       kedge_error *KEDGE_NULLABLE error);
 

@@ -10,19 +10,19 @@ KEDGE_BEGIN_DECLS
 /* Room for any order key with its NUL. */
 #define KEDGE_ORDER_KEY_SIZE 256
 
-/* Makes a key that stands behind `before` and in front of `after` when keys are compared byte by
- * byte, as strcmp and SQL do. NULL or "" is no bound on that side. A key has digits and letters. At
- * an end of a list keys stay short (6 bytes for a million items). Between two neighbours a key
- * grows by a byte about every six times that one is put between the same two.
+/* Makes a key that sorts between `before` and `after` when keys are compared byte by byte, as
+ * strcmp and SQL do. NULL or "" is no bound on that side. A key has digits and letters. At
+ * an end of a list keys stay short (6 bytes for a million items). When keys are put between the
+ * same two neighbours again and again, about every sixth one is a byte longer.
  *
- * Two copies that put something in the same place get the same key, unless their `random` differs:
- * with 0 the key depends on the neighbours alone, else it also has 18 of the bits, and is three or
- * four bytes longer. An app takes random bits and puts the key into the args of its mutation; a
- * mutator has no randomness. Items with equal keys are ordered by their ids. To put one between
- * them give the second a new key first.
+ * Two copies that put something in the same place get the same key, unless their `random` differs.
+ * With 0 the key depends on the neighbours only. Otherwise it also has 18 of the bits, and is three
+ * or four bytes longer. An app takes random bits and puts the key into the args of its mutation; a
+ * mutator has no randomness. Items with equal keys are ordered by their ids. To put an item between
+ * two such items, give the second a new key first.
  *
  * Any thread. KEDGE_INVALID_ARGUMENT "order-invalid": `before` or `after` is no order key, or
- * `before` is not in front of `after`; the message says which. KEDGE_LIMIT_EXCEEDED
+ * `before` does not sort before `after`; the message says which. KEDGE_LIMIT_EXCEEDED
  * "order-key-too-long": give the items of the list new keys. `key` is "" after a failure. */
 KEDGE_API kedge_status kedge_order_between(const char *KEDGE_NULLABLE before,
                                            const char *KEDGE_NULLABLE after, uint32_t random,

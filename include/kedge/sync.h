@@ -39,7 +39,7 @@ typedef struct kedge_sync_status {
      * acknowledged edits that a damaged or older outbox.db lacks. The number never falls: an app
      * that has shown it to its user should store the number shown. */
     int64_t unrecovered;
-    char client[KEDGE_CLIENT_ID_SIZE]; /* the living client id, NUL-terminated */
+    char client[KEDGE_CLIENT_ID_SIZE]; /* the present client id, NUL-terminated */
     /* the error of the last request; status KEDGE_OK when it succeeded. While online also
      * "items-damaged": the server has lost items and left them out; the message names the first
      * ones. "client-id-unstable": check whether two copies of the folder are in use. "disk-full"
@@ -77,10 +77,10 @@ typedef struct kedge_sync_watch kedge_sync_watch;
 typedef void (*kedge_sync_status_function)(void *KEDGE_NULLABLE userdata,
                                            const kedge_sync_status *status);
 
-/* Calls `callback` with the status of now, and then whenever it has changed: the connection, a
+/* Calls `callback` with the present status, and then whenever it has changed: the connection, a
  * request for a token that failed, what is pending, rejected or withheld, the pulled version, the
- * last error. Changes that follow each other quickly are told as one; the last of them is always
- * told. The caller owns `*watch` and must free it with kedge_sync_watch_free before it closes the
+ * last error. Several quick changes may give one call; the last of them always gives one. The
+ * caller owns `*watch` and must free it with kedge_sync_watch_free before it closes the
  * database. */
 KEDGE_API kedge_status kedge_watch_sync_status(
     kedge_db *db, kedge_sync_status_function callback, void *KEDGE_NULLABLE userdata,
@@ -182,9 +182,9 @@ typedef void (*kedge_rejected_function)(void *KEDGE_NULLABLE userdata,
                                         const kedge_mutation *mutation);
 
 /* Calls `callback` once for each edit in the inbox: for those that are there now, and then for each
- * that comes, whichever process it is rejected through. An edit that is dismissed before its
- * callback could run is not told. A new watch, as after kedge_open, tells all again that are still
- * in the inbox. Otherwise as kedge_watch_sync_status. */
+ * that comes, whichever process of the folder has pulled it. An edit that is dismissed before its
+ * callback could run gives no call. A new watch, for example after kedge_open, begins again with
+ * all edits that are in the inbox. Otherwise as kedge_watch_sync_status. */
 KEDGE_API kedge_status
 kedge_watch_rejected(kedge_db *db, kedge_rejected_function callback, void *KEDGE_NULLABLE userdata,
                      void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE),

@@ -1,5 +1,5 @@
-/* Edits of texts that several people write: a note, a description. Two edits of one text, both made
- * without knowledge of the other, both survive. */
+/* Edits of texts that several people write: a note, a description. When two people edit one text
+ * without knowing of each other, both edits survive. */
 #ifndef KEDGE_TEXT_H
 #define KEDGE_TEXT_H
 
@@ -20,8 +20,8 @@ KEDGE_BEGIN_DECLS
  * `*sequence` is the edit's, as of kedge_mutate; 0 when `text` is `base`, and no edit was made. It
  * may be NULL. Any thread. Errors: as of kedge_mutate; KEDGE_INVALID_ARGUMENT "text-invalid":
  * `base` or `text` is no UTF-8, or `path` no JSON Pointer; KEDGE_REJECTED: "item-not-found", or
- * "text-conflict" when what is at `path` is no text. When that comes true before the server
- * decides, the edit is in the inbox of rejected ones, with both texts. */
+ * "text-conflict" when the value at `path` is no text. When others delete the item or the text
+ * before the server decides, the edit is in the inbox of rejected ones, with both texts. */
 KEDGE_API kedge_status kedge_text_edit(kedge_db *db, const char *collection, const char *id,
                                        size_t id_size, const char *path,
                                        const char *KEDGE_NULLABLE base, const char *text,

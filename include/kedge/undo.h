@@ -16,8 +16,7 @@
  *
  * Groups are kept in memory, of this database handle alone, until it is closed: the newest
  * KEDGE_LIMIT_UNDO_GROUPS for undo and as many for redo, and at most KEDGE_LIMIT_UNDO_BYTES of
- * values; the oldest go first. After a restore of the
- * backend they are forgotten. */
+ * values; the oldest go first. After a restore of the backend they are forgotten. */
 #ifndef KEDGE_UNDO_H
 #define KEDGE_UNDO_H
 
@@ -55,8 +54,8 @@ typedef struct kedge_undo_result {
     }
 
 /* Takes back the newest group, durably. It can be redone then. `result` may be NULL. Places that
- * others change before the server decides stay as they are; when that are all, the undo is in the
- * inbox of rejected edits with the code "restore-conflict". Any thread; no network is touched.
+ * others change before the server decides stay as they are; when these are all places, the undo is
+ * in the inbox of rejected edits with the code "restore-conflict". Any thread; no network is used.
  * Errors: as of kedge_mutate; KEDGE_NOT_FOUND "nothing-to-undo"; KEDGE_CONFLICT "undo-open": a
  * group must end first; KEDGE_CONFLICT "undo-conflict": all of its places were changed since;
  * nothing is undone, and the group is forgotten. */
