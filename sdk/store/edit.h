@@ -54,6 +54,16 @@ kedge_status kedge_undo_record(kedge_store *store, kedge_edit *made, const kedge
                                kedge_error *error);
 /* After the commit: puts what was recorded into the open group. */
 void kedge_undo_keep(kedge_store *store, kedge_edit *made);
+/* A client-only edit that was made again. */
+typedef struct kedge_undo_remade {
+    int64_t old_sequence; /* of the attempt before */
+    int64_t sequence;
+    kedge_undo_group recorded;
+    kedge_undo_group *group; /* of undo_record.c */
+} kedge_undo_remade;
+/* After the commit of those that were made together: the groups that they belong to take back what
+ * these attempts did, in place of what the ones before did. Empties each `recorded`. */
+void kedge_undo_keep_remade(kedge_store *store, kedge_undo_remade *made, size_t count);
 /* Appends what is shown under the key; nothing when nothing is. */
 kedge_status kedge_undo_read_shown(kedge_store *store, kedge_bytes collection, kedge_bytes id,
                                    kedge_buffer *shown, kedge_error *error);

@@ -81,8 +81,38 @@ static bool is_final(kedge_status status)
     return status == KEDGE_REJECTED || status == KEDGE_LIMIT_EXCEEDED;
 }
 
-static kedge_status remake_one(kedge_store *store, const conflict *old, kedge_edit_state *state,
-                               kedge_change_set *changes, kedge_error *error)
+/* All of one transaction. */
+typedef struct remaking {
+    kedge_edit_state state;
+    kedge_change_set *changes;
+    kedge_buffer made; /* of kedge_undo_remade: those that belong to groups */
+    bool done;         /* something is to be committed */
+    bool left;         /* of some it was too early */
+} remaking;
+
+static void end_remaking(kedge_store *store, remaking *all, bool committed)
+{
+    kedge_undo_remade *made = (kedge_undo_remade *)(void *)all->made.data;
+    size_t count = all->made.size / sizeof *made;
+    if (committed) kedge_undo_keep_remade(store, made, count);
+    for (size_t i = 0; i < count && !committed; i++)
+        kedge_undo_group_clear(&made[i].recorded);
+    kedge_buffer_free(&all->made);
+}
+
+static kedge_status note_made(kedge_store *store, kedge_edit *edit, remaking *all,
+                              kedge_error *error)
+{
+    kedge_undo_remade made = {
+        .old_sequence = edit->rejected, .sequence = edit->sequence, .recorded = edit->recorded};
+    if (kedge_undo_log_find(&store->undo, edit->rejected) == NULL) return KEDGE_OK;
+    kedge_buffer_append(&all->made, &made, sizeof made);
+    if (all->made.no_memory) kedge_undo_group_clear(&edit->recorded);
+    return kedge_buffer_status(&all->made, error);
+}
+
+static kedge_status remake_one(kedge_store *store, const conflict *old, remaking *all,
+                               kedge_error *error)
 {
     kedge_apply_made made;
     kedge_error why = {0};
@@ -96,26 +126,25 @@ static kedge_status remake_one(kedge_store *store, const conflict *old, kedge_ed
                        .attempt = made.attempt + 1,
                        .first = made.sequence > 0 ? made.sequence : old->sequence,
                        .timestamp_ms = old->timestamp_ms,
-                       .changes = changes};
-    kedge_status status = kedge_edit_write(store, &edit, state, &why);
-    if (status == KEDGE_OK) return KEDGE_OK;
+                       .recorded = kedge_undo_group_make(store->allocator),
+                       .changes = all->changes};
+    kedge_status status = kedge_edit_write(store, &edit, &all->state, &why);
+    if (status == KEDGE_OK) return note_made(store, &edit, all, error);
+    kedge_undo_group_clear(&edit.recorded);
     if (is_final(status)) return show(store, old->sequence, &why, error);
     return kedge_fail(error, status, why.code, "%s", why.message);
 }
 
-/* `*done`: something is to be committed. */
-static kedge_status remake_all(kedge_store *store, kedge_edit_state *state, bool *left, bool *done,
-                               kedge_change_set *changes, kedge_error *error)
+static kedge_status remake_all(kedge_store *store, remaking *all, kedge_error *error)
 {
     conflict old = {.args = kedge_buffer_make(store->allocator)};
     kedge_status status;
     while ((status = next_conflict(store, old.sequence, &old, error)) == KEDGE_OK) {
         bool predicted = false;
-        status = is_predicted(store, &state->cache, old.sequence, &predicted, error);
-        *left = *left || predicted;
-        *done = *done || !predicted;
-        if (status == KEDGE_OK && !predicted)
-            status = remake_one(store, &old, state, changes, error);
+        status = is_predicted(store, &all->state.cache, old.sequence, &predicted, error);
+        all->left = all->left || predicted;
+        all->done = all->done || !predicted;
+        if (status == KEDGE_OK && !predicted) status = remake_one(store, &old, all, error);
         if (status != KEDGE_OK) break;
     }
     kedge_buffer_free(&old.args);
@@ -126,13 +155,13 @@ static kedge_status remake_all(kedge_store *store, kedge_edit_state *state, bool
 static kedge_status remake(kedge_store *store, bool *left, kedge_change_set *changes,
                            kedge_error *error)
 {
-    kedge_edit_state state;
-    bool done = false;
-    *left = false;
+    remaking all = {.changes = changes, .made = kedge_buffer_make(store->allocator)};
     kedge_changes_clear(changes);
-    kedge_status status = kedge_edit_begin(store, &state, error);
-    if (status == KEDGE_OK) status = remake_all(store, &state, left, &done, changes, error);
-    if (status == KEDGE_OK && done) status = kedge_edit_end(store, &state, changes, error);
+    kedge_status status = kedge_edit_begin(store, &all.state, error);
+    if (status == KEDGE_OK) status = remake_all(store, &all, error);
+    if (status == KEDGE_OK && all.done) status = kedge_edit_end(store, &all.state, changes, error);
+    *left = all.left;
+    end_remaking(store, &all, status == KEDGE_OK);
     kedge_store_db_rollback(&store->outbox);
     kedge_store_db_rollback(&store->cache);
     return status;

@@ -290,12 +290,16 @@ kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *ma
     return KEDGE_OK;
 }
 
-void kedge_undo_group_settle(kedge_undo_group *group)
+/* ---- dropping changes ---- */
+
+static void drop(kedge_undo_group *group,
+                 bool (*dropped)(const kedge_undo_change *change, int64_t sequence),
+                 int64_t sequence)
 {
     size_t kept = 0;
     for (size_t i = 0; i < group->count; i++) {
         kedge_undo_change *change = &group->changes[i];
-        if (kedge_bytes_equal(change->before, change->after)) {
+        if (dropped(change, sequence)) {
             group->bytes -= size_of(change);
             free_change(group, change);
         } else {
@@ -303,6 +307,34 @@ void kedge_undo_group_settle(kedge_undo_group *group)
         }
     }
     group->count = kept;
+}
+
+static bool leads_back(const kedge_undo_change *change, int64_t sequence)
+{
+    (void)sequence;
+    return kedge_bytes_equal(change->before, change->after);
+}
+
+void kedge_undo_group_settle(kedge_undo_group *group)
+{
+    drop(group, leads_back, 0);
+}
+
+static bool is_made_by(const kedge_undo_change *change, int64_t sequence)
+{
+    return change->first_sequence <= sequence && sequence <= change->last_sequence;
+}
+
+bool kedge_undo_group_has(const kedge_undo_group *group, int64_t sequence)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (is_made_by(&group->changes[i], sequence)) return true;
+    return false;
+}
+
+void kedge_undo_group_forget(kedge_undo_group *group, int64_t sequence)
+{
+    drop(group, is_made_by, sequence);
 }
 
 /* ---- taking a group back ---- */

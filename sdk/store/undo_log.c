@@ -50,11 +50,27 @@ static size_t bytes_of(const kedge_undo_stack *stack)
     return bytes;
 }
 
+void kedge_undo_stack_remove(kedge_undo_stack *stack, kedge_undo_group *group)
+{
+    size_t place = (size_t)(group - stack->groups);
+    KEDGE_ASSERT(place < stack->count);
+    kedge_undo_group_clear(group);
+    stack->count--;
+    memmove(group, group + 1, (stack->count - place) * sizeof *group);
+}
+
+kedge_undo_group *kedge_undo_log_find(kedge_undo_log *log, int64_t sequence)
+{
+    if (kedge_undo_group_has(&log->open, sequence)) return &log->open;
+    for (size_t i = log->undo.count; i > 0; i--)
+        if (kedge_undo_group_has(&log->undo.groups[i - 1], sequence))
+            return &log->undo.groups[i - 1];
+    return NULL;
+}
+
 static void drop_oldest(kedge_undo_stack *stack)
 {
-    kedge_undo_group_clear(&stack->groups[0]);
-    stack->count--;
-    memmove(stack->groups, stack->groups + 1, stack->count * sizeof stack->groups[0]);
+    kedge_undo_stack_remove(stack, &stack->groups[0]);
 }
 
 void kedge_undo_log_push(kedge_undo_log *log, kedge_undo_stack *stack, kedge_undo_group *group)

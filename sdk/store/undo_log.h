@@ -81,6 +81,10 @@ bool kedge_undo_changes_overlap(const kedge_undo_change *a, const kedge_undo_cha
  * `group` is as it was; an empty one needs no memory. */
 kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *made,
                                    int64_t sequence, kedge_error *error);
+/* Whether the edit made one of its changes, alone or with others. */
+bool kedge_undo_group_has(const kedge_undo_group *group, int64_t sequence);
+/* Drops the changes that the edit made, alone or with others. */
+void kedge_undo_group_forget(kedge_undo_group *group, int64_t sequence);
 /* Drops the changes that lead to where they began. */
 void kedge_undo_group_settle(kedge_undo_group *group);
 /* Appends the args of the kedge.restore that takes the group back. */
@@ -102,6 +106,10 @@ kedge_undo_group *kedge_undo_log_top(kedge_undo_stack *stack);
  * log has too many bytes. One without changes is not kept. */
 void kedge_undo_log_push(kedge_undo_log *log, kedge_undo_stack *stack, kedge_undo_group *group);
 void kedge_undo_stack_pop(kedge_undo_stack *stack);
+/* Removes a group of the stack. */
+void kedge_undo_stack_remove(kedge_undo_stack *stack, kedge_undo_group *group);
+/* The group, open or to be undone, that the edit belongs to; NULL: none. */
+kedge_undo_group *kedge_undo_log_find(kedge_undo_log *log, int64_t sequence);
 void kedge_undo_stack_clear(kedge_undo_stack *stack);
 
 /* The value at a pointer in a canonical document; empty when there is none. KEDGE_NO_MEMORY. */

@@ -143,11 +143,52 @@ void kedge_undo_rebase(kedge_store *store, const kedge_wire_patch *patch,
     if (rebase_log(store, patch, cache, NULL) != KEDGE_OK) kedge_undo_log_clear(log);
 }
 
+/* The first edit from `first` to `last` that was made again; INT64_MAX: none. */
+static kedge_status find_remade(kedge_store *store, int64_t first, int64_t last, int64_t *sequence,
+                                kedge_error *error)
+{
+    static const char sql[] = "SELECT min(sequence) FROM rejected"
+                              " WHERE state = 5 AND sequence BETWEEN ?1 AND ?2";
+    kedge_store_db *db = &store->outbox;
+    sqlite3_stmt *find;
+    *sequence = INT64_MAX;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, first);
+    kedge_store_bind_integer(db, find, 2, last);
+    status = kedge_store_db_step(db, find, error);
+    if (status == KEDGE_OK && sqlite3_column_type(find, 0) == SQLITE_INTEGER)
+        *sequence = sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    return status;
+}
+
+/* Another process has made the edit again, or this one would have its new attempt in the group.
+ * What that did is not known here, so it is not taken back. */
+static kedge_status forget_remade(kedge_store *store, kedge_undo_group *group, kedge_error *error)
+{
+    int64_t first = INT64_MAX, last = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        const kedge_undo_change *change = &group->changes[i];
+        if (change->first_sequence < first) first = change->first_sequence;
+        if (change->last_sequence > last) last = change->last_sequence;
+    }
+    while (first <= last) {
+        int64_t sequence;
+        kedge_status status = find_remade(store, first, last, &sequence, error);
+        if (status != KEDGE_OK || sequence == INT64_MAX) return status;
+        kedge_undo_group_forget(group, sequence);
+        first = sequence + 1;
+    }
+    return KEDGE_OK;
+}
+
 kedge_status kedge_undo_refresh(kedge_store *store, kedge_undo_group *group, kedge_error *error)
 {
     kedge_cache_meta cache;
     rebased to = {.store = store};
     kedge_status status = kedge_cache_meta_read(&store->cache, &cache, error);
+    if (status == KEDGE_OK) status = forget_remade(store, group, error);
     if (status == KEDGE_OK) status = first_pending(store, &cache, &to.pending, error);
     return status == KEDGE_OK ? rebase_group(&to, group, error) : status;
 }

@@ -46,7 +46,10 @@ kedge_status kedge_undo_record(kedge_store *store, kedge_edit *made, const kedge
 {
     kedge_overlay_entry entry, at;
     kedge_status status = KEDGE_OK;
-    if (made->takes_back == NULL && !kedge_undo_log_records(&store->undo)) return KEDGE_OK;
+    bool again = made->attempt > 0; /* then it is no new step, but its group's */
+    bool recorded = again ? kedge_undo_log_find(&store->undo, made->rejected) != NULL
+                          : made->takes_back != NULL || kedge_undo_log_records(&store->undo);
+    if (!recorded) return KEDGE_OK;
     for (bool more = kedge_overlay_next(written, NULL, &entry); more && status == KEDGE_OK;
          more = kedge_overlay_next(written, &at, &entry)) {
         at = entry;
@@ -104,16 +107,46 @@ static int64_t find_below(const kedge_store *store, const kedge_undo_change *cha
     return sequence;
 }
 
+static void look_below(const kedge_store *store, kedge_undo_group *recorded, int64_t sequence)
+{
+    for (size_t i = 0; i < recorded->count; i++)
+        recorded->changes[i].below_sequence = find_below(store, &recorded->changes[i], sequence);
+}
+
 void kedge_undo_keep(kedge_store *store, kedge_edit *made)
 {
     kedge_undo_group *open = &store->undo.open;
-    for (size_t i = 0; i < made->recorded.count; i++) {
-        kedge_undo_change *change = &made->recorded.changes[i];
-        change->below_sequence = find_below(store, change, made->sequence);
-    }
+    look_below(store, &made->recorded, made->sequence);
     if (made->takes_back != NULL || !kedge_undo_log_records(&store->undo)) return;
     if (kedge_undo_group_take(open, &made->recorded, made->sequence, NULL) == KEDGE_OK) return;
     kedge_undo_group_clear(open);
     open->too_large = true;
     kedge_undo_group_clear(&made->recorded);
+}
+
+/* All groups are found first: edits of one place may share a change, which goes with the first. */
+static kedge_status replace_attempts(kedge_store *store, kedge_undo_remade *made, size_t count)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < count; i++)
+        made[i].group = kedge_undo_log_find(&store->undo, made[i].old_sequence);
+    for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
+        if (made[i].group == NULL) continue;
+        kedge_undo_group_forget(made[i].group, made[i].old_sequence);
+        look_below(store, &made[i].recorded, made[i].sequence);
+        status = kedge_undo_group_take(made[i].group, &made[i].recorded, made[i].sequence, NULL);
+    }
+    return status;
+}
+
+void kedge_undo_keep_remade(kedge_store *store, kedge_undo_remade *made, size_t count)
+{
+    kedge_undo_stack *undo = &store->undo.undo;
+    kedge_status status = replace_attempts(store, made, count);
+    for (size_t i = 0; i < count; i++)
+        kedge_undo_group_clear(&made[i].recorded);
+    /* A log that is not right is worse than none. */
+    if (status != KEDGE_OK) kedge_undo_log_clear(&store->undo);
+    for (size_t i = undo->count; i > 0; i--)
+        if (undo->groups[i - 1].count == 0) kedge_undo_stack_remove(undo, &undo->groups[i - 1]);
 }
