@@ -136,8 +136,8 @@ typedef struct requests {
     bool retry;
     bool edited;
     bool inbox_touched;
-    uint64_t syncs; /* how many were ever asked for; all of them knew `online` */
-    kedge_history_call *history;
+    uint64_t syncs;              /* how many were ever asked for; all of them knew `online` */
+    kedge_history_call *history; /* not when closing: kedge_worker_history_cancel ends them */
 } requests;
 
 static requests take_requests(kedge_db *db)
@@ -149,11 +149,11 @@ static requests take_requests(kedge_db *db)
                       .edited = db->shared.edited,
                       .inbox_touched = db->shared.inbox_touched,
                       .syncs = db->shared.sync_requested,
-                      .history = db->shared.history};
+                      .history = db->shared.closing ? NULL : db->shared.history};
     db->shared.retry = false;
     db->shared.edited = db->shared.dozing = false;
     db->shared.inbox_touched = false;
-    db->shared.history = NULL;
+    if (!taken.closing) db->shared.history = NULL;
     pthread_mutex_unlock(&db->lock);
     return taken;
 }
