@@ -29,6 +29,13 @@ static int64_t size_of(const kedge_inspect *inspect, const char *name)
     return join(inspect, name, path) && stat(path, &facts) == 0 ? (int64_t)facts.st_size : -1;
 }
 
+static kedge_status open_as(kedge_store_db *db, const char *path, const char *name, int flags,
+                            kedge_error *error)
+{
+    return strcmp(name, "cache.db") == 0 ? kedge_store_db_open_cache(db, path, flags, NULL, error)
+                                         : kedge_store_db_open(db, path, name, flags, NULL, error);
+}
+
 /* SQLite cannot share a WAL in a folder that it cannot write. Without one the file is all there
  * is. */
 static kedge_status open_unwritable(kedge_inspect *inspect, kedge_store_db *db, const char *name,
@@ -47,8 +54,7 @@ static kedge_status open_unwritable(kedge_inspect *inspect, kedge_store_db *db, 
     kedge_buffer_append_text(&uri, "?immutable=1");
     kedge_status status = kedge_buffer_status(&uri, error);
     if (status == KEDGE_OK)
-        status = kedge_store_db_open(db, uri.data, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
-                                     NULL, error);
+        status = open_as(db, uri.data, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
     kedge_buffer_free(&uri);
     return status;
 }
@@ -82,10 +88,9 @@ static kedge_status open_file(kedge_inspect *inspect, kedge_store_db *db, const 
     char path[KEDGE_STORE_PATH_BYTES];
     if (!join(inspect, name, path))
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long", "the path is too long");
-    kedge_status status =
-        access(inspect->path, W_OK) == 0
-            ? kedge_store_db_open(db, path, name, SQLITE_OPEN_READONLY, NULL, error)
-            : open_unwritable(inspect, db, name, path, error);
+    kedge_status status = access(inspect->path, W_OK) == 0
+                              ? open_as(db, path, name, SQLITE_OPEN_READONLY, error)
+                              : open_unwritable(inspect, db, name, path, error);
     if (status == KEDGE_OK) status = check_kind(db, schema, error);
     return status;
 }
@@ -199,7 +204,8 @@ static kedge_status count_edits(kedge_inspect *inspect, const kedge_cache_meta *
                                 kedge_error *error)
 {
     static const char pending[] =
-        "SELECT count(*) FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED;
+        "SELECT (SELECT count(*) FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED
+        ") + (SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_WAITS ")";
     static const char rejected[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
     kedge_status status = count_listed(inspect, cache, pending, &out->pending, error);
     if (status == KEDGE_OK) status = count_listed(inspect, cache, rejected, &out->rejected, error);

@@ -1,4 +1,5 @@
 /* The edits of a folder, what became of one, and its items. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/inspect_internal.h"
 
 #include "common/error.h"
@@ -77,7 +78,9 @@ kedge_status kedge_inspect_pending(kedge_inspect *inspect, kedge_inspect_sink si
     static const char sql[] =
         "SELECT sequence, client, id, name, args, timestamp,"
         " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5), withheld"
-        " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED " ORDER BY sequence";
+        " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED
+        " UNION ALL SELECT sequence, client, id, name, args, timestamp, 1, 0 FROM rejected "
+        "WHERE " KEDGE_INBOX_WAITS " ORDER BY sequence";
     return put_list(inspect, sql, true, sink, error);
 }
 
@@ -205,20 +208,31 @@ static kedge_status trace_confirmed(kedge_inspect *inspect, int64_t sequence,
                       sqlite3_column_int64(row, 6));
 }
 
-static kedge_status trace(kedge_inspect *inspect, const kedge_inspect_position *at,
-                          int64_t sequence, kedge_inspect_sink sink, kedge_error *error)
+static kedge_status trace_row(kedge_inspect *inspect, const kedge_inspect_position *at,
+                              int64_t sequence, kedge_inspect_sink sink, kedge_error *error)
 {
     kedge_status status = trace_pending(inspect, at, sequence, sink, error);
     if (status == KEDGE_DONE) status = trace_rejected(inspect, sequence, sink, error);
     if (status == KEDGE_DONE) status = trace_confirmed(inspect, sequence, sink, error);
+    return status;
+}
+
+/* A client-only edit that was made again goes on under the sequence of its newest attempt. */
+static kedge_status trace(kedge_inspect *inspect, const kedge_inspect_position *at,
+                          int64_t sequence, kedge_inspect_sink sink, kedge_error *error)
+{
+    int64_t newest = sequence;
+    kedge_status status = trace_row(inspect, at, sequence, sink, error);
+    if (status == KEDGE_OK) status = kedge_inbox_follow(&inspect->outbox, &newest, error);
+    if (status == KEDGE_OK && newest != sequence)
+        status = trace_row(inspect, at, newest, sink, error);
     if (status != KEDGE_DONE) return status;
-    if (sequence < 1 || sequence > at->outbox.last_sequence)
+    if (newest < 1 || newest > at->outbox.last_sequence)
         return kedge_fail(error, KEDGE_NOT_FOUND, "edit-not-found",
-                          "no edit has sequence %" PRId64 "; the last is %" PRId64, sequence,
+                          "no edit has sequence %" PRId64 "; the last is %" PRId64, newest,
                           at->outbox.last_sequence);
     return kedge_fail(error, KEDGE_NOT_FOUND, "edit-trimmed",
-                      "edit %" PRId64 " was decided; it is older than what the tail keeps",
-                      sequence);
+                      "edit %" PRId64 " was decided; it is older than what the tail keeps", newest);
 }
 
 kedge_status kedge_inspect_trace(kedge_inspect *inspect, int64_t sequence, kedge_inspect_sink sink,

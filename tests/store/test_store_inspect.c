@@ -1,0 +1,136 @@
+/* Looking into a folder without its app: what is there is told, and nothing is taken for damage. */
+#include "sdk/store/inspect.h"
+#include "sdk/store/outbox_rows.h"
+#include "sdk/store/store_internal.h"
+#include "tests/store/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A folder, and the lines of the last look into it. */
+typedef struct look {
+    fixture f;
+    kedge_inspect *inspect;
+    kedge_inspect_sink sink;
+    char lines[8192];
+    int count;
+} look;
+
+static void take_line(void *context, kedge_bytes text)
+{
+    look *at = context;
+    size_t size = strlen(at->lines);
+    snprintf(at->lines + size, sizeof at->lines - size, "%.*s\n", (int)text.size, text.data);
+    at->count++;
+}
+
+static int setup(void **state)
+{
+    look *at = calloc(1, sizeof *at);
+    assert_non_null(at);
+    fixture_begin(&at->f);
+    fixture_open(&at->f);
+    at->sink = (kedge_inspect_sink){at, take_line};
+    *state = at;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    look *at = *state;
+    kedge_inspect_close(at->inspect);
+    fixture_end(&at->f);
+    free(at);
+    return 0;
+}
+
+static void open_look(look *at)
+{
+    kedge_status status =
+        kedge_inspect_open(&at->f.environment, at->f.path, &at->inspect, &at->f.error);
+    if (status != KEDGE_OK) fail_msg("%s", at->f.error.message);
+}
+
+static const char *told(look *at, kedge_status (*tell)(kedge_inspect *inspect,
+                                                       kedge_inspect_sink sink, kedge_error *error))
+{
+    at->lines[0] = '\0';
+    at->count = 0;
+    kedge_status status = tell(at->inspect, at->sink, &at->f.error);
+    if (status != KEDGE_OK) fail_msg("%s", at->f.error.message);
+    return at->lines;
+}
+
+static void expect_sound(look *at)
+{
+    int64_t findings = -1;
+    kedge_status status = kedge_inspect_verify(at->inspect, at->sink, &findings, &at->f.error);
+    if (status != KEDGE_OK) fail_msg("%s", at->f.error.message);
+    if (findings != 0) fail_msg("%s", at->lines);
+}
+
+static void test_a_folder_with_an_index_is_sound_and_its_items_are_exported(void **state)
+{
+    look *at = *state;
+    const kedge_bytes paths[] = {KEDGE_BYTES("rank")};
+    fixture_mutate(&at->f, "set", "{\"id\":\"a\",\"value\":{\"rank\":1}}");
+    fixture_mutate(&at->f, "set", "{\"id\":\"b\",\"value\":{\"rank\":2}}");
+    assert_int_equal(kedge_store_index(at->f.store, KEDGE_BYTES("by_rank"), KEDGE_BYTES("notes"),
+                                       paths, 1, &at->f.error),
+                     KEDGE_OK);
+    open_look(at);
+    expect_sound(at);
+    assert_string_equal(told(at, kedge_inspect_export),
+                        "{\"collection\":\"notes\",\"id\":\"a\",\"value\":{\"rank\":1}}\n"
+                        "{\"collection\":\"notes\",\"id\":\"b\",\"value\":{\"rank\":2}}\n");
+}
+
+/* As a full disk leaves it. */
+static void test_an_edit_that_is_about_to_be_made_again_is_pending(void **state)
+{
+    static const char sql[] = "UPDATE rejected SET state = 4;"
+                              "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM;
+    look *at = *state;
+    fixture_mutate(&at->f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
+    naive_server_edit(at->f.server, "add", "{\"id\":\"n\",\"by\":10}");
+    fixture_sync(&at->f);
+    assert_int_equal(kedge_store_db_execute(&at->f.store->outbox, sql, &at->f.error), KEDGE_OK);
+    open_look(at);
+    expect_sound(at);
+    assert_non_null(strstr(told(at, kedge_inspect_pending), "\"name\":\"refuse-over\""));
+    assert_int_equal(at->count, 1);
+    assert_non_null(strstr(told(at, kedge_inspect_facts), "\npending: 1\n"));
+}
+
+static void test_a_trace_goes_on_with_the_newest_attempt(void **state)
+{
+    static const char sql[] = "UPDATE rejected SET state = 5, args = '2';"
+                              "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM;
+    look *at = *state;
+    fixture_mutate(&at->f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
+    naive_server_edit(at->f.server, "add", "{\"id\":\"n\",\"by\":10}");
+    fixture_sync(&at->f);
+    fixture_mutate(&at->f, "add", "{\"id\":\"n\",\"by\":1}");
+    assert_int_equal(kedge_store_db_execute(&at->f.store->outbox, sql, &at->f.error), KEDGE_OK);
+    open_look(at);
+    assert_int_equal(kedge_inspect_trace(at->inspect, 1, at->sink, &at->f.error), KEDGE_OK);
+    assert_non_null(strstr(at->lines, "(made again)\nedit 2: add, id 2 of client "));
+    assert_non_null(strstr(at->lines, "pending: it has not been sent"));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_folder_with_an_index_is_sound_and_its_items_are_exported),
+        TEST(test_a_trace_goes_on_with_the_newest_attempt),
+        TEST(test_an_edit_that_is_about_to_be_made_again_is_pending),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
