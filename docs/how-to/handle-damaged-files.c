@@ -17,8 +17,10 @@ kedge_status open_or_repair(kedge_options *options, const char *new_path, kedge_
     if (status != KEDGE_CORRUPT || strcmp(error->code, "outbox-damaged") != 0) return status;
     status = kedge_repair(options->path, new_path, &report, error);
     if (status != KEDGE_OK) return status;
-    printf("%" PRId64 " unsent edits were saved, %" PRId64 " are damaged, %" PRId64 " are gone\n",
-           report.pending, report.damaged, report.missing);
+    printf("%" PRId64 " unsent edits were saved, %" PRId64 " are damaged\n", report.pending,
+           report.damaged);
+    if (report.missing > 0) printf("%" PRId64 " edits are gone\n", report.missing);
+    if (report.missing < 0) printf("how many edits are gone is not known\n");
     options->path = new_path; /* the app's folder from now on: keep that on the disk */
     return kedge_open(options, db, error);
 }

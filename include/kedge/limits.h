@@ -29,6 +29,9 @@
 #define KEDGE_LIMIT_WATCH_ROWS  10000
 #define KEDGE_LIMIT_WATCH_BYTES 16777216 /* keys and rows: 16 MiB */
 
+/* Scans, queries and lists that a database has open at once, with those of Kedge's own work. */
+#define KEDGE_LIMIT_READERS 64
+
 /* Requests. */
 #define KEDGE_LIMIT_PUSH_BYTES          16777216 /* 16 MiB */
 #define KEDGE_LIMIT_PUSH_MUTATIONS      10000

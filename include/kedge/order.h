@@ -23,7 +23,8 @@ KEDGE_BEGIN_DECLS
  *
  * Any thread. KEDGE_INVALID_ARGUMENT "order-invalid": `before` or `after` is no order key, or
  * `before` does not sort before `after`; the message says which. KEDGE_LIMIT_EXCEEDED
- * "order-key-too-long": give the items of the list new keys. `key` is "" after a failure. */
+ * "order-key-too-long": give the items of the list new keys. `key` may be the buffer of `before` or
+ * `after`; it is "" after a failure. */
 KEDGE_API kedge_status kedge_order_between(const char *KEDGE_NULLABLE before,
                                            const char *KEDGE_NULLABLE after, uint32_t random,
                                            char key[KEDGE_ORDER_KEY_SIZE],

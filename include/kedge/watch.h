@@ -30,7 +30,8 @@ typedef struct kedge_change {
 } kedge_change;
 
 /* The changes of one commit. Commits are told in their order: the old value of a key is the new
- * value that was told last. `count` 0 means that changes are not listed: after a resync, when
+ * value that was told last. `count` 0 means that changes are not listed: after the first pull of a
+ * new folder and any other resync, when
  * one commit changed more than 4,096 keys or 64 MiB of values (256 KiB, when another process made
  * it), and when more wait for the callback than 64 commits, 64 MiB, or 256 commits of other
  * processes. Read everything again that the app shows. */

@@ -39,7 +39,7 @@ static kedge_store_reader *take_idle(kedge_store *store, bool *full)
 {
     pthread_mutex_lock(&store->readers_mutex);
     kedge_store_reader *reader = store->readers;
-    *full = !reader && store->reader_count >= KEDGE_STORE_READERS_MAX;
+    *full = !reader && store->reader_count >= KEDGE_LIMIT_READERS;
     if (reader)
         store->readers = reader->next;
     else if (!*full)
@@ -78,7 +78,7 @@ kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, 
     if (full)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-readers",
                           "%d scans, queries and lists are open; at most so many are allowed",
-                          KEDGE_STORE_READERS_MAX);
+                          KEDGE_LIMIT_READERS);
     kedge_status status = open_reader(store, reader, error);
     if (status == KEDGE_IO) {
         /* Another process may be setting the cache aside: a write turn makes sure that there is

@@ -30,8 +30,7 @@
 #define KEDGE_STORE_SHRINK_PAGES_MAX 4096
 /* A larger WAL is also truncated when no reader needs it. */
 #define KEDGE_STORE_WAL_PAGES_CUT 16384 /* 64 MiB */
-/* The most readers at once; and how many are kept open between uses. */
-#define KEDGE_STORE_READERS_MAX  64
+/* How many readers are kept open between uses. */
 #define KEDGE_STORE_READERS_KEPT 4
 /* How often a write turn is repeated because something damaged was set aside. */
 #define KEDGE_STORE_HEALS_MAX 4
