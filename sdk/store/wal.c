@@ -24,6 +24,8 @@
 #define INDEX_PAGES  5
 /* Reserves this many frames more than needed, so that zeros are not written at each edit. */
 #define RESERVE_AHEAD 15
+/* The estimate for a commit of many rows is far too high; from here on its pages are counted. */
+#define ESTIMATE_MAX KEDGE_STORE_WAL_PAGES_MIN
 /* A commit writes its last frame, and may fill a sector with copies of it. */
 #define FRAMES_OF_END 4
 
@@ -103,13 +105,6 @@ static kedge_status reserve(kedge_store_db *db, wal_facts *at, int64_t frames, k
     return kedge_store_db_fail(db, code, "reserving room for a commit", error);
 }
 
-kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error)
-{
-    wal_facts at;
-    if (!look(db, &at)) return KEDGE_OK;
-    return reserve(db, &at, pages_of_commit(db), error);
-}
-
 /* How many frames the transaction has written: all but the last one, which the commit writes. */
 static kedge_status flush(kedge_store_db *db, int64_t *frames, kedge_error *error)
 {
@@ -122,19 +117,34 @@ static kedge_status flush(kedge_store_db *db, int64_t *frames, kedge_error *erro
                              : kedge_store_db_fail(db, code, "writing what is to commit", error);
 }
 
-kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error)
+/* Writes the transaction to the WAL but for the commit, and reserves what is then known to be
+ * needed. */
+static kedge_status reserve_exactly(kedge_store_db *db, kedge_error *error)
 {
     wal_facts at;
     int64_t frames = 0, pages = 0;
     kedge_store_db_reset(db);
-    if (db->rehearsing) return KEDGE_OK;
     kedge_status status = flush(db, &frames, error);
-    if (status == KEDGE_OK && look(db, &at)) {
-        status = kedge_store_db_number(db, "PRAGMA page_count", &pages, error);
-        int64_t growth = pages * KEDGE_STORE_PAGE_BYTES - at.file_size;
-        at.growth = growth > 0 ? growth : 0;
-        if (status == KEDGE_OK) status = reserve(db, &at, frames + FRAMES_OF_END, error);
-    }
+    if (status != KEDGE_OK || !look(db, &at)) return status;
+    status = kedge_store_db_number(db, "PRAGMA page_count", &pages, error);
+    int64_t growth = pages * KEDGE_STORE_PAGE_BYTES - at.file_size;
+    at.growth = growth > 0 ? growth : 0;
+    return status == KEDGE_OK ? reserve(db, &at, frames + FRAMES_OF_END, error) : status;
+}
+
+kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error)
+{
+    wal_facts at;
+    int64_t pages = pages_of_commit(db);
+    if (pages > ESTIMATE_MAX) return reserve_exactly(db, error);
+    return look(db, &at) ? reserve(db, &at, pages, error) : KEDGE_OK;
+}
+
+kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error)
+{
+    kedge_store_db_reset(db);
+    if (db->rehearsing) return KEDGE_OK;
+    kedge_status status = reserve_exactly(db, error);
     return status == KEDGE_OK ? kedge_store_db_commit(db, error) : status;
 }
 

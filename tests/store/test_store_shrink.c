@@ -18,13 +18,18 @@
 #define SMALL       5 /* edits that stay */
 #define POINTS      (60 / SAMPLING_FEWER)
 
-static off_t outbox_bytes(const fixture *f)
+static off_t bytes_of(const fixture *f, const char *file)
 {
     char path[200];
     struct stat facts;
-    (void)snprintf(path, sizeof path, "%s/outbox.db", f->path);
+    (void)snprintf(path, sizeof path, "%s/%s", f->path, file);
     assert_int_equal(stat(path, &facts), 0);
     return facts.st_size;
+}
+
+static off_t outbox_bytes(const fixture *f)
+{
+    return bytes_of(f, "outbox.db");
 }
 
 static void put_small(fixture *f, int note)
@@ -209,6 +214,30 @@ static void test_a_power_cut_at_any_call_loses_nothing(void **state)
     shrink_each(FAULT_IO, LOSE_POWER);
 }
 
+/* A batch of many small items writes far fewer pages than rows: its room is that of the pages. */
+static void test_a_batch_of_many_items_takes_the_room_of_what_it_writes(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_begin(&f);
+    fixture_open(&f);
+    size_t size = KEDGE_LIMIT_BATCH_MUTATIONS * 100;
+    char *args = malloc(size);
+    assert_non_null(args);
+    size_t at = (size_t)snprintf(args, size, "{\"mutations\":[");
+    for (int i = 0; i < KEDGE_LIMIT_BATCH_MUTATIONS; i++)
+        at += (size_t)snprintf(args + at, size - at,
+                               "%s{\"name\":\"set\",\"args\":{\"id\":\"n%d\",\"value\":%d}}",
+                               i == 0 ? "" : ",", i, i);
+    (void)snprintf(args + at, size - at, "]}");
+    fixture_mutate(&f, "kedge.batch", args);
+    free(args);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    assert_in_range(bytes_of(&f, "cache.db-wal"), 1, 3 * bytes_of(&f, "cache.db"));
+    fixture_close(&f);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_whatever_fails_nothing_is_lost),
         cmocka_unit_test(test_a_process_that_dies_at_any_call_loses_nothing),
         cmocka_unit_test(test_a_power_cut_at_any_call_loses_nothing),
+        cmocka_unit_test(test_a_batch_of_many_items_takes_the_room_of_what_it_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
