@@ -1,7 +1,7 @@
 # Two functions make every target: one object library a folder, one program a test.
 
-set(KEDGE_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
-    -Wmissing-prototypes -Wvla)
+set(KEDGE_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 
 # Every target: C11, warnings, hidden symbols, and no fused multiply-add, so that a mutator gives
 # the same number on every machine.

@@ -83,6 +83,7 @@ extern "Python" {
     void kedge_python_log(void *, kedge_log_level, const char *, const char *);
     void kedge_python_changes(void *, const kedge_change *, size_t);
     void kedge_python_sync_status(void *, const kedge_sync_status *);
+    void kedge_python_result(void *, const kedge_query_changes *);
     void kedge_python_rejected(void *, const kedge_mutation *);
     void kedge_python_free(void *);
 }

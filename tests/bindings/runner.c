@@ -10,76 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-_Noreturn void runner_fail(const char *what, const char *which)
-{
-    fprintf(stderr, "%s: %s\n", what, which);
-    exit(1);
-}
-
-const char *step_text_or_null(const cJSON *step, const char *member)
-{
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(step, member));
-}
-
-const char *step_text(const cJSON *step, const char *member)
-{
-    const char *text = step_text_or_null(step, member);
-    if (!text) runner_fail("a step lacks the text", member);
-    return text;
-}
-
-int64_t step_integer(const cJSON *step, const char *member, int64_t otherwise)
-{
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(step, member);
-    return cJSON_IsNumber(number) ? (int64_t)number->valuedouble : otherwise;
-}
-
-/* Replaces each number by its text with all digits, of which cJSON cuts some when it prints, and
- * leaves out some when it compares. */
-static void write_numbers(cJSON *tree)
-{
-    for (cJSON *each = tree; each; each = each->next) {
-        char digits[32];
-        write_numbers(each->child);
-        if (!cJSON_IsNumber(each)) continue;
-        (void)snprintf(digits, sizeof digits, "%.17g", each->valuedouble);
-        each->type = (each->type & ~0xff) | cJSON_Raw;
-        each->valuestring = strdup(digits);
-    }
-}
-
-static cJSON *with_all_digits(const cJSON *value)
-{
-    cJSON *tree = cJSON_Duplicate(value, true);
-    if (!tree) runner_fail("no memory", "json");
-    write_numbers(tree);
-    return tree;
-}
-
-static char *exact_json(const cJSON *value)
-{
-    cJSON *tree = with_all_digits(value);
-    char *json = cJSON_PrintUnformatted(tree);
-    if (!json) runner_fail("no memory", "json");
-    cJSON_Delete(tree);
-    return json;
-}
-
-static bool is_same(const cJSON *wanted, const cJSON *given)
-{
-    cJSON *one = with_all_digits(wanted), *other = with_all_digits(given);
-    bool same = cJSON_Compare(one, other, true);
-    cJSON_Delete(one);
-    cJSON_Delete(other);
-    return same;
-}
-
-char *step_json(const cJSON *step, const char *member)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(step, member);
-    return value ? exact_json(value) : strdup("");
-}
-
 copy *runner_find_copy(runner *at, const char *name)
 {
     for (int i = 0; i < RUNNER_COPIES; i++) {
@@ -103,42 +33,6 @@ void runner_copy_path(const runner *at, const char *name, char path[RUNNER_PATH_
     (void)snprintf(path, RUNNER_PATH_BYTES, "%.400s/%.64s", at->folder, name);
 }
 
-void give_json(cJSON *given, const char *member, const char *json)
-{
-    cJSON *value = cJSON_Parse(json);
-    if (!value) runner_fail("Kedge gave what is no JSON", json);
-    cJSON_AddItemToObject(given, member, value);
-}
-
-/* Lists of objects that are compared by the members that are named. */
-static bool is_list_of_objects(const char *member)
-{
-    return strcmp(member, "mutations") == 0 || strcmp(member, "changes") == 0 ||
-           strcmp(member, "versions") == 0;
-}
-
-static bool lists_match(const cJSON *wanted, const cJSON *given)
-{
-    if (cJSON_GetArraySize(wanted) != cJSON_GetArraySize(given)) return false;
-    const cJSON *of = given->child;
-    for (const cJSON *each = wanted->child; each; each = each->next, of = of->next)
-        if (!gives_match(each, of)) return false;
-    return true;
-}
-
-bool gives_match(const cJSON *wanted, const cJSON *given)
-{
-    const cJSON *each;
-    cJSON_ArrayForEach(each, wanted)
-    {
-        const cJSON *of = cJSON_GetObjectItemCaseSensitive(given, each->string);
-        if (!of) return false;
-        if (is_list_of_objects(each->string) ? !lists_match(each, of) : !is_same(each, of))
-            return false;
-    }
-    return true;
-}
-
 static step_function find_step(const char *name)
 {
     static const step_row *const rooms[] = {data_steps, edit_steps, sync_steps, watch_steps};
@@ -148,38 +42,12 @@ static step_function find_step(const char *name)
     runner_fail("no such step", name);
 }
 
-/* Says what a step should have done, and ends the program. */
-static _Noreturn void wrong_step(const cJSON *scenario, int number, const cJSON *step,
-                                 const char *wanted, const char *got)
-{
-    fprintf(stderr, "scenario \"%s\", step %d (%s): wanted %s, got %s\n",
-            step_text(scenario, "name"), number, step_text(step, "do"), wanted, got);
-    exit(1);
-}
-
-static void check_failure(const cJSON *scenario, int number, const cJSON *step, kedge_status status,
-                          const kedge_error *error)
-{
-    const cJSON *fails = cJSON_GetObjectItemCaseSensitive(step, "fails");
-    const char *wanted = fails ? step_text(fails, "status") : "ok";
-    const char *code = fails ? step_text_or_null(fails, "code") : NULL;
-    char got[512];
-    (void)snprintf(got, sizeof got, "%s %s: %s", kedge_status_name(status), error->code,
-                   error->message);
-    if (strcmp(kedge_status_name(status), wanted) != 0)
-        wrong_step(scenario, number, step, wanted, got);
-    if (code && strcmp(code, error->code) != 0) wrong_step(scenario, number, step, code, got);
-}
-
 static void run_step(runner *at, const cJSON *scenario, int number, const cJSON *step)
 {
     kedge_error error = {0};
     cJSON *given = cJSON_CreateObject();
     kedge_status status = find_step(step_text(step, "do"))(at, step, given, &error);
-    check_failure(scenario, number, step, status, &error);
-    const cJSON *wanted = cJSON_GetObjectItemCaseSensitive(step, "gives");
-    if (wanted && !gives_match(wanted, given))
-        wrong_step(scenario, number, step, exact_json(wanted), exact_json(given));
+    check_step(scenario, number, step, status, &error, given);
     cJSON_Delete(given);
 }
 
@@ -287,18 +155,6 @@ static void run_scenario(const cJSON *scenario, int number, char **arguments)
     for (int i = 0; i < RUNNER_COPIES; i++)
         kedge_close(at.copies[i].db);
     printf("ok %d steps: %s\n", count, step_text(scenario, "name"));
-}
-
-static cJSON *read_scenarios(const char *path)
-{
-    static char text[1 << 20];
-    FILE *in = fopen(path, "rb");
-    if (!in) runner_fail("cannot read", path);
-    size_t size = fread(text, 1, sizeof text, in);
-    fclose(in);
-    cJSON *read = cJSON_ParseWithLength(text, size);
-    if (!read || step_integer(read, "format", 0) != 1) runner_fail("no scenarios", path);
-    return read;
 }
 
 int main(int count, char **arguments)

@@ -3,8 +3,7 @@
 #ifndef KEDGE_TESTS_BINDINGS_RUNNER_H
 #define KEDGE_TESTS_BINDINGS_RUNNER_H
 
-#include <cjson/cJSON.h>
-#include <kedge/kedge.h>
+#include "tests/bindings/values.h"
 
 #define RUNNER_COPIES     4
 #define RUNNER_WATCHES    4
@@ -25,6 +24,7 @@ typedef struct watch {
     char name[RUNNER_NAME_BYTES];
     kedge_watch_token *items;
     kedge_sync_watch *sync;
+    kedge_query_watch *query;
     told *told;
 } watch;
 
@@ -53,29 +53,12 @@ extern const step_row data_steps[], edit_steps[], sync_steps[], watch_steps[];
 /* The mutators of the scenarios, by name: see bindings/conformance/README.md. */
 kedge_mutator runner_mutator(const char *name);
 
-/* Ends the program: the scenarios are not what the README says, or the machine fails. */
-_Noreturn void runner_fail(const char *what, const char *which);
-/* Members of a step: a text that must be there, one that need not, an integer with a default. */
-const char *step_text(const cJSON *step, const char *member);
-const char *step_text_or_null(const cJSON *step, const char *member);
-int64_t step_integer(const cJSON *step, const char *member, int64_t otherwise);
-/* The JSON of a member; "" when it is not there. The caller frees it. */
-char *step_json(const cJSON *step, const char *member);
 /* The open copy that the step names. */
 kedge_db *step_db(runner *at, const cJSON *step);
 copy *runner_find_copy(runner *at, const char *name);
 /* The path of a copy's folder. */
 void runner_copy_path(const runner *at, const char *name, char path[RUNNER_PATH_BYTES]);
-/* Adds JSON text as a member: what Kedge gives is JSON. */
-void give_json(cJSON *given, const char *member, const char *json);
-/* What the status says, and what a mutation of a list says, as objects. */
-void give_status(cJSON *given, const kedge_sync_status *status);
-cJSON *mutation_object(const kedge_mutation *mutation);
-
 /* Watches. Frees those that are left. */
 void runner_free_watches(runner *at);
-
-/* True when `given` has what `wanted` names: see "The file" in the README. */
-bool gives_match(const cJSON *wanted, const cJSON *given);
 
 #endif

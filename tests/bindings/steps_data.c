@@ -57,19 +57,6 @@ static kedge_status scan(runner *at, const cJSON *step, cJSON *given, kedge_erro
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* A blob is {"hex": digits}. */
-static cJSON *blob_object(const char *bytes, size_t size)
-{
-    cJSON *object = cJSON_CreateObject();
-    char *hex = calloc(2 * size + 1, 1);
-    if (!hex) runner_fail("no memory", "query");
-    for (size_t i = 0; i < size; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
-    cJSON_AddStringToObject(object, "hex", hex);
-    free(hex);
-    return object;
-}
-
 static cJSON *column_value(kedge_query *query, int32_t column)
 {
     size_t size = 0;

@@ -5,36 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-static const char *connection_name(kedge_connection connection)
-{
-    static const char *const names[] = {"offline", "follower", "connecting", "online", "stopped"};
-    return names[connection];
-}
-
-void give_status(cJSON *given, const kedge_sync_status *status)
-{
-    cJSON_AddStringToObject(given, "connection", connection_name(status->connection));
-    cJSON_AddBoolToObject(given, "resyncing", status->resyncing);
-    cJSON_AddNumberToObject(given, "version", (double)status->version);
-    cJSON_AddNumberToObject(given, "pending", (double)status->pending);
-    cJSON_AddNumberToObject(given, "rejected", (double)status->rejected);
-    cJSON_AddNumberToObject(given, "withheld", (double)status->withheld);
-    cJSON_AddNumberToObject(given, "unrecovered", (double)status->unrecovered);
-    cJSON_AddStringToObject(given, "last_error", kedge_status_name(status->last_error.status));
-}
-
-cJSON *mutation_object(const kedge_mutation *mutation)
-{
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "sequence", (double)mutation->sequence);
-    cJSON_AddBoolToObject(object, "sent", mutation->sent);
-    cJSON_AddBoolToObject(object, "withheld", mutation->withheld);
-    cJSON_AddStringToObject(object, "name", mutation->name);
-    give_json(object, "args", mutation->args);
-    cJSON_AddStringToObject(object, "code", mutation->code);
-    return object;
-}
-
 static kedge_status set_online(runner *at, const cJSON *step, cJSON *given, kedge_error *error)
 {
     (void)given;

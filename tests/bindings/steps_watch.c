@@ -28,26 +28,10 @@ static void tell(told *at, cJSON *event, cJSON *status)
     pthread_mutex_unlock(&at->mutex);
 }
 
-static void add_value(cJSON *object, const char *member, const char *value)
-{
-    if (value)
-        give_json(object, member, value);
-    else
-        cJSON_AddNullToObject(object, member);
-}
-
 static void on_changes(void *userdata, const kedge_change *changes, size_t count)
 {
-    static const char *const sources[] = {"", "local", "pulled", "other-process"};
-    for (size_t i = 0; i < count; i++) {
-        cJSON *event = cJSON_CreateObject();
-        cJSON_AddStringToObject(event, "collection", changes[i].collection);
-        cJSON_AddStringToObject(event, "id", changes[i].id);
-        add_value(event, "old", changes[i].old_value);
-        add_value(event, "new", changes[i].new_value);
-        cJSON_AddStringToObject(event, "source", sources[changes[i].source]);
-        tell(userdata, event, NULL);
-    }
+    for (size_t i = 0; i < count; i++)
+        tell(userdata, change_object(&changes[i]), NULL);
 }
 
 static void on_status(void *userdata, const kedge_sync_status *status)
@@ -60,6 +44,11 @@ static void on_status(void *userdata, const kedge_sync_status *status)
 static void on_rejected(void *userdata, const kedge_mutation *mutation)
 {
     tell(userdata, mutation_object(mutation), NULL);
+}
+
+static void on_result(void *userdata, const kedge_query_changes *changes)
+{
+    tell(userdata, result_object(changes), NULL);
 }
 
 static void free_told(void *userdata)
@@ -95,6 +84,7 @@ static void free_watch(watch *freed)
 {
     kedge_watch_free(freed->items);
     kedge_sync_watch_free(freed->sync);
+    kedge_query_watch_free(freed->query);
     *freed = (watch){0};
 }
 
@@ -102,6 +92,17 @@ void runner_free_watches(runner *at)
 {
     for (int i = 0; i < RUNNER_WATCHES; i++)
         free_watch(&at->watches[i]);
+}
+
+static kedge_status watch_query(kedge_db *db, const cJSON *step, watch *made, kedge_error *error)
+{
+    const char *sql = step_text(step, "sql");
+    char *parameters = step_json(step, "parameters");
+    kedge_status status =
+        kedge_watch_query(db, sql, strlen(sql), *parameters ? parameters : NULL, strlen(parameters),
+                          on_result, made->told, free_told, &made->query, error);
+    free(parameters);
+    return status;
 }
 
 static kedge_status start_watch(runner *at, const cJSON *step, cJSON *given, kedge_error *error)
@@ -114,6 +115,8 @@ static kedge_status start_watch(runner *at, const cJSON *step, cJSON *given, ked
     if (strcmp(kind, "watch") == 0)
         status = kedge_watch(db, step_text_or_null(step, "collection"), on_changes, made->told,
                              free_told, &made->items, error);
+    else if (strcmp(kind, "watch_query") == 0)
+        status = watch_query(db, step, made, error);
     else if (strcmp(kind, "watch_status") == 0)
         status = kedge_watch_sync_status(db, on_status, made->told, free_told, &made->sync, error);
     else
@@ -145,7 +148,7 @@ static kedge_status await_told(runner *at, const cJSON *step, cJSON *given, kedg
     (void)error;
     told *of = find_watch(at, step_text(step, "watch"))->told;
     const cJSON *wanted = cJSON_GetObjectItemCaseSensitive(step, "gives");
-    const char *member = cJSON_HasObjectItem(wanted, "changes") ? "changes" : "mutations";
+    const char *member = told_list(wanted);
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(wanted, member);
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -165,6 +168,11 @@ static kedge_status await_told(runner *at, const cJSON *step, cJSON *given, kedg
 }
 
 const step_row watch_steps[] = {
-    {"watch", start_watch}, {"watch_status", start_watch}, {"watch_rejected", start_watch},
-    {"unwatch", end_watch}, {"told", await_told},          {NULL, NULL},
+    {"watch", start_watch},
+    {"watch_status", start_watch},
+    {"watch_query", start_watch},
+    {"watch_rejected", start_watch},
+    {"unwatch", end_watch},
+    {"told", await_told},
+    {NULL, NULL},
 };

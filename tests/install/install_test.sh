@@ -19,7 +19,7 @@ check() {
 
 cmake --install "$build" --prefix "$work/first" --component sdk >/dev/null
 mv "$work/first" "$work/prefix"
-for path in include/kedge/kedge.h lib/libkedge.so lib/libkedge.a; do
+for path in include/kedge/kedge.h include/kedge/kedge.hpp lib/libkedge.so lib/libkedge.a; do
     [ -e "$work/prefix/$path" ] || { echo "not installed: $path" >&2; exit 1; }
 done
 export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"

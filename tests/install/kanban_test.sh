@@ -10,5 +10,5 @@ trap 'rm -rf "$work"' EXIT
     -L"$build/lib" -lkedge -lcjson -o "$work/kanban"
 python=$source/docs/tutorial/kanban.py
 [ -z "$cflags" ] || python=
-python3 "$source/tests/install/kanban_test.py" "$server" "$build/lib" "$source/docs/tutorial/kanban.md" \
+python3 "$source/tests/install/transcript_test.py" "$server" "$build/lib" "$source/docs/tutorial/kanban.md" \
     "$program" "$work/kanban" $python

@@ -214,7 +214,7 @@ def check_links(root, path, text):
 def check_examples(root, path):
     """A page quotes the example beside it whole: what is read is what is compiled and run."""
     page = path.with_suffix(".md")
-    if path.parts[0] == "docs" and (root / page).exists():
+    if path.parts[0] == "docs" and (root / page).exists() and (path.suffix == ".c" or path.parts[1] == "how-to"):
         if (root / path).read_text(encoding="utf-8") not in (root / page).read_text(encoding="utf-8"):
             yield 1, f"{page.name} does not quote this file as it is"
 
@@ -251,7 +251,7 @@ def check_tree(root):
     files = tracked(root)
     for path in files:
         checks = []
-        if path.suffix == ".c":
+        if path.suffix in (".c", ".cc", ".py"):
             findings += [f"{path}:{number}: {what}" for number, what in check_examples(root, path)]
         if path.suffix in (".c", ".h"):
             text = (root / path).read_text(encoding="utf-8")
@@ -301,6 +301,7 @@ def self_test():
         "include/kedge/o.h": "/* o */\n\n/* f */\nKEDGE_API void f(void);\n",
         "tests/p/CMakeLists.txt": 'set_tests_properties(p PROPERTIES LABELS "sim;unit" TIMEOUT 9)\n',
         "docs/q.c": '/* q */\n',
+        "docs/how-to/q.py": '"""q"""\n',
         "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
     }
     for name, text in bad.items():
@@ -308,8 +309,8 @@ def self_test():
             root = pathlib.Path(folder)
             (root / name).parent.mkdir(parents=True)
             (root / name).write_text(text)
-            if name == "docs/q.c":
-                (root / "docs/q.md").write_text("```c\n/* another */\n```\n")
+            if name in ("docs/q.c", "docs/how-to/q.py"):
+                (root / name).with_suffix(".md").write_text("```c\n/* another */\n```\n")
             if name == "include/kedge/o.h":
                 (root / "sdk/runtime").mkdir(parents=True)
                 (root / "sdk/runtime/o.c").write_text("/* o */\n")

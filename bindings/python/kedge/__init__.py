@@ -22,8 +22,8 @@ from ._errors import (Busy, Cancelled, Closed, Conflict, Corrupt, DiskFailed, Di
 from ._library import LibraryMissing
 from ._library import lib as _lib
 from ._mutators import Mutator, Transaction, mutator
-from ._records import (Caller, Change, Connection, Index, LogLevel, Mutation, Outcome, RepairReport, Source, Stats,
-                       SyncStatus, UndoResult, UndoState)
+from ._records import (Caller, Change, Connection, Index, LogLevel, Mutation, Outcome, RepairReport, ResultChanges,
+                       RowChange, RowChangeKind, Source, Stats, SyncStatus, UndoResult, UndoState)
 from ._texts import JSON
 from ._watches import Stream, Watch
 
@@ -32,10 +32,11 @@ LIMITS: _Mapping[str, int] = _MappingProxyType({
     name[len("KEDGE_LIMIT_"):]: getattr(_lib, name) for name in dir(_lib) if name.startswith("KEDGE_LIMIT_")})
 
 __all__ = [
-    "Batch", "Busy", "Caller", "Cancelled", "Change", "Closed", "Conflict", "Connection", "Corrupt", "Cursor", "Database",
-    "DiskFailed", "DiskFull", "Error", "Forbidden", "Index", "Indexes", "Internal", "InvalidArgument", "InvalidJSON", "JSON",
-    "LIMITS", "LibraryMissing", "LimitExceeded", "LogLevel", "Mutation", "Mutations", "Mutator", "NetworkFailed",
-    "NewerDatabase", "NoMemory", "NotADatabase", "NotFound", "Outcome", "ProtocolFailed", "Query", "RegistryMismatch",
-    "Rejected", "RepairReport", "Scan", "Source", "Stats", "Status", "Stream", "SyncStatus", "Timeout", "Transaction",
-    "Unauthorized", "Unavailable", "UndoGroup", "UndoResult", "UndoState", "Unsupported", "Watch", "library_version",
-    "mutator", "open", "order_between", "repair"]
+    "Batch", "Busy", "Caller", "Cancelled", "Change", "Closed", "Conflict", "Connection", "Corrupt", "Cursor",
+    "Database", "DiskFailed", "DiskFull", "Error", "Forbidden", "Index", "Indexes", "Internal", "InvalidArgument",
+    "InvalidJSON", "JSON", "LIMITS", "LibraryMissing", "LimitExceeded", "LogLevel", "Mutation", "Mutations",
+    "Mutator", "NetworkFailed", "NewerDatabase", "NoMemory", "NotADatabase", "NotFound", "Outcome", "ProtocolFailed",
+    "Query", "RegistryMismatch", "Rejected", "RepairReport", "ResultChanges", "RowChange", "RowChangeKind", "Scan",
+    "Source", "Stats", "Status", "Stream", "SyncStatus", "Timeout", "Transaction", "Unauthorized", "Unavailable",
+    "UndoGroup", "UndoResult", "UndoState", "Unsupported", "Watch", "library_version", "mutator", "open",
+    "order_between", "repair"]

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List
 from ._errors import Error, InvalidArgument, LimitExceeded
 from ._handles import here
 from ._library import ffi, lib
-from ._records import LogLevel, change_of, mutation_of, status_of
+from ._records import LogLevel, change_of, mutation_of, result_of, status_of
 from ._texts import terminated
 
 logger = logging.getLogger("kedge")
@@ -93,6 +93,11 @@ def kedge_python_changes(userdata: Any, changes: Any, count: int) -> None:
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def kedge_python_sync_status(userdata: Any, status: Any) -> None:
     guarded(ffi.from_handle(userdata), status_of(status))
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kedge_python_result(userdata: Any, changes: Any) -> None:
+    guarded(ffi.from_handle(userdata), result_of(changes))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]

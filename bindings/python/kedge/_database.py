@@ -12,10 +12,10 @@ from ._errors import Cancelled, Closed, Error, InvalidArgument, NotFound, Reject
 from ._handles import Handle, SharedHandle, here, refuse_callback
 from ._library import ffi, lib
 from ._mutators import NOTHING, Mutator
-from ._records import (Change, LogLevel, Mutation, Outcome, RepairReport, Stats, SyncStatus, UndoResult, UndoState,
+from ._records import (Change, LogLevel, Mutation, Outcome, RepairReport, ResultChanges, Stats, SyncStatus, UndoResult, UndoState,
                        numbers_of, status_of)
 from ._texts import as_json, sized_text, terminated, terminated_or_null, utf8
-from ._watches import COMMITS_MAX, Stream, Watch, sync_watch_handle, watch_handle
+from ._watches import COMMITS_MAX, Stream, Watch, query_watch_handle, sync_watch_handle, watch_handle
 
 Token = Callable[[], str]
 Dispatch = Callable[[Callable[[], None]], Any]
@@ -311,6 +311,13 @@ class Database:
         return self._watch(lib.kedge_watch_rejected, lib.kedge_python_rejected, callback, sync_watch_handle,
                            "kedge_sync_watch **")
 
+    def watch_query(self, callback: Callable[[ResultChanges], Any], sql: str, parameters: Sequence[Any] = ()) -> Watch:
+        """Calls `callback` with the whole result of a query, and then with the rows that differ. The first column is the
+        key of a row: it is not NULL, and another one in each row. See kedge_watch_query of kedge/watch.h."""
+        text, values = utf8(sql, "SQL"), as_json(list(parameters), "parameters")
+        return self._watch(lib.kedge_watch_query, lib.kedge_python_result, callback, query_watch_handle,
+                           "kedge_query_watch **", text, len(text), values, len(values))
+
     def _watch(self, function: Any, trampoline: Any, callback: Any, handle_of: Callable[[Any], Handle], result: str,
                *arguments: Any) -> Watch:
         made, userdata = ffi.new(result), keep(callback)
@@ -332,6 +339,22 @@ class Database:
             waiting.append([])
 
         return Stream(lambda tell: self.watch(tell, collection), COMMITS_MAX, shorten)
+
+    def results(self, sql: str, parameters: Sequence[Any] = ()) -> Stream[List[Tuple[Any, ...]]]:
+        """The whole result of a query, and again whenever it has changed, for `async for`. Of several that wait only the
+        last is told. What watch_query() tells as an error is logged; the next result follows it."""
+        def start(tell: Callable[[List[Tuple[Any, ...]]], None]) -> Watch:
+            rows: List[Tuple[Any, ...]] = []
+
+            def take(changes: ResultChanges) -> None:
+                if changes.error is not None:
+                    raise changes.error
+                changes.apply(rows)
+                tell(list(rows))
+
+            return self.watch_query(take, sql, parameters)
+
+        return Stream(start, 1, lambda waiting: waiting.popleft())
 
     def statuses(self) -> Stream[SyncStatus]:
         """The status of now and each later one, for `async for`. Of several that wait only the last is told."""

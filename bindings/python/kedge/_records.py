@@ -2,7 +2,7 @@
 import dataclasses
 import enum
 import json
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 from ._errors import Error, error_of, text_of
 from ._library import ffi, lib
@@ -91,6 +91,47 @@ class Change:
         return None if self.new_json is None else json.loads(self.new_json)
 
 
+class RowChangeKind(enum.IntEnum):
+    """What became of a row of a watched result."""
+    ADDED = lib.KEDGE_ROW_ADDED
+    CHANGED = lib.KEDGE_ROW_CHANGED
+    REMOVED = lib.KEDGE_ROW_REMOVED
+
+
+@dataclasses.dataclass(frozen=True)
+class RowChange:
+    """One row that differs: kedge_row_change of kedge/watch.h. A row is a tuple; None where there is none, with the
+    position -1."""
+    kind: RowChangeKind
+    key: str
+    old: Optional[Tuple[Any, ...]]
+    old_position: int
+    new: Optional[Tuple[Any, ...]]
+    new_position: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ResultChanges:
+    """How the result of a watched query differs: kedge_query_changes of kedge/watch.h. With an `error` the result could
+    not be read; Kedge tries again."""
+    rows: List[RowChange]
+    row_count: int
+    first: bool
+    local: bool
+    pulled: bool
+    other_process: bool
+    error: Optional[Error]
+
+    def apply(self, rows: List[Tuple[Any, ...]]) -> None:
+        """Brings a list of all rows up to date, which was told everything before."""
+        for change in sorted(self.rows, key=lambda change: -change.old_position):
+            if change.old is not None:
+                del rows[change.old_position]
+        for change in sorted(self.rows, key=lambda change: change.new_position):
+            if change.new is not None:
+                rows.insert(change.new_position, change.new)
+
+
 @dataclasses.dataclass(frozen=True)
 class Caller:
     """Who makes a mutation; `now_ms` is the mutation's own timestamp, in milliseconds since 1970."""
@@ -170,6 +211,23 @@ def status_of(filled: Any) -> SyncStatus:
 def mutation_of(filled: Any) -> Mutation:
     return Mutation(filled.sequence, filled.timestamp_ms, filled.sent, filled.withheld, text_of(filled.name),
                     sized_text(filled.args, filled.args_size), text_of(filled.code), text_of(filled.message))
+
+
+def row_of(text: Any, size: int) -> Optional[Tuple[Any, ...]]:
+    return None if text == ffi.NULL else tuple(json.loads(sized_text(text, size)))
+
+
+def row_change_of(filled: Any) -> RowChange:
+    return RowChange(RowChangeKind(filled.kind), sized_text(filled.key, filled.key_size),
+                     row_of(filled.old_row, filled.old_size), filled.old_position,
+                     row_of(filled.new_row, filled.new_size), filled.new_position)
+
+
+def result_of(filled: Any) -> ResultChanges:
+    return ResultChanges(
+        [row_change_of(filled.rows[i]) for i in range(filled.count)], filled.row_count, filled.first, filled.local,
+        filled.pulled, filled.other_process,
+        None if filled.error == ffi.NULL else error_of(filled.error.status, filled.error))
 
 
 def change_of(filled: Any) -> Change:

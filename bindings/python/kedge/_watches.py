@@ -94,5 +94,9 @@ def watch_handle(pointer: Any) -> Handle:
     return _Watch(pointer, lib.kedge_watch_free)
 
 
+def query_watch_handle(pointer: Any) -> Handle:
+    return _Watch(pointer, lib.kedge_query_watch_free)
+
+
 def sync_watch_handle(pointer: Any) -> Handle:
     return _Watch(pointer, lib.kedge_sync_watch_free)

@@ -62,7 +62,7 @@ class Told:
             self.changed.notify_all()
 
     def wait(self, wanted):
-        list_name = next((name for name in ("changes", "mutations") if name in wanted), None)
+        list_name = next((name for name in ("changes", "mutations", "results") if name in wanted), None)
         count = len(wanted[list_name]) if list_name else 0
         with self.changed:
             self.changed.wait_for(lambda: len(self.events) >= count if list_name else
@@ -80,7 +80,7 @@ def matches(wanted, given):
     for name, value in wanted.items():
         if name not in given:
             return False
-        if name in ("mutations", "changes", "versions"):
+        if name in ("mutations", "changes", "results", "versions"):
             if len(value) != len(given[name]) or not all(map(matches, value, given[name])):
                 return False
         elif not same(value, given[name]):
@@ -103,6 +103,12 @@ def mutation_object(mutation):
 def change_object(change):
     return {"collection": change.collection, "id": change.id, "old": change.old, "new": change.new,
             "source": change.source.name.lower().replace("_", "-")}
+
+
+def result_object(changes):
+    return {"rows": [{**vars(row), "kind": row.kind.name.lower()} for row in changes.rows], "row_count": changes.row_count,
+            "first": changes.first, "local": changes.local, "pulled": changes.pulled,
+            "code": changes.error.code if changes.error else ""}
 
 
 def edit_args(step):
@@ -258,6 +264,10 @@ class Runner:
     def do_watch(self, step):
         self.start_watch(step, lambda told: self.db(step).watch(
             lambda changes: told.add(*map(change_object, changes)), step.get("collection")))
+
+    def do_watch_query(self, step):
+        self.start_watch(step, lambda told: self.db(step).watch_query(
+            lambda changes: told.add(result_object(changes)), step["sql"], step.get("parameters", ())))
 
     def do_watch_status(self, step):
         self.start_watch(step, lambda told: self.db(step).watch_status(

@@ -1,6 +1,7 @@
-"""The boards of docs/tutorial/kanban.md, in C, C++ and Python: each prints what the page says.
+"""The programs of a page of docs, in several languages: each prints what the page says, with a kedge-server. The page's
+commands begin with the program's name; it finds the server in the variable NAME_URL.
 
-usage: kanban_test.py KEDGE_SERVER LIBRARY_FOLDER PAGE PROGRAM...   (a program that ends in .py is run by Python)
+usage: transcript_test.py KEDGE_SERVER LIBRARY_FOLDER PAGE PROGRAM...   (a program that ends in .py is run by Python)
 """
 import os
 import pathlib
@@ -26,11 +27,11 @@ def play(program, folder):
                            "--log-level", "error"], stdout=subprocess.PIPE, text=True) as serving:
         try:
             url = serving.stdout.readline().split()[-1]
-            environment = {**os.environ, "KANBAN_URL": url, "LD_LIBRARY_PATH": libraries}
+            environment = {**os.environ, "LD_LIBRARY_PATH": libraries}
             start = [sys.executable, program] if program.endswith(".py") else [program]
             count = 0
             for command, expected in transcript():
-                assert command[0] == "kanban", command
+                environment[f"{command[0].upper()}_URL"] = url
                 done = subprocess.run(start + command[1:], cwd=folder, env=environment,
                                       capture_output=True, text=True, timeout=60)
                 if done.returncode != 0 or done.stdout != expected:
@@ -44,4 +45,7 @@ def play(program, folder):
 
 for each in programs:
     with tempfile.TemporaryDirectory() as temporary:
-        print(f"{each}: {play(each, temporary)} commands")
+        commands = play(each, temporary)
+    if commands == 0:
+        sys.exit(f"{page} has no commands")
+    print(f"{each}: {commands} commands")

@@ -1,0 +1,56 @@
+"""Each binding has the whole public API: it calls every function that include/kedge declares, but for those that are named
+here with the reason.
+
+usage: coverage_test.py SOURCE_DIR"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+
+
+def declared():
+    """The functions of the headers; a declaration may run over lines."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "include/kedge").glob("*.h")))
+    return set(re.findall(r"^KEDGE_API\b[^;(]*?\b(kedge_\w+)\(", text, re.M))
+
+
+FUNCTIONS = declared()
+TREES = "Python has values of its own in the place of cJSON's trees"
+# Language -> its files, what a call looks like in them, and what it leaves out with the reason.
+BINDINGS = {
+    "C++": ("include/kedge/*.hpp", r"\b(kedge_\w+)", {}),
+    "Python": ("bindings/python/kedge/*.py", r"\blib\.(kedge_\w+)", {
+        **{name: TREES for name in FUNCTIONS if name.startswith("kedge_member_")},
+        **dict.fromkeys(["kedge_json_mutate", "kedge_tx_get_json", "kedge_tx_put_json", "kedge_tx_edit_json"], TREES),
+        **dict.fromkeys(["kedge_args_text", "kedge_args_integer"], "args are Python's values"),
+        "kedge_document_id": "who reads an item has given the id",
+    }),
+}
+
+
+def findings(functions, files, call, left_out):
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(files)))
+    used = set(re.findall(call, re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
+    yield from (f"does not call {name}" for name in sorted(functions - used - set(left_out)))
+    yield from (f"calls {name}, which it is said to leave out" for name in sorted(set(left_out) & used))
+    yield from (f"leaves out {name}, which is not there" for name in sorted(set(left_out) - functions))
+
+
+def self_test():
+    """What is not called, is called all the same, or is not there, is found."""
+    files, call, _ = BINDINGS["Python"]
+    left_out = {"kedge_mutate": "", "kedge_gone": ""}
+    found = list(findings({"kedge_planted", "kedge_mutate"}, files, call, left_out))
+    if len(found) != 3:
+        sys.exit(f"self-test: {found}")
+
+
+if len(FUNCTIONS) < 80:
+    sys.exit(f"only {len(FUNCTIONS)} functions were found in the headers")
+self_test()
+found = [f"{language} {what}" for language, of in BINDINGS.items() for what in findings(FUNCTIONS, *of)]
+for what in found:
+    print(what)
+print(f"{len(FUNCTIONS)} functions, {len(BINDINGS)} bindings, {len(found)} findings")
+sys.exit(1 if found else 0)

@@ -1,0 +1,239 @@
+/* kedge.hpp at its edges: handles that are closed or moved from, texts that C would cut, functions
+ * of the app that throw, close() where it would wait for itself. Each is an error as a value, and
+ * the process goes on.
+ *
+ * usage: edges FOLDER */
+#include <kedge/cjson.hpp>
+
+#include <condition_variable>
+#include <iostream>
+#include <mutex>
+#include <stdexcept>
+
+namespace
+{
+
+using kedge::result;
+using kedge::transaction;
+using namespace std::string_view_literals;
+
+void check(bool holds, const char *what)
+{
+    if (holds) return;
+    std::cerr << "does not hold: " << what << "\n";
+    std::exit(1);
+}
+
+void fails(const kedge::error &error, kedge_status status, std::string_view code, const char *what)
+{
+    if (error.status() == status && (code.empty() || error.code() == code) &&
+        !error.message().empty())
+        return;
+    std::cerr << what << ": " << error.status_name() << ", " << error.code() << ": "
+              << error.message() << "\n";
+    std::exit(1);
+}
+
+/* What callbacks tell, on whichever thread. */
+class box
+{
+  public:
+    void put(std::string what)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        last_ = std::move(what);
+        changed_.notify_all();
+    }
+    void wait(std::string_view what)
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        check(changed_.wait_for(lock, std::chrono::seconds(20), [&] { return last_ == what; }),
+              std::string(what).c_str());
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::string last_;
+};
+
+constexpr auto note = R"({"collection":"notes","id":"1","value":{"n":1}})";
+
+kedge::options options_of(const std::string &path)
+{
+    kedge::options options;
+    options.path = path;
+    options.organization = "acme";
+    options.project = "plan";
+    return options;
+}
+
+void closed_handles(const std::string &path)
+{
+    auto db = kedge::database::open(options_of(path)).or_throw();
+    db.mutate("kedge.put", note).or_throw();
+    auto scan = db.scan("notes").or_throw();
+    auto other = std::move(scan);
+    check(other.next() && other.value() == "{\"n\":1}", "what was moved to goes on");
+    check(!scan.next(), "what was moved from has no rows");
+    fails(scan.error(), KEDGE_INVALID_ARGUMENT, "closed", "a scan that was moved from");
+    check(!other.next() && other.error().ok(), "the end is no error");
+    kedge::query query;
+    check(!query.next() && !query.text(0) && query.column_count() == 0, "no query");
+    fails(query.error(), KEDGE_INVALID_ARGUMENT, "closed", "no query");
+    other.close();
+    auto batch = db.begin_batch().or_throw();
+    batch.close();
+    fails(batch.add("kedge.put", note).error(), KEDGE_INVALID_ARGUMENT, "", "a closed batch");
+    fails(batch.commit().error(), KEDGE_INVALID_ARGUMENT, "", "a closed batch");
+    const kedge::document document = db.get("notes", "1").or_throw();
+    check(document.id() == "1", "the document");
+    check(kedge::document().json().empty(), "no document");
+    check(kedge::database().loop_descriptor() == -1, "no database");
+    /* documents live on their own; the database can be closed only once */
+    db.close().or_throw();
+    db.close().or_throw();
+    fails(db.mutate("kedge.put", note).error(), KEDGE_INVALID_ARGUMENT, "", "a closed database");
+    fails(db.get("notes", "1").error(), KEDGE_INVALID_ARGUMENT, "", "a closed database");
+    fails(db.scan("notes").error(), KEDGE_INVALID_ARGUMENT, "", "a closed database");
+    fails(db.status().error(), KEDGE_INVALID_ARGUMENT, "", "a closed database");
+    fails(db.sync(0).error(), KEDGE_INVALID_ARGUMENT, "", "a closed database");
+    fails(db.watch({}, [](const auto &) {}).error(), KEDGE_INVALID_ARGUMENT, "",
+          "a closed database");
+}
+
+void texts(const std::string &path)
+{
+    const auto cut = "no\0tes"sv;
+    auto bad = options_of(path);
+    bad.user = std::string(cut);
+    fails(kedge::database::open(bad).error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a user");
+    const auto db = kedge::database::open(options_of(path)).or_throw();
+    fails(db.get(cut, "1").error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a collection");
+    fails(db.mutate(cut, note).error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a mutator");
+    fails(db.begin_undo(cut).error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a label");
+    fails(db.index("i", "notes", {std::string(cut)}).error(), KEDGE_INVALID_ARGUMENT,
+          "text-invalid", "a path");
+    fails(db.edit_text("notes", "1", "", "", cut).error(), KEDGE_INVALID_ARGUMENT, "text-invalid",
+          "a text");
+    fails(kedge::order_between({}, cut).error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a key");
+    fails(kedge::repair(path, cut).error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a path");
+    fails(db.mutate("kedge.put", "{\"text\":\"\xff\"}").error(), KEDGE_INVALID_JSON, "",
+          "no UTF-8");
+    fails(db.get("notes", "\xff").error(), KEDGE_INVALID_ARGUMENT, "", "an id that is no UTF-8");
+    check(db.get("notes", "1"sv.substr(0, 0)).error().status() == KEDGE_NOT_FOUND, "an empty id");
+}
+
+/* Mutators that throw, that return an error of their own, and that use cJSON. */
+void mutators(const std::string &path)
+{
+    auto options = options_of(path);
+    auto &all = options.client_mutators;
+    all.emplace_back("bad.throws", 1, [](transaction &tx, std::string_view) -> result<void> {
+        tx.put("notes", "left", "1").or_throw();
+        throw std::runtime_error("by mistake");
+    });
+    all.emplace_back("bad.number", 1,
+                     [](transaction &, std::string_view) -> result<void> { throw 7; });
+    all.emplace_back("bad.nonsense", 1, [](transaction &, std::string_view) -> result<void> {
+        return kedge::error(KEDGE_IO, "made up", "");
+    });
+    all.push_back(
+        kedge::json::mutator("bad.json", 1, [](transaction &, const cJSON *) -> result<void> {
+            throw std::runtime_error("by mistake");
+        }));
+    all.push_back(kedge::json::mutator(
+        "good.json", 1, [](transaction &tx, const cJSON *args) -> result<void> {
+            namespace json = kedge::json;
+            const auto id = json::member_text(args, "id").value_or("");
+            const auto flag = json::member_boolean(args, "flag");
+            const auto number = json::member_number(args, "number");
+            if (!flag || !number) return flag ? number.error() : flag.error();
+            json::tree made(cJSON_CreateObject());
+            if (auto set = json::set_boolean(made.get(), "flag", *flag); !set) return set;
+            if (auto set = json::set_text(made.get(), "text", id); !set) return set;
+            if (auto set = json::set(made.get(), "list", json::tree(cJSON_CreateArray())); !set)
+                return set;
+            if (auto put = json::put(tx, "notes", id, made.get()); !put) return put;
+            const json::tree patch(cJSON_Parse(R"({"more":1})"));
+            if (auto done = json::merge(tx, "notes", id, patch.get()); !done) return done;
+            const json::tree steps(cJSON_Parse(R"([{"op":"remove","path":"/list"}])"));
+            if (auto done = json::patch(tx, "notes", id, steps.get()); !done) return done;
+            const json::tree add(
+                cJSON_Parse(R"({"collection":"notes","id":"x","add":{"more":2}})"));
+            if (auto done = json::call(tx, "kedge.increment", add.get()); !done) return done;
+            const auto read = json::get(tx, "notes", id);
+            check(read && json::member_integer(read->get(), "more").or_throw() == 3,
+                  "what is read");
+            return {};
+        }));
+    const auto db = kedge::database::open(std::move(options)).or_throw();
+    for (const char *name : {"bad.throws", "bad.number", "bad.nonsense", "bad.json"})
+        fails(db.mutate(name, "{}").error(), KEDGE_REJECTED, "mutator-failed", name);
+    check(db.get("notes", "left").error().status() == KEDGE_NOT_FOUND, "nothing is left behind");
+    fails(db.mutate("good.json", "{}").error(), KEDGE_REJECTED, "args-invalid", "no args");
+    db.mutate("good.json", R"({"id":"x","flag":true,"number":0.5})").or_throw();
+    check(db.get("notes", "x").or_throw().json() == R"({"flag":true,"more":3,"text":"x"})",
+          "what was made");
+}
+
+void callbacks(const std::string &path)
+{
+    box logged, told;
+    auto options = options_of(path);
+    options.log = [&](kedge_log_level, std::string_view event, std::string_view message) {
+        logged.put(std::string(event) + ": " + std::string(message));
+        throw std::runtime_error("also the log");
+    };
+    auto db = kedge::database::open(std::move(options)).or_throw();
+    auto bad = db.watch("notes", [](const kedge::changes &) {
+                     throw std::runtime_error("no");
+                 }).or_throw();
+    db.mutate("kedge.put", note).or_throw();
+    logged.wait("callback-failed: no");
+    bad.close();
+    const auto watch =
+        db.watch({}, [&](const kedge::changes &) {
+              fails(db.close().error(), KEDGE_INVALID_ARGUMENT, "called-back", "close");
+              fails(db.sync(0).error(), KEDGE_NETWORK, "", "offline");
+              told.put("called");
+          }).or_throw();
+    db.mutate("kedge.delete", R"({"collection":"notes","id":"1"})").or_throw();
+    told.wait("called");
+    try {
+        (void)db.get("notes", "1").or_throw();
+        check(false, "or_throw throws");
+    } catch (const kedge::failure &failure) {
+        check(failure.error().status() == KEDGE_NOT_FOUND, "what it throws");
+    }
+}
+
+/* A token that is none, and a dispatcher that throws: the work runs all the same. */
+void functions(const std::string &path)
+{
+    box told;
+    auto options = options_of(path);
+    options.url = "http://127.0.0.1:9"; /* nobody is asked before there is a token */
+    options.token = []() -> std::optional<std::string> { throw std::runtime_error("no token"); };
+    options.dispatch = [](const std::function<void()> &) { throw std::runtime_error("no thread"); };
+    const auto db = kedge::database::open(std::move(options)).or_throw();
+    const auto watch = db.watch_status([&](const kedge_sync_status &status) {
+                             told.put(kedge_status_name(status.last_error.status));
+                         }).or_throw();
+    told.wait("unauthorized");
+}
+
+} // namespace
+
+int main(int count, char **arguments)
+{
+    check(count == 2, "usage: edges FOLDER");
+    const std::string folder = arguments[1];
+    closed_handles(folder + "/closed");
+    texts(folder + "/texts");
+    mutators(folder + "/mutators");
+    callbacks(folder + "/callbacks");
+    functions(folder + "/functions");
+    check(kedge::library_version() == KEDGE_VERSION_STRING, "the version");
+    std::cout << "ok\n";
+}
