@@ -72,6 +72,11 @@ function(kedge_unit_test name)
   foreach(label ${labels})
     set_property(GLOBAL APPEND PROPERTY KEDGE_TARGETS_OF_${label} ${targets})
   endforeach()
+  # So that the target of a test builds all that its run needs.
+  list(REMOVE_ITEM targets ${name})
+  if(TARGET ${name} AND targets)
+    add_dependencies(${name} ${targets})
+  endif()
 endfunction()
 
 # kedge_test(NAME [THREADS] SOURCES t.c OBJECTS kedge_common … LABELS engines TIMEOUT 60 ARGUMENTS …)
