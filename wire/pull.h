@@ -11,6 +11,8 @@
 typedef struct kedge_wire_pull_request {
     char group_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
     bool supported; /* its pullVersion is ours; otherwise nothing else is read */
+    /* Of the app; "": none, or one that is longer, as a Replicache client may send. */
+    char schema_version[KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1];
     kedge_wire_cookie cookie;
     bool native; /* of libkedge: the members below are there */
     char client_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];

@@ -26,7 +26,7 @@ void kedge_wire_pull_request_write(const kedge_wire_pull_request *request, kedge
     kedge_json_key(&writer, "profileID");
     kedge_json_chars(&writer, "kedge");
     kedge_json_key(&writer, "schemaVersion");
-    kedge_json_chars(&writer, "");
+    kedge_json_chars(&writer, request->schema_version);
     write_cookie(&writer, "cookie", &request->cookie);
     kedge_json_key(&writer, "kedge");
     kedge_json_begin_object(&writer);
@@ -116,7 +116,7 @@ kedge_status kedge_wire_pull_request_read(const kedge_wire_request *request,
                                           error);
     if (status == KEDGE_OK) status = kedge_wire_request_optional_text(object, "profileID", error);
     if (status == KEDGE_OK) {
-        status = kedge_wire_request_optional_text(object, "schemaVersion", error);
+        status = kedge_wire_request_schema_version(object, out->schema_version, error);
     }
     if (status == KEDGE_OK) status = read_cookie(object, &out->cookie, error);
     return status == KEDGE_OK ? read_native(object, out, error) : status;

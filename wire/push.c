@@ -16,7 +16,8 @@
 
 /* ---- writing ---- */
 
-void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client_id)
+void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client_id,
+                                   const char *schema_version)
 {
     kedge_json_begin_object(writer);
     kedge_json_key(writer, "pushVersion");
@@ -26,7 +27,7 @@ void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client
     kedge_json_key(writer, "profileID");
     kedge_json_chars(writer, "kedge");
     kedge_json_key(writer, "schemaVersion");
-    kedge_json_chars(writer, "");
+    kedge_json_chars(writer, schema_version);
     kedge_json_key(writer, "mutations");
     kedge_json_begin_array(writer);
 }
@@ -218,7 +219,7 @@ static kedge_status read_members(const kedge_wire_request *request, kedge_bytes 
     status = read_native(envelope, &out->native, error);
     if (status == KEDGE_OK) status = kedge_wire_request_optional_text(envelope, "profileID", error);
     if (status == KEDGE_OK) {
-        status = kedge_wire_request_optional_text(envelope, "schemaVersion", error);
+        status = kedge_wire_request_schema_version(envelope, out->schema_version, error);
     }
     if (status != KEDGE_OK) return status;
     if (request->truncated && !kedge_json_member(envelope, "clientGroupID", &value)) {

@@ -34,6 +34,7 @@ typedef struct kedge_wire_push_request {
     bool native;    /* of libkedge */
     bool too_large; /* the mutations are a prefix of what was sent */
     char group_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    char schema_version[KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1]; /* as of a pull */
     kedge_wire_mutation *mutations;
     size_t count;
     kedge_bytes list; /* the elements of "mutations" as they were sent, without the brackets */
@@ -43,7 +44,8 @@ typedef struct kedge_wire_push_request {
 } kedge_wire_push_request;
 
 /* The request of a native client: begin; its mutations; end. */
-void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client_id);
+void kedge_wire_push_request_begin(kedge_json_writer *writer, const char *client_id,
+                                   const char *schema_version);
 void kedge_wire_push_request_mutation(kedge_json_writer *writer,
                                       const kedge_wire_mutation *mutation);
 void kedge_wire_push_request_end(kedge_json_writer *writer, const char *client_id);

@@ -104,3 +104,13 @@ kedge_status kedge_wire_request_optional_text(kedge_bytes object, const char *na
     if (kedge_json_type_of(value) == KEDGE_JSON_STRING) return KEDGE_OK;
     return fail_member(object, name, name, "a string", error);
 }
+
+kedge_status kedge_wire_request_schema_version(kedge_bytes object, char *chars, kedge_error *error)
+{
+    static const char name[] = "schemaVersion";
+    kedge_status status = kedge_wire_request_optional_text(object, name, error);
+    if (status == KEDGE_OK &&
+        !kedge_json_member_chars(object, name, chars, KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1))
+        chars[0] = '\0';
+    return status;
+}

@@ -37,5 +37,8 @@ kedge_status kedge_wire_request_hash(kedge_bytes object, const char *name, uint8
 /* An optional member that must be text. */
 kedge_status kedge_wire_request_optional_text(kedge_bytes object, const char *name,
                                               kedge_error *error);
+/* The optional member "schemaVersion", which must be text. `chars` holds
+ * KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1; "" when it is absent or does not fit. */
+kedge_status kedge_wire_request_schema_version(kedge_bytes object, char *chars, kedge_error *error);
 
 #endif

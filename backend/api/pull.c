@@ -38,6 +38,7 @@ static bool read_request(kedge_api_call *call, kedge_wire_pull_request *out)
     kedge_wire_request body = kedge_api_body(call);
     kedge_status status = kedge_wire_pull_request_read(&body, out, &call->error);
     if (!kedge_api_body_is_read(call, status)) return false;
+    memcpy(call->response->schema_version, out->schema_version, sizeof out->schema_version);
     if (!out->supported) {
         kedge_wire_version_not_supported_write("pull", &call->response->body);
     }

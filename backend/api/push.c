@@ -294,6 +294,8 @@ static void respond_push(kedge_api_call *call)
     kedge_status status = kedge_push_request_read(call->allocator, &body, call->request->identity,
                                                   &push, &call->error);
     if (kedge_api_body_is_read(call, status)) {
+        memcpy(call->response->schema_version, push.wire.schema_version,
+               sizeof push.wire.schema_version);
         bool log = call->project.history != NULL;
         /* What is pushed to a log project is not run: there is nothing to do later. */
         bool queued = call->project.backend->options.enqueue != NULL && push.wire.native &&

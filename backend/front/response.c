@@ -84,6 +84,10 @@ void kedge_response_log(kedge_logger *log, const kedge_response_line *answered)
     kedge_json_integer(&line.json, (int64_t)answered->received_bytes);
     kedge_json_key(&line.json, "answer_bytes");
     kedge_json_integer(&line.json, (int64_t)response->body.size);
+    if (response->schema_version[0] != '\0') {
+        kedge_json_key(&line.json, "schema");
+        kedge_json_chars(&line.json, response->schema_version);
+    }
     kedge_json_key(&line.json, "cost");
     kedge_cost_write(&response->cost, &line.json);
     if (response->cause.message[0] != '\0') {

@@ -91,13 +91,18 @@ typedef struct kedge_options {
      * "conflict". */
     const kedge_mutator *KEDGE_NULLABLE client_mutators;
     size_t client_mutator_count;
+    /* The version of what this release of the app writes into items and args, such as "3" or "2.1":
+     * 1 to 64 of A-Z a-z 0-9 _ . -, and the first is none of . and -. Each push and each pull names
+     * it to the server as `schemaVersion`. It is that of the release that sends, also for edits
+     * that an older release made. NULL: none. */
+    const char *KEDGE_NULLABLE schema_version;
 } kedge_options;
 
 #define KEDGE_OPTIONS_INIT                                                                         \
     {                                                                                              \
         KEDGE_OPTIONS_VERSION, sizeof(kedge_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
             NULL, false, false, 0, NULL, NULL, NULL, KEDGE_LOG_ERROR, NULL, NULL, NULL, false,     \
-            NULL, 0                                                                                \
+            NULL, 0, NULL                                                                          \
     }
 
 /* Opens or creates a database. A cache that is damaged is set aside and fetched again. Returns

@@ -3,6 +3,7 @@
  *
  * The host has one timer. It serves the core and the check of the cache in the background, which is
  * done in slices; between two slices the thread does other work. */
+#include "common/assert.h"
 #include "common/error.h"
 #include "sdk/driver/driver_internal.h"
 #include "wire/poke.h"
@@ -33,6 +34,12 @@ kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store 
     driver->upload.packed = kedge_buffer_make(driver->allocator);
     *out = driver;
     return KEDGE_OK;
+}
+
+void kedge_driver_set_schema_version(kedge_driver *driver, const char *schema_version)
+{
+    KEDGE_ASSERT(strlen(schema_version) < sizeof driver->schema_version);
+    memcpy(driver->schema_version, schema_version, strlen(schema_version) + 1);
 }
 
 void kedge_driver_free(kedge_driver *driver)

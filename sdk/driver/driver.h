@@ -27,6 +27,8 @@ kedge_status kedge_driver_new(const kedge_environment *environment, kedge_store 
                               const kedge_transport *transport, const kedge_driver_host *host,
                               bool online, kedge_driver **driver, kedge_error *error);
 void kedge_driver_free(kedge_driver *driver);
+/* Before the start: what requests name as the app's; at most KEDGE_LIMIT_SCHEMA_VERSION_BYTES. */
+void kedge_driver_set_schema_version(kedge_driver *driver, const char *schema_version);
 
 /* Events. `start` comes first. */
 void kedge_driver_start(kedge_driver *driver);

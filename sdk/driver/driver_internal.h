@@ -61,7 +61,8 @@ struct kedge_driver {
     kedge_transport transport;
     kedge_driver_host host;
     kedge_core core;
-    const char *token; /* in `token_text`; NULL: none */
+    char schema_version[KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1]; /* of the app; "": none */
+    const char *token;                                         /* in `token_text`; NULL: none */
     /* inside the struct, so that storing a token needs no memory */
     char token_text[KEDGE_TOKEN_BYTES];
     bool running; /* an event is being carried out: others wait */

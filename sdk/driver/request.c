@@ -5,6 +5,7 @@
 #include "wire/body.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* How much of a response is taken in before it is refused. */
 #define SMALL_RESPONSE_BYTES 4194304
@@ -33,6 +34,7 @@ typedef struct push_body {
     kedge_buffer *out;
     kedge_json_writer writer;
     size_t bytes_max;
+    const char *schema_version;
     char client_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1]; /* "": there is no mutation yet */
 } push_body;
 
@@ -52,7 +54,7 @@ static kedge_status take(void *context, const kedge_wire_mutation *mutation, ked
     if (first) {
         snprintf(body->client_id, sizeof body->client_id, "%.*s", (int)mutation->client_id.size,
                  mutation->client_id.data);
-        kedge_wire_push_request_begin(&body->writer, body->client_id);
+        kedge_wire_push_request_begin(&body->writer, body->client_id, body->schema_version);
     }
     kedge_wire_push_request_mutation(&body->writer, mutation);
     return kedge_buffer_status(body->out, error);
@@ -61,14 +63,14 @@ static kedge_status take(void *context, const kedge_wire_mutation *mutation, ked
 /* Writes a push with the mutations from the lowest uncovered id above `after_id` on: at most
  * `count_max` and about `bytes_max` (at least one). `*count` 0: nothing to push, and `out` is
  * empty. */
-static kedge_status write_push(kedge_store *store, int64_t after_id, uint32_t count_max,
+static kedge_status write_push(const kedge_driver *driver, int64_t after_id, uint32_t count_max,
                                size_t bytes_max, kedge_buffer *out, uint32_t *count,
                                int64_t *last_id, kedge_error *error)
 {
-    push_body body = {.out = out, .bytes_max = bytes_max};
+    push_body body = {.out = out, .bytes_max = bytes_max, .schema_version = driver->schema_version};
     kedge_store_push_taker taker = {&body, begin, take};
     kedge_status status =
-        kedge_store_push(store, after_id, count_max, &taker, count, last_id, error);
+        kedge_store_push(driver->store, after_id, count_max, &taker, count, last_id, error);
     if (status == KEDGE_OK && *count > 0) {
         KEDGE_ASSERT(body.client_id[0] != '\0');
         kedge_wire_push_request_end(&body.writer, body.client_id);
@@ -87,7 +89,7 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
     driver->push_last_id = 0;
     kedge_status status =
-        write_push(driver->store, action->push.after_id, action->push.count_max,
+        write_push(driver, action->push.after_id, action->push.count_max,
                    action->push.size_max_bytes, &out->body, &count, &driver->push_last_id, error);
     out->nothing = status == KEDGE_OK && count == 0;
     driver->push_held = count;
@@ -108,8 +110,10 @@ static kedge_status build_pull(kedge_driver *driver, outgoing *out, kedge_error 
     kedge_driver_held_free_pull(&driver->held);
     if (driver->held.page_there) kedge_driver_held_free_page(&driver->held);
     kedge_status status = kedge_store_pull_request(driver->store, &request, error);
-    if (status == KEDGE_OK) kedge_wire_pull_request_write(&request, &out->body);
-    return status;
+    if (status != KEDGE_OK) return status;
+    memcpy(request.schema_version, driver->schema_version, sizeof request.schema_version);
+    kedge_wire_pull_request_write(&request, &out->body);
+    return KEDGE_OK;
 }
 
 static kedge_status build_page(kedge_driver *driver, outgoing *out, kedge_error *error)

@@ -50,7 +50,9 @@ static kedge_status check_options(const kedge_options *options, kedge_error *err
     kedge_status status =
         kedge_check_name("organization", kedge_bytes_of(options->organization), error);
     if (status != KEDGE_OK) return status;
-    return kedge_check_name("project", kedge_bytes_of(options->project), error);
+    status = kedge_check_name("project", kedge_bytes_of(options->project), error);
+    if (status != KEDGE_OK || options->schema_version == NULL) return status;
+    return kedge_check_name("schema version's", kedge_bytes_of(options->schema_version), error);
 }
 
 static void free_strings(kedge_db *db)
@@ -62,6 +64,7 @@ static void free_strings(kedge_db *db)
     kedge_release(allocator, db->url);
     kedge_release(allocator, db->user);
     kedge_release(allocator, db->role);
+    kedge_release(allocator, db->schema_version);
 }
 
 static char *copy(const kedge_allocator *allocator, const char *text, bool *copied)
@@ -80,6 +83,7 @@ static kedge_status copy_strings(kedge_db *db, const kedge_options *options, ked
     db->project = copy(allocator, options->project, &copied);
     db->user = copy(allocator, options->user, &copied);
     db->role = copy(allocator, options->role, &copied);
+    db->schema_version = copy(allocator, options->schema_version, &copied);
     if (options->url != NULL) db->url = copy(allocator, options->url, &copied);
     return copied ? KEDGE_OK : kedge_fail_no_memory(error);
 }
@@ -198,6 +202,7 @@ static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, v
         kedge_driver_host host = kedge_worker_host(db);
         status = kedge_driver_new(&db->environment, db->store, &transport, &host, false,
                                   &db->driver, error);
+        if (status == KEDGE_OK) kedge_driver_set_schema_version(db->driver, db->schema_version);
     }
     return status;
 }

@@ -116,6 +116,7 @@ struct kedge_db {
     char *url; /* NULL: never syncs */
     char *user;
     char *role;
+    char *schema_version; /* "": none */
     bool create_project;
     int64_t server_wait_ms;
     void *userdata;

@@ -107,6 +107,10 @@ static void refuses_name(const char *name, kedge_status status)
     options.project = name;
     assert_int_equal(kedge_open(&options, &db, &error), status);
     assert_non_null(strstr(error.message, "project"));
+    options = client_options(folder, NULL);
+    options.schema_version = name;
+    assert_int_equal(kedge_open(&options, &db, &error), status);
+    assert_non_null(strstr(error.message, "schema version"));
     assert_null(db);
 }
 

@@ -87,6 +87,48 @@ static void test_an_edit_is_pushed_confirmed_and_seen_by_another_client(void **s
     kedge_close(db);
 }
 
+/* ---- the app's schema version ---- */
+
+typedef struct schema_ear {
+    mini_backend *backend;
+    const char *expected; /* the member of the body */
+    atomic_int pushes, pulls, without;
+} schema_ear;
+
+static bool look_for_schema(void *context, const scripted_request *request)
+{
+    schema_ear *ear = context;
+    bool pushes = strstr(request->target, "/push") != NULL;
+    bool pulls = strstr(request->target, "/pull") != NULL;
+    if (pushes) ear->pushes++;
+    if (pulls) ear->pulls++;
+    if ((pushes || pulls) && strstr(request->body, ear->expected) == NULL) ear->without++;
+    return mini_backend_respond(ear->backend, request);
+}
+
+static void test_every_push_and_pull_names_the_schema_version(void **state)
+{
+    static const char *const versions[] = {NULL, "2.1"};
+    static const char *const expected[] = {"\"schemaVersion\":\"\"", "\"schemaVersion\":\"2.1\""};
+    world *here = *state;
+    for (int i = 0; i < 2; i++) {
+        schema_ear ear = {.backend = here->backend, .expected = expected[i]};
+        scripted_server *server = scripted_server_start(look_for_schema, &ear);
+        kedge_options options = client_options(here->folder, scripted_server_url(server));
+        char version[8] = "";
+        if (versions[i] != NULL) snprintf(version, sizeof version, "%s", versions[i]);
+        options.schema_version = versions[i] != NULL ? version : NULL;
+        kedge_db *db = client_open(&options);
+        memset(version, 'x', sizeof version); /* it was copied */
+        client_put(db, "a", i == 0 ? "1" : "2");
+        sync_now(db);
+        kedge_close(db);
+        scripted_server_stop(server);
+        assert_true(ear.pushes > 0 && ear.pulls > 0);
+        assert_int_equal(ear.without, 0);
+    }
+}
+
 static void test_sync_covers_what_was_pending_at_the_call(void **state)
 {
     world *here = *state;
@@ -503,6 +545,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_an_edit_is_pushed_confirmed_and_seen_by_another_client),
+        WORLD_TEST(test_every_push_and_pull_names_the_schema_version),
         WORLD_TEST(test_sync_covers_what_was_pending_at_the_call),
         WORLD_TEST(test_a_poke_brings_another_clients_edit_without_asking),
         WORLD_TEST(test_offline_edits_arrive_after_going_online),

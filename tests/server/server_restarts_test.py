@@ -109,6 +109,20 @@ class Restarts(unittest.TestCase):
         lines = [json.loads(line) for line in server.logged().splitlines()]
         self.assertEqual([line["cost"] for line in lines if line.get("path", "").endswith("/push")][0], cost)
 
+    def test_the_log_tells_the_schema_version_of_the_app(self):
+        server = Server(self.data, "--open", "--log-level", "debug")
+        sent = ["2.1", "", "x" * 65, None]
+        for number, version in enumerate(sent, 1):
+            for path, body in (("/push", push_body("a", [put("n1", number)], number)), ("/pull", pull_body("a"))):
+                body["schemaVersion"] = version
+                if version is None:
+                    del body["schemaVersion"]
+                self.assertEqual(server.request("POST", BASE + path, body)[0], 200)
+        self.assertEqual(server.stop(), 0)
+        lines = [json.loads(line) for line in server.logged().splitlines()]
+        told = [line.get("schema") for line in lines if line.get("path", "").endswith(("/push", "/pull"))]
+        self.assertEqual(told, ["2.1", "2.1"] + 6 * [None])
+
     def test_the_log_tells_requests_and_no_secrets(self):
         server = Server(self.data, "--open", "--log-level", "debug")
         ticket = server.request("POST", BASE + "/events/ticket")[2]["ticket"]

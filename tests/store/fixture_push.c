@@ -22,7 +22,7 @@ static kedge_status take_pushed(void *context, const kedge_wire_mutation *mutati
     push_body *body = context;
     (void)error;
     if (body->started && body->out->size + mutation->args.size > body->bytes_max) return KEDGE_DONE;
-    if (!body->started) kedge_wire_push_request_begin(&body->writer, "g");
+    if (!body->started) kedge_wire_push_request_begin(&body->writer, "g", "");
     body->started = true;
     kedge_wire_push_request_mutation(&body->writer, mutation);
     return KEDGE_OK;

@@ -333,13 +333,14 @@ static void test_the_request_of_a_pull_has_these_bytes(void **state)
                                        .cookie = kedge_wire_cookie_of(7, LINEAGE),
                                        .native = true,
                                        .client_id = "c1",
+                                       .schema_version = "2.1",
                                        .lowest_pending = 3,
                                        .highest_id = 1007};
     (void)state;
     kedge_wire_pull_request_write(&request, &out);
     assert_string_equal(
         out.data, "{\"pullVersion\":1,\"clientGroupID\":\"c1\",\"profileID\":\"kedge\","
-                  "\"schemaVersion\":\"\",\"cookie\":{\"order\":7,\"lineage\":\"" LINEAGE "\"},"
+                  "\"schemaVersion\":\"2.1\",\"cookie\":{\"order\":7,\"lineage\":\"" LINEAGE "\"},"
                   "\"kedge\":{\"client\":\"c1\",\"lowest_pending\":3,\"highest_id\":1007}}");
     kedge_buffer_clear(&out);
     request.cookie = kedge_wire_cookie_of(0, "");
@@ -349,7 +350,7 @@ static void test_the_request_of_a_pull_has_these_bytes(void **state)
     kedge_wire_pull_request_write(&request, &out);
     assert_string_equal(out.data,
                         "{\"pullVersion\":1,\"clientGroupID\":\"c1\",\"profileID\":\"kedge\","
-                        "\"schemaVersion\":\"\",\"cookie\":null,"
+                        "\"schemaVersion\":\"2.1\",\"cookie\":null,"
                         "\"kedge\":{\"client\":\"c1\",\"lowest_pending\":3,\"highest_id\":1007,"
                         "\"seen\":{\"order\":8,\"lineage\":\"" LINEAGE "\"}}}");
     kedge_buffer_free(&out);
@@ -371,6 +372,7 @@ static void test_the_request_of_a_pull_is_read_as_it_was_written(void **state)
             .seen = draw_boolean(&from)};
         take_chars(request.group_id, sizeof request.group_id, draw_client_id(&from));
         take_chars(request.client_id, sizeof request.client_id, draw_client_id(&from));
+        draw_chars(&from, request.schema_version, sizeof request.schema_version);
         if (draw_boolean(&from)) take_chars(lineage, sizeof lineage, draw_hex(&from, 32));
         request.cookie = kedge_wire_cookie_of(draw_integer(&from, 0, INT64_C(1) << 51), lineage);
         if (request.seen) {
@@ -383,6 +385,7 @@ static void test_the_request_of_a_pull_is_read_as_it_was_written(void **state)
         assert_true(read.supported && read.native);
         assert_string_equal(read.group_id, request.group_id);
         assert_string_equal(read.client_id, request.client_id);
+        assert_string_equal(read.schema_version, request.schema_version);
         assert_int_equal(read.cookie.kind, request.cookie.kind);
         if (read.cookie.kind == KEDGE_WIRE_COOKIE_OURS)
             assert_int_equal(read.cookie.version, request.cookie.version);

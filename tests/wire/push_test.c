@@ -28,7 +28,7 @@ static void test_a_push_has_these_bytes(void **state)
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
     kedge_json_writer writer = kedge_json_write(&out);
     (void)state;
-    kedge_wire_push_request_begin(&writer, "c1");
+    kedge_wire_push_request_begin(&writer, "c1", "2.1");
     kedge_wire_push_request_mutation(&writer, &mutation);
     mutation.id = 8;
     mutation.origin_client_id = KEDGE_BYTES("c0");
@@ -40,7 +40,7 @@ static void test_a_push_has_these_bytes(void **state)
     assert_string_equal(
         out.data,
         "{\"pushVersion\":1,\"clientGroupID\":\"c1\",\"profileID\":\"kedge\",\"schemaVersion\":"
-        "\"\","
+        "\"2.1\","
         "\"mutations\":[{\"clientID\":\"c1\",\"id\":7,\"name\":\"kedge.put\",\"args\":{\"a\":1},"
         "\"timestamp\":-5,\"uid\":\"" UID "\"},"
         "{\"clientID\":\"c1\",\"id\":8,\"name\":\"kedge.put\",\"args\":{\"a\":1},"
@@ -172,6 +172,7 @@ static void test_a_push_that_was_written_is_read_as_the_same(void **state)
     for (uint64_t seed = 0; seed < DRAW_MESSAGES; seed++) {
         draw from = draw_begin(seed);
         char client[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+        char schema[KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1];
         kedge_wire_mutation mutations[COUNT];
         kedge_wire_push_request read;
         kedge_error error = {0};
@@ -180,7 +181,8 @@ static void test_a_push_that_was_written_is_read_as_the_same(void **state)
         kedge_json_writer writer = kedge_json_write(&out);
         kedge_bytes id = draw_client_id(&from);
         snprintf(client, sizeof client, "%.*s", (int)id.size, id.data);
-        kedge_wire_push_request_begin(&writer, client);
+        draw_chars(&from, schema, sizeof schema);
+        kedge_wire_push_request_begin(&writer, client, schema);
         for (size_t i = 0; i < count; i++) {
             mutations[i] = draw_mutation(&from);
             kedge_wire_push_request_mutation(&writer, &mutations[i]);
@@ -193,6 +195,7 @@ static void test_a_push_that_was_written_is_read_as_the_same(void **state)
         }
         assert_true(read.supported && read.native && !read.too_large);
         assert_string_equal(read.group_id, client);
+        assert_string_equal(read.schema_version, schema);
         assert_int_equal(read.count, count);
         for (size_t i = 0; i < count; i++)
             assert_mutation(&read.mutations[i], &mutations[i]);
