@@ -219,6 +219,13 @@ def check_examples(root, path):
             yield 1, f"{page.name} does not quote this file as it is"
 
 
+def check_index(root, path):
+    """A reader finds every page from README.md."""
+    readme = root / "README.md"
+    if path.parts[0] == "docs" and readme.exists() and f"({path})" not in readme.read_text(encoding="utf-8"):
+        yield 1, "README.md has no link to this page"
+
+
 def check_places(path, text, files):
     """An explanation names files by their path, or by its end: `sdk/store/scan.c`, `scan.c`."""
     if path.parts[:2] != ("docs", "explanation"):
@@ -260,7 +267,7 @@ def check_tree(root):
             found = [f for check in checks for f in check(path, text)]
         elif path.suffix == ".md":
             text = (root / path).read_text(encoding="utf-8")
-            found = [*check_links(root, path, text), *check_places(path, text, files)]
+            found = [*check_links(root, path, text), *check_index(root, path), *check_places(path, text, files)]
         elif path.name == "CMakeLists.txt":
             found = list(check_labels(path, (root / path).read_text(encoding="utf-8")))
         else:
@@ -295,6 +302,7 @@ def self_test():
         "docs/j.md": "[gone](nowhere.md)\n",
         "docs/q.md": "## Some (words) here\n[there](#some-words-here) [gone](#elsewhere)\n",
         "docs/explanation/p.md": "`sdk/store/gone.c`\n",
+        "docs/how-to/r.md": "# Not in README.md\n",
         "common/k.c": "/* TO" + "DO */\n",
         "sdk/store/l.c": "/* l */\nbool late = KEDGE_PLANTED_BUG(1);\n",
         "backend/planted.h": "/* m */\n",
@@ -311,6 +319,8 @@ def self_test():
             (root / name).write_text(text)
             if name in ("docs/q.c", "docs/how-to/q.py"):
                 (root / name).with_suffix(".md").write_text("```c\n/* another */\n```\n")
+            if name == "docs/how-to/r.md":
+                (root / "README.md").write_text("# Kedge\n")
             if name == "include/kedge/o.h":
                 (root / "sdk/runtime").mkdir(parents=True)
                 (root / "sdk/runtime/o.c").write_text("/* o */\n")
