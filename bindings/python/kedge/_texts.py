@@ -12,6 +12,8 @@ class JSON(str):
 
 def utf8(text: str, what: str) -> bytes:
     """The bytes of a text. Python's strings may hold lone surrogates, which are no UTF-8."""
+    if not isinstance(text, str):
+        raise TypeError(f"the {what} must be a str, not {type(text).__name__}")
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as failure:

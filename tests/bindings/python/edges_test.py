@@ -1,0 +1,482 @@
+"""The Python binding at its edges: each mistake is an exception with a sentence, and the process goes on.
+
+usage: edges_test.py SERVER"""
+import asyncio
+import gc
+import logging
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import kedge
+
+SERVER = sys.argv.pop(1)
+WAIT_S = 20
+
+
+@kedge.mutator("good.count")
+def count_items(tx, args):
+    """Uses all of a transaction."""
+    number = sum(1 for _ in tx.items("notes", after=args.get("after")))
+    tx.put("counts", "notes", {"number": number, "texts": []})
+    tx.merge("counts", "notes", {"by": tx.caller.user})
+    tx.patch("counts", "notes", [{"op": "add", "path": "/texts/-", "value": "ü"}])
+    tx.call("kedge.increment", {"collection": "counts", "id": "notes", "add": {"number": 10}})
+    tx.delete("counts", "none")
+
+
+kept = []
+
+
+@kedge.mutator("bad.keep")
+def keep_transaction(tx, args):
+    kept.append(tx)
+
+
+@kedge.mutator("bad.raise")
+def raise_what_is_given(tx, args):
+    tx.put("notes", "left", 1)
+    raise {"mistake": ZeroDivisionError, "interrupt": KeyboardInterrupt}[args]("by mistake")
+
+
+@kedge.mutator("bad.write")
+def write_what_is_no_json(tx, args):
+    tx.put("notes", "left", {1, 2})
+
+
+@kedge.mutator("bad.code")
+def reject_without_a_code(tx, args):
+    tx.reject("No Code!", "a message")
+
+
+@kedge.mutator("bad.outside")
+def use_the_database(tx, args):
+    outside[0].get("notes", "1")
+
+
+outside = []
+MUTATORS = [count_items, keep_transaction, raise_what_is_given, write_what_is_no_json, reject_without_a_code,
+            use_the_database]
+NOTE = {"collection": "notes", "id": "1", "value": {"text": "hi"}}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def open(self, name="copy", **options):
+        options = {"organization": "acme", "project": "plan", **options}
+        db = kedge.open(str(self.folder / name), client_mutators=MUTATORS, **options)
+        self.addCleanup(db.close)
+        return db
+
+    def refused(self, kind, code, function, *arguments, **named):
+        with self.assertRaises(kind) as caught:
+            function(*arguments, **named)
+        self.assertEqual(caught.exception.code, code)
+        self.assertRegex(caught.exception.message, r"\w+ \w+")
+        self.assertIsInstance(caught.exception, kedge.Error)
+        return caught.exception
+
+
+class Statuses(unittest.TestCase):
+    def test_every_status_of_the_headers_has_a_class(self):
+        names = {status.name for status in kedge.Status}
+        classes = {each.status.name for each in vars(kedge).values() if isinstance(each, type)
+                   and issubclass(each, kedge.Error) and each not in (kedge.Error, kedge.Closed)}
+        self.assertEqual(names - {"OK", "DONE"}, classes)
+        self.assertEqual(kedge.Status.DISK_FULL.word, "disk-full")
+        header = pathlib.Path(__file__).parents[3] / "include/kedge/error.h"
+        declared = re.findall(r"^    KEDGE_(\w+) = (\d+)", header.read_text(), re.M)
+        self.assertEqual({name: int(number) for name, number in declared},
+                         {status.name: int(status) for status in kedge.Status})
+        self.assertEqual(kedge.LIMITS["ITEM_ID_BYTES"], 512)
+        self.assertRegex(kedge.library_version(), r"^\d+\.\d+\.\d+$")
+
+
+class Closing(Case):
+    def test_what_is_closed_is_refused(self):
+        db = self.open()
+        db.mutate("kedge.put", NOTE)
+        scan, query, pending, batch = db.scan("notes"), db.query("SELECT 1"), db.pending(), db.batch()
+        watch = db.watch(print)
+        scan.close()
+        self.refused(kedge.Closed, "closed", next, scan)
+        watch.close()
+        watch.close()
+        db.close()
+        db.close()
+        for each in (query, pending):
+            self.refused(kedge.Closed, "closed", next, each)
+        self.refused(kedge.Closed, "closed", batch.mutate, "kedge.put", NOTE)
+        self.refused(kedge.Closed, "closed", batch.commit)
+        for function, *arguments in [(db.get, "notes", "1"), (db.mutate, "kedge.put", NOTE), (db.scan, "notes"), (db.sync,),
+                                     (db.status,), (db.watch, print), (db.wait, 1), (db.batch,), (db.undo,), (db.fileno,)]:
+            self.refused(kedge.Closed, "closed", function, *arguments)
+
+    def test_an_iterator_that_has_ended_stays_so(self):
+        with self.open() as db:
+            db.mutate("kedge.put", NOTE)
+            scan = db.scan("notes")
+            self.assertEqual(list(scan), [("1", {"text": "hi"})])
+            self.assertEqual(list(scan), [])
+        self.assertEqual(list(scan), [])
+
+    def test_an_open_database_that_nobody_holds_is_closed(self):
+        db = kedge.open(str(self.folder / "copy"), organization="acme", project="plan")
+        db.mutate("kedge.put", NOTE)
+        scan = db.scan("notes")
+        self.assertRaises(kedge.Busy, kedge.repair, str(self.folder / "copy"), str(self.folder / "other"))
+        del db
+        self.assertEqual(next(scan), ("1", {"text": "hi"}))  # what it gave keeps it
+        del scan
+        gc.collect()
+        kedge.repair(str(self.folder / "copy"), str(self.folder / "other"))  # which is refused as long as it is open
+
+    def test_close_ends_what_other_threads_wait_for(self):
+        for wait in (lambda db: db.wait(1, timeout=None), lambda db: db.sync(timeout=None)):
+            db = self.open(f"copy{wait.__code__.co_firstlineno}{id(wait)}", url="http://127.0.0.1:9")
+            db.mutate("kedge.put", NOTE)
+            raised, inside = [], threading.Event()
+
+            def run():
+                inside.set()
+                try:
+                    wait(db)
+                except kedge.Error as failure:
+                    raised.append(failure)
+
+            thread = threading.Thread(target=run)
+            thread.start()
+            inside.wait(WAIT_S)
+            db.close()
+            thread.join(WAIT_S)
+            self.assertFalse(thread.is_alive())
+            self.assertIsInstance(raised[0], (kedge.Cancelled, kedge.NetworkFailed, kedge.Closed))
+
+    def test_threads_that_use_a_database_while_it_is_closed_are_refused(self):
+        db = self.open()
+        db.mutate("kedge.put", NOTE)
+        scan, begun = db.scan("notes"), threading.Barrier(9)
+        ends = []
+
+        def run(number):
+            begun.wait()
+            try:
+                while True:
+                    db.mutate("kedge.put", {**NOTE, "id": str(number)})
+                    list(db.scan("notes"))
+                    next(scan, None)
+            except kedge.Closed:
+                ends.append(number)
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        begun.wait()
+        while db.status().pending < 50 and not ends:
+            pass
+        db.close()
+        for thread in threads:
+            thread.join(WAIT_S)
+        self.assertEqual(sorted(ends), list(range(8)))
+
+
+class Texts(Case):
+    def test_texts_that_are_no_utf8_or_have_a_nul(self):
+        db = self.open()
+        for text in ("\ud800", "no\0tes"):
+            self.refused(kedge.InvalidArgument, "text-invalid", db.get, text, "1")
+            self.refused(kedge.InvalidArgument, "text-invalid", db.mutate, text, {})
+            self.refused(kedge.InvalidArgument, "text-invalid", db.undo_group, text)
+            self.refused(kedge.InvalidArgument, "text-invalid", db.edit_text, "notes", "1", text)
+            self.refused(kedge.InvalidArgument, "text-invalid", db.declare_index, "i", "notes", [text])
+            self.refused(kedge.InvalidArgument, "text-invalid", kedge.order_between, text, None)
+            self.refused(kedge.InvalidArgument, "text-invalid", self.open, "other", user=text)
+        self.refused(kedge.InvalidArgument, "text-invalid", db.get, "notes", "\ud800")
+        self.refused(kedge.InvalidArgument, "text-invalid", db.mutate, "kedge.put", {**NOTE, "value": "\udfff"})
+
+    def test_what_is_no_json(self):
+        db = self.open()
+        circle = []
+        circle.append(circle)
+        for value in (float("nan"), float("inf"), {1, 2}, object(), b"bytes", circle):
+            self.refused(kedge.InvalidJSON, "json-invalid", db.mutate, "kedge.put", {**NOTE, "value": value})
+        self.assertRaises(kedge.InvalidJSON, db.mutate, "kedge.put", kedge.JSON("{"))
+        self.assertRaises(kedge.InvalidJSON, db.mutate, "kedge.put", {**NOTE, "value": "a\0b"})
+
+    def test_arguments_of_other_types(self):
+        db = self.open()
+        for function, *arguments in [(db.get, 1, "1"), (db.get, "notes", None), (db.mutate, None, {}), (db.query, b"SELECT 1"),
+                                     (db.wait, "1"), (db.cancel, None), (kedge.open, 5), (db.edit_text, "n", "1", 5)]:
+            self.assertRaises(TypeError, function, *arguments)
+        self.assertRaises(OverflowError, db.cancel, 2**64)
+        self.refused(kedge.InvalidArgument, "timeout-invalid", db.sync, timeout=-1)
+        self.refused(kedge.InvalidArgument, "mutator-invalid", kedge.open, str(self.folder / "x"), organization="a",
+                     project="b", mutators=[print])
+        self.refused(kedge.InvalidArgument, "not-caller-driven", db.fileno)
+
+
+class Mutators(Case):
+    def test_what_a_mutator_sees_and_does(self):
+        db = self.open(user="ann")
+        for id in "123":
+            db.mutate("kedge.put", {**NOTE, "id": id})
+        db.mutate("good.count", {"after": "1"})
+        self.assertEqual(db.get("counts", "notes"), {"number": 12, "by": "ann", "texts": ["ü"]})
+
+    def test_one_that_raises_rejects_its_edit_with_the_cause(self):
+        db = self.open()
+        failure = self.refused(kedge.Rejected, "mutator-failed", db.mutate, "bad.raise", "mistake")
+        self.assertIsInstance(failure.__cause__, ZeroDivisionError)
+        self.assertIn("by mistake", failure.message)
+        self.assertRaises(KeyboardInterrupt, db.mutate, "bad.raise", "interrupt")
+        self.refused(kedge.Rejected, "mutator-failed", db.mutate, "bad.write", 1)
+        self.assertRaises(kedge.NotFound, db.get, "notes", "left")
+        self.assertEqual(db.mutate("kedge.put", NOTE), 1)
+
+    def test_one_that_rejects_with_what_is_no_code(self):
+        self.assertRaises(kedge.Rejected, self.open().mutate, "bad.code", 1)
+
+    def test_a_transaction_ends_with_its_mutator(self):
+        self.open().mutate("bad.keep", 1)
+        tx = kept.pop()
+        self.refused(kedge.Closed, "closed", tx.put, "notes", "1", 1)
+        self.assertRaises(kedge.Closed, lambda: tx.caller)
+        self.assertRaises(kedge.Closed, list, tx.items("notes"))
+
+    def test_a_mutator_may_not_use_the_database(self):
+        outside[:] = [self.open()]
+        failure = self.refused(kedge.Rejected, "mutator-failed", outside[0].mutate, "bad.outside", 1)
+        self.assertEqual(failure.message, "InvalidArgument: called-back: a mutator may only use its transaction")
+        outside.clear()
+
+    def test_batches(self):
+        db = self.open()
+        with self.assertRaises(ZeroDivisionError), db.batch() as batch:
+            batch.mutate("kedge.put", NOTE)
+            1 / 0
+        self.assertRaises(kedge.NotFound, db.get, "notes", "1")
+        with db.batch() as batch:
+            pass
+        self.assertIsNone(batch.sequence)
+        with db.batch() as batch:
+            batch.mutate("kedge.put", NOTE)
+        self.assertEqual(batch.sequence, 1)
+        with self.assertRaises(kedge.Rejected), db.batch() as batch:
+            batch.mutate("bad.raise", "mistake")
+        self.assertFalse(batch._handle.is_open)
+
+    def test_an_undo_group_ends_when_an_exception_leaves_it(self):
+        db = self.open()
+        with self.assertRaises(ZeroDivisionError), db.undo_group("add"):
+            db.mutate("kedge.put", NOTE)
+            1 / 0
+        self.assertEqual(db.undo_state().undo_label, "add")
+        db.undo()
+        self.assertIsNone(db.get("notes", "1", None))
+
+
+class Callbacks(Case):
+    def wait_for(self, logger, text):
+        """A line of the log with this text."""
+        seen = threading.Event()
+
+        class Handler(logging.Handler):
+            def emit(self, record):
+                if text in self.format(record):
+                    seen.set()
+
+        handler = Handler()
+        logging.getLogger(logger).addHandler(handler)
+        self.addCleanup(logging.getLogger(logger).removeHandler, handler)
+        return seen
+
+    def test_a_callback_that_raises_is_logged_and_called_again(self):
+        db, logged, calls = self.open(), self.wait_for("kedge", "no callback"), threading.Semaphore(0)
+
+        def callback(changes):
+            calls.release()
+            raise RuntimeError("no callback")
+
+        db.watch_status(print).close()
+        with db.watch(callback, "notes"):
+            db.mutate("kedge.put", NOTE)
+            self.assertTrue(calls.acquire(timeout=WAIT_S))
+            self.assertTrue(logged.wait(WAIT_S))
+            db.mutate("kedge.put", {**NOTE, "value": 2})
+            self.assertTrue(calls.acquire(timeout=WAIT_S))
+
+    def test_a_callback_may_not_close_the_database_but_its_watch(self):
+        db, ends = self.open(), threading.Event()
+        refused = []
+
+        def callback(changes):
+            try:
+                db.close()
+            except kedge.InvalidArgument as failure:
+                refused.append((failure.code, db.get("notes", "1")))
+            watch.close()
+            ends.set()
+
+        watch = db.watch(callback)
+        db.mutate("kedge.put", NOTE)
+        self.assertTrue(ends.wait(WAIT_S))
+        self.assertEqual(refused, [("called-back", {"text": "hi"})])
+
+    def test_a_watch_that_nobody_holds_ends(self):
+        db, calls = self.open(), []
+        other = threading.Event()
+        db.watch(calls.append)
+        gc.collect()
+        with db.watch(lambda changes: other.set()):
+            db.mutate("kedge.put", NOTE)
+            self.assertTrue(other.wait(WAIT_S))
+        self.assertEqual(calls, [])
+
+    def test_functions_of_the_options_that_fail(self):
+        seen = []
+
+        def raising(*arguments):
+            seen.append(arguments)
+            raise RuntimeError("an option")
+
+        for token in (raising, lambda: None, lambda: "x" * 20000, lambda: "a\0b", lambda: "\ud800"):
+            unauthorized = threading.Event()
+            db = self.open(f"copy{id(token)}", url="http://127.0.0.1:9", token=token, dispatch=raising, log=raising,
+                           log_level=kedge.LogLevel.DEBUG)
+
+            def look(status, unauthorized=unauthorized):
+                if isinstance(status.last_error, kedge.Unauthorized):
+                    unauthorized.set()
+
+            with db.watch_status(look):  # which runs although the dispatcher fails
+                self.assertTrue(unauthorized.wait(WAIT_S))
+            db.close()
+        self.assertTrue(seen)
+
+
+class Streams(Case):
+    def run_async(self, main):
+        asyncio.run(asyncio.wait_for(main(), WAIT_S))
+
+    def test_changes_statuses_and_results(self):
+        async def main():
+            db = self.open()
+            async with db.changes("notes") as changes, db.statuses() as statuses, db.results(
+                    "SELECT id, value ->> 'text' FROM notes ORDER BY 2") as results:
+                self.assertEqual((await results.__anext__()), [])
+                db.mutate("kedge.put", NOTE)
+                [change] = await changes.__anext__()
+                self.assertEqual((change.id, change.old, change.new, change.source),
+                                 ("1", None, {"text": "hi"}, kedge.Source.LOCAL))
+                async for status in statuses:
+                    if status.pending == 1:
+                        break
+                self.assertEqual((await results.__anext__()), [("1", "hi")])
+                for id, text in (("2", "a"), ("3", "z"), ("1", "y")):
+                    db.mutate("kedge.put", {**NOTE, "id": id, "value": {"text": text}})
+                async for rows in results:
+                    if len(rows) == 3 and rows[1] == ("1", "y"):
+                        break
+                self.assertEqual(rows, [("2", "a"), ("1", "y"), ("3", "z")])
+            with self.assertRaises(StopAsyncIteration):
+                while True:
+                    await changes.__anext__()
+
+        self.run_async(main)
+
+    def test_what_comes_too_fast_becomes_one(self):
+        async def main():
+            db, told = self.open(), threading.Event()
+            async with db.changes() as changes:
+                for number in range(70):
+                    db.mutate("kedge.put", {**NOTE, "value": number})
+                with db.watch(lambda changes: told.set()):
+                    db.mutate("kedge.delete", {"collection": "notes", "id": "1"})
+                    await asyncio.to_thread(told.wait, WAIT_S)
+                first = await changes.__anext__()
+                self.assertEqual(first, [])
+
+        self.run_async(main)
+
+    def test_a_stream_ends_with_its_database(self):
+        async def main():
+            db = self.open()
+            changes = db.changes()
+            waiting = asyncio.create_task(changes.__anext__())
+            await asyncio.sleep(0)
+            db.close()
+            with self.assertRaises(StopAsyncIteration):
+                await waiting
+
+        self.run_async(main)
+
+    def test_a_stream_that_nobody_holds_ends(self):
+        async def main():
+            db = self.open()
+            db.changes()
+            gc.collect()
+            self.assertFalse([child for child in db._children if child.is_open])
+
+        self.run_async(main)
+
+    def test_rejections_come_from_a_server(self):
+        async def main():
+            with subprocess.Popen([SERVER, "--data", str(self.folder / "server"), "--listen", "127.0.0.1:0", "--open",
+                                   "--log-level", "error"], stdout=subprocess.PIPE, text=True) as serving:
+                try:
+                    url = serving.stdout.readline().split()[-1]
+                    a, b = self.open("a", url=url), self.open("b", url=url)
+                    a.mutate("kedge.put", NOTE)
+                    await asyncio.to_thread(a.sync)
+                    await asyncio.to_thread(b.sync)
+                    b.set_online(False)
+                    a.mutate("kedge.delete", {"collection": "notes", "id": "1"})
+                    await asyncio.to_thread(a.sync)
+                    sequence = b.mutate("kedge.patch", {"collection": "notes", "id": "1", "patch": []})
+                    async with b.rejections() as rejections:
+                        b.set_online(True)
+                        edit = await rejections.__anext__()
+                    self.assertEqual((edit.sequence, edit.code), (sequence, "item-not-found"))
+                    self.assertEqual(edit.args["patch"], [])
+                    self.assertEqual(await asyncio.to_thread(b.wait, sequence), kedge.Outcome.REJECTED)
+                    self.assertEqual(a.history(limit=1)[0]["version"], 3)
+                    a.close()
+                    b.close()
+                finally:
+                    serving.terminate()
+
+        self.run_async(main)
+
+
+class Library(unittest.TestCase):
+    def test_a_missing_library_is_an_import_error_with_a_sentence(self):
+        package = pathlib.Path(kedge.__file__).parent
+        for missing in ("libkedge.so.0", "_native.abi3.so"):
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copytree(package, f"{folder}/kedge")
+                pathlib.Path(folder, "kedge", missing).unlink()
+                program = "import sys\nsys.path.insert(0, sys.argv[1])\ntry:\n    import kedge\n" \
+                          "except ImportError as failure:\n    print(type(failure).__name__, failure)"
+                done = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True)
+                self.assertRegex(done.stdout, r"^LibraryMissing kedge cannot load its native library\.")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_the_wheel_carries_the_library(self):
+        package = pathlib.Path(kedge.__file__).parent
+        maps = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8")
+        self.assertIn(str(package / "libkedge.so.0"), maps)
+
+
+if __name__ == "__main__":
+    logging.getLogger("kedge").addHandler(logging.NullHandler())
+    logging.getLogger("kedge").propagate = False
+    unittest.main()
