@@ -1,6 +1,7 @@
 /* Undo of client-only edits that were made again after a conflict: it takes back what the newest
  * attempt did, and never what somebody else wrote. */
 #include "tests/store/fixture.h"
+#include "tests/support/failing_allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,18 +27,38 @@ static kedge_status stamp(kedge_tx *tx, const char *args, size_t args_size, void
     return kedge_tx_put(tx, "notes", "stamp", 5, args, args_size, error);
 }
 
+/* Writes one item, and MANY when there is "n". */
+#define MANY 20
+static kedge_status write_many(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                               kedge_error *error)
+{
+    const char *value;
+    size_t value_size;
+    (void)userdata;
+    kedge_status status = kedge_tx_get(tx, "notes", "n", 1, &value, &value_size, error);
+    int count = status == KEDGE_OK ? MANY : 1;
+    if (status == KEDGE_NOT_FOUND) status = KEDGE_OK;
+    for (int i = 0; i < count && status == KEDGE_OK; i++) {
+        char id[8];
+        int size = snprintf(id, sizeof id, "m%d", i);
+        status = kedge_tx_put(tx, "notes", id, (size_t)size, args, args_size, error);
+    }
+    return status;
+}
+
 static void begin(own_fixture *own)
 {
-    static kedge_mutator mutators[3];
+    static kedge_mutator mutators[4];
     memset(own, 0, sizeof *own);
     fixture_begin(&own->f);
     mutators[0] = *kedge_registry_find(own->f.registry, KEDGE_BYTES("add"));
     mutators[1] = *kedge_registry_find(own->f.registry, KEDGE_BYTES("refuse-over"));
     mutators[2] = (kedge_mutator){"own-stamp", 1, stamp, NULL};
+    mutators[3] = (kedge_mutator){"own-many", 1, write_many, NULL};
     mutators[0].name = "own-add";
     mutators[1].name = "own-refuse-over";
     assert_int_equal(kedge_registry_new_for_client(&kedge_allocator_default, fixture_mutators,
-                                                   fixture_mutator_count, mutators, 3, &own->with,
+                                                   fixture_mutator_count, mutators, 4, &own->with,
                                                    NULL),
                      KEDGE_OK);
     own->f.options.registry = own->with;
@@ -238,6 +259,62 @@ static void test_what_another_process_made_again_is_not_taken_back(void **state)
     end(&own);
 }
 
+/* Makes the edit again with the `nth` allocation refused, and undoes it. Returns whether one was
+ * refused. */
+static bool undo_without_memory(uint64_t nth)
+{
+    own_fixture own;
+    failing_allocator memory;
+    kedge_environment environment;
+    kedge_apply_result result;
+    begin(&own);
+    fixture *f = &own.f;
+    failing_allocator_init(&memory);
+    environment = f->environment;
+    environment.allocator = &memory.allocator;
+    fixture_close(f);
+    f->options.environment = &environment;
+    fixture_open(f);
+    fixture_mutate(f, "set", "{\"id\":\"stamp\",\"value\":\"A\"}");
+    fixture_sync(f);
+    begin_group(f);
+    fixture_mutate(f, "own-stamp", "\"B\"");
+    fixture_mutate(f, "own-many", "1");
+    end_group(f);
+    naive_server_edit(f->server, "set", "{\"id\":\"stamp\",\"value\":\"theirs\"}");
+    naive_server_edit(f->server, "add", ADD(1));
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    failing_allocator_arm(&memory, nth, false);
+    (void)fixture_try_pull(f, &result);
+    bool refused = memory.failed > 0;
+    failing_allocator_arm(&memory, 0, false);
+    fixture_pull(f);
+    fixture_sync(f);
+    fixture_expect(f, "stamp", "\"B\"");
+    fixture_expect(f, "m19", "1");
+    /* Where the groups could not be kept right, there is none any more. */
+    kedge_status status = take_back(f, false);
+    assert_true(status == KEDGE_OK || (refused && status == KEDGE_NOT_FOUND));
+    fixture_expect(f, "stamp", status == KEDGE_OK ? "\"theirs\"" : "\"B\"");
+    fixture_expect(f, "m0", status == KEDGE_OK ? NULL : "1");
+    fixture_expect(f, "m19", status == KEDGE_OK ? NULL : "1");
+    fixture_close(f);
+    assert_int_equal(memory.living, 0);
+    f->options.environment = &f->environment;
+    fixture_open(f);
+    end(&own);
+    return refused;
+}
+
+static void test_without_memory_an_undo_is_right_or_there_is_none(void **state)
+{
+    uint64_t nth = 0;
+    (void)state;
+    while (undo_without_memory(nth + 1))
+        nth++;
+    assert_true(nth > 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_a_group_whose_newest_attempt_changes_nothing_is_forgotten),
         cmocka_unit_test(test_an_attempt_that_is_refused_leaves_nothing_to_take_back),
         cmocka_unit_test(test_what_another_process_made_again_is_not_taken_back),
+        cmocka_unit_test(test_without_memory_an_undo_is_right_or_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
