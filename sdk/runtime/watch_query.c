@@ -106,7 +106,8 @@ static bool tell_error(kedge_query_watch *watch, const kedge_error *error)
         memcpy(watch->told_error, error->code, sizeof watch->told_error);
         call_back(watch, &changes, 0);
     }
-    return error->status == KEDGE_INVALID_ARGUMENT || error->status == KEDGE_LIMIT_EXCEEDED;
+    return error->status != KEDGE_NO_MEMORY && error->status != KEDGE_IO &&
+           error->status != KEDGE_DISK_FULL && error->status != KEDGE_BUSY;
 }
 
 static bool tell(kedge_due_watch *due)

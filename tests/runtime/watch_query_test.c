@@ -1,5 +1,6 @@
 /* kedge_watch_query through the public API: what is told, and when. The databases are
  * caller-driven, so that a test decides when a watch is told. */
+#include "sdk/store/query_reads.h"
 #include "tests/runtime/client.h"
 #include "tests/runtime/mini_backend.h"
 #include "tests/support/failing_allocator.h"
@@ -298,6 +299,16 @@ static int count_runs(kedge_db *db, const char *sql, const char *const collectio
     return to.calls - 1;
 }
 
+/* A query of this many collections: c0, c1, … */
+static const char *sql_of_many(int collections)
+{
+    static char sql[1024];
+    size_t size = (size_t)snprintf(sql, sizeof sql, NOW ", 0");
+    for (int i = 0; i < collections; i++)
+        size += (size_t)snprintf(sql + size, sizeof sql - size, " + (SELECT count(*) FROM c%d)", i);
+    return sql;
+}
+
 static void test_a_query_runs_only_after_commits_that_touch_what_it_reads(void **state)
 {
     static const char *const puts[PUTS] = {"notes", "tags", "item", "other"};
@@ -310,6 +321,9 @@ static void test_a_query_runs_only_after_commits_that_touch_what_it_reads(void *
     assert_int_equal(
         count_runs(db, "WITH n AS (SELECT id FROM notes) " NOW ", count(id) FROM n", puts), 1);
     assert_int_equal(count_runs(db, NOW ", count(*) FROM kedge_items", puts), PUTS);
+    /* More than can be told apart. */
+    assert_int_equal(count_runs(db, sql_of_many(KEDGE_QUERY_READS_MAX), puts), 0);
+    assert_int_equal(count_runs(db, sql_of_many(KEDGE_QUERY_READS_MAX + 1), puts), PUTS);
     /* No collection is needed to name one. */
     assert_int_equal(count_runs(db, NOW ", (SELECT count(*) FROM later)", puts), 0);
     /* A common table expression may read the table behind the views, also under a false name. */
