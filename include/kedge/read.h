@@ -71,9 +71,10 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 
 /* A read-only query in SQLite's SQL. Each collection is a view with the collection's name and the
  * columns `id` and `value` (JSON text; read members with value ->> 'member'); one without items has
- * an empty view. A name that is no plain word of SQL stands in quotes: "todo.items", "order". The
- * view `kedge_items` (collection, id, value) has the items of all collections. A query can read
- * these views and nothing else, and it cannot write.
+ * an empty view. A name that is no plain word of SQL stands in quotes: "todo.items", "order". SQL
+ * does not tell upper from lower case. Where two collections differ in nothing else, a query can
+ * name only one of them, as its name is written. The view `kedge_items` (collection, id, value) has
+ * the items of all collections. A query can read these views and nothing else, and it cannot write.
  * A row for which SQLite needs more than 1,000,000,000 steps (some ten seconds) ends the query with
  * KEDGE_LIMIT_EXCEEDED.
  * `parameters` is NULL, or a JSON array whose strings, numbers, booleans and nulls are bound to ?1,

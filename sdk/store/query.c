@@ -2,8 +2,8 @@
  *
  * A query has a connection of its own for as long as it is open. The views are temporary ones of
  * that connection, made for the collections that its snapshot holds; a collection without items
- * gets its view when the SQL names it. Names of tables know no case in SQLite: of two collections
- * that differ in case only, the first in byte order has the view. */
+ * gets its view when the SQL names it. Names of tables know no case in SQLite: collections that
+ * differ in case only get no view before the SQL names one, as it is written there. */
 #include "sdk/store/query_reads.h"
 #include "sdk/store/store_internal.h"
 
@@ -57,6 +57,33 @@ static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_
     return status;
 }
 
+/* The collections that were met, in byte order. */
+typedef struct name_list {
+    size_t count;
+    char names[KEDGE_LIMIT_COLLECTIONS][KEDGE_LIMIT_NAME_BYTES + 1];
+} name_list;
+
+static bool has_twin(const name_list *seen, const char *name)
+{
+    for (size_t i = 0; i < seen->count; i++)
+        if (sqlite3_stricmp(seen->names[i], name) == 0) return true;
+    return false;
+}
+
+/* The view that a twin in another case has got is dropped. */
+static kedge_status make_view_for(kedge_query *query, name_list *seen, const char *name,
+                                  kedge_error *error)
+{
+    bool twin = has_twin(seen, name);
+    memcpy(seen->names[seen->count++], name, strlen(name) + 1);
+    if (!twin) return make_view(query, kedge_bytes_of(name), error);
+    char *sql = sqlite3_mprintf("DROP VIEW IF EXISTS temp.\"%w\"", name);
+    if (!sql) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_store_db_execute(&query->reader->cache, sql, error);
+    sqlite3_free(sql);
+    return status;
+}
+
 /* Hops from collection to collection by the primary key. */
 static kedge_status make_views(kedge_query *query, kedge_error *error)
 {
@@ -65,6 +92,8 @@ static kedge_status make_views(kedge_query *query, kedge_error *error)
     kedge_store_db *db = &query->reader->cache;
     bool shadowed = query->reader->shadowed;
     char name[KEDGE_LIMIT_NAME_BYTES + 1] = "";
+    name_list seen;
+    seen.count = 0;
     kedge_status status = kedge_store_db_execute(
         db, shadowed ? "DROP VIEW temp.item;" ALL_ITEMS(SHADOW) : ALL_ITEMS(TABLE), error);
     for (int i = 0; i < KEDGE_LIMIT_COLLECTIONS && status == KEDGE_OK; i++) {
@@ -78,7 +107,7 @@ static kedge_status make_views(kedge_query *query, kedge_error *error)
                     kedge_store_column_chars(next, 0, name, sizeof name);
         sqlite3_reset(next);
         if (!more) break;
-        status = make_view(query, kedge_bytes_of(name), error);
+        status = make_view_for(query, &seen, name, error);
     }
     return status;
 }

@@ -409,6 +409,20 @@ static void test_a_collection_named_like_a_table_of_ours_has_its_view(void **sta
     assert_int_equal(fixture_position(f).pending, 10);
 }
 
+static void test_collections_that_differ_in_case_have_views_of_their_own(void **state)
+{
+    fixture *f = *state;
+    put(f, "Things", "x", "1");
+    expect_query(f, "SELECT id, value FROM things", NULL, "x|1;");
+    put(f, "things", "y", "2");
+    put(f, "THINGS", "z", "3");
+    expect_query(f, "SELECT id, value FROM Things", NULL, "x|1;");
+    expect_query(f, "SELECT id, value FROM things", NULL, "y|2;");
+    expect_query(f, "SELECT id, value FROM \"THINGS\"", NULL, "z|3;");
+    expect_query(f, "SELECT count(*) FROM tHINGS", NULL, "0;");
+    expect_query(f, "SELECT id FROM kedge_items WHERE collection = 'things'", NULL, "y;");
+}
+
 static void test_a_query_keeps_its_snapshot(void **state)
 {
     fixture *f = *state;
@@ -439,6 +453,7 @@ int main(void)
         TEST(test_sql_can_reach_nothing_but_the_views),
         TEST(test_a_query_without_an_end_is_ended),
         TEST(test_a_collection_named_like_a_table_of_ours_has_its_view),
+        TEST(test_collections_that_differ_in_case_have_views_of_their_own),
         TEST(test_a_query_keeps_its_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
