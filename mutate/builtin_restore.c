@@ -2,8 +2,9 @@
  * for an undo. A change is made where the value at `path` still is `expected`; elsewhere somebody
  * has changed it since, and what is there stays. No member `expected` or `value`: there is none,
  * and there shall be none. With `text` true, both are strings, and what others changed in the text
- * is merged with the way back. {collection, id, path, add} adds an integer to one. A restore that
- * finds no change to make is rejected (restore-conflict).
+ * is merged with the way back. With `add`, an integer, what is another value than `expected` stays,
+ * and the number is added to it; with neither `expected` nor `value` it is always added. A restore
+ * that finds no change to make is rejected (restore-conflict).
  *
  * Changes of one item that follow each other are made to one document, which is written once. */
 #include "common/error.h"
@@ -31,6 +32,7 @@ typedef struct change {
     bool text;
     double add;
     bool adds;
+    bool only_adds; /* there is neither `expected` nor `value` */
 } change;
 
 typedef struct restore {
@@ -112,9 +114,12 @@ static kedge_status read_values(restore *work, kedge_bytes object)
                      kedge_json_type_of(at->value) != KEDGE_JSON_STRING))
         return invalid(work, "with \"text\", \"expected\" and \"value\" must be strings");
     at->adds = kedge_json_member(object, "add", &value);
+    at->only_adds = at->adds && !expected && !given;
     if (!at->adds) return KEDGE_OK;
     if (!kedge_json_to_number(value, &at->add)) return invalid(work, "\"add\" must be a number");
-    return expected || given ? invalid(work, "\"add\" stands without the other values") : KEDGE_OK;
+    return expected && given
+               ? invalid(work, "\"add\" stands with one of \"expected\" and \"value\" at most")
+               : KEDGE_OK;
 }
 
 static kedge_status read_change(restore *work, kedge_bytes object)
@@ -323,10 +328,11 @@ static kedge_status make_change(restore *work)
     kedge_error why = {0};
     const change *at = &work->at;
     kedge_status status = read_place(work, &now, &why);
-    if (status == KEDGE_OK && at->adds)
-        status = add_number(work, &now, &why);
-    else if (status == KEDGE_OK && kedge_bytes_equal(now.text, at->expected))
+    bool fits = kedge_bytes_equal(now.text, at->expected) && !at->only_adds;
+    if (status == KEDGE_OK && fits)
         status = change_place(work, &now, at->value, &why);
+    else if (status == KEDGE_OK && at->adds)
+        status = add_number(work, &now, &why);
     else if (status == KEDGE_OK && at->text && kedge_json_type_of(now.text) == KEDGE_JSON_STRING)
         status = merge_text(work, &now, &why);
     return status == KEDGE_OK ? KEDGE_OK : failed(work, &why);

@@ -114,16 +114,21 @@ bool kedge_undo_changes_overlap(const kedge_undo_change *a, const kedge_undo_cha
 
 /* ---- kinds ---- */
 
-static bool fits(kedge_undo_kind kind, const kedge_undo_change *change)
+/* An increment counts what is absent as 0. */
+static bool counts(kedge_bytes value)
 {
     int64_t number;
+    return value.size == 0 || kedge_json_to_integer(value, &number);
+}
+
+static bool fits(kedge_undo_kind kind, const kedge_undo_change *change)
+{
     switch (kind) {
     case KEDGE_UNDO_TEXT:
         return kedge_json_type_of(change->before) == KEDGE_JSON_STRING &&
                kedge_json_type_of(change->after) == KEDGE_JSON_STRING;
     case KEDGE_UNDO_NUMBER:
-        return kedge_json_to_integer(change->before, &number) &&
-               kedge_json_to_integer(change->after, &number);
+        return counts(change->before) && counts(change->after);
     default:
         return true;
     }
@@ -342,16 +347,18 @@ void kedge_undo_group_forget(kedge_undo_group *group, int64_t sequence)
 static void write_change(kedge_json_writer *writer, const kedge_undo_change *change)
 {
     int64_t before = 0, after = 0;
+    bool number = change->kind == KEDGE_UNDO_NUMBER;
+    bool whole = !number || change->before.size == 0 || change->after.size == 0;
     kedge_json_begin_object(writer);
-    if (change->kind == KEDGE_UNDO_NUMBER) {
-        kedge_json_to_integer(change->before, &before);
-        kedge_json_to_integer(change->after, &after);
+    if (number) {
+        (void)kedge_json_to_integer(change->before, &before);
+        (void)kedge_json_to_integer(change->after, &after);
         kedge_json_key(writer, "add");
         kedge_json_number(writer, (double)before - (double)after);
     }
     kedge_json_key(writer, "collection");
     kedge_json_text(writer, change->collection);
-    if (change->kind != KEDGE_UNDO_NUMBER && change->after.size > 0) {
+    if (whole && change->after.size > 0) {
         kedge_json_key(writer, "expected");
         kedge_json_raw(writer, change->after);
     }
@@ -363,7 +370,7 @@ static void write_change(kedge_json_writer *writer, const kedge_undo_change *cha
         kedge_json_key(writer, "text");
         kedge_json_boolean(writer, true);
     }
-    if (change->kind != KEDGE_UNDO_NUMBER && change->before.size > 0) {
+    if (whole && change->before.size > 0) {
         kedge_json_key(writer, "value");
         kedge_json_raw(writer, change->before);
     }

@@ -16,7 +16,7 @@
 typedef enum kedge_undo_kind {
     KEDGE_UNDO_VALUE, /* by the value that was there */
     KEDGE_UNDO_TEXT,  /* both are strings; merged with what others wrote */
-    KEDGE_UNDO_NUMBER /* both are integers; by adding the difference */
+    KEDGE_UNDO_NUMBER /* both are integers or absent; by adding the difference */
 } kedge_undo_kind;
 
 typedef struct kedge_undo_change {

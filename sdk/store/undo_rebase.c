@@ -58,6 +58,9 @@ static kedge_status rebase_change(const rebased *to, kedge_undo_group *group,
     if (status == KEDGE_OK)
         status = kedge_undo_value_at(allocator, kedge_buffer_bytes(&canonical), change->path, &now,
                                      error);
+    /* Of a number the difference stays: that it was absent is what is no longer true. */
+    if (status == KEDGE_OK && change->kind == KEDGE_UNDO_NUMBER && now.size > 0)
+        now = KEDGE_BYTES("0");
     if (status == KEDGE_OK && !kedge_bytes_equal(now, change->before))
         status = kedge_undo_change_rebase(group, change, now, error);
     kedge_buffer_free(&canonical);
@@ -90,7 +93,8 @@ static kedge_status rebase_group(const rebased *to, kedge_undo_group *group, ked
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < group->count && status == KEDGE_OK; i++) {
         kedge_undo_change *change = &group->changes[i];
-        if (change->kind != KEDGE_UNDO_VALUE || change->first_sequence < to->pending ||
+        bool absent = change->kind == KEDGE_UNDO_NUMBER && change->before.size == 0;
+        if ((change->kind != KEDGE_UNDO_VALUE && !absent) || change->first_sequence < to->pending ||
             change->below_sequence >= to->pending)
             continue;
         if (to->rows != NULL &&

@@ -143,6 +143,22 @@ static void test_a_number_is_taken_back_from_what_it_is_now(void **state)
     assert_item(fixture, "1", "{\"n\":9007199254740991}");
 }
 
+static void test_a_number_that_was_not_there_goes_unless_others_have_added_to_it(void **state)
+{
+    tx_fixture *fixture = *state;
+    tx_fixture_put(fixture, "1", "{\"m\":2,\"n\":3}");
+    restores(fixture, AT("1", "/m", ",\"add\":-2,\"expected\":2") "," AT(
+                          "1", "/n", ",\"add\":-2,\"expected\":2"));
+    assert_item(fixture, "1", "{\"n\":1}");
+    /* And again. */
+    restores(fixture,
+             AT("1", "/m", ",\"add\":2,\"value\":2") "," AT("1", "/n", ",\"add\":2,\"value\":2"));
+    assert_item(fixture, "1", "{\"m\":2,\"n\":3}");
+    tx_fixture_put(fixture, "1", "{\"m\":\"two\"}");
+    refuses(fixture, AT("1", "/m", ",\"add\":-2,\"expected\":2"), "restore-conflict", "changed");
+    refuses(fixture, AT("1", "/none", ",\"add\":-2,\"expected\":2"), "restore-conflict", "changed");
+}
+
 static void test_a_read_that_fails_decides_nothing(void **state)
 {
     tx_fixture *fixture = *state;
@@ -168,8 +184,7 @@ static void test_args_that_are_none_are_refused_with_what_is_wrong(void **state)
             "strings");
     refuses(fixture, AT("1", "/a", ",\"text\":1"), "args-invalid", "true or false");
     refuses(fixture, AT("1", "/a", ",\"add\":\"x\""), "args-invalid", "number");
-    refuses(fixture, AT("1", "/a", ",\"add\":1,\"value\":1"), "args-invalid", "add");
-    refuses(fixture, AT("1", "/a", ",\"add\":1,\"expected\":1"), "args-invalid", "add");
+    refuses(fixture, AT("1", "/a", ",\"add\":1,\"expected\":1,\"value\":1"), "args-invalid", "add");
     refuses(fixture, "{\"collection\":7,\"id\":\"1\",\"path\":\"\"}", "args-invalid", "strings");
     refuses(fixture, "{\"collection\":\"notes\",\"path\":\"\"}", "args-invalid", "strings");
     refuses(fixture, "{\"collection\":\"notes\",\"id\":\"1\"}", "args-invalid", "path");
@@ -226,6 +241,7 @@ int main(void)
         TEST(test_the_project_record_is_restored_too),
         TEST(test_a_text_goes_back_around_the_edits_of_others),
         TEST(test_a_number_is_taken_back_from_what_it_is_now),
+        TEST(test_a_number_that_was_not_there_goes_unless_others_have_added_to_it),
         TEST(test_a_read_that_fails_decides_nothing),
         TEST(test_args_that_are_none_are_refused_with_what_is_wrong),
         cmocka_unit_test(test_a_restore_without_memory_is_not_decided),

@@ -400,6 +400,32 @@ static void test_an_undo_of_an_increment_subtracts_from_what_is_there(void **sta
     fixture_end(&f);
 }
 
+static void test_an_undo_of_the_first_increment_leaves_those_of_others(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_open(&f);
+    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"n\":5}}");
+    begin_group(&f, "vote");
+    fixture_mutate(&f, "kedge.increment",
+                   "{\"collection\":\"notes\",\"id\":\"1\",\"add\":{\"votes\":2}}");
+    end_group(&f);
+    takes_back(&f, false);
+    fixture_expect(&f, "1", "{\"n\":5}");
+    takes_back(&f, true);
+    fixture_expect(&f, "1", "{\"n\":5,\"votes\":2}");
+    fixture_sync(&f);
+    naive_server_edit(f.server, "kedge.increment",
+                      "{\"collection\":\"notes\",\"id\":\"1\",\"add\":{\"votes\":10}}");
+    fixture_sync(&f);
+    takes_back(&f, false);
+    fixture_expect(&f, "1", "{\"n\":5,\"votes\":10}");
+    takes_back(&f, true);
+    fixture_expect(&f, "1", "{\"n\":5,\"votes\":12}");
+    fixture_end(&f);
+}
+
 static void test_what_others_changed_is_kept_and_reported(void **state)
 {
     (void)state;
@@ -551,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_an_undo_leaves_what_others_wrote_also_under_pending_edits),
         cmocka_unit_test(test_an_undo_of_a_text_leaves_the_words_of_others),
         cmocka_unit_test(test_an_undo_of_an_increment_subtracts_from_what_is_there),
+        cmocka_unit_test(test_an_undo_of_the_first_increment_leaves_those_of_others),
         cmocka_unit_test(test_what_others_changed_is_kept_and_reported),
         cmocka_unit_test(test_an_undo_that_comes_too_late_waits_in_the_inbox),
         cmocka_unit_test(test_groups_have_their_order_labels_and_bounds),
