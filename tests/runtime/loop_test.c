@@ -96,11 +96,12 @@ static void turn(world *w)
 
 static void turn_until_shown(world *w, int copy, const char *id, const char *value)
 {
-    for (int i = 0; i < TURNS_MAX; i++) {
+    int64_t until_ms = client_now_ms() + SYNC_TIMEOUT_MS;
+    for (int i = 0; i < TURNS_MAX && client_now_ms() < until_ms; i++) {
         if (strcmp(client_get(w->dbs[copy], id), value) == 0) return;
         turn(w);
     }
-    fail_msg("%d turns, and %s is not %s", TURNS_MAX, id, value);
+    fail_msg("%d turns or %d ms, and %s is not %s", TURNS_MAX, SYNC_TIMEOUT_MS, id, value);
 }
 
 static void turn_until_idle(world *w)
@@ -153,6 +154,25 @@ static void test_an_edit_makes_the_descriptor_readable(void **state)
     struct pollfd set = {.fd = kedge_loop_descriptor(w->dbs[0]), .events = POLLIN};
     client_put(w->dbs[0], "a", "1");
     assert_int_equal(poll(&set, 1, 0), 1);
+}
+
+/* Another handle on the folder is what another process is. */
+static void test_an_edit_of_another_process_makes_the_descriptor_readable(void **state)
+{
+    world *w = *state;
+    int told = 0;
+    kedge_watch_token *token = NULL;
+    kedge_db *other = open_copy(w, 0, false);
+    assert_int_equal(kedge_watch(w->dbs[0], "notes", count_call, &told, NULL, &token, NULL),
+                     KEDGE_OK);
+    turn_until_idle(w);
+    struct pollfd set = {.fd = kedge_loop_descriptor(w->dbs[0]), .events = POLLIN};
+    client_put(other, "a", "1");
+    assert_int_equal(poll(&set, 1, SYNC_TIMEOUT_MS), 1);
+    turn_until_shown(w, 1, "a", "1"); /* this one leads, and sends it */
+    assert_true(told > 0);
+    kedge_watch_free(token);
+    kedge_close(other);
 }
 
 static void test_functions_that_wait_run_the_loop(void **state)
@@ -245,6 +265,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_two_copies_sync_in_one_thread),
         TEST(test_an_edit_makes_the_descriptor_readable),
+        TEST(test_an_edit_of_another_process_makes_the_descriptor_readable),
         TEST(test_functions_that_wait_run_the_loop),
         TEST(test_a_callback_cannot_run_the_loop_or_wait),
         TEST(test_a_database_with_a_worker_thread_has_no_loop),
