@@ -1,6 +1,7 @@
 """The wheel: the package, the extension, and the library beside it."""
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import setuptools
@@ -13,7 +14,10 @@ import native_build
 class BuildWithLibrary(build_ext):
     def run(self):
         super().run()
-        shutil.copy(native_build.library_file(), pathlib.Path(self.build_lib, "kedge", "libkedge.so.0"))
+        library = pathlib.Path(self.build_lib, "kedge", "libkedge.so.0")
+        shutil.copy(native_build.library_file(), library)
+        if shutil.which("strip"):
+            subprocess.run(["strip", "--strip-unneeded", library], check=True)  # names for a debugger: most of the file
 
 
 # One wheel does for all versions of Python from 3.9 on: the extension uses the stable ABI.
