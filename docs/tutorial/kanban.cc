@@ -1,40 +1,18 @@
 // The board of kanban.c in C++17: the same commands, the same folders.
-#include <cjson/cJSON.h>
-#include <kedge/kedge.h>
+#include <kedge/cjson.hpp>
 
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <random>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 using texts = std::vector<std::string>;
 
-// What Kedge gives is freed where its owner ends.
-template <auto free> struct freed_with {
-    template <class T> void operator()(T *what) const { free(what); }
-};
-using database = std::unique_ptr<kedge_db, freed_with<kedge_close>>;
-using rows = std::unique_ptr<kedge_query, freed_with<kedge_query_close>>;
-using batch = std::unique_ptr<kedge_batch, freed_with<kedge_batch_free>>;
-using list = std::unique_ptr<kedge_mutation_list, freed_with<kedge_mutation_list_close>>;
-
-static database db;
-
-// Calls a function of Kedge, which takes its error last; throws what it says.
-template <class Function, class... Arguments> void call(Function function, Arguments... arguments)
-{
-    kedge_error error = {};
-    if (function(arguments..., &error) != KEDGE_OK)
-        throw std::runtime_error(std::string(error.code) + ": " + error.message);
-}
-
 static std::string quoted(const std::string &text)
 {
-    std::unique_ptr<cJSON, freed_with<cJSON_Delete>> made(cJSON_CreateString(text.c_str()));
-    std::unique_ptr<char, freed_with<cJSON_free>> printed(cJSON_PrintUnformatted(made.get()));
+    const kedge::json::tree made(cJSON_CreateString(text.c_str()));
+    const std::unique_ptr<char, decltype(&cJSON_free)> printed(cJSON_PrintUnformatted(made.get()),
+                                                               cJSON_free);
     return printed.get();
 }
 
@@ -50,37 +28,26 @@ static std::string json(const std::string &format, const texts &given)
     return made;
 }
 
-static rows query(const std::string &sql, const texts &given)
+static kedge::query query(const kedge::database &db, std::string_view sql, const texts &given)
 {
-    const std::string parameters = json("[$1,$2]", given);
-    kedge_query *made = nullptr;
-    call(kedge_query_open, db.get(), sql.data(), sql.size(), parameters.data(), parameters.size(),
-         &made);
-    return rows(made);
+    return db.query(sql, json("[$1,$2]", given)).or_throw();
 }
 
-static bool next(const rows &from)
+static std::string text(kedge::query &from, int column)
 {
-    return kedge_query_next(from.get(), nullptr) == KEDGE_OK;
-}
-
-static std::string text(const rows &from, int column)
-{
-    const char *found = kedge_query_text(from.get(), column, nullptr);
-    return found != nullptr ? found : "";
+    return std::string(from.text(column).value_or(""));
 }
 
 // A place behind everything that is there, which no other copy makes, and the column of a card.
-static void find_places(const std::string &card, texts &given)
+static void find_places(const kedge::database &db, const std::string &card, texts &given)
 {
-    const rows found = query("SELECT coalesce(max(CASE id WHEN ?1 THEN value ->> 'in' END), ?2), "
-                             "max(value ->> 'order') FROM kedge_items",
-                             {card, ""});
-    char place[KEDGE_ORDER_KEY_SIZE];
-    next(found);
+    kedge::query found = query(db,
+                               "SELECT coalesce(max(CASE id WHEN ?1 THEN value ->> 'in' END), ?2), "
+                               "max(value ->> 'order') FROM kedge_items",
+                               {card, ""});
+    found.next();
+    given.push_back(kedge::order_between(text(found, 1), {}, std::random_device()()).or_throw());
     given.push_back(text(found, 0));
-    call(kedge_order_between, text(found, 1).c_str(), nullptr, std::random_device()(), place);
-    given.insert(given.end() - 1, place);
 }
 
 // What the commands do: $3, $4, $5 are what is given, $6 is the last place, $7 the card's column.
@@ -89,8 +56,7 @@ static const struct {
     std::string command, mutator, args;
 } edits[] = {
     {"column", "kedge.put", "{'collection':'columns','id':$3,'value':{'text':$4,'order':$6}}"},
-    {"card", "kedge.put",
-     "{'collection':'cards','id':$3,'value':{'in':$4,'text':$5,'order':$6}}"},
+    {"card", "kedge.put", "{'collection':'cards','id':$3,'value':{'in':$4,'text':$5,'order':$6}}"},
     {"label", "kedge.merge", "{'collection':'cards','id':$3,'patch':{'labels':{$4:true}}}"},
     {"comment", "kedge.put",
      "{'collection':'comments','id':$6,'value':{'in':$3,'text':$4,'order':$6}}"},
@@ -100,69 +66,62 @@ static const struct {
 };
 
 // A card and its comments go as one.
-static void delete_card(const std::string &card)
+static void delete_card(const kedge::database &db, const std::string &card)
 {
-    const rows found = query("SELECT json_object('collection', collection, 'id', id) FROM "
-                             "kedge_items WHERE id = ?1 OR value ->> 'in' = ?2",
-                             {card, card});
-    kedge_batch *made = nullptr;
-    call(kedge_batch_begin, db.get(), &made);
-    const batch deletions(made);
-    while (next(found)) {
-        const std::string args = text(found, 0);
-        call(kedge_batch_add, deletions.get(), "kedge.delete", args.data(), args.size());
-    }
-    call(kedge_batch_commit, deletions.get(), nullptr);
+    kedge::query found = query(db,
+                               "SELECT json_object('collection', collection, 'id', id) FROM "
+                               "kedge_items WHERE id = ?1 OR value ->> 'in' = ?2",
+                               {card, card});
+    kedge::batch deletions = db.begin_batch().or_throw();
+    while (found.next())
+        deletions.add("kedge.delete", text(found, 0)).or_throw();
+    deletions.commit().or_throw();
 }
 
 // Columns, their cards, and the comments of each.
-static void show(size_t level, const std::string &parent)
+static void show(const kedge::database &db, size_t level = 0, const std::string &parent = "")
 {
     static const texts levels = {"columns", "cards", "comments"};
     if (level == levels.size()) return;
-    const rows found = query("SELECT id, value ->> 'text' || coalesce(' ' || (value ->> 'labels'), "
-                             "'') FROM kedge_items WHERE collection = ?1 AND coalesce(value ->> "
-                             "'in', '') = ?2 ORDER BY value ->> 'order', id",
-                             {levels[level], parent});
-    while (next(found)) {
+    kedge::query found =
+        query(db,
+              "SELECT id, value ->> 'text' || coalesce(' ' || (value ->> 'labels'), '') FROM "
+              "kedge_items WHERE collection = ?1 AND coalesce(value ->> 'in', '') = ?2 "
+              "ORDER BY value ->> 'order', id",
+              {levels[level], parent});
+    while (found.next()) {
         std::cout << std::string(level * 2, ' ') << text(found, 1) << '\n';
-        show(level + 1, text(found, 0));
+        show(db, level + 1, text(found, 0));
     }
 }
 
 // Edits that the server rejected, with the reason.
-static void show_inbox()
+static void show_inbox(const kedge::database &db)
 {
-    kedge_mutation_list *made = nullptr;
-    call(kedge_rejected_open, db.get(), &made);
-    const list rejected(made);
-    kedge_mutation row = KEDGE_MUTATION_INIT;
-    while (kedge_mutation_list_next(rejected.get(), &row, nullptr) == KEDGE_OK)
-        std::cout << row.name << ", " << row.code << ": " << row.message << '\n';
+    kedge::mutation_list rejected = db.rejected().or_throw();
+    while (rejected.next()) {
+        const kedge_mutation &edit = rejected.mutation();
+        std::cout << edit.name << ", " << edit.code << ": " << edit.message << '\n';
+    }
 }
 
 static void run(texts given)
 {
-    kedge_options options = KEDGE_OPTIONS_INIT;
-    kedge_db *opened = nullptr;
-    options.path = given[0].c_str();
-    options.url = std::getenv("KANBAN_URL");
+    kedge::options options;
+    options.path = given[0];
+    if (const char *url = std::getenv("KANBAN_URL")) options.url = url;
     options.organization = "demo", options.project = "board";
     options.offline = true;
-    call(kedge_open, &options, &opened);
-    db.reset(opened);
-    find_places(given[2], given);
-    for (const auto &edit : edits) {
-        if (given[1] != edit.command) continue;
-        const std::string args = json(edit.args, given);
-        call(kedge_mutate, db.get(), edit.mutator.c_str(), args.data(), args.size(), nullptr);
-    }
-    if (given[1] == "delete") delete_card(given[2]);
-    if (given[1] == "inbox") show_inbox();
-    if (given[1] == "show") show(0, "");
+    const kedge::database db = kedge::database::open(std::move(options)).or_throw();
+    find_places(db, given[2], given);
+    for (const auto &edit : edits)
+        if (given[1] == edit.command) db.mutate(edit.mutator, json(edit.args, given)).or_throw();
+    if (given[1] == "delete") delete_card(db, given[2]);
+    if (given[1] == "inbox") show_inbox(db);
+    if (given[1] == "show") show(db);
     if (given[1] == "sync") {
-        call(kedge_set_online, db.get(), true);
-        call(kedge_sync, db.get(), 10000);
+        db.set_online(true).or_throw();
+        db.sync(10000).or_throw();
     }
 }
 
@@ -173,9 +132,8 @@ int main(int argc, char **argv)
         given[static_cast<size_t>(i - 1)] = argv[i];
     try {
         run(given);
-    } catch (const std::exception &failure) {
+    } catch (const kedge::failure &failure) {
         std::cerr << failure.what() << '\n';
         return 1;
     }
-    db.reset();
 }
